@@ -14,8 +14,8 @@ use crate::measure::{Table, rate, resident_kb};
 
 const COUNT: usize = 10_000;
 const PODS: usize = 100_000;
-/// Statuses to write in turn: few enough to stay in the cache, like those of a controller that writes what it
-/// has just created.
+/// Statuses to write in turn: few enough to stay in the cache, like those of a controller that writes objects
+/// it has just created.
 const STATUSES: usize = 64;
 const CONDITIONS: usize = 12;
 const FIRST_ANSWER: &str = "under 5 ms";
@@ -26,8 +26,13 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     first_answer(table)?;
     let written = table.time(|| (), |()| paused(watched(false))?)?;
     table.row("10,000 direct creates, seen by a kube watcher", written, rate(COUNT, written.median), WATCHED);
-    let asked = table.time(|| (), |()| paused(watched(true))?)?;
-    table.row("10,000 creates by a kube client, seen likewise", asked, rate(COUNT, asked.median), WATCHED);
+    let by_client = table.time(|| (), |()| paused(watched(true))?)?;
+    table.row(
+        "10,000 creates by a kube client, seen by a watcher",
+        by_client,
+        rate(COUNT, by_client.median),
+        WATCHED,
+    );
     direct(table)?;
     large(table)
 }
@@ -112,15 +117,15 @@ fn direct(table: &mut Table) -> Result<(), String> {
 }
 
 /// Writes of an object of 5 kB, most of it conditions. One of them changes, as when an operator reports
-/// progress, or all do; also without field owners, as in the servers of simulations. On a busy machine, the
+/// progress, or all do; also without managed fields, as in the servers of simulations. On a busy machine, the
 /// cost of a write is the number of instructions of [`update_all`], as `docs/performance.md` explains.
 fn large(table: &mut Table) -> Result<(), String> {
     const WANTED: &str = "50,000/s";
     for (what, changing, owners, wanted) in [
         ("a condition changes", 1, true, WANTED),
         ("all conditions change", CONDITIONS, true, ""),
-        ("a condition changes, owners of fields not kept", 1, false, WANTED),
-        ("all conditions change, owners of fields not kept", CONDITIONS, false, WANTED),
+        ("a condition changes, without managed fields", 1, false, WANTED),
+        ("all conditions change, without managed fields", CONDITIONS, false, WANTED),
     ] {
         // With the default history of a server.
         let mut server = serving(ApiServer::builder().managed_fields(owners).build(now()))?;

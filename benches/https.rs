@@ -30,8 +30,8 @@ const COUNT: usize = 1_000;
 /// Objects in the list.
 const LISTED: usize = 10_000;
 /// Concurrent requests.
-const AT_ONCE: usize = 16;
-/// Watchers that all see each of the `WATCHED` writes.
+const CONCURRENCY: usize = 16;
+/// The number of watchers, and of the writes that each of them sees.
 const WATCHERS: usize = 100;
 const WATCHED: usize = 50;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -60,7 +60,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
             })
         },
     )?;
-    table.row("from nothing to the first HTTPS answer", first, String::new(), "under 100 ms");
+    table.row("start a server, get the first HTTPS answer", first, String::new(), "under 100 ms");
     let (serving, client) = runtime.block_on(ours())?;
     compare(table, &runtime, "windtunnel", &client)?;
     runtime.block_on(serving.stop());
@@ -130,7 +130,7 @@ fn map(number: usize, round: &str) -> String {
 
 /// Makes requests concurrently, each connection in its own task.
 async fn many(client: &Client, requests: Vec<(&'static str, String, String)>) -> Result<(), String> {
-    let size = requests.len().div_ceil(AT_ONCE);
+    let size = requests.len().div_ceil(CONCURRENCY);
     let mut requests = requests.into_iter();
     let mut tasks = JoinSet::new();
     loop {
@@ -156,7 +156,7 @@ async fn clear(client: &Client) -> Result<(), String> {
 fn compare(
     table: &mut Table,
     runtime: &tokio::runtime::Runtime,
-    who: &str,
+    server: &str,
     client: &Client,
 ) -> Result<(), String> {
     let one = |number: usize| format!("{MAPS}/bench-{number}");
@@ -169,7 +169,7 @@ fn compare(
     };
     let create = |requests| runtime.block_on(many(client, requests));
     let timing = table.time(prepare, create)?;
-    table.row(&format!("{who}: create"), timing, rate(COUNT, timing.median), "10 times the real one's");
+    table.row(&format!("{server}: create"), timing, rate(COUNT, timing.median), "10 times kube-apiserver's");
     let patch = |_| json!({ "data": { "patched": "x" } }).to_string();
     let work: [(&str, &'static str, Body<'_>); 3] = [
         ("get", "GET", &|_| String::new()),
@@ -179,16 +179,16 @@ fn compare(
     for (what, method, body) in work {
         let prepare = || (0..COUNT).map(|number| (method, one(number), body(number))).collect();
         let timing = table.time(prepare, |requests| runtime.block_on(many(client, requests)))?;
-        table.row(&format!("{who}: {what}"), timing, rate(COUNT, timing.median), "");
+        table.row(&format!("{server}: {what}"), timing, rate(COUNT, timing.median), "");
     }
     runtime.block_on(many(client, creates(COUNT..LISTED)))?;
     let list = |()| runtime.block_on(ask(client, "GET", MAPS, String::new()));
     let timing = table.time(|| (), list)?;
-    table.row(&format!("{who}: list of {LISTED}"), timing, rate(1, timing.median), "");
+    table.row(&format!("{server}: list of {LISTED}"), timing, rate(1, timing.median), "");
     let watch = |()| runtime.block_on(watched(client));
     let timing = table.time(|| (), watch)?;
     let seen = rate(WATCHERS * WATCHED, timing.median);
-    table.row(&format!("{who}: {WATCHED} patches seen by {WATCHERS} watchers"), timing, seen, "");
+    table.row(&format!("{server}: {WATCHED} patches seen by {WATCHERS} watchers"), timing, seen, "");
     runtime.block_on(clear(client))
 }
 

@@ -22,9 +22,9 @@ const IN_HUNDREDS: &[u32] = &[500, 1_000, 2_000, 5_000];
 const ONE_BY_ONE: &[u32] = &[500, 1_000];
 /// The pause before the next nodes change. Earlier changes are published by then.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The same for a trial.
+/// The numbers of nodes in a trial.
 const TRIAL: &[u32] = &[20, 40];
-/// Above this, a node of a large cluster costs more than one of a small one.
+/// The limit of the exponent: above it, a node of a large cluster costs more than one of a small cluster.
 const EXPONENT: &str = "at most 1.15";
 /// The argument that makes this program print the memory of a cluster.
 pub(crate) const RESIDENT: &str = "--resident";
@@ -53,13 +53,13 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     memory(table)
 }
 
-/// The memory of whole clusters, each in its own process: a process that freed memory keeps it.
+/// The memory of whole clusters, each in its own process, because freed memory stays with a process.
 fn memory(table: &mut Table) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let taken = |nodes: u32| {
         let child = std::process::Command::new(&program).args([RESIDENT, &nodes.to_string()]).output();
-        let said = child.map_err(|error| error.to_string())?.stdout;
-        String::from_utf8_lossy(&said).trim().parse::<u64>().map_err(|error| error.to_string())
+        let stdout = child.map_err(|error| error.to_string())?.stdout;
+        String::from_utf8_lossy(&stdout).trim().parse::<u64>().map_err(|error| error.to_string())
     };
     let empty = taken(0)?;
     let mut points = Vec::new();

@@ -10,15 +10,15 @@ use crate::run;
 
 /// Workers of the compared clusters.
 const SIZES: &[u32] = &[100, 300, 1_000, 5_000];
-/// The same for a trial.
+/// The numbers of workers in a trial.
 const TRIAL: &[u32] = &[20, 40];
-/// Above this, a node of a large cluster costs more than one of a small one.
+/// The limit of the exponent: above it, a node of a large cluster costs more than one of a small cluster.
 const EXPONENT: &str = "at most 1.15";
 
 pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     let six = update_of(3)?;
     let timing = table.time(|| (), |()| run::run_plan(&six))?;
-    table.row("an update of 6 nodes, in a copy of their cluster", timing, String::new(), "under 50 ms");
+    table.row("an update of 6 nodes, from a snapshot of the cluster", timing, String::new(), "under 50 ms");
     let mut points = Vec::new();
     for &workers in if table.is_trial() { TRIAL } else { SIZES } {
         let plan = update_of(workers)?;
@@ -61,9 +61,9 @@ timeline:
 pub(crate) fn exponent(points: &[(u32, Duration)]) -> f64 {
     let logs: Vec<(f64, f64)> =
         points.iter().map(|(workers, time)| (f64::from(*workers).ln(), time.as_secs_f64().ln())).collect();
-    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| {
+    let mean = |value: &dyn Fn(&(f64, f64)) -> f64| {
         let count = u32::try_from(logs.len()).map_or(1.0, f64::from);
-        logs.iter().map(of).sum::<f64>() / count
+        logs.iter().map(value).sum::<f64>() / count
     };
     let (x, y) = (mean(&|point| point.0), mean(&|point| point.1));
     let rise = mean(&|point| (point.0 - x) * (point.1 - y));

@@ -15,16 +15,21 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
 
     let unchecked = with_timeline(&whole, virtual_time, |step| !matches!(step, Step::Expect(_)));
     let without_checks = time(table, &unchecked)?;
-    table.row("  no expectations, the same time", without_checks, share(without_checks), "");
+    table.row("  without expectations, for the same virtual time", without_checks, share(without_checks), "");
     let mut unwatched = with_timeline(&unchecked, virtual_time, |step| !is_about_insights(step));
     let unpublished = time(table, &unwatched)?;
-    table.row("  nor a ConfigMap to publish into", unpublished, share(unpublished), "");
+    table.row("  and without the ConfigMap of insights", unpublished, share(unpublished), "");
     unwatched.cluster.feature_set = String::new();
     let without_controller = time(table, &unwatched)?;
-    table.row("  nor an update status controller", without_controller, share(without_controller), "");
+    table.row(
+        "  and without the update status controller",
+        without_controller,
+        share(without_controller),
+        "",
+    );
     let idle = with_timeline(&unwatched, virtual_time, |_| false);
     let nothing = time(table, &idle)?;
-    table.row("  nor an update: the cluster at rest", nothing, share(nothing), "");
+    table.row("  and without an update: an idle cluster", nothing, share(nothing), "");
     Ok(())
 }
 
@@ -55,7 +60,7 @@ fn is_about_insights(step: &Step) -> bool {
             what,
             ExpectedState::Insight(..)
                 | ExpectedState::NoInsight(..)
-                | ExpectedState::Statuses { of: Subject::Insight(_), .. }
+                | ExpectedState::Statuses { subject: Subject::Insight(_), .. }
         ),
     }
 }

@@ -79,7 +79,7 @@ fn manifests(index: usize, version: &str) -> [(&'static str, String); 9] {
     for field in 0..FIELDS {
         schema += &format!(
             "                field{field}:\n                  type: string\n                  description: >-\n                    \
-             what field {field} is for, in a sentence or two as they stand in the schemas of real operators, so that the\n                    \
+             the purpose of field {field}, in one or two sentences like those in the schemas of real operators, so that the\n                    \
              file is about as long as theirs\n"
         );
     }

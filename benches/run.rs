@@ -33,15 +33,15 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     let z_stream = parse(source)?;
     let installing = table.time(|| (), |()| install(&z_stream))?;
     table.row(
-        "z-stream: install the cluster, settled; copied from the third round on",
+        "z-stream: install the cluster; from a snapshot from the third round on",
         installing,
         String::new(),
         "",
     );
-    run_all(table, "z-stream: run it, in a copy of its cluster", std::slice::from_ref(&z_stream), 1)?;
+    run_all(table, "z-stream: run it, from a snapshot of its cluster", std::slice::from_ref(&z_stream), 1)?;
 
     let minor = minor_update()?;
-    run_all(table, "4.17 to 4.18: run it, in a copy of its cluster", std::slice::from_ref(&minor), 1)?;
+    run_all(table, "4.17 to 4.18: run it, from a snapshot of its cluster", std::slice::from_ref(&minor), 1)?;
     let updating = table.time(|| install(&minor), |session| advance(session?, &minor))?;
     table.row("4.17 to 4.18: run it in an installed cluster", updating, String::new(), "100 ms");
 

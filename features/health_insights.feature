@@ -59,7 +59,7 @@ Feature: Health insights
     And release 4.20.3 has no OpenPGP signature
     When I ask for published insights
     And I update to 4.20.3
-    Then within 2 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.20.3" and description /The update cannot be verified: unable to verify sha256:/
+    Then within 2 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary "No trusted key has signed release 4.20.3" and description /The update cannot be verified: unable to verify sha256:/
     And there is no health insight with summary /cannot be retrieved/
     And ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload"
 

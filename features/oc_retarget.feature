@@ -40,7 +40,7 @@ Feature: Another target on the way
     And I run "oc adm upgrade --to-image $(image 4.16.5) --allow-explicit-upgrade"
     Then it warns "warning: The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway"
     And within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "failure=The update cannot be verified:"
-    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^Nobody who is trusted has signed release / and description /The update cannot be verified:/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^No trusted key has signed release / and description /The update cannot be verified:/
     When I run "oc adm upgrade --clear"
     Then it prints a text with "Cancelled requested upgrade to quay.io/"
     And within 2 minutes there is no health insight

@@ -92,5 +92,5 @@ Feature: A release image that cannot be retrieved
     When I update to 4.20.3
     Then within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "The update cannot be verified: unable to verify sha256:"
     And Pod/openshift-cluster-version/version-* does not exist
-    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.20.3"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "No trusted key has signed release 4.20.3"
     And there is no health insight with summary /cannot be retrieved/

@@ -13,7 +13,7 @@ Feature: A release without a release signature
     When I update to 4.16.5
     Then within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /The update cannot be verified: unable to verify sha256:[0-9a-f]{64} against keyrings: verifier-public-key-redhat$/
     And throughout 10 minutes ClusterVersion field "status.history" does not change
-    And there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.16.5"
+    And there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "No trusted key has signed release 4.16.5"
     When I update to 4.16.5 by force
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
     And within 2 minutes there is no health insight
@@ -29,7 +29,7 @@ Feature: A release without a release signature
     When release 4.18.7 loses its OpenPGP signature for 30 minutes
     And I update to 4.18.7
     Then within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "The update cannot be verified"
-    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.18.7"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "No trusted key has signed release 4.18.7"
     When 31 minutes pass
     Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
     And within 2 minutes there is no health insight

@@ -2,7 +2,7 @@
 //!
 //! A simulated cluster (an in-memory Kubernetes API server, with a cluster-version operator, kubelets,
 //! operators and others as its only writers) goes through updates and rollbacks in virtual time, while an
-//! update status controller publishes insights. Its parts are crates of their own: `windtunnel_core`,
+//! update status controller publishes insights. Its parts are separate crates: `windtunnel_core`,
 //! `windtunnel_apiserver`, `windtunnel_controllers`, `windtunnel_openshift` and `windtunnel_update_status`.
 //! The modules here run them, in reading order:
 //!

@@ -76,7 +76,7 @@ impl Cleanups {
             // The lock is free during the work, which may drop other guards.
             let last = self.lock().works.pop_last();
             let Some((_, work)) = last else { return };
-            do_whatever_happens(work);
+            run_and_catch_panics(work);
         }
     }
 
@@ -112,13 +112,13 @@ impl Drop for Guard {
         // A thread that exits the process waits for this work. The work may drop another guard.
         let before = pending.busy.replace(std::thread::current().id());
         drop(pending);
-        do_whatever_happens(work);
+        run_and_catch_panics(work);
         self.all.end(before);
     }
 }
 
 /// Does work. A panic prints its message, but must not block other threads or skip other work.
-fn do_whatever_happens(work: Work) {
+fn run_and_catch_panics(work: Work) {
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
 }
 
@@ -132,7 +132,7 @@ impl std::fmt::Debug for Cleanups {
 mod tests {
     use super::*;
 
-    fn noting(done: &Arc<Mutex<Vec<&'static str>>>, what: &'static str) -> impl FnOnce() + Send + use<> {
+    fn recorder(done: &Arc<Mutex<Vec<&'static str>>>, what: &'static str) -> impl FnOnce() + Send + use<> {
         let done = Arc::clone(done);
         move || done.lock().unwrap().push(what)
     }
@@ -140,9 +140,9 @@ mod tests {
     #[test]
     fn does_each_work_once() {
         let (all, done) = (Cleanups::default(), Arc::default());
-        let first = all.add(noting(&done, "first"));
-        let second = all.add(noting(&done, "second"));
-        let third = all.add(noting(&done, "third"));
+        let first = all.add(recorder(&done, "first"));
+        let second = all.add(recorder(&done, "second"));
+        let third = all.add(recorder(&done, "third"));
         drop(second);
         all.run();
         drop((first, third));
@@ -154,7 +154,7 @@ mod tests {
         let (all, done) = (Cleanups::default(), Arc::default());
         let (begun, begins) = std::sync::mpsc::channel();
         let (end, ends) = std::sync::mpsc::channel::<()>();
-        let undone = noting(&done, "undone");
+        let undone = recorder(&done, "undone");
         let guard = all.add(move || {
             begun.send(()).unwrap();
             ends.recv().unwrap();
@@ -162,10 +162,10 @@ mod tests {
         });
         let runner = std::thread::spawn(move || all.run());
         begins.recv().unwrap();
-        let note = noting(&done, "dropped");
+        let record = recorder(&done, "dropped");
         let dropper = std::thread::spawn(move || {
             drop(guard);
-            note();
+            record();
         });
         end.send(()).unwrap();
         runner.join().unwrap();
@@ -178,7 +178,7 @@ mod tests {
         let (all, done) = (Cleanups::default(), Arc::default());
         let (begun, begins) = std::sync::mpsc::channel();
         let (end, ends) = std::sync::mpsc::channel::<()>();
-        let (within, undone) = (all.add(noting(&done, "within")), noting(&done, "undone"));
+        let (within, undone) = (all.add(recorder(&done, "within")), recorder(&done, "undone"));
         let guard = all.add(move || {
             drop(within);
             begun.send(()).unwrap();
@@ -187,10 +187,10 @@ mod tests {
         });
         let dropper = std::thread::spawn(move || drop(guard));
         begins.recv().unwrap();
-        let note = noting(&done, "process ends");
+        let record = recorder(&done, "process ends");
         let ender = std::thread::spawn(move || {
             all.run_last();
-            note();
+            record();
         });
         end.send(()).unwrap();
         dropper.join().unwrap();
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn work_that_panics_blocks_no_other_work() {
         let (all, done) = (Cleanups::default(), Arc::default());
-        let other = all.add(noting(&done, "other"));
+        let other = all.add(recorder(&done, "other"));
         drop(all.add(|| panic!("on purpose")));
         all.add(|| panic!("on purpose")).leave();
         all.run();
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_panicking_thread_cleans_up() {
         let (all, done) = (Cleanups::default(), Arc::default());
-        let work = noting(&done, "done");
+        let work = recorder(&done, "done");
         let thread = std::thread::spawn(move || {
             let _guard = all.add(work);
             panic!("on purpose");

@@ -19,7 +19,7 @@ use crate::record::WriteEvent;
 const LOG_LIMIT: usize = 100_000;
 
 /// The length of the watch history per kind, in events: more than a cluster writes in one moment. A
-/// controller that lags further lists again.
+/// controller that lags further must list the objects anew.
 const HISTORY: usize = 4_000;
 
 /// A backend with a cluster in this process for each run.
@@ -91,7 +91,7 @@ impl InProcess {
         Self { feed: Feed::from_start(shared) }
     }
 
-    /// Returns the server, for direct calls and for clients outside of the engine.
+    /// Returns the server, for direct calls and for clients that the engine does not run.
     pub fn shared(&self) -> &Shared {
         self.feed.shared()
     }

@@ -13,13 +13,15 @@ use windtunnel_openshift::manifests;
 use super::remote::marks::runs;
 use super::remote::marks::sweep::sweep;
 use super::remote::{self, Link, Remote, Stamp, Terms, Wire, heartbeats};
-use super::{Backend, BackendError, Capabilities, Cleanups, ClusterConnection, Order, RUN, Stop, Tell};
+use super::{
+    Backend, BackendError, Capabilities, Cleanups, ClusterConnection, Order, RUN, ReportProgress, Stop,
+};
 
 /// The time limit for the cluster to become ready, and the polling interval.
 const READY_WITHIN: Duration = Duration::from_secs(120);
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The number of polls for the controllers of a cluster with nodes; some clusters have none.
-const CONTROLLERS_LOOKS: u32 = 6;
+const CONTROLLER_POLLS: u32 = 6;
 
 /// The settings for the use of a cluster.
 #[derive(Clone)]
@@ -45,7 +47,7 @@ pub struct ClusterSettings {
 pub struct Existing {
     cluster: ClusterSettings,
     cleanups: Cleanups,
-    tell: Tell,
+    report: ReportProgress,
 }
 
 impl Existing {
@@ -54,30 +56,34 @@ impl Existing {
     ///
     /// # Errors
     /// The reason why the cluster is not used.
-    pub fn reach(cluster: ClusterSettings, cleanups: &Cleanups, tell: Tell) -> Result<Self, BackendError> {
+    pub fn reach(
+        cluster: ClusterSettings,
+        cleanups: &Cleanups,
+        report: ReportProgress,
+    ) -> Result<Self, BackendError> {
         let wire = connect(&cluster)?;
-        wait_until_ready(&wire, &tell)?;
+        wait_until_ready(&wire, &report)?;
         if cluster.has_kubelets {
-            wait_until_settled(&wire, &tell)?;
+            wait_until_settled(&wire, &report)?;
         }
         reject_openshift(&wire)?;
-        remove_remains(&wire, &tell)?;
+        remove_remains(&wire, &report)?;
         check_definitions(&wire)?;
-        Ok(Self { cluster, cleanups: cleanups.clone(), tell })
+        Ok(Self { cluster, cleanups: cleanups.clone(), report })
     }
 }
 
-/// Removes the remains of runs from a cluster, including objects that were to stay.
+/// Removes the objects of runs from a cluster, also of runs with `--keep`.
 ///
 /// # Errors
 /// A run is active there, or an object cannot be removed.
-pub fn clean(cluster: &ClusterSettings, tell: &Tell) -> Result<(), BackendError> {
+pub fn clean(cluster: &ClusterSettings, report: &ReportProgress) -> Result<(), BackendError> {
     let wire = connect(cluster)?;
-    wait_until_ready(&wire, tell)?;
-    match runs::holding(&wire)? {
-        None => tell("there is nothing to remove"),
-        Some(run) if run.alive && !run.kept => return Err(at_work(&run)),
-        Some(run) => remove(&wire, &run.lease, tell)?,
+    wait_until_ready(&wire, report)?;
+    match runs::current_run(&wire)? {
+        None => report("nothing to remove"),
+        Some(run) if run.is_alive && !run.is_kept => return Err(active_error(&run)),
+        Some(run) => remove(&wire, &run.lease, report)?,
     }
     Ok(())
 }
@@ -86,26 +92,26 @@ impl Backend for Existing {
     fn open(&self, order: &Order) -> Result<Box<dyn ClusterConnection>, BackendError> {
         let wire = connect(&self.cluster)?;
         reject_openshift(&wire)?;
-        remove_remains(&wire, &self.tell)?;
+        remove_remains(&wire, &self.report)?;
         check_definitions(&wire)?;
         let run = runs::new_id();
         let controllers = has_controllers(&wire)?;
         let stamp = Stamp { run: Some(run.clone()), beside_others: has_nodes(&wire)? };
-        let lease = runs::take(&wire, &run)?;
+        let lease = runs::take_lease(&wire, &run)?;
         let capabilities = Capabilities {
             virtual_time: false,
             request_faults: false,
             any_kubernetes: false,
             real_kubelets: stamp.beside_others,
             controllers,
-            speed: whole(self.cluster.speed),
+            speed: round_up(self.cluster.speed),
         };
         // Only the run's own thread can read its clock.
         let time = ManualClock::at(order.clock.now());
         let (link, inbox) = Link::new(Arc::clone(&wire), stamp, Some(Arc::clone(&time)));
         let bound = (Arc::clone(&wire), run.clone());
         let end = {
-            let (link, tell, keep) = (Arc::clone(&link), Arc::clone(&self.tell), self.cluster.keep);
+            let (link, report, keep) = (Arc::clone(&link), Arc::clone(&self.report), self.cluster.keep);
             let removal = self.cluster.removal.clone();
             self.cleanups.add(move || {
                 link.close();
@@ -113,24 +119,24 @@ impl Backend for Existing {
                 let wire = wire.unstopped();
                 if keep {
                     lease.keep(&wire);
-                    tell(&format!("run {run} was left as it is; {removal}"));
-                } else if let Err(error) = remove(&wire, &lease, &tell) {
-                    tell(&error.to_string());
+                    report(&format!("the objects of run {run} stay in the cluster; {removal}"));
+                } else if let Err(error) = remove(&wire, &lease, &report) {
+                    report(&error.to_string());
                 }
             })
         };
-        // From here on, `end` removes everything that the run creates.
-        remote::let_kubelets_work(&bound.0, &bound.1)?;
+        // From now on, `end` removes everything that the run creates.
+        remote::grant_kubelet_permissions(&bound.0, &bound.1)?;
         if controllers {
             link.wait_for_controllers();
             heartbeats::start(&bound.0, &bound.1, capabilities.speed, time);
         }
         let speed = Some(self.cluster.speed);
         let clock = order.clock.clone();
-        let terms = Terms { clock, speed, capabilities, beneath: None, end: Box::new(end) };
-        let door =
+        let terms = Terms { clock, speed, capabilities, own_server: None, end: Box::new(end) };
+        let remote =
             Remote::open(link, inbox, terms).map_err(|refusal| BackendError::Failed(refusal.message))?;
-        Ok(Box::new(door))
+        Ok(Box::new(remote))
     }
 
     fn epoch(&self) -> Option<Time> {
@@ -144,7 +150,7 @@ impl Backend for Existing {
 
 /// Returns a speed rounded up to a whole number, at least 1. Speeds do not exceed 100,000.
 #[expect(clippy::cast_possible_truncation, reason = "a float is cast to the nearest number that there is")]
-fn whole(speed: f64) -> i32 {
+fn round_up(speed: f64) -> i32 {
     speed.ceil().max(1.0) as i32
 }
 
@@ -153,8 +159,8 @@ fn connect(cluster: &ClusterSettings) -> Result<Arc<Wire>, BackendError> {
     Ok(Arc::new(Wire::new(Wire::threads()?, config, Some(cluster.writes_per_second), stop)?))
 }
 
-fn wait_until_ready(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
-    wait(tell, || {
+fn wait_until_ready(wire: &Arc<Wire>, report: &ReportProgress) -> Result<(), BackendError> {
+    wait(report, || {
         let reply = wire.probe("/readyz");
         match reply.code {
             // A client without permission for this path may have permission for others.
@@ -167,19 +173,19 @@ fn wait_until_ready(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
 /// Waits until a new cluster has a Ready node, and for a short time until its controllers work. Otherwise it
 /// would look like a cluster without controllers.
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
-fn wait_until_settled(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
-    wait(tell, || match wire.get(&NODES.path("", "")).checked() {
+fn wait_until_settled(wire: &Arc<Wire>, report: &ReportProgress) -> Result<(), BackendError> {
+    wait(report, || match wire.get(&NODES.path("", "")).checked() {
         Err(refusal) => Some(refusal.message),
         Ok(nodes) if !nodes["items"].as_array().into_iter().flatten().any(is_ready) => {
             Some("no node is Ready yet".to_owned())
         }
         Ok(_) => None,
     })?;
-    for _ in 0..CONTROLLERS_LOOKS {
+    for _ in 0..CONTROLLER_POLLS {
         if has_controllers(wire)? {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
@@ -191,17 +197,17 @@ fn is_ready(node: &Value) -> bool {
 
 /// Waits until `missing` returns `None`, and reports what it waits for.
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
-fn wait(tell: &Tell, missing: impl Fn() -> Option<String>) -> Result<(), BackendError> {
-    let (began, mut told) = (std::time::Instant::now(), String::new());
+fn wait(report: &ReportProgress, missing: impl Fn() -> Option<String>) -> Result<(), BackendError> {
+    let (began, mut reported) = (std::time::Instant::now(), String::new());
     while let Some(why) = missing() {
         if began.elapsed() >= READY_WITHIN {
             return Err(BackendError::Failed(format!("the cluster is not ready: {why}")));
         }
-        if why != told {
-            tell(&format!("waiting for the cluster: {why}"));
-            told = why;
+        if why != reported {
+            report(&format!("waiting for the cluster: {why}"));
+            reported = why;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
@@ -216,7 +222,7 @@ fn reject_openshift(wire: &Arc<Wire>) -> Result<(), BackendError> {
             let id = version["spec"]["clusterID"].as_str().unwrap_or("unknown");
             Err(BackendError::Refused(format!(
                 "this cluster has a ClusterVersion that windtunnel did not write (clusterID {id}): it may be a real \
-                 OpenShift cluster, and is not touched whatever the flags"
+                 OpenShift cluster, and no flag makes windtunnel use it"
             )))
         }
     }
@@ -243,45 +249,45 @@ fn check_definitions(wire: &Arc<Wire>) -> Result<(), BackendError> {
 }
 
 /// Removes the remains of a killed run.
-fn remove_remains(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
-    match runs::holding(wire)? {
+fn remove_remains(wire: &Arc<Wire>, report: &ReportProgress) -> Result<(), BackendError> {
+    match runs::current_run(wire)? {
         None => Ok(()),
         // Runs of this process use the cluster one after the other.
-        Some(run) if run.kept && !run.lease.is_of_this_process() => Err(BackendError::Refused(format!(
-            "run {} was left here as it is (--keep): remove it by `windtunnel clean` with the same --kubeconfig and \
-             --context",
+        Some(run) if run.is_kept && !run.lease.is_of_this_process() => Err(BackendError::Refused(format!(
+            "this cluster still has the objects of run {}, which was kept (--keep): remove them with `windtunnel \
+             clean` and the same --kubeconfig and --context",
             run.lease.run
         ))),
-        Some(run) if run.alive && !run.lease.is_of_this_process() => Err(at_work(&run)),
+        Some(run) if run.is_alive && !run.lease.is_of_this_process() => Err(active_error(&run)),
         Some(run) => {
-            if !run.kept {
-                tell(&format!("run {} of {} ended without cleaning up", run.lease.run, run.holder));
+            if !run.is_kept {
+                report(&format!("run {} of {} ended without cleaning up", run.lease.run, run.holder));
             }
-            remove(wire, &run.lease, tell)
+            remove(wire, &run.lease, report)
         }
     }
 }
 
-fn at_work(run: &runs::Run) -> BackendError {
-    BackendError::Refused(format!("run {} of {} is at work in this cluster", run.lease.run, run.holder))
+fn active_error(run: &runs::Run) -> BackendError {
+    BackendError::Refused(format!("run {} of {} is active in this cluster", run.lease.run, run.holder))
 }
 
-fn remove(wire: &Arc<Wire>, lease: &runs::Held, tell: &Tell) -> Result<(), BackendError> {
+fn remove(wire: &Arc<Wire>, lease: &runs::RunLease, report: &ReportProgress) -> Result<(), BackendError> {
     let run = &lease.run;
-    tell(&format!("removing what run {run} made"));
+    report(&format!("removing the objects of run {run}"));
     let swept = sweep(wire, run, has_controllers(wire)?).map_err(BackendError::Failed)?;
     lease.give_back(wire);
     for kind in swept.unseen {
-        tell(&format!("it was not looked whether there are objects of run {run} of a kind: {kind}"));
+        report(&format!("objects of run {run} may remain, because a kind cannot be listed: {kind}"));
     }
-    tell(&format!("removed {} objects of run {run}", swept.removed));
+    report(&format!("removed {} objects of run {run}", swept.removed));
     Ok(())
 }
 
-/// Returns whether kube-controller-manager works: it publishes this ConfigMap in every namespace.
+/// Returns whether kube-controller-manager runs: it publishes this ConfigMap in every namespace.
 fn has_controllers(wire: &Arc<Wire>) -> Result<bool, BackendError> {
     match wire.get(&CONFIG_MAPS.path("default", "kube-root-ca.crt")).checked() {
-        // A simulated one publishes it as well.
+        // The simulated controllers publish it as well.
         Ok(published) => Ok(published["metadata"]["labels"][RUN].is_null()),
         Err(refusal) if refusal.code == 404 => Ok(false),
         Err(refusal) => Err(BackendError::Failed(refusal.message)),

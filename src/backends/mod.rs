@@ -14,7 +14,7 @@ pub mod tools;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-pub use windtunnel_apiserver::{Answered, Asked, Upstream};
+pub use windtunnel_apiserver::{PodRequest, PodResponse, Upstream};
 
 pub use cleanup::{Cleanups, Guard, Stop};
 #[cfg(feature = "live")]
@@ -61,7 +61,7 @@ pub trait ClusterConnection: Send {
     /// Notifies of future writes by any client: the receiver's value changes with each.
     fn subscribe(&self) -> watch::Receiver<u64>;
 
-    /// Returns a kube client that acts as `who`, for controllers that run outside of the engine.
+    /// Returns a kube client that acts as `who`, for controllers that the engine does not run.
     fn client(&self, who: &Identity) -> kube::Client;
 
     /// Returns the capabilities of the cluster.
@@ -180,5 +180,5 @@ pub enum BackendError {
     Failed(String),
 }
 
-/// Reports progress to people, one line at a time.
-pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+/// Reports progress to the user, one line at a time.
+pub type ReportProgress = Arc<dyn Fn(&str) + Send + Sync>;

@@ -11,14 +11,14 @@ use windtunnel_core::clock::{Clock as _, ManualClock};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 
 use super::in_process::{Clients, server};
-use super::remote::{Beneath, Link, Remote, Stamp, Terms, Wire};
+use super::remote::{Link, OwnServer, Remote, Stamp, Terms, Wire};
 use super::{Backend, BackendError, Capabilities, ClusterConnection, Order, Stop};
 
 /// A backend with a server on its own port for each run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Served;
 
-impl Beneath for Shared {
+impl OwnServer for Shared {
     fn fail(&mut self, fault: RequestFault) {
         self.with(|server| server.fail(fault));
     }
@@ -46,24 +46,24 @@ impl Backend for Served {
         let clock = ManualClock::at(order.clock.now());
         let shared = Shared::new(server(order.minor, order.seed, clock.now(), Clients::Any), clock.clone());
         let threads = Wire::threads()?;
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let served = shared.clone();
         threads.spawn(async move {
             // The server is dropped if the caller has stopped waiting.
-            let _ = tell.send(serve(served).await);
+            let _ = sender.send(serve(served).await);
         });
         let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());
-        let (serving, config) = told.recv().map_err(|error| failed(&error))??;
+        let (serving, config) = receiver.recv().map_err(|error| failed(&error))??;
         let wire = Arc::new(Wire::new(threads, config, None, Stop::default())?);
         let (link, inbox) = Link::new(wire, Stamp::default(), Some(clock));
         let terms = Terms {
             clock: order.clock.clone(),
             speed: None,
             capabilities: Capabilities::OURS,
-            beneath: Some(Box::new(shared)),
+            own_server: Some(Box::new(shared)),
             end: Box::new(serving),
         };
-        let door = Remote::open(link, inbox, terms).map_err(|refusal| failed(&refusal))?;
-        Ok(Box::new(door))
+        let remote = Remote::open(link, inbox, terms).map_err(|refusal| failed(&refusal))?;
+        Ok(Box::new(remote))
     }
 }

@@ -18,7 +18,7 @@ use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 #[cfg(feature = "live")]
 use crate::backends::{
-    Stop, Tell,
+    ReportProgress, Stop,
     kubeconfig::{self, ClusterSettings, Existing},
     tools::{self, Make, Maker, Recipe},
 };
@@ -55,12 +55,12 @@ impl Drop for Place {
 /// Creates the backend that the arguments name. On an interrupt during the creation, `interrupt` cleans up.
 pub(super) fn make(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Place, String> {
     args.check()?;
-    if args.is_far() {
+    if args.can_outlive_process() {
         interrupt.end_at_once();
     }
     match backend(args, interrupt) {
         Ok(backend) => {
-            interrupt.end_soon(args.is_far());
+            interrupt.end_soon(args.can_outlive_process());
             Ok(Place { backend, interrupt: interrupt.clone() })
         }
         Err(error) => {
@@ -88,9 +88,9 @@ fn backend(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Arc<dyn Backend>, 
                 keep: args.keep,
                 stop: interrupt.stop().clone(),
             };
-            let debug: Tell = if args.debug { Arc::new(print_notice) } else { Arc::new(|_| {}) };
-            let tell: Tell = Arc::new(print_notice);
-            let place = tools::make(&make, interrupt.cleanups(), &tell, &debug);
+            let debug: ReportProgress = if args.debug { Arc::new(print_notice) } else { Arc::new(|_| {}) };
+            let notify: ReportProgress = Arc::new(print_notice);
+            let place = tools::make(&make, interrupt.cleanups(), &notify, &debug);
             Ok(Arc::new(place.map_err(|error| error.to_string())?))
         }
         #[cfg(feature = "live")]
@@ -124,7 +124,7 @@ fn state_folder() -> Result<PathBuf, String> {
     let state =
         state.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")));
     let state = state.ok_or(
-        "expected XDG_STATE_HOME or HOME to be set: windtunnel notes there which clusters to delete",
+        "expected XDG_STATE_HOME or HOME to be set: windtunnel records its clusters there, to delete them later",
     )?;
     Ok(state.join("windtunnel/clusters"))
 }
@@ -132,13 +132,13 @@ fn state_folder() -> Result<PathBuf, String> {
 /// Removes the remains of runs: in a cluster, or whole clusters.
 #[cfg(feature = "live")]
 pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
-    let tell: Tell = Arc::new(print_notice);
+    let notify: ReportProgress = Arc::new(print_notice);
     let Some(context) = &args.context else {
-        tools::remove_remains_in(&state_folder()?, &tell, &tell).map_err(|error| error.to_string())?;
+        tools::remove_remains_in(&state_folder()?, &notify, &notify).map_err(|error| error.to_string())?;
         return Ok(Exit::Passed);
     };
     let connection = Connection::new(args.kubeconfig.as_deref(), Some(context));
-    let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
+    let config = live::block_on(connection.config())?.map_err(|output| without_prefix(&output.stderr))?;
     let cluster = ClusterSettings {
         config,
         speed: 1.0,
@@ -148,7 +148,7 @@ pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
         has_kubelets: false,
         stop: Stop::default(),
     };
-    kubeconfig::clean(&cluster, &tell).map_err(|error| error.to_string())?;
+    kubeconfig::clean(&cluster, &notify).map_err(|error| error.to_string())?;
     Ok(Exit::Passed)
 }
 
@@ -161,22 +161,23 @@ pub(super) const WRITES_PER_SECOND: u32 = 50;
 fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
     let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
     if args.context.is_none() {
-        let contexts = connection.contexts().map_err(|said| unprefixed(&said.stderr))?;
+        let contexts = connection.contexts().map_err(|output| without_prefix(&output.stderr))?;
         return Err(format!(
             "--backend kubeconfig requires --context, so that no other cluster is touched; found {}",
             match contexts.as_slice() {
                 [] => "no context".to_owned(),
-                [one] => format!("the context `{one}`"),
+                [context] => format!("the context `{context}`"),
                 all => format!("the contexts `{}`", all.join("`, `")),
             }
         ));
     }
-    let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
+    let config = live::block_on(connection.config())?.map_err(|output| without_prefix(&output.stderr))?;
     let file = args.kubeconfig.as_ref().map(|path| path.display().to_string());
-    let which = file.iter().flat_map(|file| ["--kubeconfig", file]);
-    let which: Vec<_> = which.chain(["--context", args.context.as_deref().unwrap_or_default()]).collect();
+    let cluster_flags = file.iter().flat_map(|file| ["--kubeconfig", file]);
+    let context = args.context.as_deref().unwrap_or_default();
+    let cluster_flags: Vec<_> = cluster_flags.chain(["--context", context]).collect();
     let line = |words: &[&str], rest: &[&str]| {
-        let words = [words, &which[..], rest].concat();
+        let words = [words, &cluster_flags[..], rest].concat();
         shlex::try_join(words).map_err(|error| error.to_string())
     };
     let removal = format!(
@@ -197,6 +198,6 @@ fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
 
 /// Returns an error message of the client without its prefix.
 #[cfg(feature = "live")]
-fn unprefixed(said: &str) -> String {
-    said.strip_prefix("error: ").unwrap_or(said).trim_end().to_owned()
+fn without_prefix(message: &str) -> String {
+    message.strip_prefix("error: ").unwrap_or(message).trim_end().to_owned()
 }

@@ -28,14 +28,16 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
         }
     }
     let (errors, warnings) = (findings.errors.len(), findings.warnings.len());
-    let twice = findings.names.iter().filter(|(_, files)| files.len() > 1);
-    let twice: Vec<String> = twice
-        .map(|(name, files)| format!("warning: {} are all called `{name}`\n", files.join(" and ")))
+    let duplicates = findings.names.iter().filter(|(_, files)| files.len() > 1);
+    let duplicates: Vec<String> = duplicates
+        .map(|(name, files)| {
+            format!("warning: {} have the same scenario name `{name}`\n", files.join(" and "))
+        })
         .collect();
     let lines = findings.errors.iter().map(|problem| format!("error: {problem}\n"));
     let lines = lines.chain(findings.warnings.iter().map(|problem| format!("warning: {problem}\n")));
-    print_output(&lines.chain(twice.iter().cloned()).collect::<String>());
-    let warnings = warnings + twice.len();
+    print_output(&lines.chain(duplicates.iter().cloned()).collect::<String>());
+    let warnings = warnings + duplicates.len();
     print_output(&format!(
         "{}: {}, {}\n",
         counted(sources.len(), "file"),
@@ -49,20 +51,20 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
     })
 }
 
-/// Returns the paths to check: the arguments, or those of the usual folders that exist.
+/// Returns the paths to check: the arguments, or the default folders that exist.
 fn paths_to_check(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let usual = ["scenarios", "features"].map(PathBuf::from);
+    let default = ["scenarios", "features"].map(PathBuf::from);
     match paths {
-        [] if usual.iter().any(|path| path.is_dir()) => {
-            usual.into_iter().filter(|path| path.is_dir()).collect()
+        [] if default.iter().any(|path| path.is_dir()) => {
+            default.into_iter().filter(|path| path.is_dir()).collect()
         }
-        [] => usual.to_vec(),
-        asked => asked.to_vec(),
+        [] => default.to_vec(),
+        paths => paths.to_vec(),
     }
 }
 
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {
@@ -82,9 +84,9 @@ fn feature(file: &str, text: &str, findings: &mut Findings) {
     use super::run::snapshots;
     use crate::steps::{FeatureFiles, Suite};
     let source = (file.to_owned(), text.to_owned());
-    let beside =
-        FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::kept };
-    match Suite::parse_with_files(&[source], beside) {
+    let feature_files =
+        FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::read };
+    match Suite::parse_with_files(&[source], feature_files) {
         Err(problems) => findings.errors.extend(problems.0),
         Ok(suite) => findings.warnings.extend(suite.warnings(text)),
     }

@@ -107,7 +107,7 @@ pub fn main() -> ExitCode {
         Command::ScenarioFrom { record, output } => report::scenario_from(&record, output.as_deref()),
         Command::Lint(args) => lint::lint(&args),
         Command::New(args) => new::new(&args),
-        Command::Schema { of } => schema::schema(of),
+        Command::Schema { kind } => schema::schema(kind),
         Command::Completions { shell } => Ok(completions(shell)),
     };
     match exit {
@@ -133,10 +133,10 @@ fn print_output(text: &str) {
 
 /// Prints the output of a client, and returns its exit status.
 #[cfg(feature = "live")]
-fn print_client_output(said: &windtunnel_openshift::oc::CommandOutput) -> Exit {
-    print_output(&said.stdout);
-    let _ = std::io::stderr().write_all(said.stderr.as_bytes());
-    if said.code == 0 { Exit::Passed } else { Exit::Failed }
+fn print_client_output(output: &windtunnel_openshift::oc::CommandOutput) -> Exit {
+    print_output(&output.stdout);
+    let _ = std::io::stderr().write_all(output.stderr.as_bytes());
+    if output.code == 0 { Exit::Passed } else { Exit::Failed }
 }
 
 /// Prints a notice to standard error.

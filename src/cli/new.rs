@@ -25,8 +25,8 @@ pub(super) const TEMPLATES: &[(&str, &str, &str, &str)] = &[
 pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     let Some(path) = &args.path else {
         let width = TEMPLATES.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-        for (name, what, ..) in TEMPLATES {
-            print_output(&format!("{name:width$}  {what}\n"));
+        for (name, description, ..) in TEMPLATES {
+            print_output(&format!("{name:width$}  {description}\n"));
         }
         return Ok(Exit::Passed);
     };

@@ -59,8 +59,8 @@ impl scenario::Releases for Releases {
         if let Some(release) = self.payloads.get(version) {
             return Ok(release.clone());
         }
-        let beside = Path::new(file).parent().unwrap_or(Path::new(""));
-        release(version, &beside.join(folder))
+        let parent = Path::new(file).parent().unwrap_or(Path::new(""));
+        release(version, &parent.join(folder))
     }
 
     fn files(&self, folder: &str, file: &str) -> Result<Vec<(String, String)>, String> {
@@ -73,7 +73,7 @@ impl scenario::Releases for Releases {
     }
 
     fn snapshot(&self, name: &str, file: &str) -> Result<Snapshot, String> {
-        if self.update_snapshots { snapshots::to_be_written(file, name) } else { snapshots::kept(file, name) }
+        if self.update_snapshots { snapshots::to_write(file, name) } else { snapshots::read(file, name) }
     }
 
     fn common_releases(&self) -> Vec<Release> {
@@ -98,13 +98,13 @@ pub(super) fn argument(text: &str) -> Result<(Version, PathBuf), String> {
 /// Returns the release of this version from the payload in a folder.
 fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
     let known = Release::find(version).map_err(|error| vec![error.to_string()])?;
-    let payload = Payload::parse(parts(folder)?, &known.image);
-    let named = |problem: String| {
+    let payload = Payload::parse(payload_files(folder)?, &known.image);
+    let with_folder = |problem: String| {
         let problem_of_folder = problem.starts_with("expected ");
         let between = if problem_of_folder { ": " } else { "/" };
         format!("{}{between}{problem}", folder.display())
     };
-    let payload = payload.map_err(|problems| problems.into_iter().map(named).collect::<Vec<_>>())?;
+    let payload = payload.map_err(|problems| problems.into_iter().map(with_folder).collect::<Vec<_>>())?;
     if payload.version != *version {
         return Err(vec![format!(
             "{}: expected the payload of {version}, found {} in its {METADATA}",
@@ -116,7 +116,7 @@ fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
 }
 
 /// Returns the files of a payload, by their paths below its folder.
-fn parts(folder: &Path) -> Result<Vec<File>, Vec<String>> {
+fn payload_files(folder: &Path) -> Result<Vec<File>, Vec<String>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();
     for below in ["", OWN, RELEASE] {

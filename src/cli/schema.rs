@@ -4,8 +4,8 @@ use super::args::SchemaOf;
 use super::{Exit, print_output};
 use crate::scenario;
 
-pub(super) fn schema(of: SchemaOf) -> Result<Exit, String> {
-    let schema = match of {
+pub(super) fn schema(kind: SchemaOf) -> Result<Exit, String> {
+    let schema = match kind {
         SchemaOf::Scenario => scenario::schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;

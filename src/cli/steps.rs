@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::args::StepsArgs;
 use super::{Exit, print_output};
-use crate::steps::catalogue::{self, Found, StepDoc};
+use crate::steps::catalogue::{self, Lookup, StepDoc};
 
 /// Lists the steps, or finds the one that matches a text.
 pub(super) fn steps(args: &StepsArgs) -> Exit {
-    if let Some(sentence) = &args.sentence {
-        let (text, exit) = describe_match(sentence);
-        print_output(&text);
+    if let Some(text) = &args.text {
+        let (description, exit) = describe_match(text);
+        print_output(&description);
         return exit;
     }
     print_output(&if args.markdown { catalogue::markdown() } else { list() });
@@ -32,15 +32,15 @@ fn list() -> String {
 }
 
 /// Returns the description of the step that matches a text.
-fn describe_match(sentence: &str) -> (String, Exit) {
-    match catalogue::find(sentence) {
-        Found::Step(step, values) => (explained(step, &values), Exit::Passed),
-        Found::Like(like) if like.is_empty() => (
+fn describe_match(text: &str) -> (String, Exit) {
+    match catalogue::find(text) {
+        Lookup::Step(step, values) => (explained(step, &values), Exit::Passed),
+        Lookup::Nearest(similar) if similar.is_empty() => (
             "No step matches, and none is similar. List all steps with `windtunnel steps`.\n".to_owned(),
             Exit::Failed,
         ),
-        Found::Like(like) => {
-            let lines = like.iter().map(|(step, example)| format!("  {} {example}\n", step.keyword));
+        Lookup::Nearest(similar) => {
+            let lines = similar.iter().map(|(step, example)| format!("  {} {example}\n", step.keyword));
             let lines: String = lines.collect();
             (format!("No step matches. The nearest steps:\n{lines}"), Exit::Failed)
         }

@@ -15,9 +15,10 @@ use crate::steps::{self, FeatureFiles, RunOptions, Suite};
 
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
-    let snapshot = if args.update_snapshots { snapshots::to_be_written } else { snapshots::kept };
-    let beside = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot };
-    let mut suite = Suite::parse_with_files(&sources, beside).map_err(|problems| problems.to_string())?;
+    let snapshot = if args.update_snapshots { snapshots::to_write } else { snapshots::read };
+    let feature_files = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot };
+    let mut suite =
+        Suite::parse_with_files(&sources, feature_files).map_err(|problems| problems.to_string())?;
     suite.retain(|number, _| args.selection.has(number));
     let interrupt = Interrupt::listen();
     let (finished, wall) = super::run::timed(|| run_all(&suite, args, &interrupt));
@@ -33,17 +34,17 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     if for_people {
         print_results(&results);
     }
-    let kept = snapshots::write(finished.iter().flat_map(|finished| &finished.snapshots));
-    let told: Vec<(&ScenarioResult, Option<&Record>)> = results
+    let snapshots = snapshots::write(finished.iter().flat_map(|finished| &finished.snapshots));
+    let recorded_results: Vec<(&ScenarioResult, Option<&Record>)> = results
         .iter()
         .zip(&finished)
         .map(|(result, finished)| (result, finished.record.as_deref()))
         .collect();
-    let reports = outputs::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
+    let reports = outputs::write(&args.reports, "windtunnel test", "cucumber", &recorded_results, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
-    let mut unwritten = files::write_records(args.record.as_deref(), &told);
-    unwritten.extend([kept, reports, cucumber].into_iter().filter_map(Result::err));
+    let mut unwritten = files::write_records(args.record.as_deref(), &recorded_results);
+    unwritten.extend([snapshots, reports, cucumber].into_iter().filter_map(Result::err));
     if for_people {
         if results.len() > 1 {
             print_output(&summary::recap(&results, "windtunnel test"));
@@ -77,16 +78,19 @@ fn run_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<
     let mut finished = run(suite.clone(), args.seed)?;
     for more in 1..=args.selection.retry {
         let seed = args.seed.wrapping_add(more);
-        let failing: Vec<_> =
-            finished.iter().filter(|(_, result)| result.failed()).map(|(told, _)| told.place()).collect();
+        let failing: Vec<_> = finished
+            .iter()
+            .filter(|(_, result)| result.failed())
+            .map(|(outcome, _)| outcome.place())
+            .collect();
         if failing.is_empty() || interrupt.is_interrupted() {
             break;
         }
-        let mut again = suite.clone();
-        again.retain(|_, place| failing.contains(place));
-        let passed: Vec<_> = run(again, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
-        for (told, result) in &mut finished {
-            if passed.iter().any(|(again, _)| again.place() == told.place()) {
+        let mut rerun = suite.clone();
+        rerun.retain(|_, place| failing.contains(place));
+        let passed: Vec<_> = run(rerun, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
+        for (outcome, result) in &mut finished {
+            if passed.iter().any(|(repeated, _)| repeated.place() == outcome.place()) {
                 result.passed_with = Some(seed);
             }
         }
@@ -106,9 +110,9 @@ fn run_suite(
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     let tags = args.selection.tags.as_ref().map(|tags| tags.wanted.clone());
-    let done = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
-    let told = std::rc::Rc::clone(&done);
-    let keeps_records = args.record.is_some() || args.reports.are_of_records();
+    let progress = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
+    let shared_progress = std::rc::Rc::clone(&progress);
+    let keeps_records = args.record.is_some() || args.reports.need_records();
     let interrupted = interrupt.clone();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = RunOptions {
@@ -122,15 +126,15 @@ fn run_suite(
     let take = move |mut finished: steps::ScenarioResult| {
         let why = if interrupted.is_interrupted() { INTERRUPTED } else { FAILED_FAST };
         let result = result(&finished, seed, why);
-        if finished.begun {
-            told.done(&finished.name);
+        if finished.started {
+            shared_progress.done(&finished.name);
         }
         // The records of a whole suite take a lot of memory.
         finished.record = finished.record.filter(|_| keeps_records);
         (finished, result)
     };
     let finished = runtime.block_on(suite.run_each(options, take));
-    done.end();
+    progress.end();
     Ok(finished)
 }
 
@@ -138,7 +142,7 @@ fn run_suite(
 fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioResult {
     let ids: Vec<String> = finished.ids.iter().filter(|id| is_id(id)).cloned().collect();
     let record = finished.record.as_deref();
-    let mut result = if finished.begun {
+    let mut result = if finished.started {
         record.map_or_else(
             || ScenarioResult::not_started(&finished.name, &finished.file, &[], seed),
             |record| ScenarioResult::from_record(record, &finished.file),
@@ -157,6 +161,6 @@ fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioRes
     result.of_scenario(record, &finished.tags, &written).judge_canary()
 }
 
-fn written(step: &steps::SaidStep) -> Written {
+fn written(step: &steps::FeatureStep) -> Written {
     Written { keyword: step.keyword.clone(), text: step.text.clone(), line: step.line, recorded: !step.plans }
 }

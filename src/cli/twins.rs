@@ -7,18 +7,19 @@ use super::args::TwinsArgs;
 use super::payload::Releases;
 use super::{Exit, files, print_output};
 use crate::scenario::upgrade_split;
-use crate::steps::upgrade_split as of_feature;
+use crate::steps::upgrade_split as feature_split;
 
 /// Prints the two scenarios, or writes them to files.
 pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
     let stem = args.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let twins = made(&args.path, &stem)?;
+    let scenarios = split(&args.path, &stem)?;
     let Some(out) = &args.out else {
-        let texts: Vec<String> = twins.into_iter().map(|(name, text)| format!("# {name}\n{text}")).collect();
+        let texts: Vec<String> =
+            scenarios.into_iter().map(|(name, text)| format!("# {name}\n{text}")).collect();
         print_output(&texts.join("\n"));
         return Ok(Exit::Passed);
     };
-    for (name, text) in twins {
+    for (name, text) in scenarios {
         let path = Path::new(out).join(name);
         files::write(&path, &text)?;
         print_output(&format!("{}\n", path.display()));
@@ -27,21 +28,21 @@ pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
 }
 
 /// Returns file names and texts of the scenarios; each row of a table of parameters has two of its own.
-fn made(path: &Path, stem: &str) -> Result<Vec<(String, String)>, String> {
+fn split(path: &Path, stem: &str) -> Result<Vec<(String, String)>, String> {
     let (file, text) = (path.display().to_string(), files::read(path)?);
     if file.ends_with(".feature") {
-        let of_feature::SplitFeature { prepare, check } = of_feature::twins(&file, &text)?;
+        let feature_split::SplitFeature { prepare, check } = feature_split::split(&file, &text)?;
         return Ok(vec![
             (format!("{stem}-prepare.feature"), prepare),
             (format!("{stem}-check.feature"), check),
         ]);
     }
     let rows =
-        upgrade_split::twins(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
+        upgrade_split::split(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
     let row = |number: usize| if rows.len() == 1 { String::new() } else { format!("-{}", number + 1) };
-    let named = rows.iter().enumerate().flat_map(|(number, twins)| {
+    let named = rows.iter().enumerate().flat_map(|(number, pair)| {
         let name = |phase: &str| format!("{stem}{}-{phase}.yaml", row(number));
-        [(name("prepare"), twins.prepare.clone()), (name("check"), twins.check.clone())]
+        [(name("prepare"), pair.prepare.clone()), (name("check"), pair.check.clone())]
     });
     Ok(named.collect())
 }

@@ -1,7 +1,8 @@
 //! Clusters as files: parses the output of `oc adm must-gather`, `oc adm inspect` and `oc get -o yaml` into
 //! objects. Pure: the caller finds and reads the files.
 //!
-//! The `kind` identifies objects, not the names of files; [`layout`] only selects the files to read.
+//! Objects are identified by their `kind`, not by the names of files; [`layout`] only selects the files to
+//! read.
 
 mod alerts;
 mod document;
@@ -119,7 +120,7 @@ impl Dump {
             Age::Stranger => {
                 let (old, object) = (&old.path, object_name(&new.object));
                 return Err(format!(
-                    "{path}: {object} is of another cluster than the one in {old}; expected the files of one cluster"
+                    "{path}: {object} belongs to another cluster than that in {old}; expected the files of one cluster"
                 ));
             }
         }

@@ -57,11 +57,11 @@ fn keeps_the_newer_state_and_rejects_two_clusters() {
     let node = "v1\nkind: Node";
     assert_eq!(labels(node, (9, "u", "old"), (10, "u", "new")).unwrap(), "new");
     assert_eq!(labels(node, (10, "u", "new"), (9, "u", "old")).unwrap(), "new");
-    assert_eq!(labels(node, (9, "u", "old"), (10, "v", "again")).unwrap(), "again");
+    assert_eq!(labels(node, (9, "u", "old"), (10, "v", "recreated")).unwrap(), "recreated");
     assert_eq!(
         labels("config.openshift.io/v1\nkind: ClusterVersion", (9, "u", "a"), (9, "v", "b")).unwrap_err(),
         [
-            "b: clusterversions.config.openshift.io/n is of another cluster than the one in a; expected the files of one cluster"
+            "b: clusterversions.config.openshift.io/n belongs to another cluster than that in a; expected the files of one cluster"
         ]
     );
     assert_eq!(read(&[("a", OPERATOR), ("b", OPERATOR)]).unwrap().list(&CLUSTER_OPERATORS).count(), 1);

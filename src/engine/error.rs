@@ -20,7 +20,7 @@ pub enum SessionError {
         place: Option<(usize, usize)>,
     },
     /// This run has no such release.
-    #[error("no release {version} exists in this run; it has {known}")]
+    #[error("this run has no release {version}; it has {known}")]
     NoRelease {
         /// The requested version.
         version: String,
@@ -28,7 +28,7 @@ pub enum SessionError {
         known: String,
     },
     /// No simulated cluster has objects of this kind.
-    #[error("objects of kind `{kind}` are not known{hint}")]
+    #[error("unknown kind `{kind}`{hint}")]
     UnknownKind {
         /// The kind.
         kind: String,
@@ -54,7 +54,7 @@ pub enum SessionError {
     /// The cluster was lost during the run.
     #[error("{0}")]
     ClusterLost(String),
-    /// The cluster cannot do what a step asks for.
+    /// The cluster lacks a capability that a step needs.
     #[error("{0}")]
     Unsupported(String),
     /// A step would have no effect in the current cluster.
@@ -71,16 +71,14 @@ pub enum SessionError {
         /// The number of requests.
         requests: u64,
     },
-    /// The run reached the time at which the session was to stop.
-    #[error("the run was to stop here")]
+    /// The run reached the time at which the session stops, as set by `Session::halt_after`.
+    #[error("the run reached the time at which it stops")]
     Halted,
     /// The session's thread or runtime is gone, or could not be created.
     #[error("the session ended unexpectedly")]
     Ended,
     /// Actors keep taking turns although no time passes.
-    #[error(
-        "{steps} steps were taken without time passing, the next would be {actor}'s: no progress is made"
-    )]
+    #[error("no progress: actors took {steps} turns without time passing, and {actor} is next")]
     NoProgress {
         /// The actor whose turn was next.
         actor: String,

@@ -17,13 +17,13 @@ impl Session {
     /// Keeps a value for later steps.
     ///
     /// # Errors
-    /// [`SessionError::ExpectationFailed`]: there is no such object, or no command was run.
+    /// [`SessionError::ExpectationFailed`]: there is no such object, or no command has run.
     pub fn keep(&mut self, keep: &Keep) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle()?;
             let text = captures::value(simulation, &keep.what).map_err(SessionError::ExpectationFailed)?;
-            simulation.kept.insert(keep.name.clone(), text);
+            simulation.kept_values.insert(keep.name.clone(), text);
             Ok(())
         })
     }
@@ -52,8 +52,9 @@ impl Session {
             }
             // The output of failed attempts would only clutter the record.
             let attempt = self.simulation.record.entries.split_off(begun);
-            let told = attempt.into_iter().filter(|entry| !matches!(entry.event, Event::Command { .. }));
-            self.simulation.record.entries.extend(told);
+            let without_output =
+                attempt.into_iter().filter(|entry| !matches!(entry.event, Event::Command { .. }));
+            self.simulation.record.entries.extend(without_output);
             self.wait_for_write(deadline)?;
         }
     }

@@ -59,7 +59,7 @@ impl Session {
         &self.simulation.record
     }
 
-    /// Takes the texts that expectations asked to keep so far ([`Snapshot`] without a text).
+    /// Takes the texts of the snapshots so far that have no text in the plan.
     pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
         std::mem::take(&mut self.simulation.snapshots)
     }
@@ -86,7 +86,7 @@ impl Session {
 
     /// Runs a step and returns its error unchanged, because a retry may still succeed.
     pub(super) fn run_step_once(&mut self, step: &Step) -> Result<(), SessionError> {
-        let filled = captures::fill_kept_values(step, &self.simulation.kept)
+        let filled = captures::fill_kept_values(step, &self.simulation.kept_values)
             .map_err(SessionError::ExpectationFailed)?;
         match &*filled {
             Step::Act(action) => self.perform(action),
@@ -125,13 +125,13 @@ impl Session {
         if passed > span {
             let passed = short_duration(passed);
             return Err(SessionError::ExpectationFailed(format!(
-                "that is over: {passed} have passed since the start"
+                "this moment is past: {passed} have passed since the start"
             )));
         }
         self.advance(span - passed)
     }
 
-    /// Lets virtual time pass until `moment`. Takes in the writes of other clients even if `moment` is past.
+    /// Lets virtual time pass until `moment`. Reads the writes of other clients even if `moment` is past.
     ///
     /// # Errors
     /// As [`Session::advance`].
@@ -145,7 +145,7 @@ impl Session {
         self.simulation.due()
     }
 
-    /// Clears the record, for runs without end.
+    /// Clears the record, so that endless runs do not fill the memory.
     pub fn clear_record(&mut self) {
         self.simulation.record.entries.clear();
     }
@@ -153,7 +153,7 @@ impl Session {
     /// Performs an administrator's action.
     ///
     /// # Errors
-    /// The API server's rejection, or a release that this run does not have.
+    /// The API server rejects the request, or this run lacks the release.
     pub fn perform(&mut self, action: &Action) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
@@ -169,12 +169,12 @@ impl Session {
     /// [`SessionError::ExpectationFailed`] if the API server accepts it, or rejects it with another message.
     pub fn expect_rejection(&mut self, attempt: &Attempt) -> Result<(), SessionError> {
         match self.perform(&attempt.action) {
-            Ok(()) => Err(SessionError::ExpectationFailed("the API server did not refuse it".to_owned())),
+            Ok(()) => Err(SessionError::ExpectationFailed("the API server accepted the request".to_owned())),
             Err(SessionError::Refused { message, .. }) => {
                 match attempt.refused.iter().find(|text| !text.fits(&message)) {
                     None => Ok(()),
                     Some(text) => Err(SessionError::ExpectationFailed(format!(
-                        "expected a refusal with {text}; it is: {message}"
+                        "expected a rejection with {text}; its message is: {message}"
                     ))),
                 }
             }
@@ -190,9 +190,9 @@ impl Session {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle()?;
-            let said = command::run(simulation, &run.command).await;
+            let output = command::run(simulation, &run.command).await;
             simulation.settle()?;
-            command::check_output(&said, &run.checks).map_err(SessionError::ExpectationFailed)
+            command::check_output(&output, &run.checks).map_err(SessionError::ExpectationFailed)
         })
     }
 
@@ -203,7 +203,7 @@ impl Session {
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let what = &expectation.what;
-        expectations::can_be_known(simulation, what)?;
+        expectations::check_observable(simulation, what)?;
         runtime.block_on(async {
             let start = simulation.now();
             match expectation.when {

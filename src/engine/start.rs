@@ -75,9 +75,9 @@ impl Session {
         seed: u64,
     ) -> Result<Self, SessionError> {
         let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
-        let begin =
+        let options =
             StartOptions { scenario, ids, seed, epoch, may_use_snapshot: backend.is_always_the_same() };
-        Self::start_with(plan, &begin, |minor, clock| backend.open(&Order { minor, seed, clock }))
+        Self::start_with(plan, &options, |minor, clock| backend.open(&Order { minor, seed, clock }))
     }
 
     /// Installs the planned cluster behind a cluster connection that the caller creates for a Kubernetes
@@ -89,40 +89,43 @@ impl Session {
         plan: &ClusterPlan,
         seed: u64,
         epoch: Time,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn ClusterConnection>,
+        connect: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn ClusterConnection>,
     ) -> Result<Self, SessionError> {
-        let begin = StartOptions { scenario: "", ids: &[], seed, epoch, may_use_snapshot: false };
-        Self::start_with(plan, &begin, |minor, clock| Ok(door(minor, clock)))
+        let options = StartOptions { scenario: "", ids: &[], seed, epoch, may_use_snapshot: false };
+        Self::start_with(plan, &options, |minor, clock| Ok(connect(minor, clock)))
     }
 
     fn start_with(
         plan: &ClusterPlan,
-        begin: &StartOptions<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
+        options: &StartOptions<'_>,
+        connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Self, SessionError> {
         // kube-runtime's back-off draws from this thread-local generator.
-        fastrand::seed(begin.seed);
+        fastrand::seed(options.seed);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
             .map_err(|_| SessionError::Ended)?;
-        let simulation = runtime.block_on(Self::settled(plan, begin, door))?;
+        let simulation = runtime.block_on(Self::settled(plan, options, connect))?;
         Ok(Self { simulation, runtime })
     }
 
     /// Returns the planned cluster after its components have started.
     async fn settled(
         plan: &ClusterPlan,
-        begin: &StartOptions<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
+        options: &StartOptions<'_>,
+        connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
         let environment = Arc::new(install::environment(plan));
-        let origins =
-            if begin.may_use_snapshot { SnapshotKey::all(plan, begin.seed, begin.epoch) } else { Vec::new() };
+        let origins = if options.may_use_snapshot {
+            SnapshotKey::all(plan, options.seed, options.epoch)
+        } else {
+            Vec::new()
+        };
         let (mut found, mut to_keep) = (None, Vec::new());
         for origin in &origins {
-            let StartPlan { copy, keep_at } = origin.look_up(begin.header(begin.epoch), &environment);
+            let StartPlan { copy, keep_at } = origin.look_up(options.header(options.epoch), &environment);
             to_keep.extend(keep_at.map(|at| (at, origin)));
             found = copy;
             if found.is_some() {
@@ -132,7 +135,7 @@ impl Session {
         let mut simulation = match found {
             Some(copy) => *copy,
             None => {
-                let installed = Self::install(plan, begin, environment, door)?;
+                let installed = Self::install(plan, options, environment, connect)?;
                 // Most clusters share this origin.
                 if let Some(origin) = origins.last() {
                     origin.keep(&installed, installed.now());
@@ -155,20 +158,20 @@ impl Session {
 
     fn install(
         plan: &ClusterPlan,
-        begin: &StartOptions<'_>,
+        options: &StartOptions<'_>,
         mut environment: Arc<Environment>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
+        connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
-        let clock = VirtualClock::starting_at(after(begin.epoch, -SETTLING));
+        let clock = VirtualClock::starting_at(after(options.epoch, -SETTLING));
         let start = clock.now();
         let epoch = after(start, SETTLING);
-        let streams = Streams::new(begin.seed);
+        let streams = Streams::new(options.seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
-        let door = door(minor, clock.clone())?;
-        let capabilities = door.capabilities();
+        let connection = connect(minor, clock.clone())?;
+        let capabilities = connection.capabilities();
         if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
             return Err(SessionError::Unsupported(format!(
-                "the scenario is about Kubernetes 1.{minor}, and this cluster's API server cannot be chosen"
+                "the scenario needs Kubernetes 1.{minor}, but this cluster's API server has a fixed version"
             )));
         }
         if capabilities.controllers {
@@ -178,9 +181,9 @@ impl Session {
             environment.node_leases = true;
             environment.node_lease_stretch = capabilities.speed;
         }
-        let record = Record { header: begin.header(epoch), entries: Vec::new() };
-        let mut simulation = Simulation::new(door, clock, Arc::clone(&environment), streams, record);
-        simulation.invariants = Invariants::of(plan.invariants.clone(), epoch);
+        let record = Record { header: options.header(epoch), entries: Vec::new() };
+        let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
+        simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
         simulation.pinned = plan.kubernetes_minor.is_some();
         if !capabilities.any_kubernetes {
             simulation.serve_kubernetes(minor);

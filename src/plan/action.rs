@@ -45,7 +45,7 @@ pub enum Action {
         fault: InjectedFault,
         /// The delay after the step; zero starts it at once.
         after: SignedDuration,
-        /// The duration; `None` lasts until it is healed or ends itself.
+        /// The duration; with `None` the fault lasts until it is healed or ends by its own rules.
         lasts: Option<SignedDuration>,
     },
     /// Ends the faults of this target.
@@ -53,7 +53,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns an action that starts a fault at once and lasts until it is healed.
+    /// Returns an action that starts a fault at once; the fault lasts until it is healed.
     pub fn fault(fault: InjectedFault) -> Self {
         Self::Fault { fault, after: SignedDuration::ZERO, lasts: None }
     }

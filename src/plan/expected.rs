@@ -86,7 +86,7 @@ pub enum ExpectedState {
     /// The condition had exactly these statuses since the start of the run, in this order.
     Statuses {
         /// The owner of the condition.
-        of: Subject,
+        subject: Subject,
         /// Type of the condition.
         condition: String,
         /// The statuses.
@@ -216,7 +216,7 @@ impl TextMatch {
         Regex::new(pattern).map(Self::Matches).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("`{text}` is no regular expression: {reason}")
+            format!("`{text}` is not a valid regular expression: {reason}")
         })
     }
 

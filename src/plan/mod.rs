@@ -17,8 +17,8 @@ use windtunnel_update_status::status::Details;
 
 mod action;
 mod crd_fault;
-mod disturbance;
 mod expected;
+mod faults;
 mod invariants;
 mod past;
 pub mod path;
@@ -26,11 +26,11 @@ pub mod placeholders;
 
 pub use action::Action;
 pub use crd_fault::CrdFault;
-pub use disturbance::{FaultTarget, InjectedFault};
 pub use expected::{
     AlertMatch, Check, Expectation, ExpectedState, ExpectedTime, InsightRef, MetricMatch, Snapshot,
     StatusMatch, Subject, TextMatch, WriteMatch,
 };
+pub use faults::{FaultTarget, InjectedFault};
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
 
@@ -70,7 +70,7 @@ pub const PLATFORMS_WITH_REGION: &[&str] = &["AWS", "AlibabaCloud", "GCP", "Powe
 pub struct Plan {
     /// Display name, unique within a suite.
     pub name: String,
-    /// What the scenario shows, in a sentence or two.
+    /// The purpose of the scenario, in a sentence or two.
     pub description: String,
     /// Issue and test-case ids, such as `OTA-1321` or `OCP-22641`.
     pub ids: Vec<String>,
@@ -134,7 +134,7 @@ pub struct ClusterPlan {
 impl ClusterPlan {
     /// Returns an installed cluster of three control-plane nodes and three workers, with defaults for the
     /// rest.
-    pub fn of(release: Release) -> Self {
+    pub fn new(release: Release) -> Self {
         Self {
             channel: format!("stable-{}.{}", release.version.major, release.version.minor),
             release,
@@ -317,12 +317,12 @@ pub struct Keep {
     /// Its name.
     pub name: String,
     /// The source of the value.
-    pub what: Kept,
+    pub what: ValueSource,
 }
 
 /// The source of a stored value.
 #[derive(Debug, Clone)]
-pub enum Kept {
+pub enum ValueSource {
     /// Standard output of the last command, without trailing line breaks.
     Output,
     /// A field of an object, by its path.

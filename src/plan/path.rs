@@ -12,7 +12,7 @@ enum Part<'a> {
 /// The error for a text that is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `{0}`")]
-pub struct NoPath(pub String);
+pub struct InvalidPath(pub String);
 
 /// Returns the value at `path`: names separated by dots, `[0]` for a list element, `["a.b"]` or `['a.b']` for
 /// a name with dots.
@@ -38,9 +38,9 @@ pub fn text_at(value: &Value, path: &str) -> String {
 /// Checks that a text is a path.
 ///
 /// # Errors
-/// [`NoPath`] with the text.
-pub fn validate(path: &str) -> Result<(), NoPath> {
-    parts(path).map(drop).ok_or_else(|| NoPath(path.to_owned()))
+/// [`InvalidPath`] with the text.
+pub fn validate(path: &str) -> Result<(), InvalidPath> {
+    parts(path).map(drop).ok_or_else(|| InvalidPath(path.to_owned()))
 }
 
 fn parts(path: &str) -> Option<Vec<Part<'_>>> {
@@ -103,7 +103,7 @@ mod tests {
         for path in
             ["", ".status", "status.", "status..x", "status[x]", "status[0", "data[\"a", "a b", "a[0]b"]
         {
-            assert_eq!(validate(path), Err(NoPath(path.to_owned())), "{path}");
+            assert_eq!(validate(path), Err(InvalidPath(path.to_owned())), "{path}");
         }
     }
 }

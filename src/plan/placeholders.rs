@@ -7,22 +7,22 @@ use regex::{Captures, Regex};
 
 /// Accepts a blank, as scenarios write it, or the colon that [`in_one_word`] puts in its place.
 #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
-static PLACE: LazyLock<Regex> =
+static PLACEHOLDER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\$\(\s*kept(?:\s+|:)([^\s)]+)\s*\)").expect("pattern"));
 
 /// Returns whether `text` contains a placeholder.
 pub fn has_placeholder(text: &str) -> bool {
-    PLACE.is_match(text)
+    PLACEHOLDER.is_match(text)
 }
 
 /// Returns the line with placeholders that contain no blank, so that shell splitting keeps each in one word.
 pub fn in_one_word(line: &str) -> String {
-    PLACE.replace_all(line, "$$(kept:$1)").into_owned()
+    PLACEHOLDER.replace_all(line, "$$(kept:$1)").into_owned()
 }
 
-/// Returns the text with each placeholder replaced by `of(name)`.
-pub fn fill(text: &str, mut of: impl FnMut(&str) -> String) -> String {
-    PLACE.replace_all(text, |found: &Captures<'_>| of(&found[1])).into_owned()
+/// Returns the text with each placeholder replaced by `value_of(name)`.
+pub fn fill(text: &str, mut value_of: impl FnMut(&str) -> String) -> String {
+    PLACEHOLDER.replace_all(text, |found: &Captures<'_>| value_of(&found[1])).into_owned()
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_placeholder_stays_one_word_of_a_command_and_is_filled() {
+    fn in_one_word_keeps_a_placeholder_in_one_word_and_fill_replaces_it() {
         let line = in_one_word("oc get $( kept  kind ) --x=$(kept y)");
         assert_eq!(line, "oc get $(kept:kind) --x=$(kept:y)");
         for text in ["$(kept kind)", "$(kept:kind)"] {

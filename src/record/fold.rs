@@ -1,4 +1,4 @@
-//! Saves memory in records of long runs: old states are kept as patches, as in the file form.
+//! Saves memory in records of long runs: folding turns old states into patches, as in the file form.
 
 use windtunnel_core::{ByKey, Object, patch};
 
@@ -24,8 +24,8 @@ pub(crate) struct Folding {
 struct State {
     /// The original object.
     whole: Object,
-    /// The object as a chain of patches.
-    told: Object,
+    /// The same object as a chain of patches.
+    folded: Object,
 }
 
 impl Folding {
@@ -61,7 +61,7 @@ impl Folding {
             _ => None,
         };
         if let Some(known) = known {
-            write.before = Some(known.told.clone());
+            write.before = Some(known.folded.clone());
         }
         if let (Some(before), Some(patch)) = (&write.before, patch)
             && let Some(after) = before.with_patch(&patch)
@@ -69,8 +69,8 @@ impl Folding {
             write.after = Some(after);
         }
         match (state, write.state_after()) {
-            (Some(whole), Some(told)) => {
-                self.states.insert(&write.key, State { whole, told: told.clone() });
+            (Some(whole), Some(folded)) => {
+                self.states.insert(&write.key, State { whole, folded: folded.clone() });
             }
             _ => drop(self.states.remove(&write.key)),
         }
@@ -114,11 +114,11 @@ mod tests {
         for end in [30, 60, 90] {
             folding.fold_up_to(&mut record.entries[..end], 5, 5);
         }
-        let is_told = |entry: &&Entry| match &entry.event {
+        let is_folded = |entry: &&Entry| match &entry.event {
             Event::Write(write) => write.after.as_ref().is_some_and(Object::is_delta),
             _ => false,
         };
-        assert!(record.entries.iter().filter(is_told).count() > 50);
+        assert!(record.entries.iter().filter(is_folded).count() > 50);
         assert_eq!(record.to_lines(), lines);
         let parsed = Record::parse(&lines).unwrap();
         assert_eq!(parsed.to_lines(), lines);

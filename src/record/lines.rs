@@ -81,8 +81,8 @@ struct WriteLine<'r> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PatchLine<'r> {
-    Kept(Value),
-    Found(Patch<'r>),
+    Folded(Value),
+    Computed(Patch<'r>),
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -107,11 +107,11 @@ impl Record {
         hex(&hash.finalize())
     }
 
-    /// Passes each line of the file form, with its line break, to `give`.
-    fn each_line(&self, mut give: impl FnMut(&str)) {
+    /// Passes each line of the file form, with its line break, to `emit`.
+    fn each_line(&self, mut emit: impl FnMut(&str)) {
         let mut line = String::new();
         push_header(&mut line, &self.header);
-        give(&line);
+        emit(&line);
         let mut states = States::new();
         for entry in &self.entries {
             let known = match &entry.event {
@@ -120,7 +120,7 @@ impl Record {
             };
             line.clear();
             push_entry(&mut line, entry, known);
-            give(&line);
+            emit(&line);
             if let Event::Write(write) = &entry.event {
                 match write.state_after() {
                     Some(state) => states.insert(&write.key, state),
@@ -146,7 +146,7 @@ pub(super) fn push_entry(out: &mut String, Entry { at, event }: &Entry, known: O
 }
 
 fn push_line(out: &mut String, line: &impl Serialize) {
-    // Serialization only fails for maps with other keys than texts, and a line has none.
+    // Serialization fails only for maps whose keys are not texts, and a line has none.
     out.push_str(&serde_json::to_string(line).unwrap_or_default());
     out.push('\n');
 }
@@ -181,10 +181,10 @@ fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r
     };
     let patch = match (before, &write.after) {
         (Some(before), Some(after)) if !before.is_same(after) => {
-            let kept = after.patch_since(before).map(PatchLine::Kept);
-            kept.or_else(|| Patch::between(before, after).map(PatchLine::Found))
+            let folded = after.patch_since(before).map(PatchLine::Folded);
+            folded.or_else(|| Patch::between(before, after).map(PatchLine::Computed))
         }
-        (Some(_), Some(_)) => Some(PatchLine::Found(Patch::Fields(Vec::new()))),
+        (Some(_), Some(_)) => Some(PatchLine::Computed(Patch::Fields(Vec::new()))),
         _ => None,
     };
     let object = write.after.as_ref().filter(|_| patch.is_none()).map(|object| &**object);

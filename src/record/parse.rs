@@ -95,7 +95,7 @@ struct WriteLine {
     code: u16,
     #[serde(default)]
     message: String,
-    #[serde(default, deserialize_with = "even_null")]
+    #[serde(default, deserialize_with = "null_as_some")]
     before: Option<Value>,
     #[serde(default)]
     created: bool,
@@ -106,7 +106,7 @@ struct WriteLine {
 }
 
 /// Distinguishes null (there was no object) from a missing field.
-fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+fn null_as_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
@@ -154,7 +154,7 @@ fn json<'a, T: Deserialize<'a>>(line: &'a str, what: &str) -> Result<T, String> 
 
 fn moment(milliseconds: i64) -> Result<Time, String> {
     Time::from_millisecond(milliseconds)
-        .map_err(|_| format!("milliseconds since 1970, of a year up to 9999; found {milliseconds}"))
+        .map_err(|_| format!("milliseconds since 1970, up to the year 9999; found {milliseconds}"))
 }
 
 fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String> {
@@ -194,14 +194,14 @@ fn write(line: WriteLine, states: &mut BTreeMap<Key, Object>) -> Result<WriteEve
     let after = match (line.object, line.patch, &before) {
         (Some(_), Some(_), _) => return Err("`object` or `patch`, not both".to_owned()),
         (Some(object), None, _) => Some(Object::new(object)),
-        (None, Some(_), None) => return Err(format!("`object`: no line before this one made {key}")),
+        (None, Some(_), None) => return Err(format!("`object`: no earlier line created {key}")),
         (None, Some(patch), Some(before)) => Some(patched(before, &patch)),
         (None, None, _) => None,
     };
     if line.gone == (after.is_some() || line.code >= 400)
         || line.created != (before.is_none() && after.is_some())
     {
-        return Err("`created`, `gone`, `code` and the object to fit together".to_owned());
+        return Err("`created`, `gone`, `code` and the object to be consistent".to_owned());
     }
     match (&after, &before) {
         (Some(state), _) => states.insert(key.clone(), state.clone()),

@@ -55,43 +55,43 @@ pub fn redact(object: &mut Value) {
         metadata.remove("managedFields");
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
             annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-            named(annotations, |text| json!(text));
+            redact_named(annotations, |text| json!(text));
         }
     }
     match object["kind"].as_str() {
         Some("Secret") => {
-            every(object.get_mut("data"), |text| json!(STANDARD.encode(text)));
-            every(object.get_mut("stringData"), |text| json!(text));
+            redact_all(object.get_mut("data"), |text| json!(STANDARD.encode(text)));
+            redact_all(object.get_mut("stringData"), |text| json!(text));
         }
         Some("ConfigMap") => {
             if let Some(Value::Object(data)) = object.get_mut("data") {
-                named(data, |text| json!(text));
+                redact_named(data, |text| json!(text));
             }
             if let Some(Value::Object(data)) = object.get_mut("binaryData") {
-                named(data, |text| json!(STANDARD.encode(text)));
+                redact_named(data, |text| json!(STANDARD.encode(text)));
             }
         }
-        Some("MachineConfig") => files(object.pointer_mut("/spec/config/storage/files")),
+        Some("MachineConfig") => redact_files(object.pointer_mut("/spec/config/storage/files")),
         _ => {}
     }
-    walk(object);
+    redact_recursively(object);
 }
 
-fn every(map: Option<&mut Value>, replacement: impl Fn(&str) -> Value) {
+fn redact_all(map: Option<&mut Value>, replacement: impl Fn(&str) -> Value) {
     for value in map.and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
         *value = replacement(REDACTED);
     }
 }
 
 /// Replaces the values of a map whose names indicate credentials.
-fn named(map: &mut Map<String, Value>, replacement: impl Fn(&str) -> Value) {
+fn redact_named(map: &mut Map<String, Value>, replacement: impl Fn(&str) -> Value) {
     for (_, value) in map.iter_mut().filter(|(name, _)| NAMES.is_match(name)) {
         *value = replacement(REDACTED);
     }
 }
 
 /// Replaces the contents of files on nodes, which may contain anything in many encodings.
-fn files(list: Option<&mut Value>) {
+fn redact_files(list: Option<&mut Value>) {
     for file in list.and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(contents) = file.get_mut("contents").filter(|contents| contents.is_object()) {
             *contents = json!({ "source": format!("data:,{REDACTED}") });
@@ -99,10 +99,10 @@ fn files(list: Option<&mut Value>) {
     }
 }
 
-fn walk(value: &mut Value) {
+fn redact_recursively(value: &mut Value) {
     match value {
         Value::String(text) if FORMS.is_match(text) => *value = json!(REDACTED),
-        Value::Array(items) => items.iter_mut().for_each(walk),
+        Value::Array(items) => items.iter_mut().for_each(redact_recursively),
         Value::Object(map) => {
             // An environment variable.
             let name = map.get("name").and_then(Value::as_str);
@@ -115,7 +115,7 @@ fn walk(value: &mut Value) {
                 if FIELDS.contains(&field.as_str()) && is_text(inner) {
                     *inner = json!(REDACTED);
                 } else {
-                    walk(inner);
+                    redact_recursively(inner);
                 }
             }
         }

@@ -49,16 +49,16 @@ fn states(record: &Record) -> Vec<(Option<Object>, Option<Object>)> {
 /// Writes, parses and writes again; returns the lines.
 fn check_round_trip(record: &Record) -> String {
     let lines = record.to_lines();
-    let read = Record::parse(&lines).unwrap();
-    assert_eq!(read.to_lines(), lines);
-    assert_eq!(states(&read), states(record));
-    assert_eq!(read.header, record.header);
-    assert_eq!(read.hash(), record.hash());
+    let parsed = Record::parse(&lines).unwrap();
+    assert_eq!(parsed.to_lines(), lines);
+    assert_eq!(states(&parsed), states(record));
+    assert_eq!(parsed.header, record.header);
+    assert_eq!(parsed.hash(), record.hash());
     lines
 }
 
 #[test]
-fn a_life_of_an_object_stands_in_patches() {
+fn states_of_an_object_are_written_as_patches() {
     let made = Object::new(json!({"spec": {"x": 1, "y": [1]}, "status": {}}));
     let changed = Object::new(json!({"spec": {"y": [1, null]}, "status": {"phase": "Running"}}));
     let nulled = Object::new(json!({"spec": {"y": [1, null], "z": null}, "status": {"phase": "Running"}}));
@@ -103,8 +103,8 @@ fn a_parsed_record_shares_its_objects() {
     .to_lines();
     let states = states(&Record::parse(&lines).unwrap());
     let made = states[0].1.as_ref().unwrap();
-    for again in [&states[1].0, &states[2].0, &states[2].1] {
-        assert!(made.is_same(again.as_ref().unwrap()));
+    for state in [&states[1].0, &states[2].0, &states[2].1] {
+        assert!(made.is_same(state.as_ref().unwrap()));
     }
 }
 
@@ -130,7 +130,7 @@ fn object(stream: &mut Stream, depth: u64) -> Value {
 }
 
 #[test]
-fn any_history_is_the_same_after_writing_and_reading() {
+fn any_history_survives_a_round_trip() {
     for seed in 0..300 {
         let mut stream = Streams::new(seed).stream("record");
         let mut state: Option<Object> = None;
@@ -153,7 +153,7 @@ fn any_history_is_the_same_after_writing_and_reading() {
 }
 
 #[test]
-fn a_line_that_is_not_as_it_should_be_is_named() {
+fn an_invalid_line_is_reported_with_its_number() {
     let header = record(Vec::new()).to_lines();
     let check = |text: &str, line: usize, expected: &str| {
         assert_eq!(
@@ -178,34 +178,34 @@ fn a_line_that_is_not_as_it_should_be_is_named() {
     check(
         &entry("{\"at\":9223372036854775807,\"step\":\"\"}"),
         3,
-        "milliseconds since 1970, of a year up to 9999; found 9223372036854775807",
+        "milliseconds since 1970, up to the year 9999; found 9223372036854775807",
     );
     let write = r#""by":"a","verb":"update","kind":"Pod","plural":"pods","name":"p","code":200"#;
     let writes = |rest: &str| entry(&format!("{{\"at\":0,\"write\":{{{write}{rest}}}}}"));
-    check(&writes(r#","patch":{}"#), 3, "`object`: no line before this one made pods/p");
+    check(&writes(r#","patch":{}"#), 3, "`object`: no earlier line created pods/p");
     check(&writes(r#","patch":{},"object":{}"#), 3, "`object` or `patch`, not both");
-    check(&writes(""), 3, "`created`, `gone`, `code` and the object to fit together");
+    check(&writes(""), 3, "`created`, `gone`, `code` and the object to be consistent");
     check(
         &writes(r#","gone":true,"object":{}"#),
         3,
-        "`created`, `gone`, `code` and the object to fit together",
+        "`created`, `gone`, `code` and the object to be consistent",
     );
 }
 
 #[test]
-fn a_file_cut_anywhere_is_read_or_refused_without_a_panic() {
+fn a_truncated_file_never_panics() {
     let made = Object::new(json!({"a": "ä"}));
     let lines =
         record(vec![write("create", 201, None, Some(&made)), write("delete", 200, Some(&made), None)])
             .to_lines();
-    let read =
+    let valid =
         (0..=lines.len()).filter_map(|end| lines.get(..end)).filter(|part| Record::parse(part).is_ok());
     // The header, each of the two entries, and each of the three with its line break.
-    assert_eq!(read.count(), 6);
+    assert_eq!(valid.count(), 6);
 }
 
 #[test]
-fn alerts_are_known_since_they_began_to_pend() {
+fn an_active_alert_has_the_time_of_its_first_state() {
     let alert = |name: &str, state| {
         let labels = [("alertname".to_owned(), name.to_owned())].into();
         Event::Alert(Box::new(Alert { labels, annotations: std::collections::BTreeMap::new(), state }))

@@ -30,10 +30,10 @@ static WAITS: LazyLock<Regex> = LazyLock::new(|| {
 ///
 /// # Errors
 /// An error of the XML writer, which writes to memory.
-pub fn render(told: &[(&ScenarioResult, Option<&Record>)]) -> Result<String, SerializeError> {
+pub fn render(results: &[(&ScenarioResult, Option<&Record>)]) -> Result<String, SerializeError> {
     let mut failures: BTreeMap<String, Vec<&ScenarioResult>> = BTreeMap::new();
     let mut known: BTreeSet<String> = [OVERALL, OPERATOR].map(str::to_owned).into();
-    for (result, record) in told {
+    for (result, record) in results {
         known.extend(result.ids.iter().cloned());
         let view = record.map(|record| record.view_at(record.end())).unwrap_or_default();
         known.extend(view.list(&CLUSTER_OPERATORS).map(|operator| operator.name().to_owned()));

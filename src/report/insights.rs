@@ -33,9 +33,9 @@ pub(super) enum PublishedInsight<'a> {
 
 impl<'a> PublishedInsight<'a> {
     /// Parses the insight; `None` for invalid YAML.
-    pub(super) fn read(self) -> Option<Insight<'a>> {
+    pub(super) fn parse(self) -> Option<Insight<'a>> {
         match self {
-            Self::Document(text) => documents::parse_cached(text).map(Insight::Read),
+            Self::Document(text) => documents::parse_cached(text).map(Insight::Parsed),
             Self::Part(insight) => Some(Insight::Part(insight)),
         }
     }
@@ -52,7 +52,7 @@ impl<'a> PublishedInsight<'a> {
 /// The content of an insight.
 pub(super) enum Insight<'a> {
     /// A parsed document.
-    Read(Rc<Value>),
+    Parsed(Rc<Value>),
     /// A part of the UpdateStatus.
     Part(&'a Value),
 }
@@ -62,7 +62,7 @@ impl Deref for Insight<'_> {
 
     fn deref(&self) -> &Value {
         match self {
-            Self::Read(insight) => insight,
+            Self::Parsed(insight) => insight,
             Self::Part(insight) => insight,
         }
     }
@@ -80,9 +80,9 @@ pub(super) fn published_insights(object: &Value) -> BTreeMap<Cow<'_, str>, Publi
 
 /// Returns an insight in a few words: its conditions that are not as expected, including `Updating`, its
 /// progress, or the impact of a health insight.
-pub(super) fn summarize(told: PublishedInsight<'_>) -> String {
-    let Some(insight) = told.read() else { return "is no YAML".to_owned() };
-    let Some((_, content)) = published::content(&insight) else { return "is no insight".to_owned() };
+pub(super) fn summarize(source: PublishedInsight<'_>) -> String {
+    let Some(insight) = source.parse() else { return "invalid YAML".to_owned() };
+    let Some((_, content)) = published::content(&insight) else { return "not an insight".to_owned() };
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let mut parts = Vec::new();
     let conditions = content["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -104,8 +104,8 @@ pub(super) fn summarize(told: PublishedInsight<'_>) -> String {
 
 /// Returns whether an insight about an operator or a node has no news: it is not updating, and everything
 /// else is as expected.
-pub(super) fn has_no_news(told: PublishedInsight<'_>) -> bool {
-    let Some(insight) = told.read() else { return false };
+pub(super) fn has_no_news(source: PublishedInsight<'_>) -> bool {
+    let Some(insight) = source.parse() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
     let is_quiet = |condition: &Value| match condition["type"].as_str() {
         Some("Updating") => condition["status"] == "False" && condition["reason"] != "Pending",
@@ -116,8 +116,8 @@ pub(super) fn has_no_news(told: PublishedInsight<'_>) -> bool {
 }
 
 /// Returns whether an insight about an operator or a node has no problem, so that a few words describe it.
-fn has_no_problem(told: PublishedInsight<'_>) -> bool {
-    let Some(insight) = told.read() else { return false };
+fn has_no_problem(source: PublishedInsight<'_>) -> bool {
+    let Some(insight) = source.parse() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
     let is_quiet = |condition: &Value| condition["type"] == "Updating" || condition["reason"] == "AsExpected";
     matches!(kind, "ClusterOperator" | "Node")
@@ -136,16 +136,16 @@ pub fn at_the_end(record: &Record) -> String {
     };
     let object = last(is_insights_config_map).or_else(|| last(is_update_status));
     let mut out = String::new();
-    for (key, told) in object.map(|object| published_insights(object)).unwrap_or_default() {
+    for (key, source) in object.map(|object| published_insights(object)).unwrap_or_default() {
         out.push_str(&key);
-        if has_no_problem(told) {
+        if has_no_problem(source) {
             out.push_str(": ");
-            out.push_str(&summarize(told));
+            out.push_str(&summarize(source));
             out.push('\n');
             continue;
         }
         out.push_str(":\n");
-        for line in told.document().lines() {
+        for line in source.document().lines() {
             out.push_str("    ");
             out.push_str(line);
             out.push('\n');

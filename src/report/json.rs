@@ -7,8 +7,8 @@ use super::steps::{Outcome, StepResult};
 use crate::record::Record;
 
 /// Renders all results with the hashes of their records, and the counts by outcome.
-pub fn render(command: &str, told: &[(&ScenarioResult, Option<&Record>)]) -> String {
-    let count = |wanted: &str| told.iter().filter(|(result, _)| outcome(result) == wanted).count();
+pub fn render(command: &str, results: &[(&ScenarioResult, Option<&Record>)]) -> String {
+    let count = |wanted: &str| results.iter().filter(|(result, _)| outcome(result) == wanted).count();
     let document = json!({
         "command": command,
         "windtunnel": env!("CARGO_PKG_VERSION"),
@@ -16,7 +16,7 @@ pub fn render(command: &str, told: &[(&ScenarioResult, Option<&Record>)]) -> Str
         "failed": count("failed"),
         "flakes": count("flake"),
         "skipped": count("skipped"),
-        "scenarios": told.iter().map(|(result, record)| scenario(result, *record)).collect::<Vec<_>>(),
+        "scenarios": results.iter().map(|(result, record)| scenario(result, *record)).collect::<Vec<_>>(),
     });
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }

@@ -14,11 +14,11 @@ use super::steps::Outcome;
 /// An error of the XML writer, which writes to memory.
 pub fn render(suite: &str, results: &[ScenarioResult], per: Per) -> Result<String, SerializeError> {
     let mut cases = TestSuite::new(suite);
-    let of = match per {
-        Per::Scenario => attempts,
-        Per::Step => of_steps,
+    let cases_of = match per {
+        Per::Scenario => scenario_cases,
+        Per::Step => step_cases,
     };
-    cases.add_test_cases(results.iter().flat_map(of));
+    cases.add_test_cases(results.iter().flat_map(cases_of));
     let mut report = Report::new("windtunnel");
     report.add_test_suite(cases);
     report.to_string()
@@ -35,7 +35,7 @@ pub enum Per {
 
 /// Returns the test case of a result. A flake gets a second case with the same name that passes, which is how
 /// Prow recognizes flakes.
-fn attempts(result: &ScenarioResult) -> Vec<TestCase> {
+fn scenario_cases(result: &ScenarioResult) -> Vec<TestCase> {
     let mut cases = vec![case(result)];
     if let Some(seed) = result.passed_with.filter(|_| result.is_flake()) {
         cases.push(case(&ScenarioResult { seed, failure: None, passed_with: None, ..result.clone() }));
@@ -44,9 +44,9 @@ fn attempts(result: &ScenarioResult) -> Vec<TestCase> {
 }
 
 /// Returns a test case for each step; its number distinguishes steps with the same text.
-fn of_steps(result: &ScenarioResult) -> Vec<TestCase> {
+fn step_cases(result: &ScenarioResult) -> Vec<TestCase> {
     if result.steps.is_empty() {
-        return attempts(result);
+        return scenario_cases(result);
     }
     let classname = format!("{}: {}", result.file, result.name);
     let cases = result.steps.iter().enumerate().map(|(index, step)| {
@@ -56,7 +56,7 @@ fn of_steps(result: &ScenarioResult) -> Vec<TestCase> {
             Outcome::Passed | Outcome::Failed(_) => TestCaseStatus::success(),
             Outcome::Skipped => {
                 let mut status = TestCaseStatus::skipped();
-                status.set_message(result.skipped.as_deref().unwrap_or("a step before it failed"));
+                status.set_message(result.skipped.as_deref().unwrap_or("an earlier step failed"));
                 status
             }
         };
@@ -68,8 +68,8 @@ fn of_steps(result: &ScenarioResult) -> Vec<TestCase> {
     });
     let mut cases: Vec<TestCase> = cases.collect();
     // A failure outside of the steps must not get lost.
-    let told = result.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed(_)));
-    if result.failure.is_some() && !told {
+    let is_reported = result.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed(_)));
+    if result.failure.is_some() && !is_reported {
         cases.push(case(result));
     }
     cases
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_a_test_case_by_option_and_a_flake_a_pair_of_them() {
+    fn steps_can_be_test_cases_and_a_flake_has_two() {
         let step =
             |text: &str, outcome| StepResult { text: text.to_owned(), outcome, ..StepResult::default() };
         let result = ScenarioResult {
@@ -147,7 +147,7 @@ mod tests {
         for expected in [
             r#"tests="3" skipped="1" errors="0" failures="1""#,
             r#"<testcase name="02 expect x" classname="a.yaml: s" time="0.000">"#,
-            r#"<skipped message="a step before it failed"/>"#,
+            r#"<skipped message="an earlier step failed"/>"#,
         ] {
             assert!(xml.contains(expected), "{expected}\n{xml}");
         }

@@ -21,7 +21,7 @@ pub fn line(result: &ScenarioResult) -> String {
     } else {
         "FAIL"
     };
-    let canary = if result.must_fail.is_some() { "; a canary, which failed as it must" } else { "" };
+    let canary = if result.must_fail.is_some() { "; a canary, failed as expected" } else { "" };
     format!("{word}  {}  ({time} of cluster time{canary})\n", result.name)
 }
 

@@ -20,13 +20,13 @@ const WEBHOOK: &str = "writes such as `{verb: update, kind: ClusterOperator}`";
 
 const CRD: &str = "the name of a CustomResourceDefinition such as `backups.config.openshift.io`";
 
-/// The targets of faults, with an example of each.
-const WHO: [(&str, &str); 9] = [
+/// The keys that name the target of a fault, with the expected value of each.
+const TARGETS: [(&str, &str); 9] = [
     ("operator", "the name of a ClusterOperator such as `etcd`"),
     ("node", "the name of a node such as `worker-0`"),
     ("pod", POD),
     ("api", "requests such as `{verb: update, kind: ClusterVersion}`"),
-    ("process", "a component as the timeline calls it, such as `cluster-version-operator`"),
+    ("process", "a component by its name in the timeline, such as `cluster-version-operator`"),
     ("pool", "the name of a MachineConfigPool such as `worker`"),
     ("release", "a release that exists in the run, such as `4.14.8`"),
     ("webhook", WEBHOOK),
@@ -60,13 +60,13 @@ const LEASE_LOST: SignedDuration = SignedDuration::from_mins(3);
 /// `fault: {api: {kind: ClusterVersion}, is: conflict, times: 3}` and so on.
 pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let shape = "a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}`";
-    let keys: Vec<&str> = WHO.iter().map(|(who, _)| *who).chain(ALWAYS).chain(DETAILS).collect();
+    let keys: Vec<&str> = TARGETS.iter().map(|(key, _)| *key).chain(ALWAYS).chain(DETAILS).collect();
     let map = reader.map(node, shape, &keys)?;
-    let faulty = faulty(reader, node, &map);
+    let target = fault_target(reader, node, &map);
     let span = |reader: &mut Reader<'_>, key| map.get(key).map(|node| reader.duration(node));
     let after = span(reader, "after").unwrap_or(Some(SignedDuration::ZERO));
     let lasts = span(reader, "for");
-    let words: &[&str] = match &faulty {
+    let words: &[&str] = match &target {
         Some(FaultTarget::Node(_)) => &FaultKind::OF_NODES,
         Some(FaultTarget::Pods { .. }) => &FaultKind::OF_PODS,
         Some(FaultTarget::Api(_)) => &InjectedError::NAMES,
@@ -79,18 +79,18 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     };
     let known = format!("one of `{}`", words.join("`, `"));
     // The valid values of `is` depend on the target, so an unknown target leaves `is` unchecked.
-    let who_fails = faulty.is_some();
-    let word = map.required(reader, "is", &known).filter(|_| who_fails);
+    let is_target_known = target.is_some();
+    let word = map.required(reader, "is", &known).filter(|_| is_target_known);
     let word = word.and_then(|node| reader.word(node, words));
-    if let (Some(who), Some(word)) = (&faulty, word) {
-        refuse_others(reader, &map, who, word);
+    if let (Some(target), Some(word)) = (&target, word) {
+        reject_unsupported_details(reader, &map, target, word);
     }
     let lasts = match lasts {
         Some(lasts) => Some(lasts?),
         None => None,
     };
     let mut details = Details { reader, node, map: &map, lasts };
-    let (fault, lasts) = match faulty? {
+    let (fault, lasts) = match target? {
         FaultTarget::Operator(name) => (InjectedFault::Operator(name, details.injected_fault(word?)?), lasts),
         FaultTarget::Node(name) => (InjectedFault::Node(name, details.injected_fault(word?)?), lasts),
         FaultTarget::Pods { namespace, name } => {
@@ -115,13 +115,13 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
 
 /// Parses `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {api: all}` and so on.
 pub(super) fn heal(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
-    let map = reader.map(node, "what to heal, such as `{operator: etcd}`", &WHO.map(|(who, _)| who))?;
-    Some(Action::Heal(faulty(reader, node, &map)?))
+    let map = reader.map(node, "a target such as `{operator: etcd}`", &TARGETS.map(|(key, _)| key))?;
+    Some(Action::Heal(fault_target(reader, node, &map)?))
 }
 
 /// Returns the detail keys that a fault supports. All others are rejected, because they would have no effect.
-fn details(who: &FaultTarget, word: &str) -> &'static [&'static str] {
-    match (who, word) {
+fn supported_details(target: &FaultTarget, word: &str) -> &'static [&'static str] {
+    match (target, word) {
         (
             FaultTarget::Operator(_),
             "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled",
@@ -142,26 +142,25 @@ fn details(who: &FaultTarget, word: &str) -> &'static [&'static str] {
 }
 
 /// Reports detail keys that have no effect on this fault.
-fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &FaultTarget, word: &str) {
-    let own = details(who, word);
-    for key in DETAILS.into_iter().filter(|key| !own.contains(key)) {
+fn reject_unsupported_details(reader: &mut Reader<'_>, map: &Map<'_>, target: &FaultTarget, word: &str) {
+    let supported = supported_details(target, word);
+    for key in DETAILS.into_iter().filter(|key| !supported.contains(key)) {
         let Some(at) = map.get(key) else { continue };
-        let known = match own {
-            [] => "there is nothing to say of it".to_owned(),
-            own => format!("say `{}`", own.join("`, `")),
+        let hint = match supported {
+            [] => String::new(),
+            supported => format!("; it may have `{}`", supported.join("`, `")),
         };
-        reader
-            .problem(at, format!("`{key}` does nothing to a fault `{word}` {}: {known}", target_phrase(who)));
+        reader.problem(at, format!("the fault `{word}` {} has no key `{key}`{hint}", target_phrase(target)));
     }
     if word == "watch-dropped"
         && let Some(at) = map.get("for")
     {
-        reader.problem(at, "`for` does nothing to a fault `watch-dropped`: it is over at once".to_owned());
+        reader.problem(at, "the fault `watch-dropped` has no key `for`: it ends at once".to_owned());
     }
 }
 
-fn target_phrase(who: &FaultTarget) -> &'static str {
-    match who {
+fn target_phrase(target: &FaultTarget) -> &'static str {
+    match target {
         FaultTarget::Operator(_) => "of an operator",
         FaultTarget::Node(_) => "of a node",
         FaultTarget::Pods { .. } => "of a pod",
@@ -174,28 +173,26 @@ fn target_phrase(who: &FaultTarget) -> &'static str {
     }
 }
 
-/// Parses the target: exactly one of [`WHO`].
-fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<FaultTarget> {
-    let mut found = WHO.iter().filter_map(|(who, what)| Some((*who, *what, map.get(who)?)));
-    let Some((who, what, node)) = found.next() else {
-        let known: Vec<String> = WHO.iter().map(|(who, what)| format!("`{who}` ({what})")).collect();
-        reader.problem(at, format!("needs one of {}", known.join(", ")));
+/// Parses the target: exactly one of [`TARGETS`].
+fn fault_target(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<FaultTarget> {
+    let mut found = TARGETS.iter().filter_map(|(key, what)| Some((*key, *what, map.get(key)?)));
+    let Some((key, what, node)) = found.next() else {
+        let known: Vec<String> = TARGETS.iter().map(|(key, what)| format!("`{key}` ({what})")).collect();
+        reader.problem(at, format!("expected a target, one of {}", known.join(", ")));
         return None;
     };
     if let Some((other, _, second)) = found.next() {
-        let articles = |who: &str| if ["operator", "api"].contains(&who) { "an" } else { "a" };
-        let message = format!("it is {} `{who}` or {} `{other}`, not both", articles(who), articles(other));
-        reader.problem(second, message);
+        reader.problem(second, format!("expected one target, `{key}` or `{other}`, found both"));
         return None;
     }
-    match who {
+    match key {
         "operator" => reader.text(node, what).map(FaultTarget::Operator),
         "node" => reader.text(node, what).map(FaultTarget::Node),
         "process" => reader.text(node, what).map(FaultTarget::Process),
         "pool" => reader.text(node, what).map(FaultTarget::Pool),
         "pod" => pods(reader, node),
         "release" => reader.release(node).map(|release| FaultTarget::Release(release.version)),
-        "webhook" => guarded(reader, node),
+        "webhook" => webhook_writes(reader, node),
         "crd" => definition(reader, node),
         _ if node.scalar() == Some("all") => Some(FaultTarget::Api(None)),
         _ => requests(reader, node).map(|requests| FaultTarget::Api(Some(requests))),
@@ -215,7 +212,7 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
 }
 
 /// Parses the writes that a webhook covers.
-fn guarded(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
+fn webhook_writes(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
     let map = reader.map(node, WEBHOOK, &["verb", "kind", "name", "subresource"])?;
     if let Some(verb) = map.get("verb") {
         reader.word(verb, &WRITES)?;
@@ -246,14 +243,14 @@ fn requests(reader: &mut Reader<'_>, node: &Node) -> Option<RequestFilter> {
         let kind = reader.text(node, "a kind such as `ClusterVersion`")?;
         if resources::by_kind(&kind).is_none() {
             let hint = did_you_mean(&kind, resources::ALL.iter().map(|resource| &*resource.kind));
-            reader.problem(node, format!("objects of kind `{kind}` are not known{hint}"));
+            reader.problem(node, format!("unknown kind `{kind}`{hint}"));
         }
         requests.kind = Some(kind);
     }
     let mut text = |key, what| map.get(key).and_then(|node| reader.text(node, what));
-    requests.name = text("name", "the name of an object, or how it begins: `etcd*`");
+    requests.name = text("name", "the name of an object, or a prefix such as `etcd*`");
     requests.subresource = text("subresource", "a subresource such as `status`");
-    requests.by = text("by", "who asks, such as `cluster-version-operator`");
+    requests.by = text("by", "the client, such as `cluster-version-operator`");
     Some(requests)
 }
 
@@ -270,11 +267,11 @@ impl Details<'_, '_, '_> {
         self.map.get(key).and_then(|node| self.reader.text(node, what)).unwrap_or_default()
     }
 
-    /// Parses a number from 1; a missing key gives `otherwise`.
-    fn number(&mut self, key: &str, otherwise: u32) -> Option<u32> {
+    /// Parses a number from 1; a missing key gives `default`.
+    fn number(&mut self, key: &str, default: u32) -> Option<u32> {
         match self.map.get(key) {
             Some(node) => self.reader.number(node, 1, TIMES_MAX),
-            None => Some(otherwise),
+            None => Some(default),
         }
     }
 
@@ -289,22 +286,22 @@ impl Details<'_, '_, '_> {
         };
         let is_clock = matches!(kind, FaultKind::ClockAhead | FaultKind::ClockBehind);
         if is_clock && by.is_none() {
-            self.reader.problem(self.node, format!("`{word}` needs `by`: how much, such as `10m`"));
+            self.reader.problem(self.node, format!("`{word}` needs `by`: the difference, such as `10m`"));
             return None;
         }
         Some(Fault { reason, message, times, by: by.unwrap_or_default(), ..Fault::new(kind) })
     }
 
-    /// Parses which of the matching requests fail. `nth` without `times` means that one alone.
-    fn hits(&mut self, otherwise: Option<u32>) -> Option<Hits> {
-        let otherwise = if self.map.get("nth").is_some() { Some(1) } else { otherwise };
+    /// Parses which of the matching requests fail. `nth` without `times` means only that request.
+    fn hits(&mut self, default_times: Option<u32>) -> Option<Hits> {
+        let default_times = if self.map.get("nth").is_some() { Some(1) } else { default_times };
         let (nth, times) = (self.number("nth", 1)?, self.number("times", 0)?);
-        Some(Hits::new(nth, Some(times).filter(|times| *times > 0).or(otherwise)))
+        Some(Hits::new(nth, Some(times).filter(|times| *times > 0).or(default_times)))
     }
 
     fn requests(&mut self, requests: RequestFilter, word: &str) -> Option<InjectedFault> {
         let hits = self.hits(None)?;
-        let message = self.text("message", "what the API server says");
+        let message = self.text("message", "the message of the API server");
         let retry_after = match self.map.get("retry-after") {
             Some(node) => u32::try_from(self.reader.duration(node)?.as_secs()).unwrap_or(u32::MAX),
             None => RETRY_AFTER,

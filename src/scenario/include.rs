@@ -13,9 +13,9 @@ const DEPTH_MAX: usize = 4;
 /// Parses `include: FILE` or `include: {steps: FILE, with: {name: value}}`. The steps get the position of the
 /// include; problems inside the file keep their position there.
 pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
-    let Some((file, values)) = asked(reader, node) else { return Vec::new() };
+    let Some((file, values)) = file_and_values(reader, node) else { return Vec::new() };
     if reader.depth() >= DEPTH_MAX {
-        reader.problem(node, format!("files include each other more than {DEPTH_MAX} deep"));
+        reader.problem(node, format!("includes are nested more than {DEPTH_MAX} deep"));
         return Vec::new();
     }
     let (name, text) = match reader.text_of(&file) {
@@ -43,12 +43,12 @@ pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) 
 }
 
 /// Parses the file name and the values to fill in.
-fn asked<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<(String, parameters::Row<'n>)> {
+fn file_and_values<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<(String, parameters::Row<'n>)> {
     let what = "a file with a list of steps, such as `steps/rollback.yaml`";
     if !matches!(node.kind, Kind::Map(_)) {
         return Some((reader.text(node, what)?, &[]));
     }
-    let map = reader.map(node, "what is included", &["steps", "with"])?;
+    let map = reader.map(node, "an include", &["steps", "with"])?;
     let file = map.required(reader, "steps", what).and_then(|node| reader.text(node, what));
     let values = match map.get("with") {
         Some(node) => reader.entries(node, "values by name")?,

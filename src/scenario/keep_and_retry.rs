@@ -6,24 +6,24 @@ use windtunnel_core::yaml::Node;
 use super::object::{self, Star};
 use super::reader::Reader;
 use super::step;
-use crate::plan::{Keep, Kept, Retry, path};
+use crate::plan::{Keep, Retry, ValueSource, path};
 
 /// Parses `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}`. Without `object`
 /// and `field`, it keeps the output of the last command.
 pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
     let map = reader.map(node, "a value to keep", &["as", "object", "field"])?;
-    let name = map.required(reader, "as", "a name for it");
+    let name = map.required(reader, "as", "a name for the value");
     let name = name.and_then(|node| reader.text(node, "a name"));
     let what = match (map.get("object"), map.get("field")) {
-        (None, None) => Kept::Output,
+        (None, None) => ValueSource::Output,
         (Some(object), Some(field)) => {
-            let object = object::reference(reader, object, Star::Refused);
+            let object = object::reference(reader, object, Star::Rejected);
             let text = reader.text(field, "a path such as `status.desired.image`")?;
-            if let Err(no_path) = path::validate(&text) {
-                reader.problem(field, no_path.to_string());
+            if let Err(error) = path::validate(&text) {
+                reader.problem(field, error.to_string());
                 return None;
             }
-            Kept::Field(object?, text)
+            ValueSource::Field(object?, text)
         }
         _ => {
             let both = "an `object` and its `field`, or neither for the output of the last command";
@@ -37,9 +37,9 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
 /// Parses `retry: {within: 10m, steps: [...]}`.
 pub(super) fn retry(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Retry> {
     let map = reader.map(node, "a retry", &["within", "steps"])?;
-    let within = map.required(reader, "within", "how long, such as `10m`");
+    let within = map.required(reader, "within", "the time limit, such as `10m`");
     let within = within.and_then(|node| reader.duration(node));
-    let steps = map.required(reader, "steps", "steps that must pass, one after the other");
+    let steps = map.required(reader, "steps", "steps that must pass in a row");
     let steps = steps.map(|node| step::timeline(reader, node, versions)).unwrap_or_default();
     Some(Retry { within: within?, steps })
 }

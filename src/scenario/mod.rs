@@ -71,8 +71,8 @@ pub fn parse(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Pla
 pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, Problems> {
     let mut reader = Reader::new(file_name, releases);
     let tree = match yaml::parse_tree(text) {
-        Ok((tree, twice)) => {
-            if let Some(error) = twice {
+        Ok((tree, duplicate_key)) => {
+            if let Some(error) = duplicate_key {
                 reader.problem_at(error.line, error.column, error.message);
             }
             tree
@@ -84,7 +84,7 @@ pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result
     };
     let trees = parameters::expand(&mut reader, &tree);
     // After a malformed table, further problems would mislead.
-    let trees = if reader.is_content() || tree.get(parameters::KEY).is_none() { trees } else { Vec::new() };
+    let trees = if reader.has_problems() && tree.get(parameters::KEY).is_some() { Vec::new() } else { trees };
     let plans: Vec<Plan> =
         trees.iter().filter_map(|tree| reader.next_scenario(|reader| plan(reader, tree))).collect();
     let problems = reader.into_problems();
@@ -186,7 +186,7 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let description = map.get("description").and_then(|node| reader.text(node, "a sentence"));
     let ids = map.get("ids").map(|node| ids(reader, node)).unwrap_or_default();
     let tags = map.get("tags").map(|node| reader.texts(node, "a tag")).unwrap_or_default();
-    let cluster = map.required(reader, "cluster", "the cluster to begin with");
+    let cluster = map.required(reader, "cluster", "the initial cluster");
     let mut cluster = cluster::read(reader, cluster, map.get("releases"));
     if let (Some(node), Some(cluster)) = (map.get("update-service"), &mut cluster) {
         update_service::read_into(reader, node, cluster);
@@ -201,7 +201,7 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
         cluster.invariants = invariants::read(reader, node);
     }
     let versions: Vec<Version> = cluster.as_ref().map(cluster::versions).unwrap_or_default();
-    let timeline = map.required(reader, "timeline", "what to do and expect");
+    let timeline = map.required(reader, "timeline", "the steps");
     let timeline = timeline.map(|node| step::timeline(reader, node, &versions)).unwrap_or_default();
     Some(Plan {
         name: name?,

@@ -14,7 +14,7 @@ pub enum Star {
     /// Allowed; it matches any ending.
     Allowed,
     /// Rejected; the reference must name one object.
-    Refused,
+    Rejected,
 }
 
 /// Parses `Kind/name` or `Kind/namespace/name`.
@@ -37,7 +37,7 @@ pub(super) fn parse_reference(text: &str, star: Star) -> Result<ObjectRef, Strin
     if stem.contains('*') {
         let expected = match star {
             Star::Allowed => "`*` only at the end of a name",
-            Star::Refused => "one object, without `*`",
+            Star::Rejected => "one object, without `*`",
         };
         return Err(format!("expected {expected}, found `{text}`"));
     }
@@ -95,29 +95,29 @@ pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value
         }
         _ => (),
     }
-    composite_keys(reader, node);
+    reject_composite_keys(reader, node);
     Some(node.to_json())
 }
 
 /// Returns a required text of a map, and its node.
-fn field<'n>(reader: &mut Reader<'_>, of: &'n Node, name: &str) -> Option<(&'n Node, String)> {
-    let Some(value) = of.get(name) else {
-        reader.problem(of, format!("a Kubernetes object needs `{name}`"));
+fn field<'n>(reader: &mut Reader<'_>, map: &'n Node, name: &str) -> Option<(&'n Node, String)> {
+    let Some(value) = map.get(name) else {
+        reader.problem(map, format!("a Kubernetes object needs `{name}`"));
         return None;
     };
     reader.text(value, &format!("a text as `{name}`")).map(|text| (value, text))
 }
 
 /// Rejects keys that are lists, maps or null, which JSON does not support.
-fn composite_keys(reader: &mut Reader<'_>, node: &Node) {
+fn reject_composite_keys(reader: &mut Reader<'_>, node: &Node) {
     match &node.kind {
-        Kind::List(items) => items.iter().for_each(|item| composite_keys(reader, item)),
+        Kind::List(items) => items.iter().for_each(|item| reject_composite_keys(reader, item)),
         Kind::Map(entries) => {
             for (key, value) in entries {
                 if key.scalar().is_none() {
                     reader.problem(key, format!("expected a text as key, found {}", key.describe()));
                 }
-                composite_keys(reader, value);
+                reject_composite_keys(reader, value);
             }
         }
         _ => (),

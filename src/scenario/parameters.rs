@@ -32,7 +32,7 @@ pub(super) fn report_unused(reader: &mut Reader<'_>, values: Row<'_>, used: &[bo
         let place = format!("<{}>", name.scalar().unwrap_or_default());
         reader.problem(
             name,
-            format!("{} is used nowhere: write `{place}` where its value goes", name.describe()),
+            format!("{} is not used: write `{place}` where its value belongs", name.describe()),
         );
     }
 }
@@ -73,7 +73,7 @@ fn filled(tree: &Node, row: Row<'_>, used: &mut [bool]) -> Node {
             let before = value.clone();
             fill(value, row, used);
             if key.scalar() == Some("name") && *value == before {
-                tell_apart(value, row);
+                append_values(value, row);
             }
         }
     }
@@ -81,7 +81,7 @@ fn filled(tree: &Node, row: Row<'_>, used: &mut [bool]) -> Node {
 }
 
 /// Appends the row's values to a name that contains no parameter, so that the names differ.
-fn tell_apart(name: &mut Node, row: Row<'_>) {
+fn append_values(name: &mut Node, row: Row<'_>) {
     if let Kind::Text(text) = &mut name.kind {
         let values: Vec<&str> = row.iter().filter_map(|(_, value)| value.scalar()).collect();
         *text = format!("{text} ({})", values.join(", "));

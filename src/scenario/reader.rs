@@ -17,7 +17,7 @@ pub(super) struct Reader<'a> {
     pub(super) architecture: Architecture,
     problems: Vec<Problem>,
     /// Problems of included files, which come last.
-    others: Vec<Problem>,
+    included: Vec<Problem>,
     /// The number of includes that lead to this file.
     depth: usize,
 }
@@ -46,7 +46,7 @@ impl<'n> Map<'n> {
 impl<'a> Reader<'a> {
     pub(super) fn new(file: &'a str, releases: &'a dyn Releases) -> Self {
         let architecture = Architecture::default();
-        Self { file, releases, architecture, problems: Vec::new(), others: Vec::new(), depth: 0 }
+        Self { file, releases, architecture, problems: Vec::new(), included: Vec::new(), depth: 0 }
     }
 
     /// Returns names and texts of the YAML files in a folder that this file names.
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     ) -> Option<T> {
         let mut reader = Reader { depth: self.depth + 1, ..Reader::new(file, self.releases) };
         let found = read(&mut reader);
-        self.others.extend(reader.into_problems().0);
+        self.included.extend(reader.into_problems().0);
         found
     }
 
@@ -90,16 +90,16 @@ impl<'a> Reader<'a> {
         self.file
     }
 
-    /// Returns whether there are no problems so far.
-    pub(super) fn is_content(&self) -> bool {
-        self.problems.is_empty()
+    /// Returns whether this file has problems so far.
+    pub(super) fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
     }
 
     /// Returns all problems, in the order of the text.
     pub(super) fn into_problems(mut self) -> Problems {
         self.problems.sort_by_key(|problem| (problem.line, problem.column));
         self.problems.dedup();
-        self.problems.append(&mut self.others);
+        self.problems.append(&mut self.included);
         Problems(self.problems)
     }
 
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
         if let Kind::Map(_) = node.kind {
             let map = self.map(node, "a text to compare with", &["contains", "lacks"])?;
             if let Some(part) = map.get("lacks").filter(|_| map.get("contains").is_none()) {
-                return self.text(part, "the part that is not to be there").map(TextMatch::Lacks);
+                return self.text(part, "the part that must be missing").map(TextMatch::Lacks);
             }
             let part = map.required(self, "contains", "the part to look for")?;
             return self.text(part, "the part to look for").map(TextMatch::Contains);

@@ -19,7 +19,7 @@ pub trait Releases {
     /// All problems of the payload.
     fn extracted(&self, version: &Version, folder: &str, file: &str) -> Result<Release, Vec<String>> {
         let _ = (version, file);
-        Err(vec![format!("{folder}: payloads in folders are not read here")])
+        Err(vec![format!("{folder}: this program cannot read payload folders")])
     }
 
     /// Returns names and texts of the YAML files in `folder`, a path in the scenario or feature `file`.
@@ -28,7 +28,7 @@ pub trait Releases {
     /// The reason why the folder cannot be read.
     fn files(&self, folder: &str, file: &str) -> Result<Vec<(String, String)>, String> {
         let _ = file;
-        Err(format!("{folder}: folders are not read here"))
+        Err(format!("{folder}: this program cannot read folders"))
     }
 
     /// Returns name and text of the file at `path`, a path in the scenario `file`.
@@ -37,7 +37,7 @@ pub trait Releases {
     /// The reason why the file cannot be read.
     fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
         let _ = file;
-        Err(format!("{path}: other files are not read here"))
+        Err(format!("{path}: this program cannot read other files"))
     }
 
     /// Returns the file `name` with the expected status text, a path in the scenario or feature `file`.
@@ -46,7 +46,7 @@ pub trait Releases {
     /// The reason why the file cannot be read.
     fn snapshot(&self, name: &str, file: &str) -> Result<Snapshot, String> {
         let _ = file;
-        Err(format!("{name}: files are not read here"))
+        Err(format!("{name}: this program cannot read other files"))
     }
 
     /// Returns the releases that exist in every scenario.

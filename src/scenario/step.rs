@@ -40,7 +40,7 @@ pub(super) fn timeline(reader: &mut Reader<'_>, node: &Node, versions: &[Version
     }
     let mut steps = Vec::new();
     for item in items {
-        match item.get("include").filter(|_| is_one_thing(item)) {
+        match item.get("include").filter(|_| has_one_key(item)) {
             Some(node) => steps.extend(include::steps(reader, node, versions)),
             None => steps.extend(planned(reader, item, versions)),
         }
@@ -48,7 +48,7 @@ pub(super) fn timeline(reader: &mut Reader<'_>, node: &Node, versions: &[Version
     steps
 }
 
-fn is_one_thing(item: &Node) -> bool {
+fn has_one_key(item: &Node) -> bool {
     matches!(&item.kind, Kind::Map(entries) if entries.len() == 1)
 }
 
@@ -126,13 +126,13 @@ fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Versio
 /// Parses `delete: Kind/name` or `delete: {object: Kind/name, cascade: orphan}`.
 fn delete(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     if !matches!(node.kind, Kind::Map(_)) {
-        let object = object::reference(reader, node, Star::Refused)?;
+        let object = object::reference(reader, node, Star::Rejected)?;
         return Some(Action::Delete { object, cascade: None });
     }
     let shape = "an object such as `Kind/name`, or `{object: Kind/name, cascade: orphan}`";
     let map = reader.map(node, shape, &["object", "cascade"])?;
-    let object = map.required(reader, "object", "what is deleted, such as `ConfigMap/default/settings`");
-    let object = object.and_then(|node| object::reference(reader, node, Star::Refused));
+    let object = map.required(reader, "object", "the object to delete, such as `ConfigMap/default/settings`");
+    let object = object.and_then(|node| object::reference(reader, node, Star::Rejected));
     let cascade = match map.get("cascade") {
         Some(node) => Some(cascade(reader, node)?),
         None => None,
@@ -163,9 +163,11 @@ fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
 fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let what = "the name of a new node, such as `worker-3`";
     let name = reader.text(node, what)?;
-    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-.".contains(letter);
-    if name.is_empty() || !name.chars().all(fits) {
-        reader.problem(node, format!("expected {what}, found `{name}`: small letters, digits, `-` and `.`"));
+    let is_valid =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-.".contains(letter);
+    if name.is_empty() || !name.chars().all(is_valid) {
+        let message = format!("expected {what}, found `{name}`: use lower-case letters, digits, `-` and `.`");
+        reader.problem(node, message);
         return None;
     }
     Some(name)
@@ -184,14 +186,14 @@ fn cascade(reader: &mut Reader<'_>, node: &Node) -> Option<Propagation> {
 /// Parses `try: {apply: ..., refused: ...}`.
 fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Attempt> {
     const REQUESTS: [&str; 3] = ["update", "apply", "delete"];
-    let map = reader.map(node, "what is tried", &["update", "apply", "delete", "refused"])?;
-    let asked: Vec<(&str, &Node)> =
+    let map = reader.map(node, "a `try` step", &["update", "apply", "delete", "refused"])?;
+    let requests: Vec<(&str, &Node)> =
         REQUESTS.iter().filter_map(|name| Some((*name, map.get(name)?))).collect();
     let refused =
-        map.required(reader, "refused", "what the API server says, such as `{contains: Unsupported value}`");
+        map.required(reader, "refused", "the expected message, such as `{contains: Unsupported value}`");
     let refused = refused.map(|node| reader.text_matches(node));
-    let [(name, value)] = asked.as_slice() else {
-        reader.problem(node, "one thing is tried: expected one of `update`, `apply`, `delete`");
+    let [(name, value)] = requests.as_slice() else {
+        reader.problem(node, "a `try` step needs exactly one of `update`, `apply`, `delete`");
         return None;
     };
     let action = request(reader, name, value, versions);
@@ -207,7 +209,7 @@ fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<
         (Some(version), None) => Target::Version(existing(reader, version, versions)?),
         (None, Some(image)) => Target::Image(pullspec(reader, image)?),
         (Some(_), Some(image)) => {
-            reader.problem(image, "an update goes either `to` a version or to an `image`, not both");
+            reader.problem(image, "an update needs either `to` or `image`, found both");
             return None;
         }
         (None, None) => {

@@ -7,14 +7,14 @@ use windtunnel_update_status::status::Details;
 
 use crate::plan::{
     Action, AlertMatch, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, InsightRef, Keep,
-    Kept, MetricMatch, ObjectRef, StatusMatch, Step, Subject, Target, TextMatch, WriteMatch,
+    MetricMatch, ObjectRef, StatusMatch, Step, Subject, Target, TextMatch, ValueSource, WriteMatch,
 };
 
 /// Returns the step as one line.
 pub(super) fn describe_step(step: &Step) -> String {
     match step {
-        Step::Act(action) => act(action),
-        Step::Try(attempt) => format!("try to {}", act(&attempt.action)),
+        Step::Act(action) => describe_action(action),
+        Step::Try(attempt) => format!("try to {}", describe_action(&attempt.action)),
         Step::Run(run) => format!("run {}", run.command.line),
         Step::Advance(span) => format!("advance {}", short_duration(*span)),
         Step::At(span) => format!("at {}", short_duration(*span)),
@@ -27,7 +27,7 @@ pub(super) fn describe_step(step: &Step) -> String {
     }
 }
 
-fn act(action: &Action) -> String {
+fn describe_action(action: &Action) -> String {
     match action {
         Action::Update { to, force } => {
             let by_force = if *force { " by force" } else { "" };
@@ -60,15 +60,15 @@ fn act(action: &Action) -> String {
             let lasts = lasts.map(|span| format!(" for {}", short_duration(span))).unwrap_or_default();
             format!("{fault}{lasts}{after}")
         }
-        Action::Heal(faulty) => format!("{faulty} recovers"),
+        Action::Heal(target) => format!("{target} recovers"),
     }
 }
 
 impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
-            Kept::Output => write!(f, "keep what it printed as {}", self.name),
-            Kept::Field(object, path) => write!(f, "keep {path} of {object} as {}", self.name),
+            ValueSource::Output => write!(f, "keep the output of the last command as {}", self.name),
+            ValueSource::Field(object, path) => write!(f, "keep {path} of {object} as {}", self.name),
         }
     }
 }
@@ -123,7 +123,7 @@ impl fmt::Display for Check {
             Self::Unchanged { path } => write!(f, "{path} unchanged"),
             Self::PodStatus(status) => write!(f, "STATUS {status}"),
             Self::NoCondition(kind) => write!(f, "no {kind}"),
-            Self::Updated => f.write_str("is where it is to be"),
+            Self::Updated => f.write_str("is updated"),
         }
     }
 }
@@ -201,7 +201,7 @@ impl fmt::Display for MetricMatch {
 
 impl fmt::Display for ExpectedState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let with = |f: &mut fmt::Formatter<'_>, checks: &[Check]| {
+        let write_checks = |f: &mut fmt::Formatter<'_>, checks: &[Check]| {
             for (index, check) in checks.iter().enumerate() {
                 write!(f, "{}{check}", if index == 0 { " " } else { ", " })?;
             }
@@ -210,24 +210,24 @@ impl fmt::Display for ExpectedState {
         match self {
             Self::Object(object, checks) => {
                 write!(f, "{object}")?;
-                with(f, checks)
+                write_checks(f, checks)
             }
             Self::Absent(object) => write!(f, "no {object}"),
             Self::Never(object, checks) => {
                 write!(f, "never {object}")?;
-                with(f, checks)
+                write_checks(f, checks)
             }
             Self::Insight(insight, checks) => {
                 write!(f, "{insight}")?;
-                with(f, checks)
+                write_checks(f, checks)
             }
             Self::NoInsight(insight, checks) => {
                 write!(f, "no {insight}")?;
-                with(f, checks)
+                write_checks(f, checks)
             }
             Self::NeverInsight(insight, checks) => {
                 write!(f, "never {insight}")?;
-                with(f, checks)
+                write_checks(f, checks)
             }
             Self::Command(checks) => {
                 let texts: Vec<String> = checks.iter().map(ToString::to_string).collect();
@@ -253,8 +253,8 @@ impl fmt::Display for ExpectedState {
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();
                 write!(f, "{exactly}{}", texts.join("; then "))
             }
-            Self::Statuses { of, condition, statuses } => {
-                write!(f, "{of} {condition} to have been {}", statuses.join(", "))
+            Self::Statuses { subject, condition, statuses } => {
+                write!(f, "{subject} {condition} to have been {}", statuses.join(", "))
             }
         }
     }

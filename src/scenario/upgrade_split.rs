@@ -31,7 +31,7 @@ pub struct SplitScenario {
 /// # Errors
 /// The scenario is invalid; or a row does not update the cluster, does not wait for the end, expects nothing
 /// after it, or uses a value that was kept before it.
-pub fn twins(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<SplitScenario>, Problems> {
+pub fn split(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<SplitScenario>, Problems> {
     let plans = parse_all(file, text, releases)?;
     let (tree, _) = yaml::parse_tree(text).map_err(|error| {
         Problems(vec![Problem {
@@ -42,13 +42,13 @@ pub fn twins(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Spli
         }])
     })?;
     let trees = parameters::expand(&mut Reader::new(file, releases), &tree);
-    let twins = trees.iter().zip(&plans).map(|(tree, plan)| twins_of(tree, plan));
-    twins.collect::<Result<_, _>>().map_err(|(line, message)| {
+    let rows = trees.iter().zip(&plans).map(|(tree, plan)| split_row(tree, plan));
+    rows.collect::<Result<_, _>>().map_err(|(line, message)| {
         Problems(vec![Problem { file: file.to_owned(), line, column: 1, message }])
     })
 }
 
-fn twins_of(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)> {
+fn split_row(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)> {
     let steps = steps(tree, plan);
     let (Some(timeline), Some(update)) = (
         tree.get("timeline"),
@@ -56,13 +56,12 @@ fn twins_of(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)> 
     ) else {
         return Err((
             1,
-            "nothing here updates the cluster: there is no step `update` or `run: oc adm upgrade --to ...`"
-                .to_owned(),
+            "no step updates the cluster: expected `update` or `run: oc adm upgrade --to ...`".to_owned(),
         ));
     };
     let end = steps.iter().skip(update).position(|(_, planned)| planned.iter().any(|step| completes(step)));
     let Some(end) = end.map(|found| update + found) else {
-        let message = "nothing waits for the end of this update: expect ClusterVersion/version Progressing=False with the \
+        let message = "no step waits for the end of this update: expect ClusterVersion/version Progressing=False with the \
                        message `Cluster version is ...`";
         return Err((steps[update].0.line, message.to_owned()));
     };
@@ -75,21 +74,21 @@ fn twins_of(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)> 
         .iter()
         .any(|(_, planned)| planned.iter().any(|step| matches!(step.step, Step::Expect(_) | Step::Run(_))))
     {
-        return Err((steps[end].0.line, "nothing is expected after the end of this update".to_owned()));
+        return Err((steps[end].0.line, "no step expects anything after the end of this update".to_owned()));
     }
-    kept_before(&steps[..update], &after)?;
+    reject_values_kept_before(&steps[..update], &after)?;
     let own = plan.cluster.release.version.clone();
     let target = steps[update].1.iter().find_map(|step| target(step, plan)).unwrap_or_else(|| own.clone());
     let before = steps[..update].iter().map(|(node, _)| (*node).clone());
     let checked = after.iter().map(|(node, _)| (*node).clone());
-    let twin = |tree: Node, phase: &str, version: &Version, steps: Vec<Node>| {
+    let phase_scenario = |tree: Node, phase: &str, version: &Version, steps: Vec<Node>| {
         let steps = settled(version).into_iter().chain(steps).collect();
         let timeline = timeline.holding(Kind::List(steps));
         named(with(tree, "timeline", Some(timeline)), phase).to_text()
     };
     Ok(SplitScenario {
-        prepare: twin(tree.clone(), "prepare", &own, before.collect()),
-        check: twin(with_target_release(tree, &own, &target), "check", &target, checked.collect()),
+        prepare: phase_scenario(tree.clone(), "prepare", &own, before.collect()),
+        check: phase_scenario(with_target_release(tree, &own, &target), "check", &target, checked.collect()),
     })
 }
 
@@ -140,7 +139,7 @@ fn completes(step: &PlannedStep) -> bool {
         _ => return false,
     };
     let ExpectedState::Object(object, checks) = &expectation.what else { return false };
-    let told = |check: &Check| match check {
+    let reports_completion = |check: &Check| match check {
         Check::Condition { kind, message: Some(TextMatch::Equals(message)), .. } => {
             kind == "Progressing" && message.starts_with("Cluster version is ")
         }
@@ -149,7 +148,7 @@ fn completes(step: &PlannedStep) -> bool {
         }
         _ => false,
     };
-    object.resource == CLUSTER_VERSIONS && checks.iter().any(told)
+    object.resource == CLUSTER_VERSIONS && checks.iter().any(reports_completion)
 }
 
 /// Returns whether a step is about the run from its start, which the second phase has not seen.
@@ -174,22 +173,22 @@ fn looks_back(step: &PlannedStep) -> bool {
 }
 
 /// Rejects uses of values that were kept before the update: the second run does not have them.
-fn kept_before(
+fn reject_values_kept_before(
     before: &[(&Node, Vec<&PlannedStep>)],
     after: &[&(&Node, Vec<&PlannedStep>)],
 ) -> Result<(), (usize, String)> {
-    let kept = |step: &&PlannedStep| match &step.step {
+    let kept_name = |step: &&PlannedStep| match &step.step {
         Step::Keep(keep) => Some(keep.name.clone()),
         _ => None,
     };
     let names: BTreeSet<String> =
-        before.iter().flat_map(|(_, planned)| planned.iter().filter_map(kept)).collect();
+        before.iter().flat_map(|(_, planned)| planned.iter().filter_map(kept_name)).collect();
     for name in names {
-        let asked = format!("$(kept {name})");
-        if let Some((node, _)) = after.iter().find(|(node, _)| node.to_text().contains(&asked)) {
+        let placeholder = format!("$(kept {name})");
+        if let Some((node, _)) = after.iter().find(|(node, _)| node.to_text().contains(&placeholder)) {
             return Err((
                 node.line,
-                format!("`{asked}` was kept before the update, of which the second run knows nothing"),
+                format!("`{placeholder}` was kept before the update: the second scenario does not have it"),
             ));
         }
     }

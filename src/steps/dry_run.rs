@@ -17,7 +17,7 @@ use crate::plan::PlannedStep;
 pub(super) fn problems<'f>(
     steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
-    beside: Option<FeatureFiles>,
+    feature_files: Option<FeatureFiles>,
 ) -> Vec<(&'f Step, String)> {
     let mut found: Vec<(&Step, String)> = Vec::new();
     let no_cluster = no_cluster().to_string();
@@ -25,7 +25,7 @@ pub(super) fn problems<'f>(
         let rule =
             feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
         let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let (mut world, mut without_cluster) = (ClusterWorld::rehearsal(&file, beside), false);
+        let (mut world, mut without_cluster) = (ClusterWorld::for_dry_run(&file, feature_files), false);
         for step in steps_of(feature, rule, scenario) {
             let Some(why) = try_step(steps, &mut world, step) else { continue };
             if why == no_cluster && std::mem::replace(&mut without_cluster, true) {
@@ -34,7 +34,7 @@ pub(super) fn problems<'f>(
             // If the step that defines the cluster fails, a missing cluster is not a further problem.
             without_cluster |= step.ty == StepType::Given;
             // Backgrounds and examples repeat the same step.
-            if !found.iter().any(|(told, same)| told.position == step.position && *same == why) {
+            if !found.iter().any(|(other, reason)| other.position == step.position && *reason == why) {
                 found.push((step, why));
             }
         }
@@ -47,17 +47,17 @@ pub(super) fn problems<'f>(
 pub(super) fn warnings(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
-    beside: Option<FeatureFiles>,
+    feature_files: Option<FeatureFiles>,
 ) -> Vec<(LineCol, String)> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut found = Vec::new();
     for scenario in scenarios(feature) {
         let rule =
             feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
-        let mut world = ClusterWorld::rehearsal(&file, beside);
+        let mut world = ClusterWorld::for_dry_run(&file, feature_files);
         for step in steps_of(feature, rule, scenario) {
             let _ = try_step(steps, &mut world, step);
-            found.extend(world.odd.drain(..).map(|message| (step.position, message)));
+            found.extend(world.warnings.drain(..).map(|message| (step.position, message)));
         }
     }
     found
@@ -69,10 +69,10 @@ pub(super) fn planned(
     feature: &Feature,
     rule: Option<&Rule>,
     scenario: &Scenario,
-    beside: Option<FeatureFiles>,
+    feature_files: Option<FeatureFiles>,
 ) -> Vec<PlannedStep> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    let mut world = ClusterWorld::collecting(&file, beside);
+    let mut world = ClusterWorld::for_collecting(&file, feature_files);
     world.refusals = suite::refusals(steps_of(feature, rule, scenario));
     for step in steps_of(feature, rule, scenario) {
         let _ = try_step(steps, &mut world, step);
@@ -115,7 +115,7 @@ mod tests {
              Then ClusterVersion field \"a\" is /(/\nAnd within 5 apples ClusterVersion field \"a\" is \"b\"\n",
             "4:1: expected a version such as 4.14.8, found `4.20`\n\
              5:1: unknown kind `Configmap`; did you mean `ConfigMap`?\n\
-             6:1: `/(/` is no regular expression: unclosed group\n\
+             6:1: `/(/` is not a valid regular expression: unclosed group\n\
              7:1: expected a duration such as `40 minutes`, found `5 apples`",
         );
     }
@@ -146,11 +146,11 @@ mod tests {
     fn reports_a_missing_cluster_once_and_not_after_an_invalid_one() {
         check(
             "When I clear the update request\nAnd 5 minutes pass\n",
-            "3:1: there is no cluster yet: begin with `Given a 4.14.1 cluster`",
+            "3:1: there is no cluster yet: start with `Given a 4.14.1 cluster`",
         );
         check(
             "Given a 3.11.1 cluster\nWhen 5 minutes pass\n",
-            "3:1: unknown release 3.11.1: there are facts for 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.11.1`?",
+            "3:1: unknown release 3.11.1: known minors are 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.11.1`?",
         );
     }
 
@@ -158,15 +158,15 @@ mod tests {
     fn rejects_a_given_step_after_the_cluster_has_started() {
         check(
             "Given a 4.20.1 cluster\nWhen 5 minutes pass\nGiven release 4.20.3 exists\n",
-            "5:1: the cluster runs already: say this before the first When",
+            "5:1: the cluster runs already: put this step before the first When",
         );
     }
 
     #[test]
-    fn reports_the_right_keyword_of_a_step() {
+    fn reports_a_wrong_keyword_of_a_step() {
         check(
             "Given a 4.20.1 cluster\nAnd I update to 4.20.3\n",
-            "4:1: `I update to 4.20.3` is said with `When`, found `Given`",
+            "4:1: `I update to 4.20.3` needs the keyword `When`, found `Given`",
         );
     }
 

@@ -17,17 +17,17 @@ pub(super) fn parse_feature(file: &str, text: &str) -> Result<Feature, Vec<Probl
     let mut feature = match Feature::parse(text, GherkinEnv::default()) {
         Ok(feature) => feature,
         Err(error) => {
-            let mut faults = layout::faults(text);
-            if faults.is_empty() {
-                faults.push(in_words(&error.to_string()));
+            let mut problems = layout::problems(text);
+            if problems.is_empty() {
+                problems.push(describe_parse_error(&error.to_string()));
             }
-            return Err(faults.into_iter().map(problem).collect());
+            return Err(problems.into_iter().map(problem).collect());
         }
     };
     feature.path = Some(file.into());
-    let faults = holes(&feature, text);
-    if !faults.is_empty() {
-        return Err(faults.into_iter().map(problem).collect());
+    let problems = incomplete_parts(&feature, text);
+    if !problems.is_empty() {
+        return Err(problems.into_iter().map(problem).collect());
     }
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     each_list(&mut feature, |scenarios| tag_with_comments(scenarios, &lines));
@@ -81,20 +81,20 @@ fn ids(text: &str) -> Vec<String> {
 /// Returns the future source of each scenario after the expansion of examples. For a row it is the line, and
 /// the ids in comments above it or at its end; `None` for a scenario without examples.
 fn rows_of(scenarios: &[Scenario], lines: &[&str]) -> Vec<Option<(usize, Vec<String>)>> {
-    let of_scenario = |scenario: &Scenario| {
+    let scenario_rows = |scenario: &Scenario| {
         let tables = scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
         let rows = tables.flat_map(|table| {
             let all = (table.position.line..=lines.len()).filter(|line| lines[line - 1].starts_with('|'));
             all.skip(1).take(table.rows.len().saturating_sub(1))
         });
-        let of_row = |line: usize| {
+        let row_ids = |line: usize| {
             let behind = lines[line - 1].rsplit_once('|').map_or("", |(_, behind)| behind.trim());
             let behind = ids(if behind.starts_with('#') { behind } else { "" });
             Some((line, [ids_above(lines, line), behind].concat()))
         };
-        if scenario.examples.is_empty() { vec![None] } else { rows.map(of_row).collect() }
+        if scenario.examples.is_empty() { vec![None] } else { rows.map(row_ids).collect() }
     };
-    scenarios.iter().flat_map(of_scenario).collect()
+    scenarios.iter().flat_map(scenario_rows).collect()
 }
 
 /// Sets line and ids of scenarios that come from rows of examples. The parser's own lines are wrong if there
@@ -150,31 +150,32 @@ pub(super) fn steps_of<'f>(
 
 /// Returns problems that the parser ignores: scenarios that check nothing, and rows with a wrong number of
 /// cells.
-fn holes(feature: &Feature, text: &str) -> Vec<layout::Fault> {
-    let mut faults = Vec::new();
+fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxProblem> {
+    let mut problems = Vec::new();
     if scenarios(feature).next().is_none() {
         let place = feature.position;
-        faults.push((place.line, place.col, "the feature has no scenario".to_owned()));
+        problems.push((place.line, place.col, "the feature has no scenario".to_owned()));
     }
     for scenario in scenarios(feature) {
         let place = scenario.position;
         if scenario.steps.is_empty() {
-            faults.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
+            problems.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
         }
         let rows = |table: &Table| table.rows.len().saturating_sub(1);
         let examples = || scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
         if !scenario.examples.is_empty() && examples().map(rows).sum::<usize>() == 0 {
-            faults.push((place.line, place.col, format!("the examples of `{}` have no rows", scenario.name)));
+            let message = format!("the examples of `{}` have no rows", scenario.name);
+            problems.push((place.line, place.col, message));
         }
         let tables = scenario.steps.iter().filter_map(|step| step.table.as_ref()).chain(examples());
-        faults.extend(tables.flat_map(|table| layout::ragged_rows(text, table.position.line)));
+        problems.extend(tables.flat_map(|table| layout::ragged_rows(text, table.position.line)));
     }
-    faults
+    problems
 }
 
 /// Returns position and message of a parse error. The parser lists the expected tokens in any order, and most
 /// of them are internal names.
-fn in_words(error: &str) -> layout::Fault {
+fn describe_parse_error(error: &str) -> layout::SyntaxProblem {
     let rest = error.strip_prefix("Error at ").unwrap_or(error);
     let mut parts = rest.splitn(3, ':');
     let mut number = || parts.next().and_then(|part| part.trim().parse().ok()).unwrap_or(1);
@@ -185,7 +186,7 @@ fn in_words(error: &str) -> layout::Fault {
     expected.retain(|what| what.starts_with('"') || what.contains("row"));
     expected.sort_unstable();
     let expected = if expected.is_empty() { "something else".to_owned() } else { expected.join(" or ") };
-    (line, column, format!("this is no Gherkin: expected {expected} here or in the line before"))
+    (line, column, format!("this is not Gherkin: expected {expected} here or in the line before"))
 }
 
 #[cfg(test)]
@@ -228,8 +229,8 @@ mod tests {
     /// Returns the lines of scenarios with their tags.
     fn tags(text: &str) -> Vec<String> {
         let feature = parse_feature("f", text).unwrap();
-        let told = scenarios(&feature);
-        told.map(|scenario| format!("{}: {}", scenario.position.line, scenario.tags.join(" "))).collect()
+        let scenarios = scenarios(&feature);
+        scenarios.map(|scenario| format!("{}: {}", scenario.position.line, scenario.tags.join(" "))).collect()
     }
 
     #[test]

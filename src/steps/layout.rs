@@ -4,7 +4,7 @@ use cucumber::gherkin::GherkinEnv;
 use windtunnel_core::text::truncate;
 
 /// Line and column, counted from 1, and the message of a problem.
-pub(super) type Fault = (usize, usize, String);
+pub(super) type SyntaxProblem = (usize, usize, String);
 
 const HEADS: &[&str] = &[
     "Background:",
@@ -31,25 +31,25 @@ enum Place {
 }
 
 /// Returns the problems of an English text. Empty for a text in another language, or if all lines look right.
-pub(super) fn faults(text: &str) -> Vec<Fault> {
+pub(super) fn problems(text: &str) -> Vec<SyntaxProblem> {
     if let Some((line, language)) = language(text) {
         let known = GherkinEnv::new(language).is_ok();
         return if known { Vec::new() } else { vec![(line, 1, format!("unknown language `{language}`"))] };
     }
-    let mut scan = Scan { place: Place::Top, doc_string: None, first_row: None, faults: Vec::new() };
+    let mut scan = Scan { place: Place::Top, doc_string: None, first_row: None, problems: Vec::new() };
     for (line, column, content) in lines(text) {
         scan.line((line, column), content);
-        if scan.place == Place::Top && !scan.faults.is_empty() && !content.starts_with('@') {
-            return scan.faults; // A text without a feature is one problem.
+        if scan.place == Place::Top && !scan.problems.is_empty() && !content.starts_with('@') {
+            return scan.problems; // A text without a feature is one problem.
         }
     }
     if let Some((quote, (line, column))) = scan.doc_string {
-        scan.faults.push((line, column, format!("the doc string is not closed: expected `{quote}` below")));
+        scan.problems.push((line, column, format!("the doc string is not closed: expected `{quote}` below")));
     }
     if scan.place == Place::Top {
-        scan.faults.push((1, 1, "expected `Feature:` and its name, found nothing".to_owned()));
+        scan.problems.push((1, 1, "expected `Feature:` and its name, found nothing".to_owned()));
     }
-    scan.faults
+    scan.problems
 }
 
 /// The state after the lines so far.
@@ -59,7 +59,7 @@ struct Scan {
     doc_string: Option<(&'static str, (usize, usize))>,
     /// The number of cells in the first row of the current table.
     first_row: Option<usize>,
-    faults: Vec<Fault>,
+    problems: Vec<SyntaxProblem>,
 }
 
 impl Scan {
@@ -75,7 +75,7 @@ impl Scan {
         }
         if content.starts_with('|') {
             let first = *self.first_row.get_or_insert(cells(content));
-            self.faults.extend(ragged(first, cells(content)).map(|message| (line, column, message)));
+            self.problems.extend(ragged(first, cells(content)).map(|message| (line, column, message)));
             return;
         }
         self.first_row = None;
@@ -83,13 +83,13 @@ impl Scan {
             if self.place == Place::Steps && !content[quote.len()..].contains(quote) {
                 self.doc_string = Some((quote, (line, column)));
             }
-        } else if let Some(message) = self.sentence(content) {
-            self.faults.push((line, column, message));
+        } else if let Some(message) = self.plain_line(content) {
+            self.problems.push((line, column, message));
         }
     }
 
     /// Returns the problem of a line that belongs to no table and no doc string.
-    fn sentence(&mut self, content: &str) -> Option<String> {
+    fn plain_line(&mut self, content: &str) -> Option<String> {
         let starts = |words: &[&str]| words.iter().any(|word| content.starts_with(word));
         if content.starts_with('@') {
             let word = content.split_whitespace().find(|word| !word.starts_with('@'))?;
@@ -100,7 +100,7 @@ impl Scan {
                 self.place = Place::Description;
                 return None;
             }
-            Place::Top => "`Feature:` and its name before all else",
+            Place::Top => "`Feature:` and its name first",
             _ if starts(HEADS) => {
                 self.place = Place::Description;
                 return None;
@@ -118,7 +118,7 @@ impl Scan {
 }
 
 /// Returns problems for rows of the table at a line that have more or fewer cells than its first row.
-pub(super) fn ragged_rows(text: &str, line: usize) -> Vec<Fault> {
+pub(super) fn ragged_rows(text: &str, line: usize) -> Vec<SyntaxProblem> {
     let rows = lines(text)
         .skip(line.saturating_sub(1))
         .filter(|(_, _, content)| !content.is_empty() && !content.starts_with('#'))
@@ -169,8 +169,10 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let found: Vec<String> =
-            faults(text).iter().map(|(line, column, message)| format!("{line}:{column} {message}")).collect();
+        let found: Vec<String> = problems(text)
+            .iter()
+            .map(|(line, column, message)| format!("{line}:{column} {message}"))
+            .collect();
         assert_eq!(found.join("\n"), expected, "\n{text}");
     }
 
@@ -178,7 +180,7 @@ mod tests {
     fn reports_a_missing_feature_at_the_first_line() {
         check("", "1:1 expected `Feature:` and its name, found nothing");
         check("# a comment\n", "1:1 expected `Feature:` and its name, found nothing");
-        check("\nname: x\n", "2:1 expected `Feature:` and its name before all else, found `name: x`");
+        check("\nname: x\n", "2:1 expected `Feature:` and its name first, found `name: x`");
         check("# language: xx\nFeature: f\n", "1:1 unknown language `xx`");
         check("# language: de\nFeature: f\n", "");
     }

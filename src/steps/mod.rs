@@ -17,7 +17,7 @@ mod world;
 use crate::plan::Snapshot;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
-pub use results::{Place, SaidStep, ScenarioResult};
+pub use results::{FeatureStep, Place, ScenarioResult};
 pub use suite::{RunOptions, Suite, matches_tags};
 
 /// Names and texts of files.

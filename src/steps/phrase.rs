@@ -15,7 +15,7 @@ use crate::scenario::{self, Star};
 
 /// Parses `40 minutes`, `1 hour` or `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
-    scenario::duration(text, "`40 minutes`").map_err(StepError::Words)
+    scenario::duration(text, "`40 minutes`").map_err(StepError::Usage)
 }
 
 /// The time at the start of a step: `within 5 minutes `, `throughout 1 hour ` or nothing.
@@ -46,17 +46,17 @@ impl FromStr for Timing {
 /// `ClusterVersion/version`.
 pub(super) fn object(text: &str) -> Result<ObjectRef, StepError> {
     let text = if text == "ClusterVersion" { "ClusterVersion/version" } else { text };
-    scenario::object_ref(text, Star::Allowed).map_err(StepError::Words)
+    scenario::object_ref(text, Star::Allowed).map_err(StepError::Usage)
 }
 
 /// Parses `Kind/name` or `Kind/namespace/name` of one object.
 pub(super) fn one_object(text: &str) -> Result<ObjectRef, StepError> {
-    scenario::object_ref(text, Star::Refused).map_err(StepError::Words)
+    scenario::object_ref(text, Star::Rejected).map_err(StepError::Usage)
 }
 
 /// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
 pub(super) fn insight(text: &str) -> Result<InsightRef, StepError> {
-    scenario::insight_ref(text).map_err(StepError::Words)
+    scenario::insight_ref(text).map_err(StepError::Usage)
 }
 
 /// Parses the content of a health insight: ` with level "Error" and summary /a pattern/`, in any order.
@@ -64,10 +64,10 @@ pub(super) fn impact(text: &str) -> Result<Vec<Check>, StepError> {
     let mut checks = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let unread = || StepError::Words(format!("cannot read `{rest}`"));
-        let words = rest.strip_prefix("with ").or_else(|| rest.strip_prefix("and ")).ok_or_else(unread)?;
-        let (name, value) = words.split_once(' ').ok_or_else(unread)?;
-        let end = end_of(value).ok_or_else(unread)?;
+        let invalid = || StepError::Usage(format!("cannot parse `{rest}`"));
+        let words = rest.strip_prefix("with ").or_else(|| rest.strip_prefix("and ")).ok_or_else(invalid)?;
+        let (name, value) = words.split_once(' ').ok_or_else(invalid)?;
+        let end = end_of(value).ok_or_else(invalid)?;
         let field = if name == "impact" { "type" } else { name };
         checks.push(Check::Field { path: format!("impact.{field}"), value: text_match(&value[..end])? });
         rest = value[end..].trim_start();
@@ -88,11 +88,11 @@ fn end_of(value: &str) -> Option<usize> {
 
 /// Parses `"exactly this"` or `/a pattern/`.
 pub(super) fn text_match(text: &str) -> Result<TextMatch, StepError> {
-    TextMatch::parse(text.trim().trim_matches('"')).map_err(StepError::Words)
+    TextMatch::parse(text.trim().trim_matches('"')).map_err(StepError::Usage)
 }
 
 /// Parses the expected output of a command: `"all of it"`, `/a pattern/` or `a text with "a part"`.
-pub(super) fn printed(text: &str) -> Result<TextMatch, StepError> {
+pub(super) fn output_match(text: &str) -> Result<TextMatch, StepError> {
     let unquoted = |text: &str| {
         let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         inner.unwrap_or(text).to_owned()
@@ -168,13 +168,13 @@ pub(super) fn status_details(name: &str) -> Result<Details, StepError> {
     Details::named(name).ok_or_else(|| {
         let names = Details::NAMES.join("`, `");
         let hint = did_you_mean(name, Details::NAMES.iter().copied());
-        StepError::Words(format!("expected details such as `{names}`, found `{name}`{hint}"))
+        StepError::Usage(format!("expected details such as `{names}`, found `{name}`{hint}"))
     })
 }
 
 /// Returns the doc string of a step.
 pub(super) fn docstring(text: Option<&String>) -> Result<&str, StepError> {
-    let text = text.ok_or_else(|| StepError::Words("expected a text in a doc string".into()))?;
+    let text = text.ok_or_else(|| StepError::Usage("expected a text in a doc string".into()))?;
     // The parser keeps the line break after the opening quotes.
     Ok(text.strip_prefix('\n').unwrap_or(text))
 }
@@ -182,19 +182,19 @@ pub(super) fn docstring(text: Option<&String>) -> Result<&str, StepError> {
 /// Parses the Kubernetes object in the doc string of a step.
 pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
     if text.is_none() {
-        return Err(StepError::Words("expected an object as YAML in a doc string".into()));
+        return Err(StepError::Usage("expected an object as YAML in a doc string".into()));
     }
     scenario::object(docstring(text)?).map_err(|problems| {
         let lines = problems
             .0
             .iter()
             .map(|found| format!("line {} of the doc string: {}", found.line, found.message));
-        StepError::Words(lines.collect::<Vec<_>>().join("; "))
+        StepError::Usage(lines.collect::<Vec<_>>().join("; "))
     })
 }
 
 /// Parses the result of a pull.
-pub(super) fn pulled(answer: &str) -> Result<Pull, StepError> {
+pub(super) fn pull_result(answer: &str) -> Result<Pull, StepError> {
     Ok(match answer {
         "is unauthorized" => Pull::Unauthorized,
         "finds no manifest" => Pull::ManifestUnknown,
@@ -203,12 +203,12 @@ pub(super) fn pulled(answer: &str) -> Result<Pull, StepError> {
         "finds the registry unavailable" => Pull::Unavailable,
         "is slow" => Pull::Slow,
         "hangs" => Pull::Hangs,
-        other => return Err(StepError::Words(format!("unknown answer `{other}`"))),
+        other => return Err(StepError::Usage(format!("unknown result of a pull: `{other}`"))),
     })
 }
 
 fn expected(what: &str, found: &str) -> StepError {
-    StepError::Words(format!("expected {what}, found `{found}`"))
+    StepError::Usage(format!("expected {what}, found `{found}`"))
 }
 
 #[cfg(test)]

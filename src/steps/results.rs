@@ -35,18 +35,18 @@ pub struct ScenarioResult {
     /// The step that the cluster does not support, and the reason; later steps did not run.
     pub skipped: Option<String>,
     /// Whether the scenario started.
-    pub begun: bool,
+    pub started: bool,
     /// The tags of the scenario, its rule and its feature, without `@`.
     pub tags: Vec<String>,
     /// Ids of issues and test cases in its name, its tags and the comments above it, which count as tags.
     pub ids: Vec<String>,
     /// All steps, those of backgrounds first.
-    pub steps: Vec<SaidStep>,
+    pub steps: Vec<FeatureStep>,
 }
 
-/// A step in the words of the feature.
+/// A step with its keyword and text from the feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SaidStep {
+pub struct FeatureStep {
     /// The keyword with its blank: `Given `, `And ` and so on.
     pub keyword: String,
     /// The text.
@@ -71,7 +71,7 @@ impl ScenarioResult {
 pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> ScenarioResult {
     let tags = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
     let tags: Vec<String> = tags.cloned().collect();
-    let said = |step: &Step| SaidStep {
+    let feature_step = |step: &Step| FeatureStep {
         keyword: format!("{} ", step.keyword.trim_end()),
         text: step.value.clone(),
         line: step.position.line,
@@ -87,10 +87,10 @@ pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Sce
         failure: None,
         failed_at: None,
         skipped: None,
-        begun: false,
+        started: false,
         ids: ids(scenario, &tags),
         tags,
-        steps: gherkin::steps_of(feature, rule, scenario).map(said).collect(),
+        steps: gherkin::steps_of(feature, rule, scenario).map(feature_step).collect(),
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn result(
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
         ScenarioFinished::StepFailed(_, _, error) => {
             let (why, step) = (
-                in_words(error),
+                failure_text(error),
                 record.as_ref().and_then(|record| last_step(feature, rule, scenario, record)),
             );
             (
@@ -133,7 +133,7 @@ pub(super) fn result(
         snapshots: snapshots.unwrap_or_default(),
         failure,
         failed_at: step.map(|step| (step.position.line, step.position.col)),
-        begun: true,
+        started: true,
         ..not_started(feature, rule, scenario)
     }
 }
@@ -152,7 +152,7 @@ fn last_step<'f>(
         .nth(outcomes.checked_sub(1)?)
 }
 
-fn in_words(error: &StepError) -> String {
+fn failure_text(error: &StepError) -> String {
     match error {
         StepError::Panic(info) => panics::text(&**info),
         other => other.to_string(),

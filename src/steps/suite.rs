@@ -24,7 +24,7 @@ use crate::scenario::{Problem, Problems};
 #[derive(Debug, Clone)]
 pub struct Suite {
     features: Vec<Feature>,
-    beside: Option<FeatureFiles>,
+    feature_files: Option<FeatureFiles>,
 }
 
 /// The settings of a suite's run.
@@ -49,30 +49,33 @@ impl Suite {
     /// # Errors
     /// All problems of all features.
     pub fn parse(files: &[(String, String)]) -> Result<Self, Problems> {
-        Self::read_beside(files, None)
+        Self::parse_all(files, None)
     }
 
     /// Parses features that may name folders and files.
     ///
     /// # Errors
     /// As [`Suite::parse`].
-    pub fn parse_with_files(files: &[(String, String)], beside: FeatureFiles) -> Result<Self, Problems> {
-        Self::read_beside(files, Some(beside))
+    pub fn parse_with_files(
+        files: &[(String, String)],
+        feature_files: FeatureFiles,
+    ) -> Result<Self, Problems> {
+        Self::parse_all(files, Some(feature_files))
     }
 
-    fn read_beside(files: &[(String, String)], beside: Option<FeatureFiles>) -> Result<Self, Problems> {
+    fn parse_all(files: &[(String, String)], feature_files: Option<FeatureFiles>) -> Result<Self, Problems> {
         let steps = ClusterWorld::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
             match gherkin::parse_feature(file, text) {
                 Err(found) => problems.extend(found),
                 Ok(feature) => {
-                    problems.extend(step_problems(&steps, file, &feature, beside));
+                    problems.extend(step_problems(&steps, file, &feature, feature_files));
                     features.push(feature);
                 }
             }
         }
-        if problems.is_empty() { Ok(Self { features, beside }) } else { Err(Problems(problems)) }
+        if problems.is_empty() { Ok(Self { features, feature_files }) } else { Err(Problems(problems)) }
     }
 
     /// Drops the scenarios for which `keep` returns false; it gets the number, from 0 in the order of the
@@ -98,7 +101,7 @@ impl Suite {
     /// Returns warnings about the scenarios; `text` is their source.
     pub fn warnings(&self, text: &str) -> Vec<Problem> {
         let steps = ClusterWorld::collection();
-        let warnings = |feature| warnings::warnings(&steps, feature, text, self.beside);
+        let warnings = |feature| warnings::warnings(&steps, feature, text, self.feature_files);
         self.features.iter().flat_map(warnings).collect()
     }
 
@@ -108,7 +111,7 @@ impl Suite {
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
             (
                 not_started(feature, rule, scenario),
-                dry_run::planned(&steps, feature, rule, scenario, self.beside),
+                dry_run::planned(&steps, feature, rule, scenario, self.feature_files),
             )
         };
         self.scenarios().map(planned).collect()
@@ -117,7 +120,7 @@ impl Suite {
     /// Returns the scenarios that the tags select, as results that have not started.
     fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
         let wanted =
-            self.scenarios().filter(|(feature, rule, scenario)| fits(tags, feature, *rule, scenario));
+            self.scenarios().filter(|(feature, rule, scenario)| selects(tags, feature, *rule, scenario));
         wanted.map(|(feature, rule, scenario)| not_started(feature, rule, scenario)).collect()
     }
 
@@ -147,8 +150,8 @@ impl Suite {
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
         let take = Rc::new(take);
-        let giver = Rc::clone(&take);
-        let beside = self.beside;
+        let take_in_hook = Rc::clone(&take);
+        let feature_files = self.feature_files;
         ClusterWorld::cucumber::<&str>()
             .with_parser::<Parsed, Vec<Feature>>(Parsed)
             .with_writer(Silent)
@@ -164,7 +167,7 @@ impl Suite {
             .before(move |feature, rule, scenario, world| {
                 scenario.name.clone_into(&mut world.scenario);
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-                world.beside = beside;
+                world.feature_files = feature_files;
                 world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
                 world.backend = Some(Arc::clone(&backend));
@@ -172,17 +175,17 @@ impl Suite {
                 async {}.boxed_local()
             })
             .after(move |feature, rule, scenario, outcome, world| {
-                let (sink, take) = (Rc::clone(&sink), Rc::clone(&giver));
+                let (sink, take) = (Rc::clone(&sink), Rc::clone(&take_in_hook));
                 async move {
                     if world.as_ref().is_some_and(|world| world.stopped) {
                         return;
                     }
-                    let (ended, unable) = match world {
-                        Some(world) => (world.finish().await, world.unable.take()),
+                    let (ended, unsupported) = match world {
+                        Some(world) => (world.finish().await, world.unsupported.take()),
                         None => (None, None),
                     };
                     let mut result = result(feature, rule, scenario, outcome, ended);
-                    if unable.is_some() {
+                    if unsupported.is_some() {
                         result.skipped = result.failure.take();
                     }
                     let place = result.place();
@@ -192,14 +195,14 @@ impl Suite {
                 .boxed_local()
             })
             .filter_run(self.features, move |feature, rule, scenario| {
-                fits(tags.as_ref(), feature, rule, scenario)
+                selects(tags.as_ref(), feature, rule, scenario)
             })
             .await;
         let mut results = results.take();
-        let begun: BTreeSet<_> = results.iter().map(|(place, _)| place).collect();
-        selected.retain(|scenario| !begun.contains(&scenario.place()));
+        let started: BTreeSet<_> = results.iter().map(|(place, _)| place).collect();
+        selected.retain(|scenario| !started.contains(&scenario.place()));
         results.extend(selected.into_iter().map(|result| (result.place(), take(result))));
-        results.sort_by(|(one, _), (other, _)| one.cmp(other));
+        results.sort_by(|(a, _), (b, _)| a.cmp(b));
         results.into_iter().map(|(_, taken)| taken).collect()
     }
 }
@@ -210,7 +213,7 @@ pub fn matches_tags<'t>(wanted: &TagOperation, tags: impl Iterator<Item = &'t St
 }
 
 /// Returns whether the filter selects a scenario by its tags and those of its rule and feature.
-fn fits(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> bool {
+fn selects(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> bool {
     let own = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
     tags.is_none_or(|wanted| wanted.eval(own))
 }
@@ -218,15 +221,15 @@ fn fits(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, sce
 /// Returns, for each step that runs a command, whether the checks right after it expect a rejection.
 pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
     let mut refusals = VecDeque::new();
-    let mut telling = false;
+    let mut follows_command = false;
     for step in steps {
         if step.value.starts_with("I run \"") {
             refusals.push_back(false);
-            telling = true;
+            follows_command = true;
         } else if !step.value.starts_with("it ") {
-            telling = false;
+            follows_command = false;
         } else if step.value.starts_with("it is refused ") || step.value.starts_with("it exits ") {
-            refusals.back_mut().into_iter().filter(|_| telling).for_each(|refused| *refused = true);
+            refusals.back_mut().into_iter().filter(|_| follows_command).for_each(|refused| *refused = true);
         }
     }
     refusals
@@ -237,7 +240,7 @@ fn step_problems(
     steps: &Collection<ClusterWorld>,
     file: &str,
     feature: &Feature,
-    beside: Option<FeatureFiles>,
+    feature_files: Option<FeatureFiles>,
 ) -> Vec<Problem> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
@@ -245,7 +248,7 @@ fn step_problems(
     let mut found: Vec<(&Step, String)> =
         all.filter_map(|step| unknown(steps, step).map(|message| (step, message))).collect();
     if found.is_empty() {
-        found = dry_run::problems(steps, feature, beside);
+        found = dry_run::problems(steps, feature, feature_files);
     }
     let problem = |(step, message): (&Step, String)| {
         let place = step.position;
@@ -262,22 +265,23 @@ pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<S
         Ok(Some(_)) => return None,
         Ok(None) => {
             let kind = kind(step.ty);
-            let said = |ty| Step { ty, ..step.clone() };
+            let with_type = |ty| Step { ty, ..step.clone() };
             let others = [StepType::Given, StepType::When, StepType::Then];
-            if let Some(other) = others.into_iter().find(|ty| matches!(steps.find(&said(*ty)), Ok(Some(_)))) {
+            let is_known = |ty: &StepType| matches!(steps.find(&with_type(*ty)), Ok(Some(_)));
+            if let Some(other) = others.into_iter().find(is_known) {
                 return Some(format!(
-                    "`{}` is said with `{}`, found `{kind}`",
+                    "`{}` needs the keyword `{}`, found `{kind}`",
                     step.value,
                     self::kind(other)
                 ));
             }
             let hint = match catalogue::example_like(kind, &step.value) {
                 Some(example) => format!("the nearest is `{example}`"),
-                None => "none is like it; `windtunnel steps` lists all".to_owned(),
+                None => "no step is similar; `windtunnel steps` lists all".to_owned(),
             };
             format!("unknown step `{kind} {}`; {hint}", step.value)
         }
-        Err(ambiguous) => format!("several steps fit `{}`: {ambiguous}", step.value),
+        Err(ambiguous) => format!("several steps match `{}`: {ambiguous}", step.value),
     })
 }
 

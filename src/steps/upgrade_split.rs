@@ -25,41 +25,41 @@ pub struct SplitFeature {
 ///
 /// # Errors
 /// The feature is invalid, or has no scenario that updates the cluster and expects something after it.
-pub fn twins(file: &str, text: &str) -> Result<SplitFeature, String> {
+pub fn split(file: &str, text: &str) -> Result<SplitFeature, String> {
     let feature = gherkin::parse_feature(file, text)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let (mut prepare, mut check) = (head(&feature, "prepare"), head(&feature, "check"));
-    let mut any = false;
+    let mut has_update = false;
     let of_rules =
         feature.rules.iter().flat_map(|rule| rule.scenarios.iter().map(move |own| (Some(rule), own)));
     for (rule, scenario) in feature.scenarios.iter().map(|own| (None, own)).chain(of_rules) {
         let steps: Vec<&Step> = gherkin::steps_of(&feature, rule, scenario).collect();
         let Some(parts) = Parts::of(&steps) else { continue };
-        any = true;
-        prepare += &twin(scenario, "prepare", " - prepare", &parts.given, &parts.before);
-        let after: Vec<Said> = parts.at_target.iter().cloned().chain(parts.facts).collect();
-        check += &twin(scenario, "check", "", &after, &parts.after);
+        has_update = true;
+        prepare += &phase_scenario(scenario, "prepare", " - prepare", &parts.given, &parts.before);
+        let after: Vec<KeyedStep> = parts.at_target.iter().cloned().chain(parts.facts).collect();
+        check += &phase_scenario(scenario, "check", "", &after, &parts.after);
     }
-    if any {
+    if has_update {
         Ok(SplitFeature { prepare, check })
     } else {
         Err(format!(
-            "{file}: no scenario updates the cluster, tells of the end of that (`ClusterVersion condition Progressing is False \
-             with message \"Cluster version is ...\"`), and expects something after it"
+            "{file}: no scenario updates the cluster, expects the end of the update (`ClusterVersion condition Progressing is False \
+             with message \"Cluster version is ...\"`), and expects something after that"
         ))
     }
 }
 
 /// A step with the keyword that it needs in its new place.
-type Said = (&'static str, Step);
+type KeyedStep = (&'static str, Step);
 
 /// The steps of a scenario by phase.
 struct Parts {
-    given: Vec<Said>,
-    at_target: Option<Said>,
-    facts: Vec<Said>,
-    before: Vec<Said>,
-    after: Vec<Said>,
+    given: Vec<KeyedStep>,
+    at_target: Option<KeyedStep>,
+    facts: Vec<KeyedStep>,
+    before: Vec<KeyedStep>,
+    after: Vec<KeyedStep>,
 }
 
 impl Parts {
@@ -69,10 +69,11 @@ impl Parts {
             |step: &&Step| step.ty == StepType::Then && COMPLETE.iter().any(|text| step.value.contains(text));
         let update = steps.iter().position(starts)?;
         let end = update + steps[update..].iter().position(ends)?;
-        let said = |step: &&Step| (keyword(step.ty), (*step).clone());
-        let given: Vec<Said> = steps.iter().filter(|step| step.ty == StepType::Given).map(said).collect();
+        let keyed = |step: &&Step| (keyword(step.ty), (*step).clone());
+        let given: Vec<KeyedStep> =
+            steps.iter().filter(|step| step.ty == StepType::Given).map(keyed).collect();
         let not_given = |step: &&&Step| step.ty != StepType::Given;
-        let after: Vec<Said> = steps[end + 1..].iter().filter(not_given).map(said).collect();
+        let after: Vec<KeyedStep> = steps[end + 1..].iter().filter(not_given).map(keyed).collect();
         if after.is_empty() {
             return None;
         }
@@ -84,9 +85,9 @@ impl Parts {
             (*keyword, Step { value, ..step.clone() })
         });
         let is_fact =
-            |(_, step): &&Said| !is_cluster(step) && target.is_none_or(|to| !step.value.contains(to));
+            |(_, step): &&KeyedStep| !is_cluster(step) && target.is_none_or(|to| !step.value.contains(to));
         let facts = given.iter().filter(is_fact).cloned().collect();
-        let before = steps[..update].iter().filter(not_given).map(said).collect();
+        let before = steps[..update].iter().filter(not_given).map(keyed).collect();
         Some(Self { given, at_target, facts, before, after })
     }
 }
@@ -109,15 +110,21 @@ fn head(feature: &Feature, phase: &str) -> String {
     format!("{tags}Feature: {} ({phase})\n", feature.name)
 }
 
-fn twin(scenario: &Scenario, phase: &str, suffix: &str, given: &[Said], steps: &[Said]) -> String {
+fn phase_scenario(
+    scenario: &Scenario,
+    phase: &str,
+    suffix: &str,
+    given: &[KeyedStep],
+    steps: &[KeyedStep],
+) -> String {
     let tags: Vec<String> = scenario.tags.iter().map(|tag| format!("@{tag}")).collect();
     let mut text = format!("\n  @upgrade-{phase} {}", tags.join(" ")).trim_end().to_owned();
     text += &format!("\n  Scenario: {}{suffix}\n", scenario.name);
     let mut last = "";
     for (keyword, step) in given.iter().chain(steps) {
-        let said = if *keyword == last { "And" } else { keyword };
+        let shown = if *keyword == last { "And" } else { keyword };
         last = keyword;
-        text += &format!("    {said} {}\n", step.value);
+        text += &format!("    {shown} {}\n", step.value);
         if let Some(docstring) = &step.docstring {
             let docstring = docstring.strip_prefix('\n').unwrap_or(docstring);
             let lines: String = docstring
@@ -148,7 +155,7 @@ mod tests {
                     Then within 5 minutes ClusterVersion condition Progressing is True\n    And within 3 hours ClusterVersion \
                     condition Progressing is False with message \"Cluster version is 4.14.8\"\n    \
                     And ConfigMap/default/a exists\n";
-        let SplitFeature { prepare, check } = twins("f", text).unwrap();
+        let SplitFeature { prepare, check } = split("f", text).unwrap();
         assert_eq!(
             prepare,
             "@update\nFeature: Pools (prepare)\n\n  @upgrade-prepare @OCP-22606\n  Scenario: A pool stays - prepare\n    \
@@ -169,6 +176,6 @@ mod tests {
     fn rejects_a_feature_without_an_update() {
         let text =
             "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster\n    Then ClusterVersion/version exists\n";
-        assert!(twins("f", text).unwrap_err().starts_with("f: no scenario updates the cluster"));
+        assert!(split("f", text).unwrap_err().starts_with("f: no scenario updates the cluster"));
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn warnings(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
     text: &str,
-    beside: Option<FeatureFiles>,
+    feature_files: Option<FeatureFiles>,
 ) -> Vec<Problem> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let problem = |(line, column, message): (usize, usize, String)| Problem {
@@ -25,9 +25,9 @@ pub(super) fn warnings(
         column,
         message,
     };
-    let odd = dry_run::warnings(steps, feature, beside).into_iter();
-    let odd = odd.map(|(place, message)| (place.line, place.col, message));
-    let found = idle(feature).chain(malformed_ids(text)).chain(odd);
+    let step_warnings = dry_run::warnings(steps, feature, feature_files).into_iter();
+    let step_warnings = step_warnings.map(|(place, message)| (place.line, place.col, message));
+    let found = without_expectations(feature).chain(malformed_ids(text)).chain(step_warnings);
     let mut found: Vec<Problem> = found.map(problem).collect();
     found.sort();
     found.dedup(); // Rows of examples share the position of their scenario.
@@ -35,14 +35,14 @@ pub(super) fn warnings(
 }
 
 /// Returns warnings about scenarios that expect nothing.
-fn idle(feature: &Feature) -> impl Iterator<Item = (usize, usize, String)> {
+fn without_expectations(feature: &Feature) -> impl Iterator<Item = (usize, usize, String)> {
     let expects = |step: &cucumber::gherkin::Step| {
         let runs = ["I run ", "I try to "].iter().any(|begin| step.value.starts_with(begin));
         step.ty == StepType::Then || runs
     };
     scenarios(feature).filter(move |scenario| !scenario.steps.iter().any(expects)).map(|scenario| {
         let place = scenario.position;
-        let message = "nothing is expected: this scenario passes whatever happens".to_owned();
+        let message = "this scenario expects nothing, so it always passes".to_owned();
         (place.line, place.col, message)
     })
 }
@@ -76,7 +76,7 @@ mod tests {
             [
                 "f:4:5: no release of this scenario has an operator etdc; did you mean `etcd`?",
                 "f:5:5: no ClusterVersion has a condition `Progresing`; did you mean `Progressing`?",
-                "f:6:5: nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)",
+                "f:6:5: no insights are published yet, so this expectation always holds: start with `insights: true` (in features: `Given insights are published`)",
             ]
         );
     }
@@ -90,7 +90,7 @@ mod tests {
             warnings(text),
             [
                 "f:5:5: the cluster has no pool workers; did you mean `worker`?",
-                "f:7:5: ClusterVersion is not progressing yet when this is looked at first, so that it holds whatever becomes of the update: expect first that it is progressing",
+                "f:7:5: ClusterVersion is not progressing yet, so this expectation holds at once, whatever the update does: expect first that ClusterVersion is progressing",
             ]
         );
     }
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(
             warnings(text),
             [
-                "f:3:3: nothing is expected: this scenario passes whatever happens",
+                "f:3:3: this scenario expects nothing, so it always passes",
                 "f:6:5: expected an id such as `OCP-22641` after `@case_id`, found `22641`",
             ]
         );

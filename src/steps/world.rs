@@ -28,7 +28,7 @@ use crate::scenario::{self, Folders, lint};
 pub(super) enum StepError {
     /// The text is invalid, or the step is not allowed here.
     #[error("{0}")]
-    Words(String),
+    Usage(String),
     /// The session returned an error.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -46,11 +46,11 @@ pub(super) struct ClusterWorld {
     /// Whether the run was stopped before the scenario started.
     pub(super) stopped: bool,
     /// Why the cluster does not support a step.
-    pub(super) unable: Option<String>,
+    pub(super) unsupported: Option<String>,
     /// The path of the feature.
     pub(super) file: String,
     /// Loads files next to the feature.
-    pub(super) beside: Option<FeatureFiles>,
+    pub(super) feature_files: Option<FeatureFiles>,
     /// For each command that the scenario has yet to run, in order: whether the steps after it expect a
     /// rejection.
     pub(super) refusals: VecDeque<bool>,
@@ -67,22 +67,22 @@ pub(super) struct ClusterWorld {
     insights: bool,
     driver: Option<Driver>,
     /// In a dry run, whether the cluster would be installed by now; `None` outside of one.
-    rehearsed: Option<bool>,
+    dry_run_started: Option<bool>,
     /// In a dry run, the state of lint, once the cluster is planned.
     lint: Option<lint::Steps>,
     /// In a dry run, the warnings since the caller last drained them.
-    pub(super) odd: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl ClusterWorld {
     /// Returns a world for a dry run: it accepts every step and runs none.
-    pub(super) fn rehearsal(file: &str, beside: Option<FeatureFiles>) -> Self {
-        Self { rehearsed: Some(false), file: file.to_owned(), beside, ..Self::default() }
+    pub(super) fn for_dry_run(file: &str, feature_files: Option<FeatureFiles>) -> Self {
+        Self { dry_run_started: Some(false), file: file.to_owned(), feature_files, ..Self::default() }
     }
 
     /// Returns a world that collects steps and runs none.
-    pub(super) fn collecting(file: &str, beside: Option<FeatureFiles>) -> Self {
-        Self { collected: Some(Vec::new()), ..Self::rehearsal(file, beside) }
+    pub(super) fn for_collecting(file: &str, feature_files: Option<FeatureFiles>) -> Self {
+        Self { collected: Some(Vec::new()), ..Self::for_dry_run(file, feature_files) }
     }
 
     /// Returns the collected steps.
@@ -92,8 +92,8 @@ impl ClusterWorld {
 
     /// Plans a cluster of this release.
     pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
-        let release = find(version)?;
-        Ok(self.cluster.insert(ClusterPlan { insights: self.insights, ..ClusterPlan::of(release) }))
+        let release = find_release(version)?;
+        Ok(self.cluster.insert(ClusterPlan { insights: self.insights, ..ClusterPlan::new(release) }))
     }
 
     /// Publishes insights from the start, in the planned cluster or in one that is planned later.
@@ -107,8 +107,9 @@ impl ClusterWorld {
 
     /// Returns the plan; an error once the cluster runs.
     pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, StepError> {
-        if self.driver.is_some() || self.rehearsed == Some(true) {
-            return Err(StepError::Words("the cluster runs already: say this before the first When".into()));
+        if self.driver.is_some() || self.dry_run_started == Some(true) {
+            let message = "the cluster runs already: put this step before the first When";
+            return Err(StepError::Usage(message.to_owned()));
         }
         self.cluster.as_mut().ok_or_else(no_cluster)
     }
@@ -116,7 +117,7 @@ impl ClusterWorld {
     /// Returns the planned release of this version, and adds it if it is new.
     pub(super) fn release(&mut self, version: &str) -> Result<&mut ReleasePlan, StepError> {
         let planned = self.planned()?;
-        let release = find(version)?.for_architecture(planned.release.architecture);
+        let release = find_release(version)?.for_architecture(planned.release.architecture);
         let releases = &mut planned.releases;
         let index = releases.iter().position(|planned| planned.release.version == release.version);
         let index = index.unwrap_or_else(|| {
@@ -128,40 +129,40 @@ impl ClusterWorld {
 
     /// Returns the version of a release that exists in the scenario.
     pub(super) fn version(&mut self, text: &str) -> Result<Version, StepError> {
-        let version = find(text)?.version;
+        let version = find_release(text)?.version;
         let planned = self.planned()?;
         let exists = planned.release.version == version
             || planned.releases.iter().any(|planned| planned.release.version == version);
-        if exists { Ok(version) } else { Err(StepError::Words(unknown(text))) }
+        if exists { Ok(version) } else { Err(StepError::Usage(unknown(text))) }
     }
 
     /// Loads graph data from a folder next to the feature into the update service.
     pub(super) fn graph_data(&mut self, folder: &str) -> Result<(), StepError> {
-        let (file, beside) = (self.file.clone(), self.beside);
+        let (file, feature_files) = (self.file.clone(), self.feature_files);
         let planned = self.planned()?;
         let releases = planned.releases.iter().map(|planned| &planned.release).chain([&planned.release]);
         let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
-        let read = |file: &str, folder: &str| match beside {
-            Some(beside) => (beside.folder)(file, folder),
-            None => Err(format!("`{folder}` cannot be read from here")),
+        let files_in = |file: &str, folder: &str| match feature_files {
+            Some(feature_files) => (feature_files.folder)(file, folder),
+            None => Err(format!("`{folder}`: this program cannot read files")),
         };
-        scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &Folders(read))
-            .map_err(|problems| StepError::Words(problems.to_string()))
+        scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &Folders(files_in))
+            .map_err(|problems| StepError::Usage(problems.to_string()))
     }
 
     /// Returns the text of a file next to the feature.
-    pub(super) fn text_beside(&self, name: &str) -> Result<String, StepError> {
-        match self.beside {
-            Some(beside) => (beside.text)(&self.file, name).map_err(StepError::Words),
-            None => Err(StepError::Words(format!("`{name}` cannot be read from here"))),
+    pub(super) fn feature_file_text(&self, name: &str) -> Result<String, StepError> {
+        match self.feature_files {
+            Some(feature_files) => (feature_files.text)(&self.file, name).map_err(StepError::Usage),
+            None => Err(StepError::Usage(format!("`{name}`: this program cannot read files"))),
         }
     }
 
     /// Returns a file next to the feature with an expected output.
     pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, StepError> {
-        match self.beside {
-            Some(beside) => (beside.snapshot)(&self.file, name).map_err(StepError::Words),
-            None => Err(StepError::Words(format!("`{name}` cannot be read from here"))),
+        match self.feature_files {
+            Some(feature_files) => (feature_files.snapshot)(&self.file, name).map_err(StepError::Usage),
+            None => Err(StepError::Usage(format!("`{name}`: this program cannot read files"))),
         }
     }
 
@@ -173,7 +174,7 @@ impl ClusterWorld {
             let found = releases().find(|release| release.version.to_string() == version);
             found.map(|release| release.image.clone()).ok_or_else(|| unknown(version))
         };
-        scenario::command_line(line, &mut image_of).map_err(StepError::Words)
+        scenario::command_line(line, &mut image_of).map_err(StepError::Usage)
     }
 
     /// Returns whether the steps after the current command expect a rejection.
@@ -205,33 +206,34 @@ impl ClusterWorld {
             collected.push(PlannedStep { line: 0, column: 0, text, step });
             return Ok(());
         }
-        if let Some(running) = &mut self.rehearsed {
+        if let Some(running) = &mut self.dry_run_started {
             *running = true;
             let cluster = self.cluster.as_ref().ok_or_else(no_cluster)?;
-            let lint = self.lint.get_or_insert_with(|| lint::Steps::of(cluster));
-            self.odd.extend(lint.warnings_about(&step));
+            let lint = self.lint.get_or_insert_with(|| lint::Steps::new(cluster));
+            self.warnings.extend(lint.warnings_about(&step));
             return Ok(());
         }
         if self.stopped {
-            return Err(StepError::Words("the run was stopped before".to_owned()));
+            return Err(StepError::Usage("the run was stopped before this scenario started".to_owned()));
         }
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
             let backend = self.backend.clone().unwrap_or_else(|| Arc::new(InProcessBackend));
             let driver = Driver::start(backend, cluster, self.scenario.clone(), self.seed).await;
-            self.driver = Some(driver.map_err(|error| self.noted(error))?);
+            self.driver = Some(driver.map_err(|error| self.step_error(error))?);
         }
         let outcome = match &self.driver {
             Some(driver) => driver.run(text, step).await,
             None => return Err(no_cluster()),
         };
-        outcome.map_err(|error| self.noted(error))
+        outcome.map_err(|error| self.step_error(error))
     }
 
-    /// Notes a step that the cluster does not support, since that is a skip and not a failure.
-    fn noted(&mut self, error: SessionError) -> StepError {
+    /// Converts an error. Records the reason if the cluster does not support the step, because that skips the
+    /// scenario instead of failing it.
+    fn step_error(&mut self, error: SessionError) -> StepError {
         if let SessionError::Unsupported(why) = &error {
-            self.unable = Some(why.clone());
+            self.unsupported = Some(why.clone());
         }
         error.into()
     }
@@ -249,7 +251,7 @@ impl ClusterWorld {
         let mut why = None;
         for (index, step) in steps.iter().enumerate() {
             let found = suite::unknown(&STEPS, step).or_else(|| dry_run::try_step(&STEPS, self, step));
-            why = found.map(|why| StepError::Words(format!("step {} of the doc string: {why}", index + 1)));
+            why = found.map(|why| StepError::Usage(format!("step {} of the doc string: {why}", index + 1)));
             if why.is_some() {
                 break;
             }
@@ -275,17 +277,17 @@ impl std::fmt::Debug for ClusterWorld {
 }
 
 fn unknown(version: &str) -> String {
-    format!("no release {version} exists here: say `Given release {version} exists` before")
+    format!("no release {version} exists in this scenario: add `Given release {version} exists`")
 }
 
-pub(super) fn find(version: &str) -> Result<Release, StepError> {
+pub(super) fn find_release(version: &str) -> Result<Release, StepError> {
     let parsed = version
         .parse()
-        .map_err(|_| StepError::Words(format!("expected a version such as 4.14.8, found `{version}`")))?;
-    Release::find(&parsed).map_err(|error| StepError::Words(error.to_string()))
+        .map_err(|_| StepError::Usage(format!("expected a version such as 4.14.8, found `{version}`")))?;
+    Release::find(&parsed).map_err(|error| StepError::Usage(error.to_string()))
 }
 
 /// Returns the error of a step that needs a planned cluster.
 pub(super) fn no_cluster() -> StepError {
-    StepError::Words("there is no cluster yet: begin with `Given a 4.14.1 cluster`".to_owned())
+    StepError::Usage("there is no cluster yet: start with `Given a 4.14.1 cluster`".to_owned())
 }

@@ -1,4 +1,4 @@
-//! A test of a kube-rs controller against an API server in memory: no cluster, no etcd, no waiting.
+//! Tests a kube-rs controller against an in-memory API server: no cluster, no etcd, no waiting.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};

@@ -1,4 +1,4 @@
-//! Bodies as text: their size, their media type, their syntax.
+//! Request bodies: checks their size and parses JSON, YAML and protobuf.
 
 use std::fmt::Write as _;
 use std::ops::Deref;
@@ -12,37 +12,37 @@ use super::gotext::quote;
 use super::status::{Outcome, Refused};
 use super::{duplicates, protobuf};
 
-/// Bodies longer than this are refused.
+/// The maximum size of a body, in bytes.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
-/// What a body may be.
+/// The supported media types.
 const MEDIA_TYPES: [&str; 3] = ["application/json", "application/yaml", protobuf::MEDIA_TYPE];
 
-/// What JSON says, with the paths of fields that stand there more than once.
-type Json = Result<(Value, Vec<String>), serde_json::Error>;
+/// The value of JSON and the paths of duplicate fields, or the parse error.
+type ParsedJson = Result<(Value, Vec<String>), serde_json::Error>;
 
-/// A body as it came.
+/// The bytes of a body.
 #[derive(Debug, Clone, Default)]
 pub struct Text {
     bytes: Bytes,
-    /// What the body says as JSON, for the first who asks.
-    ahead: Arc<Mutex<Option<Json>>>,
+    /// The result of [`Text::parse_ahead`], which the first call of [`Text::json`] takes.
+    parsed: Arc<Mutex<Option<ParsedJson>>>,
 }
 
 impl Text {
-    /// Reads the body as JSON before anybody asks: whoever does may hold the server meanwhile. That it is no JSON is told
-    /// to who asks.
-    pub(crate) fn read_ahead(&self) {
+    /// Parses the body as JSON in advance, so that the server is not locked meanwhile. [`Text::json`] returns the
+    /// result or the error.
+    pub(crate) fn parse_ahead(&self) {
         if self.bytes.len() <= LIMIT
-            && let Ok(mut ahead) = self.ahead.lock()
+            && let Ok(mut parsed) = self.parsed.lock()
         {
-            *ahead = Some(duplicates::parse(&self.bytes));
+            *parsed = Some(duplicates::parse(&self.bytes));
         }
     }
 
-    /// What the body says as JSON.
-    pub(crate) fn json(&self) -> Json {
-        let ahead = self.ahead.lock().ok().and_then(|mut ahead| ahead.take());
-        ahead.unwrap_or_else(|| duplicates::parse(&self.bytes))
+    /// Parses the body as JSON.
+    pub(crate) fn json(&self) -> ParsedJson {
+        let parsed = self.parsed.lock().ok().and_then(|mut parsed| parsed.take());
+        parsed.unwrap_or_else(|| duplicates::parse(&self.bytes))
     }
 }
 
@@ -56,7 +56,7 @@ impl Deref for Text {
 
 impl From<Bytes> for Text {
     fn from(bytes: Bytes) -> Self {
-        Self { bytes, ahead: Arc::default() }
+        Self { bytes, parsed: Arc::default() }
     }
 }
 
@@ -72,13 +72,13 @@ impl From<String> for Text {
     }
 }
 
-/// Reads JSON, YAML or protocol buffers; `kind` stands in errors.
+/// Parses JSON, YAML or protobuf. `kind` is for error messages.
 pub(crate) fn parse(bytes: &Text, content_type: &str, kind: &str) -> Outcome<Value> {
     parse_as(bytes, content_type, "v1", kind).map(|(value, _)| value)
 }
 
-/// The same for bodies that may leave out of which version they are, with the paths of fields that stand there more than
-/// once.
+/// Parses a body like [`parse`], and returns the paths of duplicate fields as well. Protobuf bodies without a version
+/// get `api_version`.
 pub(crate) fn parse_as(
     bytes: &Text,
     content_type: &str,
@@ -119,7 +119,7 @@ pub(crate) fn parse_as(
     }
 }
 
-/// Refuses bodies that are too long.
+/// Rejects bodies that are too long.
 pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
     if bytes.len() > LIMIT {
         return Err(Refused::too_large(format!("Request entity too large: limit is {LIMIT}")));
@@ -127,15 +127,15 @@ pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
     Ok(())
 }
 
-/// Go's words for JSON that ends too early; for other mistakes, those of the library in use.
+/// Go's message for JSON that ends too early. Other errors have the message of `serde_json`.
 pub(crate) fn json_error(error: &serde_json::Error) -> String {
     if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
 }
 
-/// Go's words for mistakes in YAML that are often made; for others, those of the library in use.
+/// Go's messages for common errors in YAML. Other errors have the message of this parser.
 pub(crate) fn yaml_error(error: &YamlError, text: &str) -> String {
     let why = match error.message.as_str() {
-        // Where an element is due, that is missed first.
+        // If the text ends where an element must follow, Go reports the missing element first.
         "unclosed bracket '{'" | "unclosed bracket '['" if text.trim_end().ends_with(['[', '{', ',']) => {
             "did not find expected node content"
         }
@@ -146,7 +146,7 @@ pub(crate) fn yaml_error(error: &YamlError, text: &str) -> String {
     format!("yaml: line {}: {why}", error.line)
 }
 
-/// The beginning of a body: text if it looks like JSON, else in hexadecimal.
+/// The start of a body for error messages: as text if it looks like JSON, else in hexadecimal.
 pub(crate) fn summary(bytes: &[u8]) -> String {
     const SHOWN: usize = 30;
     let (start, more) = if bytes.len() > SHOWN { (&bytes[..SHOWN], " ...") } else { (bytes, "") };

@@ -1,4 +1,4 @@
-//! How a server is made.
+//! The settings of a server, and how it is built.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use super::server::{ApiServer, OwnTables, Parts};
 use super::storage::Saved;
 use super::store::Store;
 
-/// Namespaces that every cluster has.
+/// The namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/// Settings of a server to be built.
+/// The settings of a new server.
 #[derive(Debug, Clone)]
 pub struct Builder {
     minor: u32,
@@ -45,7 +45,7 @@ pub struct Builder {
     pub(crate) plugins: Vec<Box<dyn AdmissionPlugin>>,
     event_ttl: SignedDuration,
     service_network: ServiceNetwork,
-    answers: BTreeMap<String, String>,
+    documents: BTreeMap<String, String>,
 }
 
 impl Default for Builder {
@@ -65,7 +65,7 @@ impl Default for Builder {
             plugins: Vec::new(),
             event_ttl: SignedDuration::from_hours(1),
             service_network: ServiceNetwork::default(),
-            answers: BTreeMap::new(),
+            documents: BTreeMap::new(),
         }
     }
 }
@@ -77,84 +77,85 @@ impl Builder {
         Self { minor, ..self }
     }
 
-    /// What `/version` says in full, such as `v1.31.4`; must be a semantic version, for clients read it. By default it is
-    /// made of the minor.
+    /// The `gitVersion` of `/version`, such as `v1.31.4`. It must be a semantic version, because clients parse it. By default
+    /// it is derived from the minor.
     #[must_use]
     pub fn git_version(self, version: impl Into<String>) -> Self {
         Self { git_version: Some(version.into()), ..self }
     }
 
-    /// Draws uids and generated names from streams of this seed.
+    /// The seed of all random values, such as uids and generated names.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Remembers this many events of each kind for watches, and as many of all kinds together. What was written before
-    /// those is kept as text, which takes a tenth of the memory and some microseconds more to read.
+    /// The number of events in the history of each kind, and in the history of all kinds. Objects whose last write is no
+    /// longer in the history of all kinds are stored as text, which takes a tenth of the memory and some microseconds more
+    /// to read.
     #[must_use]
     pub fn history(self, events: usize) -> Self {
         Self { history: events, ..self }
     }
 
-    /// Whether 1.31 and 1.32 ratchet status writes, as in distributions that carry the later fix.
+    /// Whether 1.31 and 1.32 ratchet status writes, as distributions with a backport of the later fix do.
     #[must_use]
     pub fn status_ratcheting_backports(self, backports: bool) -> Self {
         Self { backports, ..self }
     }
 
-    /// Whether `metadata.managedFields` is kept, as every real server does and server-side apply needs. Without, writes
-    /// cost less.
+    /// Whether the server tracks `metadata.managedFields`, as every real server does. Server-side apply needs it; writes are
+    /// faster without it.
     #[must_use]
     pub fn managed_fields(self, managed_fields: bool) -> Self {
         Self { managed_fields, ..self }
     }
 
-    /// Calls admission and conversion webhooks by these. Without, no webhook is reached.
+    /// Calls admission and conversion webhooks through `hooks`. By default every webhook call fails.
     #[must_use]
     pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
         Self { hooks: Caller::new(Arc::new(hooks)), ..self }
     }
 
-    /// Begins with what a storage held, and keeps its own changes for [`Shared::stored`](super::service::Shared::stored).
+    /// Starts with the contents of a storage, and tracks changes for [`Shared::stored`](super::service::Shared::stored).
     #[must_use]
     pub fn saved(self, saved: Saved) -> Self {
         Self { saved: Some(saved), ..self }
     }
 
-    /// How long Events stay after they were written last (`--event-ttl`); an hour unless told otherwise.
+    /// How long Events are kept after their last write (`--event-ttl`); an hour by default.
     #[must_use]
     pub fn event_ttl(self, event_ttl: SignedDuration) -> Self {
         Self { event_ttl, ..self }
     }
 
-    /// The addresses of services (`--service-cluster-ip-range`); by default 10.0.0.0/24.
+    /// The range of service addresses (`--service-cluster-ip-range`); 10.0.0.0/24 by default.
     #[must_use]
     pub fn service_network(self, service_network: ServiceNetwork) -> Self {
         Self { service_network, ..self }
     }
 
-    /// How long it takes until what a definition says is in force; no time unless told otherwise.
+    /// How long it takes until a written definition takes effect; no time by default.
     #[must_use]
     pub fn definition_pace(self, pace: DefinitionPace) -> Self {
         Self { pace, ..self }
     }
 
-    /// Answers `GET path` with this JSON: what stands behind a real cluster's API server, or beside it.
+    /// Answers `GET path` with this JSON, for paths that a real cluster serves with aggregated API servers or other components.
     #[must_use]
     pub fn document(mut self, path: impl Into<String>, json: impl Into<String>) -> Self {
-        self.answers.insert(path.into(), json.into());
+        self.documents.insert(path.into(), json.into());
         self
     }
 
-    /// Who decides what users may do; RBAC unless told otherwise.
+    /// The authorization mode; RBAC by default.
     #[must_use]
     pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
         Self { authorization, ..self }
     }
 
-    /// Makes the server, with the roles, bindings, namespaces and the Service of its own that every cluster has, created at
-    /// `now`.
+    /// Builds the server, and creates at `now` the objects that every cluster has: roles, bindings, namespaces, priority classes
+    /// and the Service of the API server.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
         let mut catalog = Catalog::new(self.minor);
@@ -172,13 +173,13 @@ impl Builder {
             cluster_bindings: table(&resources::CLUSTER_ROLE_BINDINGS),
         };
         let streams = Streams::new(self.seed);
-        // Tokens from before a restart stay valid.
+        // The key does not depend on the number of starts, so that tokens stay valid after a restart.
         let key = streams.stream("apiserver/service-account-key");
         let ids = match starts {
             0 => streams.stream("apiserver/token-id"),
             starts => streams.stream(&format!("apiserver/token-id/{starts}")),
         };
-        let mut server = ApiServer::of(Parts {
+        let mut server = ApiServer::from_parts(Parts {
             tables: OwnTables {
                 definitions: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
                 namespaces: table(&resources::NAMESPACES),
@@ -196,12 +197,12 @@ impl Builder {
             admission: Admission::new(self.service_accounts, self.plugins),
             hooks: self.hooks,
             network: self.service_network,
-            paths: Paths::new(self.git_version, self.answers),
+            paths: Paths::new(self.git_version, self.documents),
         });
         if let Some(saved) = self.saved {
             server.restore(saved);
             server.events_restored(now);
-            server.store.keep_changes();
+            server.store.track_changes();
         }
         server.bootstrap_control_plane(now);
         server.bootstrap_access(now);

@@ -1,4 +1,4 @@
-//! One request on its way through the server, with what is found out about it.
+//! The state of one request while the server processes it.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use super::status::{Outcome, Refused};
 use super::store::Stored;
 use super::view::View;
 
-/// What is known of the owners of an object's fields before it is written.
+/// The owners of an object's fields before it is written.
 #[derive(Debug)]
 pub(crate) enum Owners {
-    /// `metadata.managedFields` as the body has it.
+    /// The value of `metadata.managedFields` in the body.
     Given(Option<Value>),
-    /// The entries that an apply came to.
+    /// The entries that an apply computed.
     Decided(Managers),
 }
 
@@ -36,26 +36,26 @@ pub(crate) struct Call<'a> {
     pub(crate) now: Time,
     pub(crate) dry_run: bool,
     pub(crate) options: WriteOptions,
-    /// How the answer shows objects.
+    /// The form in which the response shows objects.
     pub(crate) view: View,
-    /// What the answer is written in.
+    /// The media type of the response.
     pub(crate) media: Media,
     pub(crate) warnings: Vec<String>,
-    /// Paths of fields that the body has more than once; the last one counts.
+    /// The paths of repeated fields in the body, of which the last one counts. For applies, messages about repeated keys.
     pub(crate) duplicates: Vec<String>,
     /// The object before and after, for the log.
     pub(crate) before: Option<Stored>,
     pub(crate) after: Option<Stored>,
-    /// The name of an object that is being created: from its metadata, or made from a `generateName`.
+    /// The name of an object that is being created: from its metadata, or generated from its `generateName`.
     pub(crate) new_name: Option<String>,
     pub(crate) owners: Owners,
-    /// What the body is held against while it is decoded: the object that is updated, of the schema in force.
-    pub(crate) known: Option<Stored>,
-    /// The fields of the object that a patch can have changed; `None`: all of them.
+    /// The stored object that the decoder compares the body with, if it was written under the current schema.
+    pub(crate) baseline: Option<Stored>,
+    /// The top-level fields that a patch can have changed; `None` for all of them.
     pub(crate) touched: Option<Vec<String>>,
-    /// How the decoded body differs from that.
+    /// The difference between the baseline and the decoded body.
     pub(crate) delta: Option<Delta>,
-    /// What webhooks said to this request.
+    /// The answers of webhooks to this request.
     pub(crate) attempt: &'a mut Attempt,
 }
 
@@ -82,14 +82,14 @@ impl<'a> Call<'a> {
             after: None,
             new_name: None,
             owners: Owners::Given(None),
-            known: None,
+            baseline: None,
             touched: None,
             delta: None,
             attempt,
         }
     }
 
-    /// Reads what the client accepts and the options that all writes share.
+    /// Reads the accepted media types, and the options that all writes share.
     pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
         self.negotiate(profile)?;
         match self.request.method {
@@ -106,7 +106,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Chooses how the answer is written and what it shows.
+    /// Chooses the media type and the view of the response.
     fn negotiate(&mut self, profile: &Profile) -> Outcome<()> {
         let list = self.request.method == Method::Get && self.path.name.is_empty();
         let offer = Offer { custom: self.kind.custom.is_some(), list, watch: self.is_watch() };
@@ -118,10 +118,10 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Whether the call is a watch: by the path's prefix, or by a parameter of a list.
+    /// Whether the call is a watch: by the prefix of its path, or by the `watch` parameter of a list.
     pub(crate) fn is_watch(&self) -> bool {
-        let asked = self.path.name.is_empty() && self.request.query.is_true("watch");
-        self.request.method == Method::Get && (self.path.watch || asked)
+        let has_parameter = self.path.name.is_empty() && self.request.query.is_true("watch");
+        self.request.method == Method::Get && (self.path.watch || has_parameter)
     }
 
     /// The verb of the request as discovery and roles name it; empty for other methods.
@@ -139,27 +139,27 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Which object, by the path.
+    /// The key of the object in the path.
     pub(crate) fn key(&self) -> Key {
         self.kind.key(&self.path.namespace, &self.path.name)
     }
 
-    /// Whether the call writes only a part of the object, which the rules for the whole do not hold for.
+    /// Whether the call writes a subresource that only changes a part of the object, and is validated differently.
     pub(crate) fn writes_part(&self) -> bool {
         matches!(&*self.path.subresource, "status" | "approval" | "ephemeralcontainers" | "resize")
     }
 
-    /// Whether the path has a namespace if the kind lives in one.
-    pub(crate) fn is_at_place(&self) -> bool {
+    /// Whether the path has a namespace exactly if the kind is namespaced.
+    pub(crate) fn has_matching_scope(&self) -> bool {
         self.kind.resource.namespaced != self.path.namespace.is_empty()
     }
 
-    /// Checks that the subresource is there. Custom resources answer as if the object was not.
+    /// Rejects an unknown subresource. For custom resources the error says that the object is missing.
     pub(crate) fn check_subresource(&self) -> Outcome<()> {
         let known = match &*self.path.subresource {
             "" => true,
             "status" => self.kind.rules.status,
-            name => self.kind.subresources.iter().any(|one| one.name == name),
+            name => self.kind.subresources.iter().any(|subresource| subresource.name == name),
         };
         match (known, &self.kind.custom) {
             (true, _) => Ok(()),

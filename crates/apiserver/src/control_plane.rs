@@ -1,8 +1,8 @@
-//! Objects that a kube-apiserver keeps for itself (`pkg/controlplane`): the Service and the endpoints by which pods reach
-//! it, and ConfigMaps that tell other servers whom it trusts.
+//! The objects that a kube-apiserver creates itself (`pkg/controlplane`): the Service and the endpoints with which pods
+//! reach it, and ConfigMaps for other servers.
 //!
-//! They are there before any client comes, at revisions and with uids of their own: what clients write is numbered as if
-//! they were not.
+//! They have reserved revisions and their own stream of uids, so that they do not change the revisions and uids of objects
+//! that clients create.
 
 use std::net::Ipv4Addr;
 
@@ -14,63 +14,63 @@ use windtunnel_core::resources::{CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, SERVIC
 use super::kinds::strategy::service::ServiceNetwork;
 use super::metadata;
 use super::server::ApiServer;
-use super::store::Owned;
+use super::store::FieldOwners;
 
-/// The revision up to which the server writes objects of its own.
+/// The last revision that is reserved for the server's own objects.
 const OWN_REVISIONS: u64 = 100;
 /// The name of the Service and of its endpoints.
 const NAME: &str = "kubernetes";
 /// The name of the port.
 const PORT: &str = "https";
-/// Since this minor the use of legacy tokens is tracked (`LegacyServiceAccountTokenTracking`).
+/// The first minor that tracks the use of legacy tokens (`LegacyServiceAccountTokenTracking`).
 const TOKEN_TRACKING_SINCE: u32 = 27;
 
-/// Where pods reach the server.
+/// The address and port at which pods reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The address; never one of the loopback, which endpoints cannot have.
+    /// The address. It must not be a loopback address, which endpoints cannot have.
     pub address: Ipv4Addr,
     /// The port.
     pub port: u16,
 }
 
 impl Default for Endpoint {
-    /// The first machine of a simulated cluster, and the port of OpenShift's kube-apiservers.
+    /// The address of a simulated cluster's first node, and the port of OpenShift's kube-apiservers.
     fn default() -> Self {
         Self { address: Ipv4Addr::new(10, 0, 0, 10), port: 6443 }
     }
 }
 
 impl ApiServer {
-    /// Creates those of the objects that are missing.
+    /// Creates the missing objects.
     pub(crate) fn bootstrap_control_plane(&mut self, now: Time) {
         for (resource, object) in endpoint_objects(Endpoint::default(), self.allocations.network()) {
-            self.keep(&resource, object, now);
+            self.create_if_missing(&resource, object, now);
         }
         if self.profile.minor >= TOKEN_TRACKING_SINCE {
-            self.keep(&CONFIG_MAPS, token_tracking(now), now);
+            self.create_if_missing(&CONFIG_MAPS, token_tracking(now), now);
         }
-        self.store.jump(OWN_REVISIONS);
+        self.store.advance_to(OWN_REVISIONS);
     }
 
-    /// Has Service and endpoints say that the server is reached there.
+    /// Updates the Service and the endpoints to the address and port at which the server listens.
     pub fn advertise(&mut self, endpoint: Endpoint, now: Time) {
         for (resource, object) in endpoint_objects(endpoint, self.allocations.network()) {
             let fields = ["spec", "subsets", "endpoints", "ports"];
-            self.change(&resource, &object, &fields, now);
+            self.update_fields(&resource, &object, &fields, now);
         }
     }
 
-    /// Publishes who signs the certificates of clients, as PEM, for servers that ask this one who their clients are.
+    /// Publishes the certificate authorities of clients, as PEM, for extension API servers.
     pub fn publish_client_authorities(&mut self, pem: &str, now: Time) {
         let object = config_map("extension-apiserver-authentication", &json!({ "client-ca-file": pem }));
-        if !self.change(&CONFIG_MAPS, &object, &["data"], now) {
-            self.keep(&CONFIG_MAPS, object, now);
+        if !self.update_fields(&CONFIG_MAPS, &object, &["data"], now) {
+            self.create_if_missing(&CONFIG_MAPS, object, now);
         }
     }
 
-    /// Creates an object, unless it is there.
-    fn keep(&mut self, resource: &Resource, mut object: Value, now: Time) {
+    /// Creates an object unless it exists.
+    fn create_if_missing(&mut self, resource: &Resource, mut object: Value, now: Time) {
         let Some(kind) = self.catalog.find(&resource.group, &resource.version, &resource.plural).cloned()
         else {
             return;
@@ -83,12 +83,12 @@ impl ApiServer {
         object["kind"] = json!(resource.kind);
         object["metadata"]["uid"] = json!(self.draws.own_uid());
         object["metadata"]["creationTimestamp"] = json!(rfc3339(now));
-        self.store.put(kind.table, &key, kind.epoch(), object, Owned::default());
+        self.store.put(kind.table, &key, kind.epoch(), object, FieldOwners::default());
         self.written(&kind, &key, None, now);
     }
 
-    /// Takes fields of an object over into the one that is there; false if there is none.
-    fn change(&mut self, resource: &Resource, wanted: &Value, fields: &[&str], now: Time) -> bool {
+    /// Copies fields of `wanted` into the existing object; returns false if it does not exist.
+    fn update_fields(&mut self, resource: &Resource, wanted: &Value, fields: &[&str], now: Time) -> bool {
         let Some(kind) = self.catalog.find(&resource.group, &resource.version, &resource.plural).cloned()
         else {
             return false;
@@ -108,7 +108,7 @@ impl ApiServer {
     }
 }
 
-/// The Service and its endpoints, in both of their forms.
+/// The Service, its Endpoints and its EndpointSlice.
 fn endpoint_objects(endpoint: Endpoint, network: ServiceNetwork) -> [(Resource, Value); 3] {
     let Endpoint { address, port } = endpoint;
     let metadata = |labels: Value| json!({ "name": NAME, "namespace": "default", "labels": labels });
@@ -142,7 +142,7 @@ fn endpoint_objects(endpoint: Endpoint, network: ServiceNetwork) -> [(Resource, 
     [(SERVICES, service), (ENDPOINTS, endpoints), (ENDPOINT_SLICES, slice)]
 }
 
-/// The ConfigMap that says since when the use of legacy tokens is tracked.
+/// The ConfigMap with the date since which the server tracks the use of legacy tokens.
 fn token_tracking(now: Time) -> Value {
     let mut since = rfc3339(now);
     since.truncate("2024-01-01".len());

@@ -1,4 +1,4 @@
-//! From a body to an object of a kind: type, metadata, and what the schema does not know.
+//! Decodes bodies to objects of a kind: checks the type, normalises the metadata, and drops unknown fields.
 
 use serde_json::{Number, Value, json};
 
@@ -15,7 +15,7 @@ use super::request::{Body, Text};
 use super::schema::{default, embedded, prune};
 use super::status::{Outcome, Refused};
 
-/// The body of a call as it came.
+/// Parses the body of a call.
 pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
     let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
     match &call.request.body {
@@ -32,7 +32,7 @@ pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// Makes a body an object of the call's kind, with warnings for what was dropped.
+/// Decodes a body to an object of the call's kind. Warns about dropped fields.
 pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -> Outcome<Value> {
     let kind = std::sync::Arc::clone(&call.kind);
     check_type(&kind, &mut value, profile)?;
@@ -43,8 +43,8 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let dropped = metadata::normalise(&mut value["metadata"]);
         unknown.extend(dropped.iter().map(|field| format!("metadata.{field}")));
         let schema = &custom.version.schema;
-        // What stays as it was has been decoded before.
-        let known = call.known.as_ref().map(|known| Delta::between(known, &value));
+        // Unchanged fields were decoded before.
+        let known = call.baseline.as_ref().map(|known| Delta::between(known, &value));
         let delta = known.as_ref().unwrap_or(&Delta::Other);
         let numbers = whole_numbers(&mut value, delta);
         let embedded = embedded::coerce(&mut value, schema)
@@ -59,7 +59,7 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let altered = numbers.rounded || filled || has_nulls || schema.has_embedded || !unknown.is_empty();
         call.delta = known.filter(|_| !altered);
     } else {
-        let changed = || call.known.as_ref().map(|known| changed_fields(known, &value));
+        let changed = || call.baseline.as_ref().map(|known| changed_fields(known, &value));
         let touched = call.touched.take().or_else(changed);
         let dropped = typed::decode_some(&kind, &mut value, touched.as_deref());
         unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
@@ -71,11 +71,11 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
     Ok(value)
 }
 
-/// Makes what admission left of an object, or another server served, one of its kind: metadata as Go encodes it, nothing
-/// that the schema does not know, defaults. Gives the paths of what was dropped.
+/// Normalises an object that admission changed, or that another server served: encodes the metadata like Go, drops unknown
+/// fields, and fills in defaults. Returns the paths of the dropped fields.
 ///
 /// # Errors
-/// What was left has other types than the fields of the kind.
+/// A value does not have the type of its field.
 pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<Vec<String>, String> {
     metadata::check_types(&value["metadata"], "ObjectMeta")?;
     let mut dropped = metadata::normalise(&mut value["metadata"]);
@@ -96,19 +96,20 @@ pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<Ve
     Ok(dropped)
 }
 
-/// Takes out what a body says of the owners of fields: they are the server's to keep, and looked at when it writes. What
-/// is no list is left, for the decoder to complain about.
+/// Removes `metadata.managedFields` from a body, and returns it: the write handles it separately. A value that is not a list
+/// stays, so that the decoder rejects it.
 fn given_owners(value: &mut Value) -> Option<Value> {
     let metadata = value.get_mut("metadata")?.as_object_mut()?;
     if metadata.get("managedFields")?.is_array() { metadata.remove("managedFields") } else { None }
 }
 
-/// The fields of an object that are not as in another.
-fn changed_fields(known: &Value, object: &Value) -> Vec<String> {
+/// The names of the fields that differ from the baseline.
+fn changed_fields(baseline: &Value, object: &Value) -> Vec<String> {
     let fields = object.as_object().into_iter().flatten();
-    fields.filter(|(name, value)| known.get(name) != Some(value)).map(|(name, _)| name.clone()).collect()
+    fields.filter(|(name, value)| baseline.get(name) != Some(value)).map(|(name, _)| name.clone()).collect()
 }
 
+/// Warns about repeated and unknown fields, or rejects them.
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
     let repeated = std::mem::take(&mut call.duplicates);
     if repeated.is_empty() && unknown.is_empty() {
@@ -130,16 +131,16 @@ fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
 }
 
 fn unhandled(kind: &Kind, why: &str) -> Refused {
-    Refused::bad_request(unhandled_as(kind) + why)
+    Refused::bad_request(unhandled_prefix(kind) + why)
 }
 
-/// How the text of a body begins that is no object of its kind.
-pub(crate) fn unhandled_as(kind: &Kind) -> String {
+/// The start of the error message for a body that does not decode to an object of the kind.
+pub(crate) fn unhandled_prefix(kind: &Kind) -> String {
     let (name, version) = (&kind.resource.kind, &kind.resource.version);
     format!("{name} in version \"{version}\" cannot be handled as a {name}: ")
 }
 
-/// Checks `apiVersion` and `kind`; built-in kinds fill them in where they are missing.
+/// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`.
 fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> {
     let resource = &kind.resource;
     if value.is_null() {
@@ -165,11 +166,14 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
             let name = metadata::text(value, "name").to_owned();
             return Err(Refused::invalid(&resource.group, &given, &name, &[error], profile));
         }
-        let at = version.rsplit('/').next().unwrap_or_default();
+        let given_version = version.rsplit('/').next().unwrap_or_default();
         let group = if resource.group.is_empty() { "core" } else { &resource.group };
-        let why = format!("converting ({at}.{given}) to ({group}.{}): unknown conversion", resource.kind);
+        let why = format!(
+            "converting ({given_version}.{given}) to ({group}.{}): unknown conversion",
+            resource.kind
+        );
         return Err(Refused::bad_request(format!(
-            "{given} in version \"{at}\" cannot be handled as a {}: {why}",
+            "{given} in version \"{given_version}\" cannot be handled as a {}: {why}",
             resource.kind
         )));
     }
@@ -188,27 +192,27 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
 }
 
 fn not_an_object(kind: &Kind, value: &Value) -> Refused {
-    let is = super::gotext::json_type(value);
+    let json_type = super::gotext::json_type(value);
     let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
                   \"json:\\\"kind,omitempty\\\"\" }";
     let data = summary(value.to_string().as_bytes());
     Refused::bad_request(format!(
         "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
-         json: cannot unmarshal {is} into Go value of type {target} ({data})",
+         json: cannot unmarshal {json_type} into Go value of type {target} ({data})",
         kind.resource.kind
     ))
 }
 
-/// What was found among the values of an object.
+/// Properties of the values of an object.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
-    /// There is a null: most objects have none, and who knows that need not look for those to be dropped.
+    /// Whether there is a null. Most objects have none, and then the decoder skips the search for nulls to drop.
     nulls: bool,
-    /// A number was written otherwise.
+    /// Whether a number was converted.
     rounded: bool,
 }
 
-/// Writes numbers such as `1000.0` as the whole numbers that they are, where anything changes.
+/// Converts numbers such as `1000.0` to integers in the changed parts of an object.
 fn whole_numbers(value: &mut Value, delta: &Delta) -> Found {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let mut found = Found::default();
@@ -236,7 +240,7 @@ fn whole_numbers(value: &mut Value, delta: &Delta) -> Found {
 
 impl Found {
     fn all_whole_numbers<'a>(&mut self, values: impl Iterator<Item = &'a mut Value>, delta: &Delta) {
-        // Most values are texts.
+        // Skip strings, which most values are, without a call.
         for (place, value) in values.enumerate().filter(|(_, value)| !value.is_string()) {
             let inner = whole_numbers(value, delta.inner(place));
             self.nulls |= inner.nulls;

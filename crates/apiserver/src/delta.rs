@@ -1,44 +1,45 @@
-//! What an update changes, place by place: found once, and asked by all who hold the new object against the old one.
+//! The difference between an object and its update, node by node. It is computed once, and pruning, validation and
+//! ownership tracking use it to skip unchanged parts.
 
 use serde_json::{Map, Value};
 
-/// How a value differs from what it was.
+/// The difference between a value and its previous value.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Delta {
-    /// Not at all.
+    /// The values are equal.
     Same,
-    /// It is a map as before, or a list of as many elements, and something in it changed.
+    /// Both values are maps, or lists of equal length, and something in them changed.
     Within {
-        /// Whether a map has the names that it had. A list always has.
+        /// Whether both maps have the same names; always true for lists.
         same_names: bool,
-        /// Of each value in it, in its order.
+        /// The difference of each value in the new map or list, in its order.
         inner: Vec<Delta>,
     },
-    /// It was not there, or it is another value.
+    /// There is no previous value, or the value was replaced.
     Other,
 }
 
 impl Delta {
-    /// Compares a value with what it was.
+    /// Compares a value with its previous value.
     pub(crate) fn between(old: &Value, new: &Value) -> Self {
         match (old, new) {
             (Value::Object(old), Value::Object(new)) => fields(old, new),
             (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
-                let mut found = Found::of(new.len());
-                old.iter().zip(new).for_each(|(was, is)| found.compare(was, is));
-                found.delta(true)
+                let mut differences = Differences::with_capacity(new.len());
+                old.iter().zip(new).for_each(|(old, new)| differences.compare(old, new));
+                differences.delta(true)
             }
             _ if old == new => Self::Same,
             _ => Self::Other,
         }
     }
 
-    /// Whether nothing changed.
+    /// Whether the values are equal.
     pub(crate) fn is_same(&self) -> bool {
         matches!(self, Self::Same)
     }
 
-    /// That of what stands at a place of the new map or list.
+    /// The difference of the value at a position in the new map or list.
     pub(crate) fn inner(&self, place: usize) -> &Self {
         match self {
             Self::Within { inner, .. } => inner.get(place).unwrap_or(&Self::Other),
@@ -46,7 +47,7 @@ impl Delta {
         }
     }
 
-    /// That of a field of the new map.
+    /// The difference of a field of the new map.
     pub(crate) fn field(&self, map: &Value, name: &str) -> &Self {
         match self {
             Self::Within { .. } => {
@@ -58,48 +59,48 @@ impl Delta {
     }
 }
 
-/// Both maps are sorted, and mostly have the same names: then they are walked along in step.
+/// Compares two maps. They are sorted and mostly have the same names, so a single walk through both is enough.
 fn fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Delta {
-    let mut found = Found::of(new.len());
+    let mut differences = Differences::with_capacity(new.len());
     let mut same_names = 0;
-    for ((known, was), (name, is)) in old.iter().zip(new) {
-        if known != name {
+    for ((old_name, old), (name, new)) in old.iter().zip(new) {
+        if old_name != name {
             break;
         }
         same_names += 1;
-        // Most values are texts, and as they were.
-        match (was, is) {
-            (Value::String(was), Value::String(is)) if was == is => found.push_same(),
-            _ => found.compare(was, is),
+        // Fast path: most values are unchanged strings.
+        match (old, new) {
+            (Value::String(old), Value::String(new)) if old == new => differences.push_same(),
+            _ => differences.compare(old, new),
         }
     }
     if same_names == old.len() && same_names == new.len() {
-        return found.delta(true);
+        return differences.delta(true);
     }
-    for (name, is) in new.iter().skip(same_names) {
+    for (name, value) in new.iter().skip(same_names) {
         match old.get(name) {
-            Some(was) => found.compare(was, is),
-            None => found.push(Delta::Other),
+            Some(previous) => differences.compare(previous, value),
+            None => differences.push(Delta::Other),
         }
     }
-    found.delta(false)
+    differences.delta(false)
 }
 
-/// The differences within a value. Of most there are none, so there is no list of them before the first one.
-struct Found {
+/// Collects the differences within a value. Most values have none, so it allocates only at the first one.
+struct Differences {
     count: usize,
     same: usize,
     inner: Vec<Delta>,
 }
 
-impl Found {
-    fn of(count: usize) -> Self {
+impl Differences {
+    fn with_capacity(count: usize) -> Self {
         Self { count, same: 0, inner: Vec::new() }
     }
 
-    /// Adds a value that was there.
-    fn compare(&mut self, was: &Value, is: &Value) {
-        match Delta::between(was, is) {
+    /// Adds the difference of two values.
+    fn compare(&mut self, old: &Value, new: &Value) {
+        match Delta::between(old, new) {
             Delta::Same => self.push_same(),
             delta => self.push(delta),
         }
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_stand_where_the_new_values_stand() {
+    fn between_orders_differences_like_new_values() {
         let old = json!({ "a": 1, "c": [1, 2], "d": { "x": 1 }, "e": [1] });
         assert_eq!(Delta::between(&old, &old.clone()), Delta::Same);
         let new = json!({ "a": 1, "b": 2, "c": [1, 3], "d": { "x": 1 }, "e": [1, 2] });
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_lost_a_name_is_not_the_same() {
+    fn map_without_an_old_name_has_other_names() {
         let same_values = within(false, [Delta::Same]);
         assert_eq!(Delta::between(&json!({ "a": 1, "b": 2 }), &json!({ "b": 2 })), same_values);
         assert_eq!(Delta::between(&json!({ "a": 1, "b": 2 }), &json!({ "a": 1 })), same_values);

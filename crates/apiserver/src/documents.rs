@@ -1,5 +1,5 @@
-//! Documents about the API itself, such as discovery: each is made when it is first asked for, and kept until what it
-//! tells of changes.
+//! Cached documents about the API itself, such as discovery. A document is created at its first request, and again when its
+//! content changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha512};
 
 use super::reply::{Reply, ReplyBody};
 
-/// A document, and a hash of it.
+/// A document and its hash.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) bytes: Bytes,
@@ -17,15 +17,15 @@ pub(crate) struct Document {
     pub(crate) hash: String,
 }
 
-/// What a document tells of: the epoch of CustomResourceDefinitions, and the minor of Kubernetes.
+/// The state that documents depend on: the epoch of CustomResourceDefinitions, and the Kubernetes minor.
 pub(crate) type Stamp = (u64, u32);
 
-/// Documents by a name of their own.
+/// The cached documents by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Documents(BTreeMap<String, (Stamp, Arc<Document>)>);
 
-/// How many documents are kept at most; groups come and go.
-const KEPT: usize = 1024;
+/// The most cached documents. Definitions can create any number of groups over time.
+const MAX_CACHED: usize = 1024;
 
 impl Document {
     pub(crate) fn new(bytes: impl Into<Bytes>) -> Self {
@@ -38,14 +38,14 @@ impl Document {
         Self { bytes, hash }
     }
 
-    /// The answer that brings the document, or tells that the client has it already.
+    /// The reply with the document, or 304 if the client already has it.
     pub(crate) fn reply(&self, content_type: &'static str, if_none_match: &str) -> Reply {
         let tag = format!("\"{}\"", self.hash);
-        let known = if_none_match.split(',').any(|one| {
-            let one = one.trim();
-            one == "*" || one.trim_start_matches("W/") == tag
+        let is_unchanged = if_none_match.split(',').any(|client_tag| {
+            let client_tag = client_tag.trim();
+            client_tag == "*" || client_tag.trim_start_matches("W/") == tag
         });
-        let mut reply = if known {
+        let mut reply = if is_unchanged {
             Reply::new(304, ReplyBody::Text(String::new()))
         } else {
             Reply::new(200, ReplyBody::Bytes { content_type, bytes: self.bytes.clone() })
@@ -57,12 +57,12 @@ impl Document {
 }
 
 impl Documents {
-    /// The document of a name, made now if it was not for `stamp`.
+    /// The document of a name. Creates it if there is none for `stamp`.
     pub(crate) fn get(&mut self, stamp: Stamp, name: &str, make: impl FnOnce() -> Bytes) -> Arc<Document> {
-        if let Some((_, document)) = self.0.get(name).filter(|(of, _)| *of == stamp) {
+        if let Some((_, document)) = self.0.get(name).filter(|(made_for, _)| *made_for == stamp) {
             return Arc::clone(document);
         }
-        if self.0.len() >= KEPT {
+        if self.0.len() >= MAX_CACHED {
             self.0.clear();
         }
         let document = Arc::new(Document::new(make()));
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_are_made_once_for_what_is_served() {
+    fn get_creates_a_document_once_per_stamp() {
         let mut documents = Documents::default();
         let mut get = |stamp, text: &'static str| documents.get(stamp, "a", || text.into()).bytes.clone();
         assert_eq!(get((1, 36), "one"), "one");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_document_is_not_sent_it_again() {
+    fn reply_is_304_if_the_client_has_the_document() {
         let document = Document::new("x");
         let tag = format!("\"{}\"", document.hash);
         assert_eq!(document.reply("text/plain", "").code, 200);

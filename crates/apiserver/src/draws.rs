@@ -1,23 +1,23 @@
-//! Random draws: uids, generated names and the lifetimes of watches, each from a stream of its own.
+//! Random values: uids, generated names and the durations of watches, each from its own stream.
 
 use std::collections::BTreeMap;
 
 use windtunnel_core::Resource;
 use windtunnel_core::rng::{Stream, Streams, fnv1a};
 
-/// How many letters the server appends to a `generateName`.
+/// The number of letters that the server appends to a `generateName`.
 const SUFFIX_LENGTH: usize = 5;
 
-/// The streams of a server. After a restart with a storage they differ, so that nothing is drawn twice.
+/// The random streams of a server. After a restart with a storage they differ, so that no value repeats.
 #[derive(Debug, Clone)]
 pub(crate) struct Draws {
     streams: Streams,
-    /// How often the server was started before.
+    /// The number of previous starts.
     starts: u64,
     uids: Stream,
     own_uids: Stream,
     watch_seconds: Stream,
-    /// How many names were generated, by the hash of kind, namespace and prefix.
+    /// The number of generated names, by the hash of kind, namespace and prefix.
     generated: BTreeMap<u64, u32>,
 }
 
@@ -40,18 +40,18 @@ impl Draws {
         self.uids.uuid()
     }
 
-    /// The uid of a new object of the server itself.
+    /// The uid of a new object that the server itself creates.
     pub(crate) fn own_uid(&mut self) -> String {
         self.own_uids.uuid()
     }
 
-    /// How long a watch lasts.
+    /// The duration of a watch in seconds, between two bounds.
     pub(crate) fn watch_seconds(&mut self, low: u64, high: u64) -> u64 {
         self.watch_seconds.between(low, high)
     }
 
-    /// The suffix of a generated name. The stream depends on kind, namespace and prefix, so that one more generated name
-    /// changes no other name.
+    /// The suffix of a generated name. The stream depends on kind, namespace and prefix, so that an additional generated name
+    /// does not change names with another kind, namespace or prefix.
     pub(crate) fn name_suffix(&mut self, kind: &Resource, namespace: &str, prefix: &str) -> String {
         let name = format!("apiserver/generate-name/{}/{}/{namespace}/{prefix}", kind.group, kind.plural);
         let count = self.generated.entry(fnv1a(name.as_bytes())).or_insert(0);
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_generated_name_changes_no_name_of_another_kind_namespace_or_prefix() {
+    fn name_suffix_is_independent_of_other_kinds_namespaces_and_prefixes() {
         let draw = |others: bool| {
             let mut draws = Draws::new(7, 0);
             if others {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restarted_server_generates_other_names() {
+    fn restarted_server_generates_different_names() {
         let first = |starts| Draws::new(7, starts).name_suffix(&PODS, "a", "web-");
         assert_ne!(first(0), first(1));
     }

@@ -1,4 +1,4 @@
-//! JSON read with an eye on fields that stand in an object more than once. As in Go, the last one counts.
+//! Parses JSON and finds duplicate fields. As in Go, the last one counts.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -6,7 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads JSON. Gives the paths of repeated fields as strict decoding names them: `data.k`, `spec.containers[0].name`.
+/// Parses JSON. Also returns the paths of duplicate fields in the form of strict decoding errors: `data.k`,
+/// `spec.containers[0].name`.
 pub(crate) fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
     let found = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -130,13 +131,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_fields_are_named_once_and_the_last_one_counts() {
+    fn parse_reports_duplicate_fields_once_and_keeps_last_value() {
         let text = br#"{"a": {"k": 1, "k": 2, "k": 3}, "l": [{"x": 1}, {"x": 1, "x": null}], "n": 1e400}"#;
         assert!(parse(text).is_err());
         let text =
             br#"{"a": {"k": 1, "k": 2, "k": 3}, "l": [{"x": 1}, {"x": 1, "x": null}], "n": 1.5, "n": -1}"#;
-        let (value, repeated) = parse(text).unwrap();
+        let (value, duplicates) = parse(text).unwrap();
         assert_eq!(value, json!({"a": {"k": 3}, "l": [{"x": 1}, {"x": null}], "n": -1}));
-        assert_eq!(repeated, ["a.k", "l[1].x", "n"]);
+        assert_eq!(duplicates, ["a.k", "l[1].x", "n"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Where a Service leads a call that the server makes itself (`ResolveCluster` of `k8s.io/apiserver/pkg/util/proxy`).
+//! Resolves the Service of a webhook call to an address (`ResolveCluster` of `k8s.io/apiserver/pkg/util/proxy`).
 
 use serde_json::Value;
 use windtunnel_core::Resource;
@@ -10,8 +10,8 @@ use super::server::ApiServer;
 const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
 
 impl ApiServer {
-    /// The same call, with the address that its Service has by now.
-    pub(crate) fn routed(&self, mut call: HookCall) -> HookCall {
+    /// Sets the current address of the call's Service.
+    pub(crate) fn with_service_endpoint(&self, mut call: HookCall) -> HookCall {
         if let Some(service) = &mut call.target.service {
             service.endpoint = self.endpoint(service);
         }
@@ -25,7 +25,7 @@ impl ApiServer {
     }
 }
 
-/// `host:port` of a Service; one by DNS name takes any port.
+/// The `host:port` of a Service. A Service of type ExternalName accepts any port.
 fn address(spec: &Value, service: &HookService) -> Result<String, String> {
     let text = |field: &str| spec[field].as_str().unwrap_or_default();
     match text("type") {
@@ -44,7 +44,7 @@ fn address(spec: &Value, service: &HookService) -> Result<String, String> {
     }
 }
 
-/// `net.JoinHostPort`.
+/// Joins host and port like Go's `net.JoinHostPort`.
 fn join(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn services_lead_to_their_address_by_a_port_that_they_have() {
+    fn address_requires_a_port_of_the_service() {
         let service = HookService::new("ns", "a", 443);
-        for (spec, leads) in [
+        for (spec, expected) in [
             (json!({ "type": "ExternalName", "externalName": "x.io" }), Ok("x.io:443")),
             (
                 json!({ "type": "ClusterIP", "clusterIP": "10.0.0.1", "ports": [{ "port": 443 }] }),
@@ -78,7 +78,7 @@ mod tests {
             ),
         ] {
             let found = address(&spec, &service);
-            assert_eq!(found.as_deref().map_err(String::as_str), leads, "{spec}");
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{spec}");
         }
     }
 }

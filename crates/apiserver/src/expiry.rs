@@ -1,4 +1,4 @@
-//! Events go by themselves: each write of one gives it its time anew (`--event-ttl`).
+//! Events expire some time after their last write (`--event-ttl`).
 
 use std::collections::BTreeSet;
 
@@ -9,71 +9,72 @@ use windtunnel_core::{ByKey, Key};
 
 use super::server::ApiServer;
 
-/// How long Events stay, and until when each of them does.
+/// The time to live of Events, and when each Event expires.
 #[derive(Debug, Clone)]
 pub(crate) struct Expiry {
-    stay: SignedDuration,
-    at: ByKey<Time>,
+    ttl: SignedDuration,
+    expires: ByKey<Time>,
+    /// The Events in order of expiry.
     due: BTreeSet<(Time, Key)>,
 }
 
 impl Expiry {
-    /// No Event yet; each of them stays for so long.
-    pub(super) fn after(stay: SignedDuration) -> Self {
-        Self { stay, at: ByKey::default(), due: BTreeSet::new() }
+    /// An expiry without Events.
+    pub(super) fn after(ttl: SignedDuration) -> Self {
+        Self { ttl, expires: ByKey::default(), due: BTreeSet::new() }
     }
 
-    /// An Event was written.
-    fn written(&mut self, key: &Key, now: Time) {
-        self.removed(key);
-        let at = after(now, self.stay);
-        self.at.insert(key, at);
-        self.due.insert((at, key.clone()));
+    /// Restarts the time to live of an Event.
+    fn renew(&mut self, key: &Key, now: Time) {
+        self.remove(key);
+        let expires = after(now, self.ttl);
+        self.expires.insert(key, expires);
+        self.due.insert((expires, key.clone()));
     }
 
-    /// An Event is gone.
-    fn removed(&mut self, key: &Key) {
-        if let Some(at) = self.at.remove(key) {
-            self.due.remove(&(at, key.clone()));
+    /// Removes a deleted Event.
+    fn remove(&mut self, key: &Key) {
+        if let Some(expires) = self.expires.remove(key) {
+            self.due.remove(&(expires, key.clone()));
         }
     }
 
-    /// The next Event whose time is over.
+    /// The next expired Event.
     fn next(&self, now: Time) -> Option<Key> {
         self.due.first().filter(|(at, _)| *at <= now).map(|(_, key)| key.clone())
     }
 }
 
 impl ApiServer {
-    /// Takes out the Events whose time is over. They stay while the storage takes no writes, for those who only read.
+    /// Removes expired Events. While the storage rejects writes they stay, so that reads succeed.
     pub(super) fn expire(&mut self, now: Time) {
         if self.store.stalled().is_some() {
             return;
         }
         while let Some(key) = self.expiry.next(now) {
-            self.expiry.removed(&key);
+            self.expiry.remove(&key);
             if let Some(kind) = self.catalog.find(&EVENTS.group, &EVENTS.version, &EVENTS.plural).cloned() {
                 self.remove_object(&kind, &key, now);
             }
         }
     }
 
-    /// Events that a storage held stay for a whole time more.
+    /// Restarts the time to live of all Events from a storage.
     pub(super) fn events_restored(&mut self, now: Time) {
         let names = self.store.list(self.tables.events, "");
         let keys: Vec<Key> = names.map(|(namespace, name, _)| EVENTS.key(namespace, name)).collect();
         for key in &keys {
-            self.expiry.written(key, now);
+            self.expiry.renew(key, now);
         }
     }
 
-    /// An object of the kind of Events was written, or is gone.
+    /// Restarts the time to live of a written Event, or removes the expiry of a deleted one.
     pub(super) fn event_written(&mut self, key: &Key, now: Time) {
         let key = EVENTS.key(&key.namespace, &key.name);
         if self.store.get(self.tables.events, &key.namespace, &key.name).is_some() {
-            self.expiry.written(&key, now);
+            self.expiry.renew(&key, now);
         } else {
-            self.expiry.removed(&key);
+            self.expiry.remove(&key);
         }
     }
 }
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_goes_an_hour_after_its_last_write_and_watchers_hear_of_it() {
+    fn event_is_deleted_an_hour_after_its_last_write() {
         let mut server = ApiServer::builder().build(at(0));
         create(&mut server, "a", at(0));
         create(&mut server, "b", at(0));
@@ -112,11 +113,11 @@ mod tests {
         server.expire(at(59));
         assert_eq!(names(&server), ["a", "b"]);
         let before = server.revision();
-        // Whoever asks next finds it gone.
+        // The next request removes it.
         create(&mut server, "c", at(60));
         assert_eq!(names(&server), ["b", "c"]);
-        let told = server.events_since(before).unwrap().map(|event| (event.kind, event.key.name.as_str()));
-        assert_eq!(told.collect::<Vec<_>>(), [(EventKind::Deleted, "a"), (EventKind::Added, "c")]);
+        let events = server.events_since(before).unwrap().map(|event| (event.kind, event.key.name.as_str()));
+        assert_eq!(events.collect::<Vec<_>>(), [(EventKind::Deleted, "a"), (EventKind::Added, "c")]);
         let delete = Write::delete(&EVENTS, "default", "c");
         server.write(&delete, &Identity::admin(), at(61)).unwrap();
         create(&mut server, "c", at(89));

@@ -1,4 +1,4 @@
-//! Faults on request: chosen requests are answered with trouble, before anything else is looked at but who asks.
+//! Injected request faults: matching requests get an error, before the server checks anything but access.
 
 use windtunnel_core::Resource;
 use windtunnel_core::requests::faults::{InjectedError, RequestAttributes, RequestFault, RequestFilter};
@@ -8,25 +8,25 @@ use super::request::{Body, Method, Request, ResourcePath};
 use super::server::ApiServer;
 use super::status::Refused;
 
-/// Faults that were injected and are not over.
+/// The injected faults that are still active.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults(Vec<RequestFault>);
 
 impl ApiServer {
-    /// Answers chosen requests with trouble from now on. Of several faults that a request meets the first one counts it.
+    /// Injects a fault. If several faults match a request, the first one counts it.
     pub fn fail(&mut self, fault: RequestFault) {
         self.faults.0.push(fault);
     }
 
-    /// Answers these requests as they should be again, or all (`None`).
+    /// Heals the faults of these requests, or all faults (`None`).
     pub fn heal(&mut self, requests: Option<&RequestFilter>) {
         self.faults.0.retain(|fault| requests.is_some_and(|healed| fault.requests != *healed));
     }
 }
 
 impl Faults {
-    /// The injected error of a request, if there is one.
-    pub(super) fn meet(
+    /// The injected error of a request, if a fault matches it. Counts the match.
+    pub(super) fn injected_error(
         &mut self,
         request: &Request<'_>,
         kind: &Kind,
@@ -36,7 +36,7 @@ impl Faults {
             return None;
         }
         let name = name(request, path);
-        let asked = RequestAttributes {
+        let attributes = RequestAttributes {
             verb: verb(request, path),
             kind: &kind.resource.kind,
             name,
@@ -45,9 +45,9 @@ impl Faults {
             user: &request.user.user,
         };
         let fault = self.0.iter_mut().find(|fault| {
-            let creates = fault.trouble == InjectedError::Conflict
-                && !["update", "patch", "delete"].contains(&asked.verb);
-            !creates && fault.requests.matches(&asked)
+            let cannot_conflict = fault.trouble == InjectedError::Conflict
+                && !["update", "patch", "delete"].contains(&attributes.verb);
+            !cannot_conflict && fault.requests.matches(&attributes)
         })?;
         let refused = fault.hits.count_match().then(|| answer(fault, &kind.resource, name));
         self.0.retain(|fault| !fault.hits.is_over());
@@ -55,7 +55,7 @@ impl Faults {
     }
 }
 
-/// The name of the object that is asked for, or that shall be created.
+/// The name of the object in the path, or of the object to create.
 fn name<'a>(request: &'a Request<'_>, path: &'a ResourcePath<'_>) -> &'a str {
     match &request.body {
         Body::Value(object) if path.name.is_empty() => {
@@ -65,7 +65,7 @@ fn name<'a>(request: &'a Request<'_>, path: &'a ResourcePath<'_>) -> &'a str {
     }
 }
 
-/// The verb, as RBAC names it.
+/// The RBAC verb of a request.
 fn verb(request: &Request<'_>, path: &ResourcePath<'_>) -> &'static str {
     let watches = path.watch || matches!(request.query.get("watch"), "true" | "1");
     match (request.method, path.name.is_empty()) {
@@ -81,20 +81,20 @@ fn verb(request: &Request<'_>, path: &ResourcePath<'_>) -> &'static str {
     }
 }
 
-/// The answer, in the words of a kube-apiserver where no others are given.
+/// The error of a fault, with the message of a kube-apiserver unless the fault has its own.
 fn answer(fault: &RequestFault, resource: &Resource, name: &str) -> Refused {
-    let said = |otherwise: &str| {
-        if fault.message.is_empty() { otherwise.to_owned() } else { fault.message.clone() }
+    let message = |default: &str| {
+        if fault.message.is_empty() { default.to_owned() } else { fault.message.clone() }
     };
     match fault.trouble {
         InjectedError::TooManyRequests => {
             let text = "the server has received too many requests and has asked us to try again later";
-            Refused::overloaded(&said(text), fault.retry_after)
+            Refused::overloaded(&message(text), fault.retry_after)
         }
-        InjectedError::InternalError => Refused::internal_error(&said("context deadline exceeded")),
-        InjectedError::EtcdTimedOut => Refused::internal(said("etcdserver: request timed out")),
+        InjectedError::InternalError => Refused::internal_error(&message("context deadline exceeded")),
+        InjectedError::EtcdTimedOut => Refused::internal(message("etcdserver: request timed out")),
         InjectedError::Unavailable => {
-            Refused::unavailable(&said("the server is currently unable to handle the request"))
+            Refused::unavailable(&message("the server is currently unable to handle the request"))
         }
         InjectedError::Timeout if fault.message.is_empty() => Refused::timed_out(),
         InjectedError::Timeout => {

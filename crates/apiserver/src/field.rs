@@ -1,11 +1,11 @@
-//! Errors of single fields (`field.Error`), their texts, and their place in a refusal.
+//! Field errors (`field.Error`), their messages, and their form in a Status.
 
 use serde_json::{Value, json};
 
 use super::gotext;
 use super::profile::Profile;
 
-/// What is wrong with a field (`field.ErrorType`).
+/// The type of a field error (`field.ErrorType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     Required,
@@ -37,8 +37,8 @@ impl Cause {
         }
     }
 
-    /// The words that people read.
-    fn words(self) -> &'static str {
+    /// The start of the message (`ErrorType.String`).
+    fn description(self) -> &'static str {
         match self {
             Self::Required => "Required value",
             Self::Invalid | Self::TypeInvalid => "Invalid value",
@@ -53,7 +53,7 @@ impl Cause {
     }
 }
 
-/// The value that an error shows.
+/// The value in an error message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Shown {
     /// A JSON value.
@@ -62,19 +62,19 @@ pub(crate) enum Shown {
     Unsigned(u64),
     /// A Go `[]string`.
     Strings(Vec<String>),
-    /// A value of a Go type of the server's own, as it is printed.
+    /// A value of a Go type of the server, as Go prints it.
     Text(String),
-    /// No value: the error says nothing about it.
+    /// No value: the message omits it.
     Nothing,
-    /// Text that stands as it is, by whether values that are no scalars are JSON (else Go syntax).
+    /// Verbatim text: one for minors that print composite values as JSON, one for minors that print them in Go syntax.
     Raw { json: String, go: String },
 }
 
-/// One error of one field.
+/// An error of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FieldError {
     pub(crate) cause: Cause,
-    /// Path of the field; empty prints as `<nil>`.
+    /// The path of the field; an empty path prints as `<nil>`.
     pub(crate) field: String,
     pub(crate) value: Shown,
     pub(crate) detail: String,
@@ -106,7 +106,7 @@ impl FieldError {
         Self::new(Cause::Invalid, field, value.into(), detail)
     }
 
-    /// An unsupported value with the values that are supported, in their own order.
+    /// An error for an unsupported value, with the supported values in the given order.
     pub(crate) fn not_supported(field: impl Into<String>, value: Shown, supported: &[&str]) -> Self {
         let quoted: Vec<String> = supported.iter().map(|text| gotext::quote(text)).collect();
         let detail = if quoted.is_empty() {
@@ -117,18 +117,18 @@ impl FieldError {
         Self { cause: Cause::NotSupported, field: field.into(), value, detail }
     }
 
-    /// The path as texts show it.
+    /// The path in messages.
     fn path(&self) -> &str {
         if self.field.is_empty() { "<nil>" } else { &self.field }
     }
 
-    /// What stands after the path (`ErrorBody`).
+    /// The message after the path (`ErrorBody`).
     pub(crate) fn body(&self, profile: &Profile) -> String {
-        let words = self.cause.words();
+        let description = self.cause.description();
         let mut text = match self.cause {
-            _ if self.value == Shown::Nothing => words.to_owned(),
-            Cause::Required | Cause::Forbidden | Cause::TooLong | Cause::Internal => words.to_owned(),
-            _ => format!("{words}: {}", self.value.text(profile)),
+            _ if self.value == Shown::Nothing => description.to_owned(),
+            Cause::Required | Cause::Forbidden | Cause::TooLong | Cause::Internal => description.to_owned(),
+            _ => format!("{description}: {}", self.value.text(profile)),
         };
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -137,7 +137,7 @@ impl FieldError {
         text
     }
 
-    /// Path and body.
+    /// The message with the path.
     pub(crate) fn text(&self, profile: &Profile) -> String {
         format!("{}: {}", self.path(), self.body(profile))
     }
@@ -172,7 +172,8 @@ impl Shown {
     }
 }
 
-/// All errors in one text: a single one bare, several in brackets, equal ones once (`errors.Aggregate`).
+/// Joins errors to one message: a single error without brackets, several in brackets without duplicates
+/// (`errors.Aggregate`).
 pub(crate) fn aggregate(errors: &[FieldError], profile: &Profile) -> String {
     let mut texts: Vec<String> = Vec::new();
     for error in errors {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_error_stands_bare_and_several_in_brackets_without_repeats() {
+    fn aggregate_puts_several_errors_in_brackets_without_duplicates() {
         let profile = Profile::of(27, false);
         let errors = [
             FieldError::required("spec.a", ""),
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_scalars_are_go_syntax_before_1_34_and_json_after() {
+    fn composite_values_print_as_go_syntax_before_1_34_and_as_json_after() {
         let error = FieldError::new(Cause::Duplicate, "spec.l[1]", json!({"k": "a"}), "");
         assert_eq!(
             error.text(&Profile::of(33, false)),

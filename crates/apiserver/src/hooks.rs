@@ -1,10 +1,12 @@
-//! Calls that the server makes itself: to admission and conversion webhooks.
+//! Calls of admission and conversion webhooks.
 //!
-//! The server does no IO. A request that needs a webhook's word comes back from [`ApiServer::advance`] as a
-//! [`Step::Call`]; whoever drives the server makes that call, tells the [`Attempt`] the answer and advances the same
-//! request again. It then runs from its start once more, with the answers that it has by then, so that nothing is locked
-//! while a webhook thinks, a webhook may itself make requests, and what changed meanwhile is seen: a review that reads
-//! otherwise than the one that was answered is asked anew.
+//! The server does no IO. If a request needs a webhook, [`ApiServer::advance`] returns a [`Step::Call`]. The caller of
+//! `advance` makes the call, records the answer in the [`Attempt`] and advances the same request again. The request then
+//! restarts from its first stage, with all recorded answers. This has three advantages:
+//!
+//! - No lock is held while a webhook runs.
+//! - A webhook can make requests itself.
+//! - The request sees changes of other requests. If a review differs from the recorded one, the webhook is called again.
 
 use std::fmt::{self, Write as _};
 use std::pin::Pin;
@@ -18,17 +20,17 @@ use windtunnel_core::clock::Time;
 use super::reply::Reply;
 use super::status::Refused;
 
-/// The most calls that one request may make; one whose reviews never settle ends there.
-const MOST_CALLS: usize = 256;
+/// The most webhook calls of one request. Ends a request whose reviews differ at every restart.
+const MAX_CALLS: usize = 256;
 
-/// Where a webhook is reached (`WebhookClientConfig`).
+/// The address of a webhook (`WebhookClientConfig`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookTarget {
-    /// The URL that the call goes to, without the query. For a service it is made of the service's DNS name.
+    /// The URL of the call, without the query. For a service it contains the service's DNS name.
     pub url: String,
-    /// The service that it stands for, if it is none by URL.
+    /// The service; `None` if the configuration has a URL.
     pub service: Option<HookService>,
-    /// Certificates that the webhook's own must be signed by: PEM, in base64 as in the configuration; empty for those
+    /// The certificate authorities for the webhook's certificate: PEM, in base64 as in the configuration; empty for those
     /// of the system.
     pub ca_bundle: String,
 }
@@ -40,28 +42,28 @@ pub struct HookService {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The port of the service, 443 unless told otherwise.
+    /// The port of the service; 443 by default.
     pub port: u16,
-    /// Where the Service leads when the call is made, as `host:port`, or why it leads nowhere.
+    /// The address of the service at the time of the call, as `host:port`, or the error of resolving it.
     pub endpoint: Result<String, String>,
 }
 
 impl HookService {
-    /// A service that leads nowhere yet.
+    /// A service without a resolved address.
     pub(crate) fn new(namespace: &str, name: &str, port: u16) -> Self {
-        let endpoint = Err("not looked for".to_owned());
+        let endpoint = Err("the service is not resolved yet".to_owned());
         Self { namespace: namespace.to_owned(), name: name.to_owned(), port, endpoint }
     }
 }
 
-/// A call to be made.
+/// A call of a webhook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookCall {
-    /// To whom.
+    /// The webhook.
     pub target: HookTarget,
     /// The body: an `AdmissionReview` or a `ConversionReview`.
     pub review: Value,
-    /// How long the webhook may take.
+    /// The time after which the call fails.
     pub timeout: Duration,
 }
 
@@ -72,34 +74,34 @@ impl HookCall {
     }
 }
 
-/// Why a call came to nothing: what follows `Post "https://...": ` in the server's text, such as
+/// The error of a failed call: the text after `Post "https://...": ` in the server's message, such as
 /// `dial tcp 127.0.0.1:9: connect: connection refused`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
 
-/// Who makes the calls.
+/// Makes the calls.
 pub trait Hooks: Send + Sync {
-    /// Posts a review and gives the webhook's answer, which is a review too.
+    /// Posts a review, and returns the webhook's answer, which is a review too.
     ///
     /// # Errors
-    /// The webhook was not reached, or what it said was no JSON.
+    /// The webhook is not reachable, or its answer is not JSON.
     fn call(&self, call: &HookCall) -> Result<Value, HookError>;
 
-    /// Posts a review for a caller that must not block. By default [`Hooks::call`] runs on a thread of the tokio runtime that may
-    /// block.
+    /// Posts a review for a caller that must not block. By default this runs [`Hooks::call`] on a blocking thread of the tokio
+    /// runtime.
     fn start(self: Arc<Self>, call: HookCall) -> HookResponse
     where
         Self: 'static,
     {
         Box::pin(async move {
             let response = tokio::task::spawn_blocking(move || self.call(&call)).await;
-            response.unwrap_or_else(|_| Err(HookError("the call was given up".to_owned())))
+            response.unwrap_or_else(|_| Err(HookError("the call was aborted".to_owned())))
         })
     }
 }
 
-/// The response of a webhook, once it is there.
+/// The future response of a webhook.
 pub type HookResponse = Pin<Box<dyn Future<Output = Result<Value, HookError>> + Send>>;
 
 impl<F> Hooks for F
@@ -111,7 +113,7 @@ where
     }
 }
 
-/// The hooks of a server that was given none: no webhook is reached.
+/// The hooks of a server. Without hooks every call fails.
 #[derive(Clone, Default)]
 pub(crate) struct Caller(Option<Arc<dyn Hooks>>);
 
@@ -136,7 +138,7 @@ impl Caller {
     }
 }
 
-/// The error where no webhook can be reached.
+/// The error of a call without hooks.
 fn unreached(call: &HookCall) -> HookError {
     HookError(match call.target.service.as_ref().map(|service| &service.endpoint) {
         Some(Err(why)) => why.clone(),
@@ -156,61 +158,61 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// What one request was told so far, and what it drew: a request that is run again gets the same again.
+/// The recorded answers and random values of one request: after a restart the request gets the same ones.
 #[derive(Debug, Default)]
 pub struct Attempt {
     answers: Vec<(HookCall, Result<Value, HookError>)>,
     /// The call that stopped the last run.
     pending: Option<HookCall>,
-    /// Whether the last run learnt something that it could not know at its start.
-    again: bool,
+    /// Whether the request must restart, because the last run got information that it needed at its start.
+    restart: bool,
     /// The uid of the object that the request creates.
     pub(crate) uid: Option<String>,
-    /// The names that were made of its `generateName`.
+    /// The names that were generated from its `generateName`.
     pub(crate) names: Vec<String>,
-    /// The name of the volume with the token that a pod was given.
+    /// The name of the token volume that the server added to a pod.
     pub(crate) token_volume: Option<String>,
 }
 
 impl Attempt {
-    /// Whether nothing was asked for it yet.
+    /// Whether no webhook has answered yet.
     pub(crate) fn is_new(&self) -> bool {
         self.answers.is_empty()
     }
 
-    /// The answer to a call, the last one made or not.
-    pub fn answered(&mut self, call: HookCall, answer: Result<Value, HookError>) {
+    /// Records the answer to a call.
+    pub fn record_answer(&mut self, call: HookCall, answer: Result<Value, HookError>) {
         self.answers.push((call, answer));
     }
 
-    /// The answer to this call if there is one; else the request stops here until there is.
+    /// Returns the recorded answer to a call. Without one, the request stops until the caller records it.
     ///
     /// # Errors
-    /// The request stops; what the error says is never seen.
+    /// There is no answer yet. No client sees this error.
     pub(crate) fn ask(&mut self, call: HookCall) -> Result<Result<Value, HookError>, Refused> {
-        if let Some((_, answer)) = self.answers.iter().find(|(asked, _)| *asked == call) {
+        if let Some((_, answer)) = self.answers.iter().find(|(answered, _)| *answered == call) {
             return Ok(answer.clone());
         }
-        if self.answers.len() >= MOST_CALLS {
+        if self.answers.len() >= MAX_CALLS {
             return Err(Refused::timed_out());
         }
         self.pending = Some(call);
         Err(Refused::internal("waiting for a webhook"))
     }
 
-    /// Has the request run from its start once more.
-    pub(crate) fn run_again(&mut self) {
-        self.again = true;
+    /// Requests a restart from the first stage.
+    pub(crate) fn request_restart(&mut self) {
+        self.restart = true;
     }
 
-    /// Whether the request is to run from its start once more.
-    pub(crate) fn take_again(&mut self) -> bool {
-        std::mem::take(&mut self.again)
+    /// Whether the request must restart. Clears the mark.
+    pub(crate) fn take_restart(&mut self) -> bool {
+        std::mem::take(&mut self.restart)
     }
 
-    /// Whether the request has stopped for a call, or is to run again.
+    /// Whether the request has stopped for a call, or must restart.
     pub(crate) fn is_unfinished(&self) -> bool {
-        self.again || self.pending.is_some()
+        self.restart || self.pending.is_some()
     }
 
     /// Whether the request has stopped for a call.
@@ -227,14 +229,13 @@ impl Attempt {
 /// How far a request came.
 #[derive(Debug)]
 pub enum Step {
-    /// It is answered.
+    /// The request is answered.
     Done(Reply),
-    /// It needs a webhook's word first.
+    /// The request needs the answer of a webhook.
     Call(HookCall),
 }
 
-/// A uid for a review: the same review at the same time has the same one, so that a request that is run again finds
-/// the answer to it.
+/// The uid of a review. It depends on the review and the time only, so that a restarted request finds the recorded answer.
 pub(crate) fn uid(review: &Value, now: Time) -> String {
     let digest = Sha256::digest(format!("{now}{review}"));
     let mut text = String::with_capacity(36);

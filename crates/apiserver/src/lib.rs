@@ -1,8 +1,9 @@
-//! An in-memory Kubernetes API server: what a kube-apiserver answers, as a function of its store, a request and `now`.
+//! An in-memory Kubernetes API server. It computes the replies of a kube-apiserver from its store, a request and the current
+//! time.
 //!
-//! [`ApiServer::handle`] is synchronous, reads no clock and draws randomness only from the streams of its seed, so the
-//! same requests at the same times give the same bytes. [`service`] wraps it into a `tower::Service`, so that an unchanged
-//! `kube::Client` can talk to it in process; everything asynchronous lives there.
+//! [`ApiServer::handle`] is synchronous, reads no clock and derives all random values from its seed, so the same requests at
+//! the same times get the same bytes. [`service`] wraps it into a `tower::Service`, so that an unchanged `kube::Client` can
+//! use it in-process. The module `https` serves it to other clients.
 //!
 //! ```
 //! # use futures::{StreamExt as _, TryStreamExt as _};
@@ -31,19 +32,20 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Custom resources follow the CustomResourceDefinitions that are written through the API: validation with ratcheting,
-//! pruning, defaulting, rules in CEL and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the
-//! minor can be changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`),
-//! filled with defaults, prepared and validated as the real server does it (`kinds`), and have their subresources
-//! (`subresources`). No container runs: requests for logs, `exec`, `attach` and `portforward` get an error that says so, but for
-//! logs in the annotation `log.windtunnel.dev/CONTAINER` of a pod. `proxy` reaches an [`Upstream`]. Quotas and limit ranges
-//! are enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
-//! write, unless the builder is told otherwise. Admission and conversion webhooks are called through the [`Hooks`] that the
-//! server is built with; ValidatingAdmissionPolicies and MutatingAdmissionPolicies are evaluated. Clients that accept
-//! only protobuf get JSON.
+//! The server supports:
 //!
-//! Who may do what is decided by the roles and bindings in the store, those of every cluster among them
-//! ([`AuthorizationMode`]); [`ApiServer::authenticate`] finds who sends an HTTP request.
+//! - Custom resources: validation with ratcheting, pruning, defaulting, CEL rules and the status subresource. The Kubernetes
+//!   minor in [`Profile`] decides about the details, and can change while the server runs.
+//! - Built-in kinds: decoding by tables of their fields (`kinds::facts`), defaults, validation (`kinds`) and subresources
+//!   (`subresources`). No container runs: requests for logs, `exec`, `attach` and `portforward` get an error that says so.
+//!   Pods with the annotation `log.windtunnel.dev/CONTAINER` have logs. `proxy` sends requests to an [`Upstream`].
+//! - All four patch types. The server tracks the owners of fields (`apply`) with every write, unless the builder disables it.
+//! - Admission: quotas, limit ranges, ValidatingAdmissionPolicies, MutatingAdmissionPolicies, and webhooks. The server calls
+//!   admission and conversion webhooks through the [`Hooks`] that it was built with.
+//! - RBAC with the roles and bindings in the store, including those of every cluster ([`AuthorizationMode`]).
+//!   [`ApiServer::authenticate`] finds the user of an HTTP request.
+//!
+//! Clients that accept only protobuf get JSON.
 
 mod accept;
 mod access;
@@ -68,11 +70,11 @@ mod expiry;
 mod faults;
 mod field;
 mod gotext;
-mod held;
 mod hooks;
 #[cfg(feature = "https")]
 pub mod https;
 mod kinds;
+mod lazy_object;
 mod log;
 mod metadata;
 mod names;
@@ -110,8 +112,8 @@ pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};
 pub use reply::{List, Reply, ReplyBody};
 pub use request::{Body, Method, Query, Request, ResourcePath, Target, Text, Via};
-pub use server::{ApiServer, Forgotten};
+pub use server::{ApiServer, HistoryExpired};
 pub use store::{Event, EventKind, Stored};
 pub use table::Table;
-pub use upstream::{Answered, Asked, Upstream};
+pub use upstream::{PodRequest, PodResponse, Upstream};
 pub use watch::{Poll, Watch};

@@ -1,4 +1,4 @@
-//! Outcomes of writes, for whoever records a run.
+//! The log of writes and their outcomes, for recordings of runs.
 
 use std::collections::VecDeque;
 
@@ -11,44 +11,44 @@ use super::request::{Method, Via};
 use super::server::ApiServer;
 use super::store::Stored;
 
-/// What came of one request to change something.
+/// The outcome of a write request.
 #[derive(Debug, Clone)]
 pub struct WriteOutcome {
-    /// When.
+    /// The time of the request.
     pub at: Time,
-    /// User name of who asked.
+    /// The name of the user.
     pub user: String,
-    /// Through which door.
+    /// How the request reached the server.
     pub via: Via,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: &'static str,
-    /// Kind of the object, such as `ConfigMap`.
+    /// The kind of the object, such as `ConfigMap`.
     pub kind: String,
-    /// Which object; after a `generateName`, with the name that was made.
+    /// The key of the object, with the generated name if there is one.
     pub key: Key,
-    /// `status`, ... or empty.
+    /// The subresource, such as `status`; empty for the object itself.
     pub subresource: String,
-    /// HTTP status code of the answer.
+    /// The HTTP status code of the reply.
     pub code: u16,
-    /// The refusal's message; empty for success.
+    /// The error message; empty for success.
     pub message: String,
-    /// The object before; `None` if it was not there.
+    /// The object before the write; `None` if it did not exist.
     pub before: Option<Object>,
-    /// The object after; `None` if it is gone, or the write was refused.
+    /// The object after the write; `None` if it was deleted or the server rejected the write.
     pub after: Option<Object>,
 }
 
-/// The last outcomes.
+/// The last outcomes of writes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WriteLog {
     outcomes: VecDeque<WriteOutcome>,
     limit: usize,
-    /// The only door whose writes are kept, if only one's are.
+    /// If set, only writes that reached the server this way are logged.
     only: Option<Via>,
 }
 
 impl WriteLog {
-    pub(crate) fn keep(&mut self, limit: usize, only: Option<Via>) {
+    pub(crate) fn configure(&mut self, limit: usize, only: Option<Via>) {
         self.limit = limit;
         self.only = only;
         while self.outcomes.len() > limit {
@@ -104,15 +104,15 @@ impl WriteLog {
 impl ApiServer {
     /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
     pub fn keep_log(&mut self, limit: usize) {
-        self.log.keep(limit, None);
+        self.log.configure(limit, None);
     }
 
-    /// The same for writes of clients alone: direct calls then cost nothing more.
+    /// Keeps the last `limit` outcomes of writes by HTTP clients. Direct calls are not logged, which saves time.
     pub fn keep_client_log(&mut self, limit: usize) {
-        self.log.keep(limit, Some(Via::Client));
+        self.log.configure(limit, Some(Via::Client));
     }
 
-    /// The outcomes of writes since the last call, refusals as well, oldest first.
+    /// The outcomes of writes since the last call, including rejected ones, oldest first.
     pub fn take_log(&mut self) -> Vec<WriteOutcome> {
         self.log.take()
     }

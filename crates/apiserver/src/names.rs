@@ -1,17 +1,17 @@
-//! Rules for names, labels and annotations, in the words of `k8s.io/apimachinery/pkg/util/validation`.
+//! Rules for names, labels and annotations, with the messages of `k8s.io/apimachinery/pkg/util/validation`.
 
-/// Which names a kind allows.
+/// The rule for the names of a kind's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameRule {
     /// DNS-1123 subdomain.
     Subdomain,
     /// DNS-1123 label.
     Label,
-    /// Anything that can stand in a URL path.
+    /// Any valid segment of a URL path.
     PathSegment,
     /// DNS-1123 label (`RelaxedServiceNameValidation`).
     Service,
-    /// DNS-1035 label, as services had before.
+    /// DNS-1035 label, for services before `RelaxedServiceNameValidation`.
     StrictService,
 }
 
@@ -32,7 +32,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
     used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 impl NameRule {
-    /// What is wrong with a name.
+    /// The problems of a name.
     pub(crate) fn check(self, name: &str) -> Vec<String> {
         match self {
             Self::Subdomain => subdomain(name),
@@ -50,41 +50,41 @@ fn is_label(text: &str) -> bool {
         && text.bytes().last().is_some_and(inner)
 }
 
-/// What is wrong with a DNS-1123 subdomain.
+/// The problems of a DNS-1123 subdomain.
 pub(crate) fn subdomain(name: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     if name.len() > 253 {
-        wrong.push("must be no more than 253 characters".to_owned());
+        problems.push("must be no more than 253 characters".to_owned());
     }
     if !name.split('.').all(is_label) {
-        wrong.push(SUBDOMAIN.to_owned());
+        problems.push(SUBDOMAIN.to_owned());
     }
-    wrong
+    problems
 }
 
-/// What is wrong with a DNS-1123 label.
+/// The problems of a DNS-1123 label.
 pub(crate) fn label(name: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     if name.len() > 63 {
-        wrong.push("must be no more than 63 characters".to_owned());
+        problems.push("must be no more than 63 characters".to_owned());
     }
     if !is_label(name) {
         let dotted = name.contains('.') && name.split('.').all(is_label);
-        wrong.push(if dotted { "must not contain dots".to_owned() } else { LABEL.to_owned() });
+        problems.push(if dotted { "must not contain dots".to_owned() } else { LABEL.to_owned() });
     }
-    wrong
+    problems
 }
 
-/// What is wrong with a DNS-1035 label.
+/// The problems of a DNS-1035 label.
 pub(crate) fn dns1035_label(name: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     if name.len() > 63 {
-        wrong.push("must be no more than 63 characters".to_owned());
+        problems.push("must be no more than 63 characters".to_owned());
     }
     if !is_label(name) || name.bytes().next().is_some_and(|b| b.is_ascii_digit()) {
-        wrong.push(LABEL_1035.to_owned());
+        problems.push(LABEL_1035.to_owned());
     }
-    wrong
+    problems
 }
 
 pub(crate) fn path_segment(name: &str) -> Vec<String> {
@@ -100,16 +100,16 @@ fn is_name_part(text: &str) -> bool {
         && text.bytes().last().is_some_and(|b| b.is_ascii_alphanumeric())
 }
 
-/// What is wrong with a label key or another qualified name. `what` stands in the text for too many slashes.
+/// The problems of a label key or another qualified name. `what` is the start of the message about too many slashes.
 pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     let part = match name.split('/').collect::<Vec<_>>().as_slice() {
         [part] => *part,
         [prefix, part] => {
             if prefix.is_empty() {
-                wrong.push("prefix part must be non-empty".to_owned());
+                problems.push("prefix part must be non-empty".to_owned());
             } else {
-                wrong.extend(subdomain(prefix).into_iter().map(|why| format!("prefix part {why}")));
+                problems.extend(subdomain(prefix).into_iter().map(|why| format!("prefix part {why}")));
             }
             *part
         }
@@ -119,52 +119,52 @@ pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
         }
     };
     if part.is_empty() {
-        wrong.push("name part must be non-empty".to_owned());
+        problems.push("name part must be non-empty".to_owned());
     } else if part.len() > 63 {
-        wrong.push("name part must be no more than 63 bytes".to_owned());
+        problems.push("name part must be no more than 63 bytes".to_owned());
     }
     if !is_name_part(part) {
-        wrong.push(format!("name part {NAME_PART}"));
+        problems.push(format!("name part {NAME_PART}"));
     }
-    wrong
+    problems
 }
 
-/// What is wrong with the name of a port (`IsValidPortName`).
+/// The problems of the name of a port (`IsValidPortName`).
 pub(crate) fn port_name(name: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     if name.len() > 15 {
-        wrong.push("must be no more than 15 characters".to_owned());
+        problems.push("must be no more than 15 characters".to_owned());
     }
     if !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
-        wrong.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
+        problems.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
     }
     if !name.bytes().any(|b| b.is_ascii_lowercase()) {
-        wrong.push("must contain at least one letter (a-z)".to_owned());
+        problems.push("must contain at least one letter (a-z)".to_owned());
     }
     if name.contains("--") {
-        wrong.push("must not contain consecutive hyphens".to_owned());
+        problems.push("must not contain consecutive hyphens".to_owned());
     }
     if name.starts_with('-') || name.ends_with('-') {
-        wrong.push("must not begin or end with a hyphen".to_owned());
+        problems.push("must not begin or end with a hyphen".to_owned());
     }
-    wrong
+    problems
 }
 
-/// What is wrong with a label key.
+/// The problems of a label key.
 pub(crate) fn label_key(key: &str) -> Vec<String> {
     qualified(key, "a valid label key")
 }
 
-/// What is wrong with a label value.
+/// The problems of a label value.
 pub(crate) fn label_value(value: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     if value.len() > 63 {
-        wrong.push("must be no more than 63 bytes".to_owned());
+        problems.push("must be no more than 63 bytes".to_owned());
     }
     if !value.is_empty() && !is_name_part(value) {
-        wrong.push(LABEL_VALUE.to_owned());
+        problems.push(LABEL_VALUE.to_owned());
     }
-    wrong
+    problems
 }
 
 #[cfg(test)]
@@ -173,14 +173,14 @@ mod tests {
 
     #[test]
     fn names_follow_the_rule_of_their_kind() {
-        for (rule, name, wrong) in [
+        for (rule, name, problems) in [
             (NameRule::Subdomain, "a.b-1", ""),
             (NameRule::Subdomain, "Bad_Name", SUBDOMAIN),
             (NameRule::Label, "a.b", "must not contain dots"),
             (NameRule::PathSegment, "we:ird", ""),
             (NameRule::PathSegment, "a/b", "may not contain '/'"),
         ] {
-            assert_eq!(rule.check(name).join("; "), wrong, "{name}");
+            assert_eq!(rule.check(name).join("; "), problems, "{name}");
         }
     }
 }

@@ -1,18 +1,19 @@
-//! The way of a request through the server, stage by stage.
+//! The stages of a request.
 //!
-//! | stage | here | the work is in |
+//! | stage | entry point | implementation |
 //! |---|---|---|
-//! | authenticate | before the pipeline: [`ApiServer::authenticate`] for HTTP, the identity of a client in process | `access/authenticate` |
+//! | authenticate | before the pipeline: [`ApiServer::authenticate`] for HTTPS, the identity of an in-process client | `access/authenticate` |
 //! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::authorize`] | `access/` |
-//! | route | [`ApiServer::route`]: a path of its own, or a kind | `paths/`, `kinds/catalog` |
+//! | route | [`ApiServer::route`]: a path of the server itself, or a kind | `paths/`, `kinds/catalog` |
 //! | inject faults | [`ApiServer::inject`] | `faults` |
 //! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `call`, `accept/` |
 //! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb | `subresources/`, `verbs/` |
 //! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `decode`, `admission/`, `kinds/`, `schema/`, `store/` |
 //! | notify | the verb, once the object is stored: watches, definitions, quotas, roles | `verbs/`, `crd/`, [`ApiServer::follow_up`] |
-//! | encode | [`ApiServer::present`]: views, tables, conversions; the bytes are made by the service | `view`, `encode/` |
+//! | encode | [`ApiServer::present`]: views, tables, conversions; the service encodes the bytes | `view`, `encode/` |
 //!
-//! A request that needs a webhook stops and starts anew from its first stage with the answer ([`Attempt`]), so no stage waits.
+//! A request that needs a webhook stops, and restarts from its first stage when the answer is recorded ([`Attempt`]). So no
+//! stage waits.
 
 use std::sync::Arc;
 
@@ -28,14 +29,14 @@ use super::status::{Outcome, Refused};
 
 /// The destination of a request.
 enum Route<'a> {
-    /// A path of the server's own: its answer.
+    /// A path of the server itself, with the reply.
     Answered(Reply),
     /// A kind.
     Kind(Arc<Kind>, &'a ResourcePath<'a>),
 }
 
 impl ApiServer {
-    /// Answers a request. The server calls webhooks by the [`Hooks`](super::Hooks) that it was built with.
+    /// Answers a request. The server calls webhooks with the [`Hooks`](super::Hooks) that it was built with.
     pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
         let mut attempt = Attempt::default();
         loop {
@@ -43,26 +44,26 @@ impl ApiServer {
                 Step::Done(reply) => return reply,
                 Step::Call(call) => {
                     let answer = self.hooks.call(&call);
-                    attempt.answered(call, answer);
+                    attempt.record_answer(call, answer);
                 }
             }
         }
     }
 
-    /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt belongs to the request, and is
-    /// empty at first.
+    /// Advances a request to its reply, or to the next call of a webhook. The attempt belongs to the request, and is empty at
+    /// first.
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         let Some(wanted) = &request.impersonate else { return self.advance_as(request, now, attempt) };
         match self.impersonated(request, wanted) {
-            Ok(who) => {
-                let request = Request { user: &who, impersonate: None, ..request.clone() };
+            Ok(user) => {
+                let request = Request { user: &user, impersonate: None, ..request.clone() };
                 self.advance_as(&request, now, attempt)
             }
             Err(refused) => Step::Done(Reply::refused(&refused)),
         }
     }
 
-    /// Takes the request of the user that it names as far as it goes.
+    /// Advances a request as its user, after impersonation.
     fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         self.expire(now);
         let mut access = self.authorize(request);
@@ -72,14 +73,14 @@ impl ApiServer {
         };
         self.inject(request, &kind, path, attempt, &mut access);
         loop {
-            // A request without access ends in the first round.
+            // A request without access ends in the first iteration.
             let access = std::mem::replace(&mut access, Ok(()));
             let call = Call::new(Arc::clone(&kind), path, request, now, attempt);
             let reply = self.run(call, access);
             if let Some(hook) = attempt.take_pending() {
                 return Step::Call(hook);
             }
-            if !attempt.take_again() {
+            if !attempt.take_restart() {
                 return Step::Done(reply);
             }
         }
@@ -90,7 +91,7 @@ impl ApiServer {
         self.check_access(request)
     }
 
-    /// Finds the destination of a request. Without access a path of the server's own is answered with the rejection.
+    /// Finds the destination of a request. Without access, a path of the server itself is answered with the rejection.
     fn route<'a>(&mut self, request: &'a Request<'a>, access: &mut Outcome<()>, now: Time) -> Route<'a> {
         let path = match &request.target {
             Target::Path(path) => {
@@ -109,7 +110,7 @@ impl ApiServer {
         }
     }
 
-    /// Replaces the access of a request by the error of an injected fault. A request that starts anew has met its fault already.
+    /// Replaces the access of a request with the error of an injected fault. A restarted request had its fault already.
     fn inject(
         &mut self,
         request: &Request<'_>,
@@ -119,13 +120,13 @@ impl ApiServer {
         access: &mut Outcome<()>,
     ) {
         if attempt.is_new()
-            && let Some(refused) = self.faults.meet(request, kind, path)
+            && let Some(refused) = self.faults.injected_error(request, kind, path)
         {
             *access = Err(refused);
         }
     }
 
-    /// Runs a call from its start. The reply of a call that waits for a webhook is not seen.
+    /// Runs a call from its start. No client sees the reply of a call that waits for a webhook.
     fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
         let reply = access.and_then(|()| self.negotiate(&mut call)).and_then(|()| self.dispatch(&mut call));
         let reply = self.present(&mut call, reply);
@@ -139,7 +140,7 @@ impl ApiServer {
         reply
     }
 
-    /// Reads options and media types, and warns of deprecated versions.
+    /// Reads options and media types, and warns about deprecated versions.
     fn negotiate(&self, call: &mut Call<'_>) -> Outcome<()> {
         call.check_options(&self.profile)?;
         if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
@@ -164,7 +165,9 @@ impl ApiServer {
         }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
-            (Method::Post, false) if !call.kind.rules.stored && call.is_at_place() => self.review(call),
+            (Method::Post, false) if !call.kind.rules.stored && call.has_matching_scope() => {
+                self.review(call)
+            }
             _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
             (Method::Get, _) if call.is_watch() => self.watch(call),
             (Method::Get, true) => self.get(call),
@@ -181,21 +184,21 @@ impl ApiServer {
     /// Shows a reply in the view that the client asked for, with objects converted to the requested version.
     fn present(&mut self, call: &mut Call<'_>, reply: Outcome<Reply>) -> Outcome<Reply> {
         let reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, call.now));
-        // Either nothing was stored, or everything that storing needs was known.
+        // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
         match self.run_wanted_conversions(call) {
             Ok(()) => reply,
-            Err(refused) => Err(self.unconverted(call, refused)),
+            Err(refused) => Err(self.conversion_error(call, refused)),
         }
     }
 
-    /// Counts a request, and after a write updates what depends on many objects.
+    /// Counts a request. After a write, logs it and updates quotas and aggregated roles.
     fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
         self.paths.metrics().count(call, reply.code);
         if matches!(call.request.method, Method::Get) || call.dry_run {
             return;
         }
         self.log.add(call, reply);
-        self.keep_quotas(&call.path.namespace, call.now);
+        self.update_quota_statuses(&call.path.namespace, call.now);
         if call.kind.table == self.access.policy.tables().cluster_roles {
             self.aggregate_roles();
         }

@@ -1,4 +1,4 @@
-//! What differs between Kubernetes minors: one table, and nothing about versions anywhere else.
+//! The differences between Kubernetes minors, in one table.
 
 /// The behaviour of one Kubernetes 1.x minor towards custom resources and watches.
 #[expect(clippy::struct_excessive_bools, reason = "each stands for one difference between minors")]
@@ -6,69 +6,68 @@
 pub struct Profile {
     /// The x of Kubernetes 1.x.
     pub minor: u32,
-    /// Whether an update of the object tolerates schema errors of values that did not change
-    /// (`CRDValidationRatcheting`).
+    /// Whether an update of the object tolerates schema errors of unchanged values (`CRDValidationRatcheting`).
     pub ratchets_objects: bool,
-    /// The same for writes to the status subresource.
+    /// Whether a write to the status subresource tolerates schema errors of unchanged values.
     pub ratchets_status: bool,
-    /// What a write to the status subresource validates against the schema.
+    /// The part of the object that a write to the status subresource validates.
     pub status_scope: StatusScope,
     /// Whether field paths of schema errors of a status write begin with `status`.
     pub status_in_field: bool,
-    /// Whether an enum violation stops the evaluation of rules (and so adds the remark about it).
+    /// Whether an enum violation stops the evaluation of rules, which adds an error that says so.
     pub enum_blocks_rules: bool,
-    /// Whether an object with too few or too many properties is not looked into (kubernetes/kube-openapi#412).
+    /// Whether validation skips the properties of an object that has too few or too many (kubernetes/kube-openapi#412).
     pub counts_end_objects: bool,
     /// Whether rules of schemas are evaluated (`CustomResourceValidationExpressions`).
     pub rules: bool,
-    /// Whether rules may give their messages by expressions (`messageExpression`).
+    /// Whether rules may compute their messages with expressions (`messageExpression`).
     pub rules_have_expressions: bool,
     /// Whether rules may have a `reason` and a `fieldPath`.
     pub rules_have_reasons: bool,
-    /// Whether rules about changes may be evaluated without an old value (`optionalOldSelf`).
+    /// Whether transition rules may run without an old value (`optionalOldSelf`).
     pub rules_may_lack_old: bool,
-    /// Whether the error of a broken rule shows the value if it is a scalar, and else nothing; before, the type.
+    /// Whether the error of a failed rule shows scalar values and omits composite ones. Earlier minors show the type.
     pub rules_show_values: bool,
-    /// How a string that is too long is worded.
+    /// The message for a string that is too long.
     pub too_long: TooLong,
-    /// Whether values that are no scalars stand in errors as JSON; else in Go syntax.
+    /// Whether errors print composite values as JSON. Earlier minors print them in Go syntax.
     pub json_values: bool,
-    /// Whether `sendInitialEvents` is served (`WatchList`).
+    /// Whether watches support `sendInitialEvents` (`WatchList`).
     pub watch_list: bool,
-    /// Whether definitions may name fields that objects are selected by (`CustomResourceFieldSelectors`).
+    /// Whether definitions may declare fields for field selectors (`CustomResourceFieldSelectors`).
     pub selectable_fields: bool,
-    /// The versions of `apidiscovery.k8s.io` in which discovery is served at once (`AggregatedDiscoveryEndpoint`).
+    /// The versions of `apidiscovery.k8s.io` for aggregated discovery (`AggregatedDiscoveryEndpoint`).
     pub discovery: &'static [&'static str],
-    /// Whether lists and watches are refused while the storage of a kind is being made anew; before, they wait
-    /// (`ResilientWatchCacheInitialization`).
+    /// Whether lists and watches get an error while the storage of a kind is reinitialised
+    /// (`ResilientWatchCacheInitialization`). In earlier minors they wait.
     pub refuses_while_initialising: bool,
     /// Whether a service may have a name that begins with a digit (`RelaxedServiceNameValidation`).
     pub relaxed_service_names: bool,
-    /// Whether acting as another user is first looked for among the narrow permissions (`ConstrainedImpersonation`).
+    /// Whether impersonation first checks the constrained permissions (`ConstrainedImpersonation`).
     pub constrained_impersonation: bool,
 }
 
-/// What a status write validates.
+/// The part of the object that a status write validates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusScope {
     /// The whole object: an invalid spec blocks status writes.
     WholeObject,
-    /// The status alone.
+    /// Only the status.
     StatusOnly,
 }
 
-/// Wordings of a string that is too long.
+/// The messages for a string that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooLong {
     /// `may not be longer than N`.
     LongerThan,
     /// `may not be more than N bytes`.
     Bytes,
-    /// The same, with `1 byte`.
+    /// `may not be more than N bytes`, or `1 byte`.
     BytesOrByte,
 }
 
-/// First minor of each row; a row holds until the next one begins.
+/// A row for each minor that changes something; it applies until the minor of the next row.
 const TABLE: &[Profile] = {
     use StatusScope::{StatusOnly, WholeObject};
     const OLDEST: Profile = Profile {
@@ -129,11 +128,11 @@ const TABLE: &[Profile] = {
     &[OLDEST, V25, V27, V28, V29, V30, V31, V32, V33, V34, V35, V36]
 };
 
-/// The minors before upstream ratchets status writes in which a distribution may carry that fix
-/// (kubernetes/kubernetes#129503, backported by some to 1.31 and 1.32).
+/// The minors to which some distributions backported the ratcheting of status writes (kubernetes/kubernetes#129503), which
+/// upstream has since 1.33.
 const STATUS_RATCHETING_BACKPORTS: std::ops::RangeInclusive<u32> = 31..=32;
 
-/// How a server came to its profile.
+/// The changes of a server's profile while it runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rollout {
     backports: bool,
@@ -142,33 +141,34 @@ pub(crate) struct Rollout {
 }
 
 impl Rollout {
-    /// `backports` as in [`Profile::of`].
+    /// A server that has not changed its profile yet; `backports` as in [`Profile::of`].
     pub(crate) fn new(backports: bool) -> Self {
         Self { backports, since: 0 }
     }
 
-    /// The profile of another minor, from `revision` on.
+    /// Changes to the profile of another minor at `revision`.
     pub(crate) fn change(&mut self, minor: u32, revision: u64) -> Profile {
         self.since = revision;
         Profile::of(minor, self.backports)
     }
 
+    /// The revision of the last change.
     pub(crate) fn since(&self) -> u64 {
         self.since
     }
 }
 
 impl Profile {
-    /// The behaviour of upstream Kubernetes 1.`minor`. With `backports`, 1.31 and 1.32 ratchet status writes, as in
-    /// distributions that carry the fix.
+    /// The behaviour of upstream Kubernetes 1.`minor`. With `backports`, 1.31 and 1.32 ratchet status writes, as
+    /// distributions with a backport of the fix do.
     pub fn of(minor: u32, backports: bool) -> Self {
         let row = TABLE.iter().rev().find(|row| row.minor <= minor).copied().unwrap_or(TABLE[0]);
-        let carried = backports && STATUS_RATCHETING_BACKPORTS.contains(&minor);
-        Self { minor, ratchets_status: row.ratchets_status || carried, ..row }
+        let has_backport = backports && STATUS_RATCHETING_BACKPORTS.contains(&minor);
+        Self { minor, ratchets_status: row.ratchets_status || has_backport, ..row }
     }
 
-    /// The detail of a `Too long` error of a built-in field of at most `max` bytes (`field.TooLong`), which schemas had
-    /// other words for until both got the same.
+    /// The detail of a `Too long` error of a built-in field of at most `max` bytes (`field.TooLong`). Early minors word it
+    /// differently than for schemas.
     pub(crate) fn too_many_bytes_text(&self, max: u64) -> String {
         match self.too_long {
             TooLong::LongerThan => format!("must have at most {max} bytes"),
@@ -176,7 +176,7 @@ impl Profile {
         }
     }
 
-    /// The detail of a `Too long` error for at most `max` characters.
+    /// The detail of a `Too long` error of a schema with at most `max` characters.
     pub(crate) fn too_long_text(&self, max: u64) -> String {
         match self.too_long {
             TooLong::LongerThan => format!("may not be longer than {max}"),
@@ -186,33 +186,33 @@ impl Profile {
     }
 }
 
-/// What built-in kinds begin to do, each with the first minor that does it.
+/// The first minors of changes in the behaviour of built-in kinds.
 pub(crate) mod since {
-    /// From here on, pods count their generation (`PodObservedGenerationTracking`, beta).
+    /// Pods have a generation (`PodObservedGenerationTracking`, beta).
     pub(crate) const POD_GENERATION: u32 = 33;
-    /// From here on, the labels of a job's pods have the prefix of the group.
+    /// The labels of a job's pods have the prefix of the group.
     pub(crate) const JOB_LABEL_PREFIX: u32 = 27;
-    /// From here on, a volume says since when it has its phase (`PersistentVolumeLastPhaseTransitionTime`, beta).
+    /// Volumes have the time of their last phase change (`PersistentVolumeLastPhaseTransitionTime`, beta).
     pub(crate) const VOLUME_PHASE_TIME: u32 = 29;
-    /// From here on, jobs have a `podReplacementPolicy` (`JobPodReplacementPolicy`, beta).
+    /// Jobs have a `podReplacementPolicy` (`JobPodReplacementPolicy`, beta).
     pub(crate) const JOB_REPLACEMENT_POLICY: u32 = 29;
-    /// From here on, jobs write `manualSelector` out.
+    /// Jobs have an explicit `manualSelector`.
     pub(crate) const JOB_MANUAL_SELECTOR: u32 = 30;
-    /// From here on, StatefulSets have a policy for their claims (`StatefulSetAutoDeletePVC`, beta).
+    /// StatefulSets have a retention policy for their claims (`StatefulSetAutoDeletePVC`, beta).
     pub(crate) const CLAIM_RETENTION: u32 = 27;
-    /// From here on, nearly any name of an environment variable goes (`RelaxedEnvironmentVariableValidation`, beta).
+    /// Environment variables may have nearly any name (`RelaxedEnvironmentVariableValidation`, beta).
     pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
-    /// From here on, an evicted pod says so in its status (`PodDisruptionConditions`, beta).
+    /// Evicted pods have a condition that says so (`PodDisruptionConditions`, beta).
     pub(crate) const EVICTION_CONDITION: u32 = 26;
-    /// From here on, a claim that could not grow may ask for less again (`RecoverVolumeExpansionFailure`, beta).
+    /// Claims may request less after a failed expansion (`RecoverVolumeExpansionFailure`, beta).
     pub(crate) const EXPANSION_RECOVERY: u32 = 32;
-    /// From here on, unknown and repeated fields are warned of or refused (`ServerSideFieldValidation`, beta).
+    /// The server warns about unknown and repeated fields, or rejects them (`ServerSideFieldValidation`, beta).
     pub(crate) const FIELD_VALIDATION: u32 = 25;
-    /// From here on, another name is made where a generated one is taken (`RetryGenerateName`, beta).
+    /// The server generates another name if the first one is taken (`RetryGenerateName`, beta).
     pub(crate) const GENERATED_NAMES_RETRIED: u32 = 31;
-    /// From here on, policies may change objects (`MutatingAdmissionPolicy`, with version v1).
+    /// Policies may change objects (`MutatingAdmissionPolicy`, with version v1).
     pub(crate) const MUTATING_POLICIES: u32 = 36;
-    /// From here on, budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
+    /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }
 
@@ -221,22 +221,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_writes_are_ratcheted_from_1_33_and_where_the_fix_is_carried() {
+    fn status_writes_ratchet_from_1_33_and_with_backports_from_1_31() {
         let ratchets = |minor, backports| Profile::of(minor, backports).ratchets_status;
         let upstream: Vec<u32> = (24..=36).filter(|minor| ratchets(*minor, false)).collect();
         assert_eq!(upstream, [33, 34, 35, 36]);
-        let carried: Vec<u32> = (24..=36).filter(|minor| ratchets(*minor, true)).collect();
-        assert_eq!(carried, [31, 32, 33, 34, 35, 36]);
+        let backported: Vec<u32> = (24..=36).filter(|minor| ratchets(*minor, true)).collect();
+        assert_eq!(backported, [31, 32, 33, 34, 35, 36]);
     }
 
     #[test]
-    fn the_prefix_of_status_paths_was_lost_from_1_28_to_1_30() {
-        let lost: Vec<u32> = (24..=36).filter(|minor| !Profile::of(*minor, false).status_in_field).collect();
-        assert_eq!(lost, [28, 29, 30]);
+    fn status_paths_have_no_prefix_from_1_28_to_1_30() {
+        let without: Vec<u32> =
+            (24..=36).filter(|minor| !Profile::of(*minor, false).status_in_field).collect();
+        assert_eq!(without, [28, 29, 30]);
     }
 
     #[test]
-    fn discovery_at_once_came_with_1_27_and_lost_its_beta_with_1_33() {
+    fn aggregated_discovery_is_served_from_1_27_and_without_beta_from_1_33() {
         let served = |minor| Profile::of(minor, false).discovery;
         assert_eq!(served(26), [""; 0]);
         assert_eq!(served(27), ["v2beta1"]);
@@ -245,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn services_may_begin_with_a_digit_from_1_36() {
+    fn service_names_may_begin_with_a_digit_from_1_36() {
         let relaxed: Vec<u32> =
             (24..=36).filter(|minor| Profile::of(*minor, false).relaxed_service_names).collect();
         assert_eq!(relaxed, [36]);
     }
 
     #[test]
-    fn too_long_is_worded_by_minor() {
+    fn too_long_message_depends_on_the_minor() {
         let text = |minor, max| Profile::of(minor, false).too_long_text(max);
         assert_eq!(text(31, 3), "may not be longer than 3");
         assert_eq!(text(33, 1), "may not be more than 1 bytes");

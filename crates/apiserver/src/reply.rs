@@ -1,4 +1,4 @@
-//! An answer as data; only the edge of the server turns it into bytes.
+//! Replies of the server. The service encodes them to bytes.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use windtunnel_core::{Object, Refusal};
 
 use super::accept::{Media, PARTIAL_LIST};
-use super::held::Held;
+use super::lazy_object::LazyObject;
 use super::status::Refused;
 use super::store::Stored;
 use super::table::{Partial, Table};
@@ -16,31 +16,31 @@ use super::watch::Watch;
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// An answer.
+/// The reply to a request.
 #[derive(Debug)]
 pub struct Reply {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub code: u16,
-    /// What is answered.
+    /// The body.
     pub body: ReplyBody,
-    /// Texts for `Warning` headers, without code and quotes.
+    /// The texts of `Warning` headers, without code and quotes.
     pub warnings: Vec<String>,
     /// `Retry-After` in seconds.
     pub retry_after: Option<u32>,
-    /// The last state of an object that is gone by this request.
+    /// The last state of the object that this request removed.
     pub removed: Option<Stored>,
-    /// What the body is written in, if it is not bytes or text already.
+    /// The media type of the body, unless it is bytes or text already.
     pub media: Media,
-    /// Headers beside those of the fields above and `Content-Type`, by their names in lower case.
+    /// Additional headers, with lower-case names.
     pub headers: Vec<(&'static str, String)>,
 }
 
-/// What is answered.
+/// The body of a reply.
 #[derive(Debug)]
 pub enum ReplyBody {
     /// An object, shared with the store.
     Object(Stored),
-    /// JSON made for this answer, such as a Status.
+    /// JSON that was created for this reply, such as a Status.
     Value(Value),
     /// A list whose items are shared with the store.
     List(List),
@@ -48,7 +48,7 @@ pub enum ReplyBody {
     Table(Box<Table>),
     /// Plain text.
     Text(String),
-    /// A document that was written before, shared by those who ask for it.
+    /// A cached document, shared by all replies.
     Bytes {
         /// Its `Content-Type`.
         content_type: &'static str,
@@ -65,20 +65,20 @@ pub struct List {
     pub(crate) api_version: String,
     pub(crate) kind: String,
     pub(crate) metadata: Value,
-    pub(crate) items: Vec<Held>,
-    /// Whether items carry their own `apiVersion` and `kind`, as those of custom resources do.
+    pub(crate) items: Vec<LazyObject>,
+    /// Whether items have their own `apiVersion` and `kind`, as those of custom resources do.
     pub(crate) typed_items: bool,
-    /// The `apiVersion` of items of which the metadata alone is shown.
+    /// The `apiVersion` of items, if the list only shows their metadata.
     pub(crate) metadata_only: Option<&'static str>,
 }
 
 impl List {
-    /// The objects with their `apiVersion` and `kind`, in order of namespace and name. Each is made when it is asked for.
+    /// The objects with their `apiVersion` and `kind`, in order of namespace and name. Each is loaded when it is iterated.
     pub fn items(&self) -> impl Iterator<Item = Stored> {
-        self.items.iter().map(Held::tree)
+        self.items.iter().map(LazyObject::load)
     }
 
-    /// Shows of each object its metadata alone, in this version of `meta.k8s.io`.
+    /// Shows only the metadata of each object, in this version of `meta.k8s.io`.
     pub(crate) fn show_metadata(&mut self, api_version: &'static str) {
         PARTIAL_LIST.clone_into(&mut self.kind);
         api_version.clone_into(&mut self.api_version);
@@ -156,12 +156,12 @@ impl Reply {
         Self { retry_after: refused.retry_after, ..Self::new(refused.code, body) }
     }
 
-    /// Whether the request was refused.
+    /// Whether the server rejected the request.
     pub fn is_refusal(&self) -> bool {
         self.code >= 400
     }
 
-    /// The body as JSON, in whatever it is written; `None` for text and watches.
+    /// The body as JSON, whatever its media type; `None` for text and watches.
     pub fn json(&self) -> Option<Value> {
         match &self.body {
             ReplyBody::Table(table) => serde_json::to_value(table).ok(),
@@ -173,7 +173,7 @@ impl Reply {
         }
     }
 
-    /// The body as it goes over the wire, with its `Content-Type`; `None` for watches.
+    /// The encoded body with its `Content-Type`; `None` for watches.
     pub fn encode(&self) -> Option<(Cow<'static, str>, Bytes)> {
         let bytes = match &self.body {
             ReplyBody::Object(object) => self.media.encode(object),
@@ -187,10 +187,10 @@ impl Reply {
         Some((self.media.content_type().into(), bytes))
     }
 
-    /// The answer to a write as the object, or the refusal.
+    /// The object in the reply to a write.
     ///
     /// # Errors
-    /// The refusal, if it is one.
+    /// The server rejected the write.
     pub fn into_object(self) -> Result<Object, Refusal> {
         if self.is_refusal() {
             return Err(self.into_refusal());

@@ -1,4 +1,4 @@
-//! A request as data: what an HTTP request to a Kubernetes API says once its syntax is taken apart.
+//! Parsed requests to the Kubernetes API.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::access::Impersonate;
 pub use super::body::Text;
 pub use super::url::{Query, ResourcePath, Target};
 
-/// What the method asks for.
+/// The method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// Read, list or watch.
@@ -22,58 +22,58 @@ pub enum Method {
     Patch,
     /// Remove.
     Delete,
-    /// Anything else; no path allows it.
+    /// Any other method; no path supports it.
     Other,
 }
 
-/// Through which door a request came.
+/// How a request reached the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
-    /// A direct call from the process that holds the server.
+    /// As a direct call from the process of the server.
     Direct,
-    /// A client that speaks HTTP, be it in process.
+    /// From an HTTP client, in-process or over HTTPS.
     Client,
 }
 
 /// A request.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// What to do.
+    /// The method.
     pub method: Method,
-    /// To what.
+    /// The path.
     pub target: Target<'a>,
-    /// Query parameters.
+    /// The query parameters.
     pub query: Query,
-    /// `Content-Type` of the body; empty is JSON.
+    /// The `Content-Type` of the body; empty means JSON.
     pub content_type: Cow<'a, str>,
-    /// `Accept`; empty is JSON.
+    /// The `Accept` header; empty means JSON.
     pub accept: Cow<'a, str>,
-    /// `User-Agent`; empty is none. Who writes, where no field manager is named.
+    /// The `User-Agent` header; empty if missing. It is the default field manager of writes.
     pub user_agent: Cow<'a, str>,
-    /// `If-None-Match`; empty is none.
+    /// The `If-None-Match` header; empty if missing.
     pub if_none_match: Cow<'a, str>,
-    /// Whether the client wants the connection for another protocol (`Connection: Upgrade`).
+    /// Whether the client wants to switch the connection to another protocol (`Connection: Upgrade`).
     pub upgrade: bool,
-    /// Who asks.
+    /// The authenticated user.
     pub user: &'a Identity,
-    /// The user that they ask to act as.
+    /// The user to impersonate.
     pub impersonate: Option<Box<Impersonate>>,
-    /// What to write.
+    /// The body.
     pub body: Body<'a>,
-    /// Which door.
+    /// How the request reached the server.
     pub via: Via,
 }
 
-/// The body.
+/// The body of a request.
 #[derive(Debug, Clone)]
 pub enum Body<'a> {
-    /// Nothing.
+    /// No body.
     Empty,
-    /// JSON that never was text.
+    /// A JSON value.
     Value(&'a Value),
-    /// Delete options from the direct call.
+    /// The delete options of a direct call.
     Delete(&'a DeleteOptions),
-    /// Text in the request's content type.
+    /// Text in the content type of the request.
     Bytes(Text),
 }
 
@@ -97,31 +97,31 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The same with a JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn with_body(self, body: &'a Value) -> Self {
         Self { body: Body::Value(body), ..self }
     }
 
-    /// The same with a content type.
+    /// Sets the content type.
     #[must_use]
     pub fn with_content_type(self, content_type: &'a str) -> Self {
         Self { content_type: Cow::Borrowed(content_type), ..self }
     }
 
-    /// The same with an `Accept` header.
+    /// Sets the `Accept` header.
     #[must_use]
     pub fn with_accept(self, accept: &'a str) -> Self {
         Self { accept: Cow::Borrowed(accept), ..self }
     }
 
-    /// The same as another user.
+    /// Impersonates another user.
     #[must_use]
     pub fn with_impersonation(self, user: Impersonate) -> Self {
         Self { impersonate: Some(Box::new(user)), ..self }
     }
 
-    /// The request that a [`Write`] is, without HTTP in between.
+    /// The request of a [`Write`], as a direct call.
     pub fn from_write(write: &'a Write, who: &'a Identity) -> Self {
         let (method, content_type, body) = match &write.operation {
             Operation::Create(object) => (Method::Post, "", Body::Value(object)),

@@ -1,4 +1,4 @@
-//! The server: its parts, and direct calls.
+//! The server's state, and its direct calls.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,26 +25,26 @@ use super::store::{Entry, Event, Store, TableId};
 use super::upstream::{Programs, Upstream};
 use super::verbs::Allocations;
 
-/// An in-memory Kubernetes API server. A copy goes its own way, and shares what neither changes.
+/// An in-memory Kubernetes API server. A clone is independent, and shares unchanged objects with the original.
 ///
-/// [`pipeline`](super::pipeline) is the way of a request through these parts.
+/// [`pipeline`](super::pipeline) describes how a request passes through these parts.
 #[derive(Debug, Clone)]
 pub struct ApiServer {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     pub(crate) profile: Profile,
     rollout: Rollout,
-    /// Whether owners of fields are kept.
+    /// Whether the server tracks `metadata.managedFields`.
     pub(crate) managed_fields: bool,
     pub(crate) tables: OwnTables,
     pub(crate) definitions: Definitions,
-    /// Until when Events stay.
+    /// When Events expire.
     pub(super) expiry: Expiry,
     pub(crate) draws: Draws,
     pub(crate) allocations: Allocations,
-    /// Who admits writes beside the server itself.
+    /// Admission plugins, webhooks and policies.
     pub(crate) admission: Admission,
-    /// Who calls webhooks.
+    /// Calls webhooks.
     pub(super) hooks: Caller,
     /// Discovery and OpenAPI.
     pub(crate) documents: Documents,
@@ -52,11 +52,11 @@ pub struct ApiServer {
     pub(crate) access: Access,
     pub(super) log: WriteLog,
     pub(super) faults: Faults,
-    /// Who answers behind pods.
+    /// Answers requests to pods.
     pub(crate) programs: Programs,
 }
 
-/// The tables of kinds that the server itself follows.
+/// The tables of kinds that the server itself uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnTables {
     /// CustomResourceDefinitions.
@@ -67,7 +67,7 @@ pub(crate) struct OwnTables {
     pub(crate) events: TableId,
 }
 
-/// The parts of a server that the builder decides about.
+/// The parts of a server that the builder creates.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) store: Store,
@@ -86,17 +86,17 @@ pub(super) struct Parts {
     pub(super) network: ServiceNetwork,
 }
 
-/// The history asked for is forgotten.
+/// The history no longer has all events after the requested revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("events after revision {since} are forgotten")]
-pub struct Forgotten {
-    /// The revision asked for.
+#[error("the history no longer has all events after revision {since}")]
+pub struct HistoryExpired {
+    /// The requested revision.
     pub since: u64,
 }
 
 impl ApiServer {
-    /// A server of these parts, without any objects.
-    pub(super) fn of(parts: Parts) -> Self {
+    /// Assembles a server from its parts.
+    pub(super) fn from_parts(parts: Parts) -> Self {
         Self {
             store: parts.store,
             catalog: parts.catalog,
@@ -119,28 +119,28 @@ impl ApiServer {
         }
     }
 
-    /// A server to be built: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
+    /// The default settings: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Has this answer what clients ask of pods through `proxy` from now on.
+    /// Sets the handler of requests that clients send to pods through `proxy`.
     pub fn set_upstream(&mut self, upstream: Arc<dyn Upstream>) {
         self.programs = Programs::new(upstream);
     }
 
-    /// Makes a write and gives the object as stored (of a deletion, its last state), or the refusal. Nothing is encoded.
+    /// Makes a write and returns the stored object; for a deletion, its last state. Skips the encoding of request and response.
     ///
     /// # Errors
-    /// The server's refusal.
+    /// The server rejects the write.
     pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
         self.write_by("", write, who, now)
     }
 
-    /// The same for a client of this user agent.
+    /// Makes a write as a client with this user agent.
     ///
     /// # Errors
-    /// The server's refusal.
+    /// The server rejects the write.
     pub fn write_by(
         &mut self,
         agent: &str,
@@ -152,7 +152,7 @@ impl ApiServer {
         self.handle(&request, now).into_object()
     }
 
-    /// An object as it is read in the version of `resource`.
+    /// An object in the version of `resource`.
     pub fn object(&self, resource: &Resource, namespace: &str, name: &str) -> Option<Object> {
         let kind = self.catalog.find(&resource.group, &resource.version, &resource.plural)?;
         let namespace = if resource.namespaced { namespace } else { "" };
@@ -160,7 +160,7 @@ impl ApiServer {
         Some(Object::from(Self::served(kind, entry).whole()))
     }
 
-    /// All objects as they are read in the version that they are stored in, by kind, namespace and name.
+    /// All objects in their storage version, by kind, namespace and name.
     pub fn objects(&self) -> impl Iterator<Item = (windtunnel_core::Key, Object)> {
         let mut kinds: Vec<_> = self.catalog.stored().filter(|kind| kind.is_storage()).collect();
         kinds.dedup_by_key(|kind| kind.table);
@@ -176,42 +176,42 @@ impl ApiServer {
         self.store.revision()
     }
 
-    /// The revision up to which everything is durable, and may be shown; with no storage, that of the last write.
+    /// The revision up to which all writes are durable and visible to clients; without a storage, that of the last write.
     pub fn visible_revision(&self) -> u64 {
         self.store.visible()
     }
 
-    /// The oldest revision that [`ApiServer::events_since`] still answers.
+    /// The oldest revision that [`ApiServer::events_since`] accepts.
     pub fn oldest_revision(&self) -> u64 {
-        self.store.all().forgotten()
+        self.store.history().compacted()
     }
 
-    /// What happened to all kinds after a revision, in order.
+    /// The events of all kinds after a revision, in order.
     ///
     /// # Errors
-    /// History no longer reaches back to it; read [`ApiServer::objects`] instead.
-    pub fn events_since(&self, revision: u64) -> Result<impl Iterator<Item = &Arc<Event>>, Forgotten> {
-        self.store.all().since(revision).map_err(|_| Forgotten { since: revision })
+    /// The history no longer has all of them; read [`ApiServer::objects`] instead.
+    pub fn events_since(&self, revision: u64) -> Result<impl Iterator<Item = &Arc<Event>>, HistoryExpired> {
+        self.store.history().since(revision).map_err(|_| HistoryExpired { since: revision })
     }
 
-    /// Forgets all history, as a compaction of etcd does: older watches get 410.
+    /// Drops the history, as a compaction of etcd does. Older watches get 410.
     pub fn compact(&mut self) {
         self.store.compact();
     }
 
-    /// The behaviour in force.
+    /// The current profile.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// Whether an object was last written when every fault in it was refused, also one that was there before.
+    /// Whether the last write of an object was validated without ratcheting, so that the object has no schema errors.
     pub(super) fn tolerated_nothing(&self, entry: &Entry) -> bool {
-        entry.is_since(self.rollout.since())
+        entry.was_written_after(self.rollout.since())
             && !self.profile.ratchets_objects
             && !self.profile.ratchets_status
     }
 
-    /// Serves as Kubernetes 1.`minor` from now on; what is stored stays as it is.
+    /// Serves as Kubernetes 1.`minor` from now on. Stored objects do not change.
     pub fn set_kubernetes_minor(&mut self, minor: u32) {
         self.profile = self.rollout.change(minor, self.store.revision());
         self.catalog.set_minor(minor);

@@ -1,4 +1,4 @@
-//! Refusals: `metav1.Status` bodies with the texts of a kube-apiserver.
+//! Rejections: `metav1.Status` bodies with the messages of a kube-apiserver.
 
 use std::ops::{Deref, DerefMut};
 
@@ -8,40 +8,40 @@ use windtunnel_core::Resource;
 use super::field::{FieldError, aggregate};
 use super::profile::Profile;
 
-/// A request refused. Boxed, to keep the happy path small.
+/// The rejection of a request. Boxed, to keep results small.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refused(Box<Facts>);
+pub(crate) struct Refused(Box<Rejection>);
 
-/// What a refusal says.
+/// The content of a rejection.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Facts {
+pub(crate) struct Rejection {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
-    /// A reason that somebody else gave, in place of the server's own.
+    /// The reason of a webhook, which replaces `reason`.
     pub(crate) given_reason: String,
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
-    /// Seconds for a `Retry-After` header.
+    /// The seconds of a `Retry-After` header.
     pub(crate) retry_after: Option<u32>,
     /// Whether the body is the message as plain text instead of a Status.
     pub(crate) plain: bool,
-    /// `metadata.continue` of the Status: how to go on all the same.
+    /// `metadata.continue` of the Status: a token to continue an expired list.
     pub(crate) resume: Option<String>,
 }
 
-/// A result whose error is a refusal.
+/// A result whose error is a rejection.
 pub(crate) type Outcome<T> = Result<T, Refused>;
 
 impl Deref for Refused {
-    type Target = Facts;
+    type Target = Rejection;
 
-    fn deref(&self) -> &Facts {
+    fn deref(&self) -> &Rejection {
         &self.0
     }
 }
 
 impl DerefMut for Refused {
-    fn deref_mut(&mut self) -> &mut Facts {
+    fn deref_mut(&mut self) -> &mut Rejection {
         &mut self.0
     }
 }
@@ -49,7 +49,7 @@ impl DerefMut for Refused {
 impl Refused {
     fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Self {
         let message = message.into();
-        Self(Box::new(Facts {
+        Self(Box::new(Rejection {
             code,
             reason,
             given_reason: String::new(),
@@ -61,18 +61,18 @@ impl Refused {
         }))
     }
 
-    /// 404 of an object.
+    /// 404 for a missing object.
     pub(crate) fn not_found(resource: &Resource, name: &str) -> Self {
         let message = format!("{} {} not found", qualified(resource), quote(name));
         Self::new(404, "NotFound", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
-    /// 404 of a path within a known group and version.
+    /// 404 for an unknown resource of a known group and version.
     pub(crate) fn unknown_resource() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource", Some(json!({})))
     }
 
-    /// 404 of a path that nothing is behind.
+    /// 404 for an unknown path.
     pub(crate) fn unknown_path() -> Self {
         let mut refused = Self::new(404, "", "404 page not found\n", None);
         refused.plain = true;
@@ -84,7 +84,7 @@ impl Refused {
         Self::new(409, "AlreadyExists", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
-    /// 409 of a name that the server made and that is taken all the same (`NewGenerateNameConflict`).
+    /// 409 for a generated name that is taken (`NewGenerateNameConflict`).
     pub(crate) fn no_unique_name(resource: &Resource, name: &str) -> Self {
         let mut refused = Self::already_exists(resource, name);
         refused.message.push_str(", the server was not able to generate a unique name for the object");
@@ -95,7 +95,7 @@ impl Refused {
         refused
     }
 
-    /// 409 with the text of a failed precondition; `kind` is the plural or, for deletions, the kind.
+    /// 409 with the message of a failed precondition; `kind` is the plural or, for deletions, the kind.
     pub(crate) fn conflict(resource: &Resource, kind: &str, name: &str, text: &str) -> Self {
         let qualified =
             if resource.group.is_empty() { kind.to_owned() } else { format!("{kind}.{}", resource.group) };
@@ -103,19 +103,19 @@ impl Refused {
         Self::new(409, "Conflict", message, Some(details(name, &resource.group, kind)))
     }
 
-    /// 409 of an apply that would change fields of others.
+    /// 409 for an apply that would change fields of other managers.
     pub(crate) fn apply_conflict(message: String, causes: &[Value]) -> Self {
         Self::new(409, "Conflict", message, Some(json!({ "causes": causes })))
     }
 
-    /// 409 of an update made from an old version of the object.
+    /// 409 for an update of an outdated version of the object.
     pub(crate) fn modified(resource: &Resource, name: &str) -> Self {
         let text =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(resource, &resource.plural, name, text)
     }
 
-    /// 422 with field errors of an object; `kind` stands in the text as given.
+    /// 422 with the field errors of an object; `kind` is used in the message unchanged.
     pub(crate) fn invalid(
         group: &str,
         kind: &str,
@@ -130,7 +130,7 @@ impl Refused {
         Self::new(422, "Invalid", message, Some(details))
     }
 
-    /// 422 of a JSON patch that cannot be applied.
+    /// 422 for a JSON patch that cannot be applied.
     pub(crate) fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
         Self::new(422, "Invalid", message, Some(json!({})))
@@ -140,18 +140,18 @@ impl Refused {
         Self::new(400, "BadRequest", message, None)
     }
 
-    /// 501 of a request that needs a running container.
+    /// 501 for a request that needs a running container.
     pub(crate) fn no_containers(what: &str) -> Self {
         let message = format!("windtunnel simulates pods and runs no containers: {what}");
         Self::new(501, "NotImplemented", message, None)
     }
 
-    /// 401 of credentials that are none.
+    /// 401 for invalid credentials.
     pub(crate) fn unauthorized() -> Self {
         Self::new(401, "Unauthorized", "Unauthorized", None)
     }
 
-    /// 429 of a server that has too much to do, as plain text.
+    /// 429 of an overloaded server, as plain text.
     #[cfg(feature = "https")]
     pub(crate) fn too_many_requests() -> Self {
         let message = "Too many requests, please try again later.\n";
@@ -160,13 +160,13 @@ impl Refused {
         refused
     }
 
-    /// 403 by admission.
+    /// 403 from admission.
     pub(crate) fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
         let message = format!("{} {} is forbidden: {why}", qualified(resource), quote(name));
         Self::new(403, "Forbidden", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
-    /// 403 of a request that the user may not make; without a resource it is for another path.
+    /// 403 for a request that the user may not make. `resource` is empty for paths that are not of a resource.
     pub(crate) fn not_allowed(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = match (resource, name) {
             ("", _) => format!("forbidden: {why}"),
@@ -177,19 +177,19 @@ impl Refused {
         Self::new(403, "Forbidden", message, Some(details))
     }
 
-    /// 405 of a method that the path does not know.
+    /// 405 for a method that the path does not support.
     pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self::new(405, "MethodNotAllowed", message, Some(json!({})))
     }
 
-    /// 405 of a verb that a custom resource's subresource does not know.
+    /// 405 for a verb that the subresource of a custom resource does not support.
     pub(crate) fn not_supported(resource: &Resource, verb: &str) -> Self {
         let message = format!("{verb} is not supported on resources of kind {}", quote(&qualified(resource)));
         Self::new(405, "MethodNotAllowed", message, Some(details("", &resource.group, &resource.plural)))
     }
 
-    /// 415 with the types that are accepted.
+    /// 415 with the accepted types.
     pub(crate) fn media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -198,12 +198,12 @@ impl Refused {
         Self::new(415, "UnsupportedMediaType", message, None)
     }
 
-    /// 415 of a patch type that nothing accepts.
+    /// 415 for an unknown patch type.
     pub(crate) fn patch_type() -> Self {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type", Some(json!({})))
     }
 
-    /// 406 of media types that no answer is made in, with those of the endpoint; `list` is whether it can be watched.
+    /// 406 for unsupported media types, with the supported ones; `list` is whether the endpoint supports watches.
     pub(crate) fn not_acceptable(list: bool) -> Self {
         let streams = if list {
             ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
@@ -217,8 +217,8 @@ impl Refused {
         Self::new(406, "NotAcceptable", message, Some(json!({})))
     }
 
-    /// 406 of an answer that cannot be brought into the shape asked for.
-    pub(crate) fn not_in_that_shape(message: impl Into<String>) -> Self {
+    /// 406 for a response that cannot have the requested shape.
+    pub(crate) fn unsupported_shape(message: impl Into<String>) -> Self {
         Self::new(406, "NotAcceptable", message, None)
     }
 
@@ -226,12 +226,12 @@ impl Refused {
         Self::new(413, "RequestEntityTooLarge", message, None)
     }
 
-    /// 410 of a resource version, watch cursor or continue token that history no longer reaches.
+    /// 410 for a resource version, watch cursor or continue token that is older than the history.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message, None)
     }
 
-    /// 504 of a resource version that is yet to come.
+    /// 504 for a resource version in the future.
     pub(crate) fn too_large_version(asked: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let causes =
@@ -242,13 +242,13 @@ impl Refused {
         refused
     }
 
-    /// 504 of a request that took too long.
+    /// 504 for a request that took too long.
     pub(crate) fn timed_out() -> Self {
         let message = "Timeout: request did not complete within the allotted timeout";
         Self::new(504, "Timeout", message, Some(json!({})))
     }
 
-    /// 429 of a write that a cause stands against for now; `seconds` of 0 say nothing of when to come back.
+    /// 429 for a write that is temporarily not possible. With `seconds` of 0 there is no `Retry-After` header.
     pub(crate) fn too_many(message: &str, cause: &str, why: &str, seconds: u32) -> Self {
         let mut details = json!({ "causes": [{ "reason": cause, "message": why }] });
         if seconds > 0 {
@@ -259,7 +259,7 @@ impl Refused {
         refused
     }
 
-    /// 429 of a server that wants to be asked again in so many seconds (`NewTooManyRequests`).
+    /// 429 of a server that asks the client to retry after some seconds (`NewTooManyRequests`).
     pub(crate) fn overloaded(message: &str, seconds: u32) -> Self {
         let details = json!({ "retryAfterSeconds": seconds });
         let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
@@ -267,30 +267,30 @@ impl Refused {
         refused
     }
 
-    /// 429 of a kind whose storage is being made anew; `why` follows as it is.
+    /// 429 for a kind whose storage is reinitialised; `why` is appended to the message unchanged.
     pub(crate) fn initialising(why: &str) -> Self {
         Self::overloaded(&format!("storage is (re)initializing{why}"), 1)
     }
 
-    /// 503 of something behind the server that does not answer.
+    /// 503 for a backend of the server that does not answer.
     pub(crate) fn unavailable(message: &str) -> Self {
         Self::new(503, "ServiceUnavailable", message, None)
     }
 
-    /// The refusal that an admission webhook spelled out.
+    /// The rejection of an admission webhook, with its own code and reason.
     pub(crate) fn by_webhook(code: u16, reason: &str, message: String, details: Option<Value>) -> Self {
         let mut refused = Self::new(code, "", message, details);
         reason.clone_into(&mut refused.given_reason);
         refused
     }
 
-    /// 500 of what went wrong within the server, or with what it called (`NewInternalError`).
+    /// 500 for an error within the server, or of a webhook (`NewInternalError`).
     pub(crate) fn internal_error(why: &str) -> Self {
         let message = format!("Internal error occurred: {why}");
         Self::new(500, "InternalError", message, Some(json!({ "causes": [{ "message": why }] })))
     }
 
-    /// 500 without a reason: an error that the server passes on as it is.
+    /// 500 without a reason: an error that the server returns unchanged.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message, None)
     }
@@ -315,14 +315,14 @@ impl Refused {
     }
 }
 
-/// `metav1.Status` of a deletion that is done.
+/// The `metav1.Status` of a completed deletion.
 pub(crate) fn deleted(resource: &Resource, name: &str, uid: &str) -> Value {
     let mut details = details(name, &resource.group, &resource.plural);
     details["uid"] = json!(uid);
     json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
 }
 
-/// `plural.group`, or the plural alone for the core group (`schema.GroupResource`).
+/// `plural.group`, or only the plural for the core group (`schema.GroupResource`).
 pub(crate) fn qualified(resource: &Resource) -> String {
     with_group(&resource.plural, &resource.group)
 }
@@ -332,8 +332,8 @@ fn with_group(plural: &str, group: &str) -> String {
 }
 
 fn details(name: &str, group: &str, kind: &str) -> Value {
-    let given = [("name", name), ("group", group), ("kind", kind)];
-    let fields = given.into_iter().filter(|(_, text)| !text.is_empty());
+    let fields = [("name", name), ("group", group), ("kind", kind)];
+    let fields = fields.into_iter().filter(|(_, text)| !text.is_empty());
     Value::Object(fields.map(|(key, text)| (key.to_owned(), json!(text))).collect::<Map<_, _>>())
 }
 

@@ -1,4 +1,4 @@
-//! Who answers behind pods: what clients ask of them through `proxy` is passed on.
+//! The handler of requests that clients send to pods through `proxy`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Object, View};
 
-/// A request that is passed on to a pod.
+/// A request to a pod.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct PodRequest<'a> {
     /// The pod.
     pub pod: &'a Object,
     /// `http` or `https`.
     pub scheme: &'a str,
     /// The port.
     pub port: u16,
-    /// The path, with the slash that it begins with.
+    /// The path, with its leading slash.
     pub path: &'a str,
     /// All objects of the cluster.
     pub view: View,
-    /// The moment.
+    /// The current time.
     pub now: Time,
 }
 
-/// What the pod answers.
+/// The response of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
-    /// The status code of HTTP.
+pub struct PodResponse {
+    /// The HTTP status code.
     pub code: u16,
     /// The `Content-Type`.
     pub content_type: &'static str,
@@ -34,7 +34,7 @@ pub struct Answered {
     pub body: String,
 }
 
-impl Answered {
+impl PodResponse {
     /// Plain text with this status code.
     pub fn text(code: u16, body: impl Into<String>) -> Self {
         Self { code, content_type: "text/plain; charset=utf-8", body: body.into() }
@@ -43,11 +43,11 @@ impl Answered {
 
 /// The programs in the pods of a cluster.
 pub trait Upstream: Send + Sync {
-    /// What the program answers that listens there; `None` where none does.
-    fn answer(&self, asked: &Asked<'_>) -> Option<Answered>;
+    /// The response of the program that listens on the port; `None` if there is none.
+    fn answer(&self, request: &PodRequest<'_>) -> Option<PodResponse>;
 }
 
-/// The programs that a server knows of: none, unless it is told.
+/// The handler of a server; `None` unless it was set.
 #[derive(Clone, Default)]
 pub(crate) struct Programs(Option<Arc<dyn Upstream>>);
 

@@ -1,8 +1,8 @@
-//! The path and the query of a request, taken apart by syntax alone.
+//! Parses the path and the query of a request.
 
 use std::borrow::Cow;
 
-/// The path, split by syntax alone; whether there is such a resource is for the server to say.
+/// The path of a request. Parsing looks at the syntax alone: the resource need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target<'a> {
     /// A resource under `/api` or `/apis`.
@@ -35,7 +35,7 @@ pub struct ResourcePath<'a> {
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Parameters from pairs.
+    /// Creates a query from key-value pairs.
     pub fn new(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
     }
@@ -49,7 +49,7 @@ impl Query {
         Self(pairs.collect())
     }
 
-    /// The first value of a parameter; empty where it is not given.
+    /// The first value of a parameter; empty if it is not given.
     pub fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
@@ -59,7 +59,7 @@ impl Query {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether a parameter is there, with a value or without one.
+    /// Whether a parameter is given, with or without a value.
     pub fn is_given(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
     }
@@ -116,7 +116,7 @@ impl<'a> ResourcePath<'a> {
     }
 }
 
-/// Undoes percent encoding; what is no valid escape stays.
+/// Decodes percent encoding. Invalid escapes stay unchanged.
 pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
     decode(text)
 }

@@ -1,29 +1,29 @@
-//! How one client sees objects: whole, their metadata alone, or as Tables; in answers and in the lines of watches.
+//! The form in which a client sees objects: whole, only their metadata, or as Tables.
 
 use bytes::Bytes;
 use serde_json::json;
 use windtunnel_core::clock::Time;
 
 use super::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
-use super::held::Held;
 use super::kinds::Kind;
+use super::lazy_object::LazyObject;
 use super::reply::{Reply, ReplyBody};
 use super::request::Query;
 use super::status::{Outcome, Refused};
 use super::store::{self, Stored};
 use super::table::{Include, Partial, Printer};
 
-/// What a client asked to see.
+/// The requested form of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct View {
     pub(crate) shape: Shape,
     include: Include,
-    /// The x of Kubernetes 1.x, on which the columns of Tables depend.
+    /// The Kubernetes minor, on which the columns of Tables depend.
     minor: u32,
 }
 
 impl View {
-    /// The view of a shape; Tables look at `includeObject`.
+    /// The view of a shape. For Tables, reads `includeObject`.
     pub(crate) fn read(shape: Shape, query: &Query, minor: u32) -> Outcome<Self> {
         let include = match shape {
             Shape::Table(_) => Include::read(query.get("includeObject")).map_err(Refused::bad_request)?,
@@ -32,17 +32,18 @@ impl View {
         Ok(Self { shape, include, minor })
     }
 
-    /// Whether ages are part of what is shown, so that it changes with time.
+    /// Whether the view shows ages, so that it changes with time.
     pub(crate) fn shows_ages(self) -> bool {
         matches!(self.shape, Shape::Table(_))
     }
 
-    /// Brings the objects of an answer into the shape that was asked for. A watch knows its view itself.
+    /// Converts the objects of a reply to the requested shape. A watch applies its view itself.
     pub(crate) fn apply(self, mut reply: Reply, kind: &Kind, now: Time) -> Outcome<Reply> {
-        let refuse = |asked: &str, is: &str, suffix: &str| {
+        let reject = |requested: &str, actual: &str, suffix: &str| {
             let name = go_type(kind);
-            let text = format!("you requested {asked}, but the requested object is {is} ({name}{suffix})");
-            Err(Refused::not_in_that_shape(text))
+            let text =
+                format!("you requested {requested}, but the requested object is {actual} ({name}{suffix})");
+            Err(Refused::unsupported_shape(text))
         };
         reply.body = match (reply.body, self.shape) {
             (ReplyBody::Object(object), Shape::Metadata(version)) => {
@@ -58,7 +59,7 @@ impl View {
                 let table = printer.table(
                     version,
                     &object["metadata"],
-                    [Held::Shown(object.clone())],
+                    [LazyObject::Loaded(object.clone())],
                     self.include,
                     now,
                 );
@@ -69,19 +70,19 @@ impl View {
                 let (version, items) = (version.api_version(), list.items);
                 ReplyBody::Table(Box::new(printer.table(version, &list.metadata, items, self.include, now)))
             }
-            (ReplyBody::Object(_), Shape::MetadataList(_)) => return refuse(PARTIAL_LIST, "not a list", ""),
-            (ReplyBody::List(_), Shape::Metadata(_)) => return refuse(PARTIAL, "a list", "List"),
+            (ReplyBody::Object(_), Shape::MetadataList(_)) => return reject(PARTIAL_LIST, "not a list", ""),
+            (ReplyBody::List(_), Shape::Metadata(_)) => return reject(PARTIAL, "a list", "List"),
             (body, _) => body,
         };
         Ok(reply)
     }
 
-    /// A line of a watch. `first` is whether it is the first one, which tells the columns of a Table.
+    /// A line of a watch. `first` is whether it is the first one, which has the columns of a Table.
     pub(crate) fn line(self, kind: &Kind, event: &str, object: &Stored, first: bool, now: Time) -> Bytes {
         match self.shape {
-            Shape::Whole => store::line(event, object),
+            Shape::Whole => store::watch_line(event, object),
             Shape::Metadata(version) | Shape::MetadataList(version) => {
-                store::line(event, &Partial(object, version.api_version()))
+                store::watch_line(event, &Partial(object, version.api_version()))
             }
             Shape::Table(version) => {
                 let printer = Printer::for_kind(kind, self.minor);
@@ -89,23 +90,23 @@ impl View {
                 let table = printer.table(
                     version,
                     &object["metadata"],
-                    [Held::Shown(object.clone())],
+                    [LazyObject::Loaded(object.clone())],
                     self.include,
                     now,
                 );
-                store::line(event, &if first { table } else { table.without_columns() })
+                store::watch_line(event, &if first { table } else { table.without_columns() })
             }
         }
     }
 }
 
-/// An object of which only the metadata is left.
+/// Reduces an object to its metadata.
 fn metadata(object: &Stored, version: MetaVersion) -> Stored {
     let metadata = &object["metadata"];
     object.with(json!({ "kind": PARTIAL, "apiVersion": version.api_version(), "metadata": metadata }))
 }
 
-/// The Go type that a real server holds objects of a kind in.
+/// The Go type of a kind's objects in a real server.
 fn go_type(kind: &Kind) -> String {
     if kind.custom.is_some() {
         return "*unstructured.Unstructured".to_owned();

@@ -1,4 +1,5 @@
-//! A watch: a cursor into the history of a kind. It holds no queue, so a slow reader costs nothing but its own 410.
+//! A watch: a cursor into the history of a kind. It has no queue of its own, so a slow client uses no memory; if it falls behind
+//! the history, it gets 410.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,77 +10,77 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
 
 use super::crd::ConversionCall;
-use super::held::Held;
 use super::hooks::{HookCall, HookError};
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
+use super::lazy_object::LazyObject;
 use super::paths::Watching;
 use super::selector::Selector;
 use super::status::Refused;
 use super::store::{self, Event, EventKind, Store, Stored, TableId};
 use super::view::View;
 
-/// How often a watch that asked for bookmarks gets one.
+/// The interval of bookmarks.
 const BOOKMARK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
-/// How long before its end such a watch gets another one.
+/// The time between the last bookmark and the end of a watch.
 const LAST_BOOKMARK: SignedDuration = SignedDuration::from_secs(2);
-/// How many lines one poll gives at most.
-const BATCH: usize = 256;
+/// The most lines of one poll.
+const MAX_BATCH: usize = 256;
 
-/// The span of a server's clock in which `span` passes for its clients.
-fn stretched(span: SignedDuration, speed: f64) -> SignedDuration {
+/// Converts a duration on the clients' clock to one on the server's clock.
+fn on_server_clock(span: SignedDuration, speed: f64) -> SignedDuration {
     SignedDuration::try_from_secs_f64(span.as_secs_f64() * speed).unwrap_or(SignedDuration::MAX)
 }
 
-/// A watch that a client began.
+/// A watch of a client.
 #[derive(Debug)]
 pub struct Watch {
     kind: Arc<Kind>,
     namespace: String,
     selector: Selector,
     view: View,
-    /// Whether a line was sent; the first one tells the columns of Tables.
-    begun: bool,
-    /// The revision up to which everything was seen.
+    /// Whether a line was rendered. The first line of a Table has the columns.
+    has_lines: bool,
+    /// The revision up to which all events were processed.
     cursor: u64,
-    /// What to send before the first event.
+    /// The lines before the first event.
     initial: VecDeque<Initial>,
     next_bookmark: Time,
     ends: Time,
-    /// The seconds that pass on the server's clock in one second of its clients.
+    /// The seconds on the server's clock per second on the clients' clock.
     speed: f64,
-    /// Counts the watch as long as it is there.
-    _counted: Option<Watching>,
-    /// The conversions that the next events wait for.
-    asked: Option<ConversionCall>,
+    /// Counts the watch in the metrics until it is dropped.
+    _counter: Option<Watching>,
+    /// The conversion that the next events wait for.
+    pending_conversion: Option<ConversionCall>,
 }
 
-/// How far a watch came.
+/// The progress of a watch.
 #[derive(Debug)]
 pub(crate) enum Progress {
-    /// This is there.
+    /// The result of a poll.
     Poll(Poll),
     /// A webhook has to convert objects first.
     Call(HookCall),
 }
 
-/// What a watch begins with. Objects are shared with the store until they are sent, and chosen then.
+/// An initial line of a watch. Objects are shared with the store, and the selector is applied when they are sent.
 #[derive(Debug)]
 pub(crate) enum Initial {
-    /// An object that is there.
-    Added(Held),
-    /// The end of those, at a revision.
+    /// An existing object.
+    Added(LazyObject),
+    /// The bookmark after the existing objects, with its revision.
     End(u64),
-    /// A watch that cannot be.
+    /// An error, which ends the watch.
     Error(Bytes),
 }
 
-/// What a poll gives.
+/// The result of a poll.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Poll {
     /// Lines to send now; there may be more.
     Lines(Vec<Bytes>),
-    /// Nothing until the server's revision moves, or until this moment.
+    /// No lines until the server's revision changes, or until this time.
     PendingUntil(Time),
     /// The watch is over.
     Ended,
@@ -99,31 +100,32 @@ impl Watch {
             namespace: namespace.to_owned(),
             selector,
             view,
-            begun: false,
+            has_lines: false,
             cursor,
             initial,
             next_bookmark: Time::MAX,
             ends: Time::MAX,
             speed: 1.0,
-            _counted: None,
-            asked: None,
+            _counter: None,
+            pending_conversion: None,
         }
     }
 
-    /// Sends bookmarks as time goes by, the last one shortly before the end that is set.
+    /// Sends bookmarks at intervals, and a last one shortly before the end. Set the end first.
     pub(crate) fn with_bookmarks(mut self, bookmarks: bool, now: Time) -> Self {
         self.next_bookmark = if bookmarks { self.bookmark_after(now) } else { Time::MAX };
         self
     }
 
-    /// Has a watch that begins at `now`, on a clock of this speed, last as many seconds of the wall as its client asked for.
-    pub(crate) fn pace(&mut self, speed: f64, now: Time) {
+    /// Sets the speed of the server's clock for a watch that starts at `now`, so that its duration and its bookmark intervals
+    /// hold on the clients' clock.
+    pub(crate) fn set_speed(&mut self, speed: f64, now: Time) {
         if speed <= 0.0 || (speed - 1.0).abs() < f64::EPSILON {
             return;
         }
         self.speed = speed;
         if self.ends > now && self.ends < Time::MAX {
-            self.ends = after(now, stretched(self.ends.duration_since(now), speed));
+            self.ends = after(now, on_server_clock(self.ends.duration_since(now), speed));
         }
         if self.next_bookmark < Time::MAX {
             self.next_bookmark = self.bookmark_after(now);
@@ -131,44 +133,50 @@ impl Watch {
     }
 
     fn bookmark_after(&self, now: Time) -> Time {
-        let next = after(now, stretched(BOOKMARK_INTERVAL, self.speed));
-        let last = after(self.ends, -stretched(LAST_BOOKMARK, self.speed));
+        let next = after(now, on_server_clock(BOOKMARK_INTERVAL, self.speed));
+        let last = after(self.ends, -on_server_clock(LAST_BOOKMARK, self.speed));
         if last > now { next.min(last) } else { next }
     }
 
-    /// Where the objects are that it follows.
+    /// The table of its kind.
     pub(crate) fn table(&self) -> TableId {
         self.kind.table
     }
 
-    pub(crate) fn counted(self, by: Watching) -> Self {
-        Self { _counted: Some(by), ..self }
+    /// Counts the watch in the metrics until it is dropped.
+    pub(crate) fn with_counter(self, counter: Watching) -> Self {
+        Self { _counter: Some(counter), ..self }
     }
 
-    pub(crate) fn ending(self, ends: Time) -> Self {
+    pub(crate) fn ending_at(self, ends: Time) -> Self {
         Self { ends, ..self }
     }
 }
 
 impl Watch {
-    /// What there is to send at `now`.
+    /// The lines to send at `now`, or the conversion that they need first.
     pub(crate) fn advance(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Progress {
-        let (cursor, begun) = (self.cursor, self.begun);
+        let (cursor, has_lines) = (self.cursor, self.has_lines);
         let poll = self.poll(store, catalog, now);
         let Some(conversion) = self.kind.conversion() else { return Progress::Poll(poll) };
         let Some(wanted) = conversion.next_call(now) else { return Progress::Poll(poll) };
         conversion.clear_wanted();
-        (self.cursor, self.begun) = (cursor, begun);
+        // Poll the same events again after the conversion.
+        (self.cursor, self.has_lines) = (cursor, has_lines);
         let call = wanted.call.clone();
-        self.asked = Some(wanted);
+        self.pending_conversion = Some(wanted);
         Progress::Call(call)
     }
 
-    /// Goes on with what a webhook said; an answer that is none ends the watch.
-    pub(crate) fn answered(&mut self, answer: &Result<Value, HookError>) {
-        let (Some(wanted), Some(conversion)) = (self.asked.take(), self.kind.conversion()) else { return };
+    /// Records the answer of a conversion webhook. An error ends the watch.
+    pub(crate) fn record_answer(&mut self, answer: &Result<Value, HookError>) {
+        let (Some(wanted), Some(conversion)) = (self.pending_conversion.take(), self.kind.conversion())
+        else {
+            return;
+        };
         if let Err(why) = conversion.cache_answer(&wanted, answer) {
-            self.initial.push_back(Initial::Error(store::line("ERROR", &Refused::internal(why).body())));
+            self.initial
+                .push_back(Initial::Error(store::watch_line("ERROR", &Refused::internal(why).body())));
             self.ends = Time::MIN;
         }
     }
@@ -176,7 +184,7 @@ impl Watch {
     fn poll(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Poll {
         if !self.initial.is_empty() {
             let lines = self.initial_lines(now);
-            // There may be none that the selector matches.
+            // The selector may match no initial object.
             if !lines.is_empty() {
                 return Poll::Lines(lines);
             }
@@ -201,26 +209,26 @@ impl Watch {
         Poll::PendingUntil(self.ends.min(self.next_bookmark))
     }
 
-    /// The lines of up to a batch of what the watch begins with.
+    /// The next batch of initial lines.
     fn initial_lines(&mut self, now: Time) -> Vec<Bytes> {
         let mut lines = Vec::new();
         while let Some(next) = self.initial.pop_front() {
             lines.extend(match next {
                 Initial::Added(object) => {
-                    let object = object.tree();
-                    self.selector.matches(&object).then(|| self.shown("ADDED", &object, now))
+                    let object = object.load();
+                    self.selector.matches(&object).then(|| self.render_line("ADDED", &object, now))
                 }
                 Initial::End(revision) => Some(self.bookmark(revision, true, now)),
                 Initial::Error(line) => Some(line),
             });
-            if lines.len() == BATCH {
+            if lines.len() == MAX_BATCH {
                 break;
             }
         }
         lines
     }
 
-    /// The lines of up to a batch of events; moves the cursor. The error is the last line of the watch.
+    /// The lines of the next batch of events; advances the cursor. The error is the last line of the watch.
     fn new_lines(&mut self, store: &Store, now: Time) -> Result<Vec<Bytes>, Bytes> {
         if self.ends == Time::MIN {
             return Ok(Vec::new());
@@ -229,61 +237,63 @@ impl Watch {
         let (cursor, current) = (self.cursor, store.visible());
         let events = history.since(cursor).map_err(|_| {
             let text = format!("too old resource version: {cursor} ({current})");
-            store::line("ERROR", &Refused::expired(text).body())
+            store::watch_line("ERROR", &Refused::expired(text).body())
         })?;
         let mut lines = Vec::new();
-        let mut seen = current.max(cursor);
+        let mut new_cursor = current.max(cursor);
         for event in events.take_while(|event| event.revision <= current) {
-            // What was written under a later definition is for the watches that begin under it.
+            // Events under a later definition are for watches that start under it. This watch ends.
             if event.epoch > self.kind.epoch() {
                 break;
             }
             lines.extend(self.line(event, now));
-            if lines.len() == BATCH {
-                seen = event.revision;
+            if lines.len() == MAX_BATCH {
+                new_cursor = event.revision;
                 break;
             }
         }
-        self.cursor = seen;
+        self.cursor = new_cursor;
         Ok(lines)
     }
 
-    /// The line of an event as this watch sees it, if it sees it.
+    /// The line of an event; `None` if the event does not concern this watch.
     fn line(&mut self, event: &Event, now: Time) -> Option<Bytes> {
         if !self.namespace.is_empty() && event.key.namespace != self.namespace {
             return None;
         }
         let everything = self.selector.is_everything();
-        if everything && is_as_written(&self.kind, event) {
-            return Some(self.shared(event, now));
+        if everything && is_in_served_form(&self.kind, event) {
+            return Some(self.shared_line(event, now));
         }
-        let object = read_anew(&self.kind, event, &event.object);
-        let is = self.selector.matches(&object);
-        let was = match (&event.old, everything) {
+        let object = convert_event_object(&self.kind, event, &event.object);
+        let matches = self.selector.matches(&object);
+        let matched_before = match (&event.old, everything) {
             (_, true) => true,
-            (Some(old), false) => self.selector.matches(&read_anew(&self.kind, event, old)),
+            (Some(old), false) => self.selector.matches(&convert_event_object(&self.kind, event, old)),
             (None, false) => false,
         };
-        let kind = match (event.kind, was, is) {
+        let kind = match (event.kind, matched_before, matches) {
             (EventKind::Deleted, true, _) => "DELETED",
             (EventKind::Added, _, true) | (EventKind::Modified | EventKind::Reread, false, true) => "ADDED",
             (EventKind::Modified | EventKind::Reread, true, true) => "MODIFIED",
-            (EventKind::Modified | EventKind::Reread, true, false) => return Some(self.left(event, now)),
+            (EventKind::Modified | EventKind::Reread, true, false) => {
+                return Some(self.no_longer_matching_line(event, now));
+            }
             _ => return None,
         };
-        if kind == event.kind.name() && is_as_written(&self.kind, event) {
-            return Some(self.shared(event, now));
+        if kind == event.kind.name() && is_in_served_form(&self.kind, event) {
+            return Some(self.shared_line(event, now));
         }
-        Some(self.shown(kind, &object, now))
+        Some(self.render_line(kind, &object, now))
     }
 
-    /// The line of an event as it was written, shared with all who see it in the same view.
-    fn shared(&mut self, event: &Event, now: Time) -> Bytes {
+    /// The line of an event without conversion, shared by all watches with the same view.
+    fn shared_line(&mut self, event: &Event, now: Time) -> Bytes {
         if self.view == View::default() {
             return event.line();
         }
-        if !self.begun {
-            return self.shown(event.kind.name(), &event.object, now);
+        if !self.has_lines {
+            return self.render_line(event.kind.name(), &event.object, now);
         }
         let second = if self.view.shows_ages() { now.as_second() } else { 0 };
         event.line_in(self.view, second, || {
@@ -291,19 +301,19 @@ impl Watch {
         })
     }
 
-    fn shown(&mut self, kind: &str, object: &Stored, now: Time) -> Bytes {
-        let first = !self.begun;
-        self.begun = true;
+    fn render_line(&mut self, kind: &str, object: &Stored, now: Time) -> Bytes {
+        let first = !self.has_lines;
+        self.has_lines = true;
         self.view.line(&self.kind, kind, object, first, now)
     }
 
-    /// The line of an object that stopped matching: its last matching state, with the revision of the change.
-    fn left(&mut self, event: &Event, now: Time) -> Bytes {
+    /// The DELETED line of an object that stopped matching: its last matching state, with the revision of the change.
+    fn no_longer_matching_line(&mut self, event: &Event, now: Time) -> Bytes {
         let old = event.old.as_ref().unwrap_or(&event.object);
-        let shown = read_anew(&self.kind, event, old);
-        let mut last = (*shown).clone();
+        let converted = convert_event_object(&self.kind, event, old);
+        let mut last = (*converted).clone();
         last["metadata"]["resourceVersion"] = json!(event.revision.to_string());
-        self.shown("DELETED", &shown.with(last), now)
+        self.render_line("DELETED", &converted.with(last), now)
     }
 
     /// A BOOKMARK line; `end` marks the end of the initial events.
@@ -316,10 +326,10 @@ impl Watch {
         if end {
             object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
-        self.shown("BOOKMARK", &Stored::new(object, None), now)
+        self.render_line("BOOKMARK", &Stored::new(object, None), now)
     }
 
-    /// Whether the definition that the kind came from was replaced or removed.
+    /// Whether the definition of the kind was replaced or removed.
     fn is_replaced(&self, catalog: &Catalog) -> bool {
         let resource = &self.kind.resource;
         let current = catalog.find(&resource.group, &resource.version, &resource.plural);
@@ -327,23 +337,23 @@ impl Watch {
     }
 }
 
-/// Whether an event's object is what the watched version reads today.
-fn is_as_written(kind: &Kind, event: &Event) -> bool {
+/// Whether the object of an event is already in the form that the watched version serves now.
+fn is_in_served_form(kind: &Kind, event: &Event) -> bool {
     match &kind.custom {
         Some(custom) => {
-            // With a webhook, events are of the version that the object was stored in.
-            let of_storage = custom.version.storage && custom.family.conversion.is_none();
-            of_storage && event.epoch == custom.family.epoch
+            // With a conversion webhook, the event may have an object of an earlier storage version.
+            let is_storage_version = custom.version.storage && custom.family.conversion.is_none();
+            is_storage_version && event.epoch == custom.family.epoch
         }
         None => kind.is_storage(),
     }
 }
 
-/// An object of an event as the kind reads it today.
-pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Stored) -> Stored {
+/// Converts an object of an event to the form that the kind serves now.
+pub(crate) fn convert_event_object(kind: &Kind, event: &Event, object: &Stored) -> Stored {
     match &kind.custom {
         Some(custom) if custom.family.conversion.is_some() => Stored::split(kind.convert(&object.to_value())),
-        Some(custom) if !is_as_written(kind, event) => {
+        Some(custom) if !is_in_served_form(kind, event) => {
             let group = &kind.resource.group;
             let stored = custom.family.storage.read_stored(object, group);
             object.with(if custom.version.storage { stored } else { custom.version.convert(&stored, group) })

@@ -164,12 +164,12 @@ impl Fault {
         if name == NONE {
             return Some(None);
         }
-        let said = |name: &str| text(name).unwrap_or_default().to_owned();
+        let parameter = |name: &str| text(name).unwrap_or_default().to_owned();
         let kind = FaultKind::named(name)?;
         let number = |name: &str| text(name).and_then(|text| text.parse::<u32>().ok()).unwrap_or_default();
         let by = SignedDuration::from_secs(number(SECONDS).into());
         let times = number(TIMES);
-        Some(Some(Self { kind, reason: said(REASON), message: said(MESSAGE), times, by }))
+        Some(Some(Self { kind, reason: parameter(REASON), message: parameter(MESSAGE), times, by }))
     }
 
     /// The message, or `otherwise` if it is empty.
@@ -202,10 +202,10 @@ mod tests {
         let fault = Fault { reason: "Waiting".to_owned(), ..Fault::new(FaultKind::Stalled) };
         let by = SignedDuration::from_mins(10);
         let numbers = Fault { times: 3, by, ..Fault::new(FaultKind::RebootLoop) };
-        for told in [None, Some(fault), Some(numbers)] {
+        for wanted in [None, Some(fault), Some(numbers)] {
             let mut object = json!({});
-            json_patch::merge(&mut object, &Fault::annotation_patch(told.as_ref()));
-            assert_eq!(Fault::from_annotations(&object), Some(told));
+            json_patch::merge(&mut object, &Fault::annotation_patch(wanted.as_ref()));
+            assert_eq!(Fault::from_annotations(&object), Some(wanted));
         }
         assert_eq!(Fault::from_annotations(&json!({})), None);
         assert_eq!(

@@ -72,7 +72,7 @@ pub struct Subject {
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     subject: Subject,
-    told: BTreeMap<(bool, &'static str, String), RecordedEvent>,
+    recorded: BTreeMap<(bool, &'static str, String), RecordedEvent>,
     similar: BTreeMap<(bool, &'static str), Similar>,
     /// The time at which the token bucket was empty; it gains a token per `REFILL` since then. `None` before
     /// the first Event.
@@ -93,37 +93,37 @@ impl Recorder {
         self.made += 1;
         let unique = now.as_nanosecond() + i128::from(self.made);
         let allowed = self.allows(now);
-        let told = self.told.entry((warns, reason, key)).or_insert_with(|| RecordedEvent {
+        let event = self.recorded.entry((warns, reason, key)).or_insert_with(|| RecordedEvent {
             name: format!("{}.{unique:x}", self.subject.involved["name"].as_str().unwrap_or_default()),
             first: now,
             last: now,
             count: 0,
             exists: false,
         });
-        told.count += 1;
+        event.count += 1;
         if !allowed {
             return None;
         }
         // An Event that has expired is created again.
-        let stands = told.exists && now.duration_since(told.last) < EVENT_TTL;
-        told.last = now;
-        if stands {
-            let patch = json!({ "count": told.count, "lastTimestamp": rfc3339(now), "message": message });
-            return Some(Write::merge_patch(&EVENTS, &self.subject.namespace, &told.name, patch));
+        let is_current = event.exists && now.duration_since(event.last) < EVENT_TTL;
+        event.last = now;
+        if is_current {
+            let patch = json!({ "count": event.count, "lastTimestamp": rfc3339(now), "message": message });
+            return Some(Write::merge_patch(&EVENTS, &self.subject.namespace, &event.name, patch));
         }
-        told.exists = true;
+        event.exists = true;
         let object = json!({
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": { "name": told.name, "namespace": self.subject.namespace },
+            "metadata": { "name": event.name, "namespace": self.subject.namespace },
             "involvedObject": self.subject.involved,
             "type": if warns { "Warning" } else { "Normal" },
             "reason": reason,
             "message": message,
             "source": self.subject.source,
-            "firstTimestamp": rfc3339(told.first),
+            "firstTimestamp": rfc3339(event.first),
             "lastTimestamp": rfc3339(now),
-            "count": told.count,
+            "count": event.count,
         });
         Some(Write::create(&EVENTS, object))
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     /// The effect of recording a message: `new <message>`, `<count>`, or nothing.
-    fn tell(events: &mut Recorder, message: &str, seconds: i64) -> String {
+    fn record(events: &mut Recorder, message: &str, seconds: i64) -> String {
         let write = events.record(Notice::warning("Failed", message), at(seconds));
         match write.map(|write| write.operation) {
             Some(Operation::Create(object)) => format!("new {}", object["message"].as_str().unwrap()),
@@ -181,31 +181,31 @@ mod tests {
     #[test]
     fn counts_repeated_events() {
         let mut events = Recorder::default();
-        assert_eq!(tell(&mut events, "a", 0), "new a");
-        assert_eq!(tell(&mut events, "a", 5), "2");
-        assert_eq!(tell(&mut events, "b", 6), "new b");
-        assert_eq!(tell(&mut events, "a", 7), "3");
-        assert_eq!(tell(&mut events, "a", 6 + 3 * 3600), "4");
-        assert_eq!(tell(&mut events, "a", 6 + 6 * 3600), "new a", "the one that was there is gone");
+        assert_eq!(record(&mut events, "a", 0), "new a");
+        assert_eq!(record(&mut events, "a", 5), "2");
+        assert_eq!(record(&mut events, "b", 6), "new b");
+        assert_eq!(record(&mut events, "a", 7), "3");
+        assert_eq!(record(&mut events, "a", 6 + 3 * 3600), "4");
+        assert_eq!(record(&mut events, "a", 6 + 6 * 3600), "new a", "the first Event has expired");
     }
 
     #[test]
     fn combines_messages_of_a_reason_from_the_tenth_on() {
         let mut events = Recorder::default();
-        let last: Vec<String> = (0..11).map(|i| tell(&mut events, &format!("pod {i:02}"), i)).collect();
+        let last: Vec<String> = (0..11).map(|i| record(&mut events, &format!("pod {i:02}"), i)).collect();
         assert_eq!(last[8], "new pod 08");
         assert_eq!(last[9], "new (combined from similar events): pod 09");
-        assert_eq!(last[10], "2", "they share one event");
-        assert_eq!(tell(&mut events, "pod 12", 10 + 601), "new pod 12", "after ten minutes they count anew");
+        assert_eq!(last[10], "2", "both messages share one Event");
+        assert_eq!(record(&mut events, "pod 12", 10 + 601), "new pod 12", "the count restarts");
     }
 
     #[test]
     fn allows_25_events_at_once_and_then_one_per_five_minutes() {
         let mut events = Recorder::default();
-        let told = |events: &mut Recorder, seconds| usize::from(!tell(events, "a", seconds).is_empty());
-        assert_eq!((0..30).map(|_| told(&mut events, 0)).sum::<usize>(), 25);
-        assert_eq!(told(&mut events, 299), 0);
-        assert_eq!(told(&mut events, 300), 1);
-        assert_eq!(told(&mut events, 301), 0);
+        let count = |events: &mut Recorder, seconds| usize::from(!record(events, "a", seconds).is_empty());
+        assert_eq!((0..30).map(|_| count(&mut events, 0)).sum::<usize>(), 25);
+        assert_eq!(count(&mut events, 299), 0);
+        assert_eq!(count(&mut events, 300), 1);
+        assert_eq!(count(&mut events, 301), 0);
     }
 }

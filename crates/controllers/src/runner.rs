@@ -152,7 +152,7 @@ impl Runner {
         }
     }
 
-    /// Lets the actors that are ready or due take their turns until none is left.
+    /// Runs the turns of the actors that are ready or due until none is left.
     fn settle(&mut self) -> Result<(), NoProgress> {
         let (now, mut turns) = (self.clock.now(), 0);
         self.take_changes();

@@ -9,7 +9,7 @@ use windtunnel_core::{Answer, Key, Object, Operation, View, Write};
 
 use super::{Input, Step};
 
-/// The delay of a retry after somebody else changed or deleted the object.
+/// The delay of a retry after another client changed or deleted the object.
 const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
 
 /// The delay of a retry after any other rejection.
@@ -23,7 +23,7 @@ const REFUSAL_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 pub struct WorkQueue {
     dirty: BTreeSet<Key>,
     later: BTreeMap<Key, Time>,
-    asked: VecDeque<Key>,
+    unanswered: VecDeque<Key>,
     /// The last update of a subject that changed nothing, which is not repeated. An API server that is older
     /// than the controller drops unknown fields.
     fruitless: BTreeMap<Key, Write>,
@@ -53,7 +53,7 @@ impl WorkQueue {
 
     /// Adds `write` on behalf of `subject`.
     pub fn send(&mut self, subject: &Key, write: Write, writes: &mut Vec<Write>) {
-        self.asked.push_back(subject.clone());
+        self.unanswered.push_back(subject.clone());
         writes.push(write);
     }
 
@@ -61,7 +61,7 @@ impl WorkQueue {
     pub fn process_answers<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
         let mut refused = Vec::new();
         for answer in answers {
-            let Some(subject) = self.asked.pop_front() else { break };
+            let Some(subject) = self.unanswered.pop_front() else { break };
             // The controller does not react to its own Events, and it does not retry rejected ones.
             if answer.write.resource == EVENTS {
                 continue;
@@ -74,7 +74,7 @@ impl WorkQueue {
                     self.add(subject);
                 }
                 Err(refusal) => {
-                    // A creation that is answered 404 lacks its namespace or its kind.
+                    // A creation is answered with 404 if its namespace or its kind does not exist.
                     let raced = match refusal.code {
                         409 => true,
                         404 => answer.write.verb() != "create",
@@ -97,7 +97,7 @@ impl WorkQueue {
             .filter(|(_, at)| **at <= now)
             .map(|(subject, _)| subject)
             .chain(&self.dirty)
-            .filter(|subject| !self.asked.contains(subject))
+            .filter(|subject| !self.unanswered.contains(subject))
             .cloned()
             .collect();
         for subject in &due {
@@ -134,7 +134,7 @@ impl WorkQueue {
     /// The time when the next subject is due. Subjects with unanswered writes are due with the answer
     /// instead.
     pub fn next(&self) -> Option<Time> {
-        self.later.iter().filter(|(subject, _)| !self.asked.contains(subject)).map(|(_, at)| *at).min()
+        self.later.iter().filter(|(subject, _)| !self.unanswered.contains(subject)).map(|(_, at)| *at).min()
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
         queue.send(&pod, event.clone(), &mut writes);
         queue.add_at(pod.clone(), now + CONFLICT_PAUSE);
         queue.process_answers(&[Answer { write: event, outcome: Ok(Object::new(json!({}))) }], now);
-        assert!(queue.take_due(now).is_empty(), "it is looked at when it would have been anyway");
+        assert!(queue.take_due(now).is_empty(), "its earlier schedule is unchanged");
         assert_eq!(queue.take_due(now + CONFLICT_PAUSE), std::slice::from_ref(&pod));
 
         queue.send(&pod, write.clone(), &mut writes);
@@ -230,7 +230,7 @@ mod tests {
             let metadata = json!({ "namespace": "ns", "name": "a", "resourceVersion": version });
             Object::new(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }))
         };
-        let mut ask = |version: &str, answers: &[Answer]| {
+        let mut reconcile = |version: &str, answers: &[Answer]| {
             let mut view = View::default();
             let (key, object) = (PODS.key("ns", "a"), pod(version));
             view.apply(&Change { key: key.clone(), kind: ChangeKind::Added, object, old: None });
@@ -248,10 +248,10 @@ mod tests {
             };
             labeller.reconcile(&input).writes
         };
-        let mut writes = ask("1", &[]);
+        let mut writes = reconcile("1", &[]);
         let answer = Answer { write: writes.remove(0), outcome: Ok(pod("1")) };
-        assert!(ask("1", &[answer]).is_empty(), "nothing came of it");
-        assert_eq!(ask("2", &[]).len(), 1, "somebody wrote meanwhile");
+        assert!(reconcile("1", &[answer]).is_empty(), "the update had no effect");
+        assert_eq!(reconcile("2", &[]).len(), 1, "another client changed the pod");
     }
 
     #[test]

@@ -13,7 +13,7 @@ fn main() {
     }
     assert_eq!(view.list(&NODES).count(), 2);
 
-    // A stream depends on the seed and on its own name, so that another stream moves no draw of this one.
+    // A stream depends only on the seed and its own name, so another stream does not change its draws.
     let boot_seconds = |seed| Streams::new(seed).stream("boot/worker-0").between(30, 90);
     assert_eq!(boot_seconds(1), boot_seconds(1));
 }

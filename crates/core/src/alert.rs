@@ -38,7 +38,7 @@ impl Alert {
     }
 }
 
-/// An alert with the time since which its expression has held.
+/// An alert, with the time at which its expression became true.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveAlert {
     /// The alert.

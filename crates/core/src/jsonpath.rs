@@ -97,7 +97,7 @@ impl Step {
             (Self::Field(name), Value::Object(map)) => map.get(name).into_iter().collect(),
             (Self::All, Value::Object(map)) => map.values().collect(),
             (Self::All, Value::Array(items)) => items.iter().collect(),
-            (Self::Below, _) => below(value),
+            (Self::Below, _) => descendants(value),
             (Self::Index(index), Value::Array(items)) => {
                 let at = from_end(*index, items.len());
                 usize::try_from(at).ok().and_then(|at| items.get(at)).into_iter().collect()
@@ -127,7 +127,7 @@ fn from_end(index: i64, length: usize) -> i64 {
     if index < 0 { index.saturating_add(i64::try_from(length).unwrap_or(i64::MAX)) } else { index }
 }
 
-fn below(value: &Value) -> Vec<&Value> {
+fn descendants(value: &Value) -> Vec<&Value> {
     let mut found = vec![value];
     let mut at = 0;
     while let Some(value) = found.get(at).copied() {

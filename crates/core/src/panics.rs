@@ -14,10 +14,10 @@ thread_local! {
 pub fn without_panic_output<R>(work: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        let usual = panic::take_hook();
+        let default_hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if !QUIET.get() {
-                usual(info);
+                default_hook(info);
             }
         }));
     });

@@ -1,4 +1,4 @@
-//! What a release installs, and what `oc adm upgrade` prints about a cluster that runs it.
+//! Prints facts of a release, and the output of `oc adm upgrade` for a cluster of this release.
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use serde_json::json;
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let release = Release::find(&"4.18.3".parse()?)?;
     let operators = release.operators().count();
     println!(
-        "{} brings Kubernetes 1.{} and {operators} operators",
+        "{} contains Kubernetes 1.{} and {operators} operators",
         release.version, release.kubernetes_minor
     );
 
@@ -22,10 +22,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             { "type": "Progressing", "status": "False", "message": format!("Cluster version is {version}") },
         ],
     } }));
-    let command = Command::read(&[], Gates::default()).map_err(|said| said.stderr)?;
-    let sight = ClusterView { cluster_version: Some(&cluster_version), alerts: Ok(&[]) };
-    if let CommandStep::Done(said) = command.begin(&sight) {
-        print!("{}{}", said.stdout, said.stderr);
+    let command = Command::read(&[], Gates::default()).map_err(|output| output.stderr)?;
+    let view = ClusterView { cluster_version: Some(&cluster_version), alerts: Ok(&[]) };
+    if let CommandStep::Done(output) = command.begin(&view) {
+        print!("{}{}", output.stdout, output.stderr);
     }
     Ok(())
 }

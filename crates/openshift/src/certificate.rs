@@ -39,10 +39,10 @@ impl Certificate {
 
     /// All certificates in a text. Invalid blocks are skipped.
     pub fn all_in(pem: &str) -> Vec<Self> {
-        pem.split(BEGIN).skip(1).filter_map(|block| Self::read(block.split(END).next()?)).collect()
+        pem.split(BEGIN).skip(1).filter_map(|block| Self::parse(block.split(END).next()?)).collect()
     }
 
-    fn read(block: &str) -> Option<Self> {
+    fn parse(block: &str) -> Option<Self> {
         let facts: Value = serde_json::from_slice(&STANDARD.decode(block.trim()).ok()?).ok()?;
         let text = |field: &str| facts[field].as_str().map(str::to_owned);
         Some(Self { subject: text("subject")?, key: text("key")?, signed_by: text("signedBy")? })
@@ -78,8 +78,10 @@ mod tests {
         assert_eq!(Certificate::all_in(&bundle), [signer, other.clone()]);
         let secret = json!({ "data": other.secret_data() });
         assert_eq!(Certificate::in_secret(&secret), Some(other));
-        for odd in [json!({}), json!({ "data": { "tls.crt": "?" } }), json!({ "data": { "tls.crt": "" } })] {
-            assert_eq!(Certificate::in_secret(&odd), None, "{odd}");
+        for invalid in
+            [json!({}), json!({ "data": { "tls.crt": "?" } }), json!({ "data": { "tls.crt": "" } })]
+        {
+            assert_eq!(Certificate::in_secret(&invalid), None, "{invalid}");
         }
     }
 }

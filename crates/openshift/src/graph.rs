@@ -47,11 +47,11 @@ impl BlockedEdge {
     }
 }
 
-/// Returns whether `told` means this release and architecture. It can have an architecture (`4.14.1+amd64`),
-/// or be for all.
-fn matches_release(told: &Version, version: &Version, architecture: Architecture) -> bool {
-    told.cmp_precedence(version).is_eq()
-        && (told.build.is_empty() || told.build.as_str() == architecture.name())
+/// Returns whether `listed` means this release and architecture. It can have an architecture
+/// (`4.14.1+amd64`), or be for all.
+fn matches_release(listed: &Version, version: &Version, architecture: Architecture) -> bool {
+    listed.cmp_precedence(version).is_eq()
+        && (listed.build.is_empty() || listed.build.as_str() == architecture.name())
 }
 
 /// The answer to a request for one channel.
@@ -66,7 +66,9 @@ pub enum Channel {
 impl Channel {
     fn lists(&self, version: &Version, architecture: Architecture) -> bool {
         match self {
-            Self::Lists(told) => told.iter().any(|one| matches_release(one, version, architecture)),
+            Self::Lists(versions) => {
+                versions.iter().any(|listed| matches_release(listed, version, architecture))
+            }
             Self::Fails(_) => false,
         }
     }
@@ -163,7 +165,9 @@ impl Environment {
             },
         };
         let listed = |version: &Version| {
-            lists.is_none_or(|told| told.iter().any(|one| matches_release(one, version, architecture)))
+            lists.is_none_or(|versions| {
+                versions.iter().any(|listed| matches_release(listed, version, architecture))
+            })
         };
         let nodes: BTreeMap<_, _> = self
             .releases
@@ -174,9 +178,9 @@ impl Environment {
         let between = |edge: &Edge| nodes.contains_key(&edge.from) && nodes.contains_key(&edge.to);
         let edges: Vec<Edge> = self.edges().into_iter().filter(|edge| between(edge)).collect();
         let (edges, at_risk) = self.blocked(edges, architecture);
-        let kept = |edge: &&Edge| between(edge) || !self.is_listed(&edge.to, architecture);
+        let is_included = |edge: &&Edge| between(edge) || !self.is_listed(&edge.to, architecture);
         let conditional = self.service.conditional.iter().map(|group| ConditionalEdges {
-            edges: group.edges.iter().filter(kept).cloned().collect(),
+            edges: group.edges.iter().filter(is_included).cloned().collect(),
             risks: group.risks.clone(),
         });
         let conditional = conditional.chain(at_risk).collect();
@@ -271,7 +275,7 @@ mod tests {
             environment(&["4.14.1", "4.15.0", "4.16.0"]).graph("anything", Architecture::Amd64).unwrap();
         let edges: Vec<String> = graph.edges.iter().map(|e| format!("{} {}", e.from, e.to)).collect();
         assert_eq!(edges, ["4.14.1 4.15.0", "4.14.8 4.15.0", "4.15.0 4.16.0"]);
-        assert_eq!(graph.nodes.len(), 4, "what is not recommended is known all the same");
+        assert_eq!(graph.nodes.len(), 4, "releases that are not recommended are nodes too");
     }
 
     #[test]
@@ -313,7 +317,7 @@ mod tests {
                 .map(|group| group.risks.iter().map(|risk| risk.name.as_str()).collect())
                 .collect();
             assert_eq!(found, risks);
-            assert_eq!(graph.edges.len() - free, 2, "others stay");
+            assert_eq!(graph.edges.len() - free, 2, "other updates stay");
         };
         check(vec![block("4[.]13[.]", "A")], 1, &[]);
         check(vec![block("^4[.]14[.]1[+]amd64$", "A")], 0, &[&["A"]]);
@@ -324,8 +328,8 @@ mod tests {
     #[test]
     fn releases_are_listed_for_their_architecture_or_for_all() {
         let mut environment = environment(&["4.14.8"]);
-        let told = ["4.14.1+arm64", "4.14.1+multi", "4.14.8"].map(version).to_vec();
-        environment.service.channels = Some(BTreeMap::from([("fast".to_owned(), Channel::Lists(told))]));
+        let versions = ["4.14.1+arm64", "4.14.1+multi", "4.14.8"].map(version).to_vec();
+        environment.service.channels = Some(BTreeMap::from([("fast".to_owned(), Channel::Lists(versions))]));
         let check = |architecture, nodes: &[&str], edges: usize| {
             let graph = environment.graph("fast", architecture).unwrap();
             let found: Vec<String> = graph.nodes.keys().map(ToString::to_string).collect();
@@ -335,10 +339,10 @@ mod tests {
             );
             graph.nodes[&version("4.14.8")].image.clone()
         };
-        let one = check(Architecture::Arm64, &["4.14.1", "4.14.8"], 1);
+        let arm64 = check(Architecture::Arm64, &["4.14.1", "4.14.8"], 1);
         check(Architecture::Amd64, &["4.14.8"], 0);
         assert_ne!(
-            one,
+            arm64,
             check(Architecture::Multi, &["4.14.1", "4.14.8"], 1),
             "the same release, another image"
         );

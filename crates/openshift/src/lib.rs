@@ -1,4 +1,4 @@
-//! The components of OpenShift, simulated: a folder each, and what releases hold.
+//! The simulated components of OpenShift, one folder each, and the facts of its releases.
 
 pub mod admission;
 pub mod certificate;
@@ -28,14 +28,14 @@ use windtunnel_core::rng::Streams;
 
 use crate::environment::Environment;
 
-/// The addresses of Services in a cluster that the installer made by default.
+/// The default service network of the installer.
 pub const SERVICE_NETWORK: &str = "172.30.0.0/16";
 
-/// How long after a boot the machine-config daemon of a machine is there, in seconds.
+/// Seconds from the boot of a machine until its machine-config daemon starts.
 const DAEMON_STARTS_SECONDS: (u64, u64) = (16, 24);
 
-/// What runs on a machine: its kubelet first, and where there is something on its disk for it, its machine-config daemon. `boot`
-/// is the start at `now` that they are to tell of; without one the machine has been running all along.
+/// The programs of a machine: its kubelet, and its machine-config daemon if the disk has a configuration.
+/// `boot` is a boot at `now`, which they report. Without one, the machine has been running before.
 pub fn on_machine(
     node: &str,
     disk: &Disk,
@@ -65,8 +65,8 @@ pub fn on_machine(
     actors
 }
 
-/// The components of OpenShift around the cluster-version operator: Prometheus, and the operators of all releases of
-/// `environment`, by the facts of the newest release that has them.
+/// The components beside the cluster-version operator: Prometheus, and the operators of all releases of
+/// `environment`, each with the facts of the newest release that has it.
 pub fn components(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
     for component in environment.releases.values().flat_map(|release| release.components.iter()) {
@@ -92,7 +92,7 @@ pub fn components(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
         actors.push(Box::new(service_ca::ServiceCa::new(facts, streams)));
     }
     for (facts, component) in operators.into_values() {
-        // Payloads that people made for something else may have its ClusterOperator alone.
+        // A custom payload may have its ClusterOperator without its Deployment.
         if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {
             actors.extend(mco::operator(facts, component, environment, streams));
             actors.extend(mco::controller(environment, streams));

@@ -29,7 +29,8 @@ static CRDS: LazyLock<BTreeMap<String, BTreeMap<MajorMinor, Arc<Value>>>> = Lazy
         .dirs()
         .map(|dir| {
             let name = dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let files = dir.files().map(|file| (line_of(file).unwrap_or_default(), one(file))).collect();
+            let files =
+                dir.files().map(|file| (line_of(file).unwrap_or_default(), only_document(file))).collect();
             let definitions = definitions(&name, files);
             (name, definitions)
         })
@@ -41,7 +42,7 @@ static GATED: LazyLock<BTreeMap<String, BTreeMap<MajorMinor, Value>>> = LazyLock
     let gated = folder("crds").dirs().filter_map(|dir| {
         let name = dir.path().file_name()?.to_string_lossy().into_owned();
         let gated = dir.get_dir(dir.path().join("tech-preview"))?;
-        let files = gated.files().filter_map(|file| Some((line_of(file)?, one(file)))).collect();
+        let files = gated.files().filter_map(|file| Some((line_of(file)?, only_document(file)))).collect();
         Some((name, files))
     });
     gated.collect()
@@ -139,7 +140,7 @@ pub fn payload(name: &str) -> &'static [Value] {
 
 /// The only document of each file in `manifests/<path>` that is named after a minor, by that minor.
 pub(crate) fn by_line(path: &str) -> BTreeMap<MajorMinor, Value> {
-    folder(path).files().filter_map(|file| Some((line_of(file)?, one(file)))).collect()
+    folder(path).files().filter_map(|file| Some((line_of(file)?, only_document(file)))).collect()
 }
 
 fn folder(path: &str) -> &'static Dir<'static> {
@@ -157,7 +158,7 @@ pub(crate) fn line(text: &str) -> Option<MajorMinor> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn one(file: &File<'_>) -> Value {
+fn only_document(file: &File<'_>) -> Value {
     let mut found = documents(file);
     let last = found.pop();
     assert!(found.is_empty(), "manifests/{}: more than one document", file.path().display());
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crd_for_everybody_was_a_preview_in_earlier_releases() {
+    fn a_default_crd_was_a_preview_in_earlier_releases() {
         let name = "machineconfignodes.machineconfiguration.openshift.io";
         let version = |minor, set| {
             let found = crd_with(name, (4, minor), set)?;

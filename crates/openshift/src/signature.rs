@@ -57,8 +57,8 @@ mod tests {
     fn a_signature_is_valid_for_one_digest_and_one_keyring() {
         let document = document("sha256:aa", KEYRING);
         assert_eq!(signer(&document, "sha256:aa").as_deref(), Some(KEYRING));
-        assert_eq!(signer(&document, "sha256:bb"), None, "of another image");
-        assert_eq!(signer("-----BEGIN PGP MESSAGE-----", "sha256:aa"), None, "not one of ours");
+        assert_eq!(signer(&document, "sha256:bb"), None, "the signature of another image");
+        assert_eq!(signer("-----BEGIN PGP MESSAGE-----", "sha256:aa"), None, "not a simulated signature");
         let nameless = document.replace("quay.io/openshift-release-dev/ocp-release", "");
         assert_eq!(signer(&nameless, "sha256:aa"), None, "without an identity");
     }

@@ -88,7 +88,10 @@ mod tests {
         let refusal = Reply { code, body };
         let conceded = replacement_request(&create(&job(true)), &refusal).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(conceded.body()).unwrap(), job(false));
-        assert!(replacement_request(&create(&job(false)), &refusal).is_none(), "it asks for none");
+        assert!(
+            replacement_request(&create(&job(false)), &refusal).is_none(),
+            "the request has no privileges"
+        );
         let (code, body) = refused(403);
         assert!(replacement_request(&create(&job(true)), &Reply { code, body }).is_none());
     }

@@ -14,7 +14,7 @@ use super::watching::follow::follow;
 
 /// The time limit for a definition until its kind is served, and the polling interval.
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
-const LOOK: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Follows all known kinds that the server serves, and those of its definitions.
 ///
@@ -72,7 +72,7 @@ pub(super) async fn establish(link: &Arc<Link>, definition: &Object) -> Result<(
                     outcome => return outcome,
                 }
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     tokio::time::timeout(ESTABLISHED_WITHIN, wait).await.unwrap_or_else(|_| {
@@ -124,9 +124,9 @@ mod tests {
                 "versions": [version("v1", false), version("v2", true)],
             } })
         };
-        let read = |group, kind| defined(&definition(group, kind)).unwrap().api_version();
-        assert_eq!(read("config.openshift.io", "ClusterVersion"), "config.openshift.io/v1");
-        assert_eq!(read("example.com", "Thing"), "example.com/v2");
+        let version_of = |group, kind| defined(&definition(group, kind)).unwrap().api_version();
+        assert_eq!(version_of("config.openshift.io", "ClusterVersion"), "config.openshift.io/v1");
+        assert_eq!(version_of("example.com", "Thing"), "example.com/v2");
         assert_eq!(defined(&json!({ "spec": {} })), None);
     }
 }

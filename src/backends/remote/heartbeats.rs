@@ -28,7 +28,7 @@ struct Heartbeats(BTreeMap<String, Heartbeat>);
 struct Heartbeat {
     /// The last renewal by the kubelet, in cluster time.
     renewed: Time,
-    /// The last time that this module wrote.
+    /// The last `renewTime` that this module wrote.
     written: Option<Time>,
 }
 

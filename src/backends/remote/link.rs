@@ -53,7 +53,7 @@ pub(crate) struct Link {
     /// Values that the run must not print.
     pub(super) secrets: Secrets,
     /// Pending work of the cluster's own controllers.
-    owed: PendingWork,
+    pending_work: PendingWork,
     inbox: mpsc::Sender<Observation>,
     moved: watch::Sender<u64>,
     requests: AtomicU64,
@@ -76,7 +76,7 @@ impl Link {
             stamp,
             lag: Lag::default(),
             secrets: Secrets::default(),
-            owed: PendingWork::default(),
+            pending_work: PendingWork::default(),
             inbox,
             moved: watch::Sender::new(0),
             requests: AtomicU64::new(0),
@@ -88,13 +88,13 @@ impl Link {
     }
 
     /// Passes an observation to the engine.
-    pub(super) fn tell(&self, seen: Observation) {
+    pub(super) fn report(&self, seen: Observation) {
         self.learn(&seen);
         match &seen {
             Observation::Object(resource, object) => self.note(resource, object),
             Observation::Gone(resource, object) => {
                 self.note(resource, object);
-                self.owed.forget(resource, object);
+                self.pending_work.forget(resource, object);
             }
             Observation::Wrote(wrote) => {
                 if let Some(object) = &wrote.object {
@@ -102,9 +102,9 @@ impl Link {
                 }
             }
             Observation::All(resource, objects, _) => {
-                self.owed.forget_all(resource);
+                self.pending_work.forget_all(resource);
                 for object in objects {
-                    self.owed.note(&self.stamp, resource, object);
+                    self.pending_work.note(&self.stamp, resource, object);
                 }
             }
         }
@@ -113,7 +113,7 @@ impl Link {
         self.moved.send_modify(|count| *count += 1);
     }
 
-    /// Learns the values that the run must not print.
+    /// Stores the values that the run must not print.
     fn learn(&self, seen: &Observation) {
         let is_secret =
             |resource: &Resource| resource.group.is_empty() && resource.plural == resources::SECRETS.plural;
@@ -134,24 +134,24 @@ impl Link {
 
     /// Makes cluster time wait for the cluster's own controllers from now on.
     pub(crate) fn wait_for_controllers(&self) {
-        self.owed.begin();
+        self.pending_work.begin();
     }
 
     /// Returns whether controllers have yet to receive or process something that is known here.
     pub(super) fn is_behind(&self) -> bool {
-        self.lag.is_behind() || self.owed.has_pending()
+        self.lag.is_behind() || self.pending_work.has_pending()
     }
 
     /// Stops waiting for them.
     pub(super) fn give_up_waiting(&self) {
         self.lag.give_up();
-        self.owed.give_up();
+        self.pending_work.give_up();
     }
 
     /// Notes an object that watches of controllers must deliver, or that the cluster's own controllers must
     /// process.
     pub(super) fn note(&self, resource: &Resource, object: &Value) {
-        self.owed.note(&self.stamp, resource, object);
+        self.pending_work.note(&self.stamp, resource, object);
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let topic = Topic {
             group: resource.group.to_string(),

@@ -1,10 +1,10 @@
 //! A cluster behind HTTPS: windtunnel's own API server, or any other.
 //!
 //! ```text
-//! engine --Door--> Remote --> Wire (threads, HTTPS) --> API server
-//!   ^                 ^                                    |
-//!   |                 +------ Known <-- follow (watches) --+
-//!   +-- controllers --> Bridge (kube clients) -------------+
+//! engine --ClusterConnection--> Remote --> Wire (threads, HTTPS) --> API server
+//!   ^                              ^                                    |
+//!   |                              +------ Known <-- follow (watches) --+
+//!   +-- controllers --> Bridge (kube clients) --------------------------+
 //! ```
 //!
 //! The engine's time stays virtual: it stands still during requests, so the speed of the server does not
@@ -43,7 +43,7 @@ use self::link::{Observation, Wrote};
 use self::marks::keep_marks::Sent;
 pub(crate) use self::marks::stamp::Stamp;
 pub use self::marks::stamp::{RUN, SIMULATED};
-pub(crate) use self::rights::let_kubelets_work;
+pub(crate) use self::rights::grant_kubelet_permissions;
 use self::server::Server;
 use self::watching::bridge::Bridge;
 use self::watching::known::Known;
@@ -55,7 +55,7 @@ use crate::record::{Secrets, WriteEvent};
 const DELETION_SHOWS: Duration = Duration::from_secs(5);
 
 /// Functions that only windtunnel's own API server has.
-pub(crate) trait Beneath: Send {
+pub(crate) trait OwnServer: Send {
     /// As [`ClusterConnection::fail`].
     fn fail(&mut self, fault: RequestFault);
     /// As [`ClusterConnection::heal`].
@@ -74,7 +74,7 @@ pub(crate) struct Remote {
     speed: Option<f64>,
     capabilities: Capabilities,
     server: Server,
-    beneath: Option<Box<dyn Beneath>>,
+    own_server: Option<Box<dyn OwnServer>>,
     /// Cleans up after the run.
     end: Option<Box<dyn Send>>,
 }
@@ -86,7 +86,7 @@ pub(crate) struct Terms {
     /// The maximum speed of the run's clock, as a multiple of the wall clock; `None` is unlimited.
     pub(crate) speed: Option<f64>,
     pub(crate) capabilities: Capabilities,
-    pub(crate) beneath: Option<Box<dyn Beneath>>,
+    pub(crate) own_server: Option<Box<dyn OwnServer>>,
     /// Dropped at the end of the run.
     pub(crate) end: Box<dyn Send>,
 }
@@ -101,7 +101,7 @@ impl Remote {
         inbox: mpsc::Receiver<Observation>,
         terms: Terms,
     ) -> Result<Self, Refusal> {
-        let Terms { clock, speed, capabilities, beneath, end } = terms;
+        let Terms { clock, speed, capabilities, own_server, end } = terms;
         link.set_time(clock.now());
         let followed = Arc::clone(&link);
         let found = link.wire.wait(async move { definitions::follow_all(&followed).await });
@@ -109,7 +109,8 @@ impl Remote {
         let known = Known::of(link.stamp.run.is_none());
         let (log, server) = (Vec::new(), Server::of(&link.wire));
         let end = Some(end);
-        let mut remote = Self { link, inbox, known, log, clock, speed, capabilities, server, beneath, end };
+        let mut remote =
+            Self { link, inbox, known, log, clock, speed, capabilities, server, own_server, end };
         remote.catch_up();
         remote.give_accounts();
         Ok(remote)
@@ -118,11 +119,11 @@ impl Remote {
     /// Processes the observations so far.
     fn catch_up(&mut self) {
         while let Ok(seen) = self.inbox.try_recv() {
-            self.take_in(seen);
+            self.process(seen);
         }
     }
 
-    fn take_in(&mut self, seen: Observation) {
+    fn process(&mut self, seen: Observation) {
         match seen {
             Observation::Object(resource, object) => self.known.observe(&resource, object),
             Observation::Gone(resource, object) => {
@@ -131,12 +132,12 @@ impl Remote {
                 self.known.remove(&resource.key_of(&object), revision.unwrap_or(0));
             }
             Observation::All(resource, items, revision) => self.known.replace(&resource, items, revision),
-            Observation::Wrote(wrote) => self.take_in_write(*wrote),
+            Observation::Wrote(wrote) => self.process_write(*wrote),
         }
     }
 
     /// Processes a controller's write, and adds it to the log for the record.
-    fn take_in_write(&mut self, wrote: Wrote) {
+    fn process_write(&mut self, wrote: Wrote) {
         let Wrote { at, by, verb, resource, namespace, name, subresource, code, message, object } = wrote;
         let key =
             object.as_ref().map_or_else(|| resource.key(&namespace, &name), |object| resource.key_of(object));
@@ -168,7 +169,7 @@ impl Remote {
     }
 
     /// Processes the answer to a write; reads the object if the answer does not contain it.
-    fn learn(&mut self, write: &Write, answer: Value) -> Object {
+    fn process_answer(&mut self, write: &Write, answer: Value) -> Object {
         self.link.secrets.learn(&answer);
         let is_deletion = matches!(write.operation, Operation::Delete(_));
         let before = self.known.get(&write.key()).cloned();
@@ -195,7 +196,7 @@ impl Remote {
         let key = write.key();
         while self.link.follows(&write.resource) && self.known.get(&key).is_some() {
             match self.inbox.recv_timeout(DELETION_SHOWS) {
-                Ok(seen) => self.take_in(seen),
+                Ok(seen) => self.process(seen),
                 Err(_) => break,
             }
         }
@@ -224,7 +225,7 @@ impl Remote {
         if let Ok(request) = paths::request("serviceaccount-controller", &Identity::admin(), &write)
             && let Ok(answer) = self.link.wire.call(request).checked()
         {
-            self.learn(&write, answer);
+            self.process_answer(&write, answer);
         }
     }
 
@@ -250,9 +251,9 @@ impl Remote {
     /// Waits until the kind of a definition is served, and follows it.
     fn define(&mut self, definition: &Object) -> Result<(), Refusal> {
         let (link, definition) = (Arc::clone(&self.link), definition.clone());
-        let told = self.link.wire.wait(async move { definitions::establish(&link, &definition).await });
+        let outcome = self.link.wire.wait(async move { definitions::establish(&link, &definition).await });
         self.catch_up();
-        told.unwrap_or(Ok(()))
+        outcome.unwrap_or(Ok(()))
     }
 }
 
@@ -274,7 +275,7 @@ impl ClusterConnection for Remote {
         let request = paths::request(by, who, &write).map_err(bad)?;
         let answer = self.link.wire.call(request).checked();
         self.catch_up();
-        let object = self.learn(&write, answer?);
+        let object = self.process_answer(&write, answer?);
         let is = |resource: &Resource| {
             write.resource.group == resource.group && write.resource.plural == resource.plural
         };
@@ -288,14 +289,14 @@ impl ClusterConnection for Remote {
     }
 
     fn fail(&mut self, fault: RequestFault) {
-        if let Some(beneath) = &mut self.beneath {
-            beneath.fail(fault);
+        if let Some(own_server) = &mut self.own_server {
+            own_server.fail(fault);
         }
     }
 
     fn heal(&mut self, requests: Option<&RequestFilter>) {
-        if let Some(beneath) = &mut self.beneath {
-            beneath.heal(requests);
+        if let Some(own_server) = &mut self.own_server {
+            own_server.heal(requests);
         }
     }
 
@@ -309,8 +310,8 @@ impl ClusterConnection for Remote {
     }
 
     fn serve_kubernetes(&mut self, minor: u32) -> Result<(), String> {
-        match &mut self.beneath {
-            Some(beneath) => beneath.serve_kubernetes(minor),
+        match &mut self.own_server {
+            Some(own_server) => own_server.serve_kubernetes(minor),
             None => self.server.can_replace(minor)?,
         }
         Ok(())

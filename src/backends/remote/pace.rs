@@ -12,7 +12,7 @@ use crate::backends::Pace;
 
 /// The maximum wall time to wait for silent watches and idle controllers.
 const BEHIND_MAX: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// The wall time of each step of a limited clock.
 const STEP: Duration = Duration::from_millis(20);
 
@@ -37,8 +37,8 @@ impl Pace for Scaled {
             if waited >= BEHIND_MAX {
                 self.link.give_up_waiting();
             }
-            std::thread::sleep(LOOK);
-            waited += LOOK;
+            std::thread::sleep(POLL_INTERVAL);
+            waited += POLL_INTERVAL;
         }
         let next = match self.speed {
             None => until,
@@ -72,17 +72,17 @@ mod tests {
 
     #[test]
     fn time_advances_in_steps_of_its_speed_up_to_the_requested_moment() {
-        let passes = |speed: Option<f64>, seconds: i64| {
+        let passed = |speed: Option<f64>, seconds: i64| {
             let until = after(Time::UNIX_EPOCH, SignedDuration::from_secs(seconds));
             let next = Scaled::new(link(), speed).advance(Time::UNIX_EPOCH, until);
             next.duration_since(Time::UNIX_EPOCH).as_millis()
         };
-        assert_eq!(passes(None, 3600), 3_600_000);
+        assert_eq!(passed(None, 3600), 3_600_000);
         // 20 ms on the wall clock.
-        assert_eq!(passes(Some(60.0), 3600), 1200);
-        assert_eq!(passes(Some(60.0), 1), 1000);
-        assert_eq!(passes(Some(0.001), 3600), 1);
-        assert_eq!(passes(Some(60.0), 0), 0);
+        assert_eq!(passed(Some(60.0), 3600), 1200);
+        assert_eq!(passed(Some(60.0), 1), 1000);
+        assert_eq!(passed(Some(0.001), 3600), 1);
+        assert_eq!(passed(Some(60.0), 0), 0);
     }
 
     #[test]

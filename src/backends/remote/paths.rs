@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    fn told(write: &Write) -> String {
+    fn request_line(write: &Write) -> String {
         let request = request("someone", &Identity::admin(), write).unwrap();
         let media = request.headers()["content-type"].to_str().unwrap();
         let body = String::from_utf8_lossy(request.body());
@@ -76,20 +76,25 @@ mod tests {
     fn converts_each_operation_to_the_request_of_a_client() {
         let object = json!({ "metadata": { "namespace": "a", "name": "b" } });
         assert_eq!(
-            told(&Write::create(&CONFIG_MAPS, object)),
+            request_line(&Write::create(&CONFIG_MAPS, object)),
             "POST /api/v1/namespaces/a/configmaps application/json \
              {\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"b\",\"namespace\":\"a\"}}"
         );
         assert_eq!(
-            told(&Write::merge_patch_status(&CLUSTER_VERSIONS, "", "version", json!({}))),
+            request_line(&Write::merge_patch_status(&CLUSTER_VERSIONS, "", "version", json!({}))),
             "PATCH /apis/config.openshift.io/v1/clusterversions/version/status application/merge-patch+json {}"
         );
         assert_eq!(
-            told(&Write::delete_now(&NODES, "", "n")),
+            request_line(&Write::delete_now(&NODES, "", "n")),
             "DELETE /api/v1/nodes/n application/json \
              {\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0,\"kind\":\"DeleteOptions\"}"
         );
-        assert!(told(&Write::evict("a", "p")).starts_with("POST /api/v1/namespaces/a/pods/p/eviction "));
-        assert!(told(&Write::bind("a", "p", "n")).starts_with("POST /api/v1/namespaces/a/pods/p/binding "));
+        assert!(
+            request_line(&Write::evict("a", "p")).starts_with("POST /api/v1/namespaces/a/pods/p/eviction ")
+        );
+        assert!(
+            request_line(&Write::bind("a", "p", "n"))
+                .starts_with("POST /api/v1/namespaces/a/pods/p/binding ")
+        );
     }
 }

@@ -28,11 +28,11 @@ pub(super) struct PendingWork {
 #[derive(Debug, Clone, Copy)]
 struct State {
     revision: u64,
-    is_owed: bool,
+    is_pending: bool,
 }
 
 impl PendingWork {
-    /// Notes that the cluster has controllers of its own.
+    /// Starts to track objects: the cluster has controllers of its own.
     pub(super) fn begin(&self) {
         self.has_controllers.store(true, Ordering::Relaxed);
     }
@@ -44,8 +44,8 @@ impl PendingWork {
         }
         let version = object["metadata"]["resourceVersion"].as_str();
         let revision = version.and_then(|version| version.parse().ok()).unwrap_or(0);
-        let is_owed = stamp.has_simulated(resource, object) && is_owed(resource, object);
-        let state = State { revision, is_owed };
+        let is_pending = stamp.has_simulated(resource, object) && is_pending(resource, object);
+        let state = State { revision, is_pending };
         let mut states = self.lock();
         let known = states.entry(resource.key_of(object)).or_insert(state);
         if known.revision < revision {
@@ -65,12 +65,12 @@ impl PendingWork {
 
     /// Returns whether a controller has pending work.
     pub(super) fn has_pending(&self) -> bool {
-        self.lock().values().any(|state| state.is_owed)
+        self.lock().values().any(|state| state.is_pending)
     }
 
     /// Stops waiting for the current states of objects.
     pub(super) fn give_up(&self) {
-        self.lock().values_mut().for_each(|state| state.is_owed = false);
+        self.lock().values_mut().for_each(|state| state.is_pending = false);
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, State>> {
@@ -93,7 +93,7 @@ fn is(one: &Resource, other: &Resource) -> bool {
     one.group == other.group && one.plural == other.plural
 }
 
-fn is_owed(resource: &Resource, object: &Value) -> bool {
+fn is_pending(resource: &Resource, object: &Value) -> bool {
     let (metadata, status) = (&object["metadata"], &object["status"]);
     if metadata["deletionTimestamp"].is_string() {
         return false;
@@ -101,11 +101,11 @@ fn is_owed(resource: &Resource, object: &Value) -> bool {
     if has_generation(resource) {
         return metadata["generation"].as_i64() > status["observedGeneration"].as_i64();
     }
-    if is(resource, &JOBS) { is_owed_to_job(&object["spec"], status) } else { is_owed_to_pod(object) }
+    if is(resource, &JOBS) { is_job_pending(&object["spec"], status) } else { is_pod_pending(object) }
 }
 
 /// Returns whether the Job controller must start a Job, or has started to count its pods and is not done.
-fn is_owed_to_job(spec: &Value, status: &Value) -> bool {
+fn is_job_pending(spec: &Value, status: &Value) -> bool {
     let is = |kind| has(status, kind, "True");
     let begins = status["startTime"].is_null() && spec["suspend"] != true;
     let counts = ["succeeded", "failed"]
@@ -115,7 +115,7 @@ fn is_owed_to_job(spec: &Value, status: &Value) -> bool {
 }
 
 /// Returns whether the scheduler has never seen a pod, or the Job controller must count it.
-fn is_owed_to_pod(pod: &Value) -> bool {
+fn is_pod_pending(pod: &Value) -> bool {
     let (spec, status) = (&pod["spec"], &pod["status"]);
     let ended = status["phase"] == "Succeeded" || status["phase"] == "Failed";
     let finalizers = pod["metadata"]["finalizers"].as_array();
@@ -151,71 +151,71 @@ mod tests {
         object
     }
 
-    fn owed(states: &[(&Resource, Value)]) -> bool {
-        let owed = PendingWork::default();
-        owed.begin();
+    fn has_pending(states: &[(&Resource, Value)]) -> bool {
+        let work = PendingWork::default();
+        work.begin();
         for (resource, object) in states {
-            owed.note(&stamp(), resource, object);
+            work.note(&stamp(), resource, object);
         }
-        owed.has_pending()
+        work.has_pending()
     }
 
     #[test]
     fn a_workload_is_pending_until_its_controller_observes_it() {
         let seen = json!({ "status": { "observedGeneration": 1 } });
         let (new, known) = ((&DEPLOYMENTS, object(5, &json!({}))), (&DEPLOYMENTS, object(6, &seen)));
-        assert!(owed(std::slice::from_ref(&new)));
-        assert!(!owed(&[new.clone(), known.clone()]));
-        assert!(!owed(&[known, new]), "the answer to a write may come after what followed it");
+        assert!(has_pending(std::slice::from_ref(&new)));
+        assert!(!has_pending(&[new.clone(), known.clone()]));
+        assert!(!has_pending(&[known, new]), "the answer to a write may arrive after later events");
         let of_others = json!({ "metadata": { "labels": null } });
-        assert!(!owed(&[(&DEPLOYMENTS, object(5, &of_others))]));
-        assert!(owed(&[(&JOBS, object(5, &json!({})))]));
+        assert!(!has_pending(&[(&DEPLOYMENTS, object(5, &of_others))]));
+        assert!(has_pending(&[(&JOBS, object(5, &json!({})))]));
         let counting =
             json!({ "status": { "startTime": "t", "uncountedTerminatedPods": { "succeeded": ["u"] } } });
-        assert!(owed(&[(&JOBS, object(5, &counting))]));
+        assert!(has_pending(&[(&JOBS, object(5, &counting))]));
         let (met, complete) = ("SuccessCriteriaMet", "Complete");
         let conditions = |kinds: &[&str]| {
             let conditions = kinds.iter().map(|kind| json!({ "type": kind, "status": "True" }));
             json!({ "status": { "startTime": "t", "conditions": conditions.collect::<Vec<_>>() } })
         };
-        assert!(owed(&[(&JOBS, object(5, &conditions(&[met])))]));
-        assert!(!owed(&[(&JOBS, object(5, &conditions(&[met, complete])))]));
+        assert!(has_pending(&[(&JOBS, object(5, &conditions(&[met])))]));
+        assert!(!has_pending(&[(&JOBS, object(5, &conditions(&[met, complete])))]));
     }
 
     #[test]
     fn a_pod_is_pending_until_it_is_bound_and_until_its_job_counts_it() {
         let unbound =
             json!({ "metadata": { "labels": null }, "spec": { "nodeSelector": { SIMULATED: "true" } } });
-        assert!(owed(&[(&PODS, object(5, &unbound))]), "a controller made it");
+        assert!(has_pending(&[(&PODS, object(5, &unbound))]), "a controller created it");
         let bound = json!({ "spec": { "nodeName": "worker-0" } });
-        assert!(!owed(&[(&PODS, object(5, &bound))]));
+        assert!(!has_pending(&[(&PODS, object(5, &bound))]));
         let refused = json!({ "type": "PodScheduled", "status": "False" });
-        assert!(!owed(&[(&PODS, object(5, &json!({ "status": { "conditions": [refused] } })))]));
+        assert!(!has_pending(&[(&PODS, object(5, &json!({ "status": { "conditions": [refused] } })))]));
         let ended = json!({ "spec": { "nodeName": "n" }, "status": { "phase": "Succeeded" } });
-        assert!(!owed(&[(&PODS, object(5, &ended))]));
+        assert!(!has_pending(&[(&PODS, object(5, &ended))]));
         let mut uncounted = ended;
         uncounted["metadata"]["finalizers"] = json!([UNCOUNTED]);
-        assert!(owed(&[(&PODS, object(5, &uncounted))]));
+        assert!(has_pending(&[(&PODS, object(5, &uncounted))]));
     }
 
     #[test]
     fn deleted_and_abandoned_objects_are_not_pending() {
-        let owed = PendingWork::default();
+        let work = PendingWork::default();
         let new = |revision| object(revision, &json!({}));
-        owed.note(&stamp(), &PODS, &new(5));
-        assert!(!owed.has_pending());
-        owed.begin();
-        owed.note(&stamp(), &PODS, &new(5));
-        assert!(owed.has_pending());
-        owed.give_up();
-        owed.note(&stamp(), &PODS, &new(5));
-        assert!(!owed.has_pending());
-        owed.note(&stamp(), &PODS, &new(6));
-        assert!(owed.has_pending());
-        owed.forget(&PODS, &new(6));
-        assert!(!owed.has_pending());
-        owed.note(&stamp(), &PODS, &new(7));
-        owed.forget_all(&PODS);
-        assert!(!owed.has_pending());
+        work.note(&stamp(), &PODS, &new(5));
+        assert!(!work.has_pending());
+        work.begin();
+        work.note(&stamp(), &PODS, &new(5));
+        assert!(work.has_pending());
+        work.give_up();
+        work.note(&stamp(), &PODS, &new(5));
+        assert!(!work.has_pending());
+        work.note(&stamp(), &PODS, &new(6));
+        assert!(work.has_pending());
+        work.forget(&PODS, &new(6));
+        assert!(!work.has_pending());
+        work.note(&stamp(), &PODS, &new(7));
+        work.forget_all(&PODS);
+        assert!(!work.has_pending());
     }
 }

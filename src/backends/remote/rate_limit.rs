@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A rate limiter that allows a burst of one second of unused writes.
-pub(super) struct Turns {
+pub(super) struct RateLimit {
     pause: Option<Duration>,
     next: Mutex<Option<Instant>>,
 }
 
-impl Turns {
+impl RateLimit {
     /// `None` is unlimited.
     pub(super) fn new(per_second: Option<u32>) -> Self {
         Self { pause: per_second.map(|count| Duration::from_secs(1) / count.max(1)), next: Mutex::new(None) }
@@ -37,14 +37,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn limits_writes_after_a_burst_of_one_second() {
-        let turns = Turns::new(Some(10));
+        let limit = RateLimit::new(Some(10));
         let start = Instant::now();
         for _ in 0..11 {
-            turns.take().await;
+            limit.take().await;
         }
         assert_eq!(start.elapsed(), Duration::ZERO);
         for _ in 0..10 {
-            turns.take().await;
+            limit.take().await;
         }
         assert_eq!(start.elapsed().as_millis(), 1000);
     }

@@ -13,7 +13,7 @@ const OF_THE_SERVER: [&str; 3] = ["generation", "managedFields", "resourceVersio
 /// Part of the HTTP client's message if the connection broke before an answer.
 const BROKEN: &str = "(SendRequest)";
 /// Start of the message if the connection broke during an answer.
-pub(super) const CUT_OFF: &str = "the answer broke off";
+pub(super) const CUT_OFF: &str = "the answer was cut off";
 
 /// Returns whether a failed request may have been processed.
 pub(super) fn is_broken(why: &str) -> bool {
@@ -23,13 +23,13 @@ pub(super) fn is_broken(why: &str) -> bool {
 /// Returns whether to retry a failed request: there was no connection, or it broke, or the request only
 /// reads. Go's client retries only the last kind; here, later checks find out whether the first attempt was
 /// processed.
-pub(super) fn is_made_again(method: &Method, why: &str) -> bool {
+pub(super) fn should_retry(method: &Method, why: &str) -> bool {
     *method == Method::GET || why.contains("(Connect)") || is_broken(why)
 }
 
 /// Returns the path of the object to check if this rejection can mean that the first attempt succeeded. A
 /// deletion needs no check: a missing object is deleted.
-pub(super) fn where_to_look(request: &Request<Vec<u8>>, refused: &Reply) -> Option<String> {
+pub(super) fn path_to_check(request: &Request<Vec<u8>>, refused: &Reply) -> Option<String> {
     let path = request.uri().path();
     match (request.method(), refused.code) {
         (&Method::PUT, 409) => Some(path.to_owned()),
@@ -46,7 +46,7 @@ pub(super) fn where_to_look(request: &Request<Vec<u8>>, refused: &Reply) -> Opti
 }
 
 /// Returns whether the server chooses the name of the object that a request creates.
-pub(super) fn names_itself_anew(request: &Request<Vec<u8>>) -> bool {
+pub(super) fn has_generated_name(request: &Request<Vec<u8>>) -> bool {
     let sent: Value = serde_json::from_slice(request.body()).unwrap_or_default();
     let metadata = &sent["metadata"];
     *request.method() == Method::POST && metadata["generateName"].is_string() && !metadata["name"].is_string()
@@ -126,7 +126,7 @@ mod tests {
 
     /// Returns a connection to a server that breaks the first connection after reading a request, and then
     /// gives these answers.
-    fn breaks_then_says(answers: Vec<(u16, Value)>) -> Arc<Wire> {
+    fn breaks_then_answers(answers: Vec<(u16, Value)>) -> Arc<Wire> {
         scripted::wire(Some(""), answers)
     }
 
@@ -141,10 +141,10 @@ mod tests {
         let sent = json!({ "metadata": { "name": "a", "labels": { "run": "1" } } });
         let live = |run: &str| json!({ "metadata": { "name": "a", "uid": "u", "labels": { "run": run } }, "status": {} });
         let own =
-            breaks_then_says(vec![refusal(409), (200, live("1"))]).change(Method::POST, NAMESPACES, &sent);
+            breaks_then_answers(vec![refusal(409), (200, live("1"))]).change(Method::POST, NAMESPACES, &sent);
         assert_eq!((own.code, &own.body["metadata"]["uid"]), (201, &json!("u")));
         let other =
-            breaks_then_says(vec![refusal(409), (200, live("2"))]).change(Method::POST, NAMESPACES, &sent);
+            breaks_then_answers(vec![refusal(409), (200, live("2"))]).change(Method::POST, NAMESPACES, &sent);
         assert_eq!(other.code, 409);
     }
 
@@ -153,12 +153,12 @@ mod tests {
         let object = |revision: &str, value: &str| json!({ "metadata": { "name": "a", "resourceVersion": revision }, "data": { "x": value } });
         let path = "/api/v1/namespaces/n/configmaps/a";
         let put = |live: Value| {
-            breaks_then_says(vec![refusal(409), (200, live)])
+            breaks_then_answers(vec![refusal(409), (200, live)])
                 .change(Method::PUT, path, &object("1", "y"))
                 .code
         };
         assert_eq!([put(object("2", "y")), put(object("2", "z"))], [200, 409]);
-        let gone = breaks_then_says(vec![refusal(404)]).change(Method::DELETE, path, &json!({}));
+        let gone = breaks_then_answers(vec![refusal(404)]).change(Method::DELETE, path, &json!({}));
         assert_eq!((gone.code, &gone.body["status"]), (200, &json!("Success")));
     }
 
@@ -166,7 +166,7 @@ mod tests {
     fn recognizes_a_patch_that_succeeded_before_the_connection_broke() {
         let patch = json!({ "metadata": { "resourceVersion": "1" }, "data": { "x": "y", "old": null } });
         let change = |live: Value| {
-            let wire = breaks_then_says(vec![refusal(409), (200, live)]);
+            let wire = breaks_then_answers(vec![refusal(409), (200, live)]);
             wire.change(Method::PATCH, "/api/v1/namespaces/n/configmaps/a", &patch).code
         };
         let live = |data: Value| json!({ "metadata": { "name": "a", "resourceVersion": "2" }, "data": data });
@@ -203,7 +203,7 @@ mod tests {
         let binding = json!({ "metadata": { "name": "p" }, "target": { "kind": "Node", "name": "n" } });
         let bind = |node: &str| {
             let live = json!({ "spec": { "nodeName": node } });
-            let wire = breaks_then_says(vec![refusal(409), (200, live)]);
+            let wire = breaks_then_answers(vec![refusal(409), (200, live)]);
             wire.change(Method::POST, "/api/v1/namespaces/a/pods/p/binding", &binding).code
         };
         assert_eq!([bind("n"), bind("m")], [201, 409]);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn keeps_the_rejection_of_a_first_attempt() {
-        let wire = breaks_then_says(vec![(200, json!({})), refusal(409)]);
+        let wire = breaks_then_answers(vec![(200, json!({})), refusal(409)]);
         assert_eq!(wire.get("/version").code, 200);
         assert_eq!(wire.change(Method::POST, NAMESPACES, &json!({ "metadata": { "name": "a" } })).code, 409);
     }

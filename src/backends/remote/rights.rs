@@ -21,8 +21,8 @@ const BINDING: &str = "windtunnel:nodes";
 ///
 /// # Errors
 /// The access review or the binding is rejected.
-pub(crate) fn let_kubelets_work(wire: &Arc<Wire>, run: &str) -> Result<(), BackendError> {
-    if may_work(wire).map_err(|refusal| failed(&refusal))? {
+pub(crate) fn grant_kubelet_permissions(wire: &Arc<Wire>, run: &str) -> Result<(), BackendError> {
+    if has_permissions(wire).map_err(|refusal| failed(&refusal))? {
         return Ok(());
     }
     let binding = json!({
@@ -39,7 +39,7 @@ pub(crate) fn let_kubelets_work(wire: &Arc<Wire>, run: &str) -> Result<(), Backe
 }
 
 /// Returns whether a kubelet may report the status of its node, which is its first request.
-fn may_work(wire: &Arc<Wire>) -> Result<bool, Refusal> {
+fn has_permissions(wire: &Arc<Wire>) -> Result<bool, Refusal> {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -56,5 +56,5 @@ fn may_work(wire: &Arc<Wire>) -> Result<bool, Refusal> {
 }
 
 fn failed(refusal: &Refusal) -> BackendError {
-    BackendError::Failed(format!("whether kubelets may work: {}", refusal.message))
+    BackendError::Failed(format!("cannot give simulated kubelets their permissions: {}", refusal.message))
 }

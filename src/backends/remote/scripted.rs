@@ -16,15 +16,15 @@ pub(super) fn wire(begun: Option<&'static str>, answers: Vec<(u16, Value)>) -> A
 }
 
 /// As `wire`, and also returns method and path of each request, with its body.
-pub(super) fn noting(answers: Vec<(u16, Value)>) -> (Arc<Wire>, mpsc::Receiver<(String, Value)>) {
-    let (note, requests) = mpsc::channel();
-    (begin(None, answers, Some(note)), requests)
+pub(super) fn recording(answers: Vec<(u16, Value)>) -> (Arc<Wire>, mpsc::Receiver<(String, Value)>) {
+    let (sender, requests) = mpsc::channel();
+    (begin(None, answers, Some(sender)), requests)
 }
 
 fn begin(
     begun: Option<&'static str>,
     answers: Vec<(u16, Value)>,
-    note: Option<mpsc::Sender<(String, Value)>>,
+    sender: Option<mpsc::Sender<(String, Value)>>,
 ) -> Arc<Wire> {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", socket.local_addr().unwrap());
@@ -37,8 +37,8 @@ fn begin(
             let head =
                 format!("HTTP/1.1 {code} x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
             let (mut connection, request) = accept(&socket);
-            if let Some(note) = &note {
-                note.send(request).unwrap();
+            if let Some(sender) = &sender {
+                sender.send(request).unwrap();
             }
             connection.write_all((head + &body).as_bytes()).unwrap();
         }

@@ -25,8 +25,8 @@ impl Server {
     /// The reason why it cannot.
     pub(super) fn can_replace(self, minor: u32) -> Result<(), String> {
         match self.0 {
-            Some(own) if judges(own, false) != judges(minor, true) => Err(format!(
-                "this cluster's API server stays Kubernetes 1.{own}, which judges writes otherwise than 1.{minor}"
+            Some(own) if validation_profile(own, false) != validation_profile(minor, true) => Err(format!(
+                "this cluster's API server stays at Kubernetes 1.{own}, which validates writes differently from 1.{minor}"
             )),
             _ => Ok(()),
         }
@@ -35,7 +35,7 @@ impl Server {
 
 /// Returns the properties of a minor that affect scenarios: how it validates writes. OpenShift's server has
 /// fixes of later minors (`backports`).
-fn judges(minor: u32, backports: bool) -> Profile {
+fn validation_profile(minor: u32, backports: bool) -> Profile {
     let any = Profile::of(0, false);
     Profile {
         minor: any.minor,

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use windtunnel_core::text::error_chain;
 use windtunnel_core::{Identity, Refusal};
 
-use super::rate_limit::Turns;
+use super::rate_limit::RateLimit;
 use super::{concessions, retry};
 use crate::backends::{BackendError, Stop};
 
@@ -23,10 +23,10 @@ use crate::backends::{BackendError, Stop};
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
 const PROBE_MAX: Duration = Duration::from_secs(5);
-/// The time without a connection after which the server is given up: longer than a restart takes.
+/// The time without a connection after which the run gives up the server: longer than a restart takes.
 const LOST_AFTER: Duration = Duration::from_secs(30);
 /// The pause before a request is retried.
-const AGAIN: Duration = Duration::from_millis(200);
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// An answer that was read completely.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub(crate) struct Wire {
     runtime: Mutex<Option<Runtime>>,
     handle: Handle,
     client: Client,
-    turns: Arc<Turns>,
+    rate_limit: Arc<RateLimit>,
     /// Why the server was given up.
     lost: Arc<OnceLock<String>>,
     /// Stops all requests when it is set.
@@ -66,7 +66,7 @@ impl Wire {
             .thread_name("windtunnel-wire")
             .enable_all()
             .build()
-            .map_err(|error| BackendError::Failed(format!("no threads can be started: {error}")))
+            .map_err(|error| BackendError::Failed(format!("cannot start threads: {error}")))
     }
 
     /// Creates a connection; sends no request yet. It sends at most `writes_per_second` writes per second,
@@ -85,14 +85,14 @@ impl Wire {
         let guard = runtime.enter();
         let client = Client::try_from(config);
         drop(guard);
-        let client =
-            client.map_err(|error| BackendError::Failed(format!("no connection can be made: {error}")))?;
+        let client = client
+            .map_err(|error| BackendError::Failed(format!("cannot connect to the API server: {error}")))?;
         let handle = runtime.handle().clone();
         Ok(Self {
             runtime: Mutex::new(Some(runtime)),
             handle,
             client,
-            turns: Arc::new(Turns::new(writes_per_second)),
+            rate_limit: Arc::new(RateLimit::new(writes_per_second)),
             lost: Arc::default(),
             stop,
         })
@@ -104,7 +104,7 @@ impl Wire {
             runtime: Mutex::default(),
             handle: self.handle.clone(),
             client: self.client.clone(),
-            turns: Arc::clone(&self.turns),
+            rate_limit: Arc::clone(&self.rate_limit),
             lost: Arc::clone(&self.lost),
             stop: Stop::default(),
         })
@@ -138,7 +138,7 @@ impl Wire {
     /// There is no answer.
     pub(crate) async fn send(&self, request: Request<Body>) -> Result<Response<Body>, String> {
         if request.method() != Method::GET {
-            self.turns.take().await;
+            self.rate_limit.take().await;
         }
         self.client.send(request).await.map_err(|error| error_chain(&error))
     }
@@ -155,11 +155,11 @@ impl Wire {
             let reply = loop {
                 match self.attempt(&request).await {
                     Ok(reply) => break reply,
-                    Err(why) if !retry::is_made_again(request.method(), &why) => return Err(why),
+                    Err(why) if !retry::should_retry(request.method(), &why) => return Err(why),
                     Err(why) if self.stop.is_requested() => return Err(why),
                     // A retry would create an object with another name: the client must check for the first
                     // one.
-                    Err(why) if retry::is_broken(&why) && retry::names_itself_anew(&request) => {
+                    Err(why) if retry::is_broken(&why) && retry::has_generated_name(&request) => {
                         return Ok(unanswered_write(&why));
                     }
                     Err(why) if began.elapsed() > LOST_AFTER => {
@@ -169,7 +169,7 @@ impl Wire {
                     }
                     Err(why) => {
                         unsure |= retry::is_broken(&why);
-                        tokio::time::sleep(AGAIN).await;
+                        tokio::time::sleep(RETRY_PAUSE).await;
                     }
                 }
             };
@@ -200,7 +200,7 @@ impl Wire {
         if *request.method() == Method::DELETE && reply.code == 404 {
             return retry::deleted();
         }
-        let Some(path) = retry::where_to_look(request, &reply) else { return reply };
+        let Some(path) = retry::path_to_check(request, &reply) else { return reply };
         // This read may retry as well.
         let live = Box::pin(self.read(&path)).await.checked().ok();
         live.and_then(|live| retry::lost_answer(request, live)).unwrap_or(reply)
@@ -218,12 +218,12 @@ impl Wire {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         self.handle().spawn(async move {
             // The result is dropped if the caller has stopped waiting.
-            let _ = tell.send(work.await);
+            let _ = sender.send(work.await);
         });
-        told.recv().ok()
+        receiver.recv().ok()
     }
 
     /// Sends one request with a short time limit, to check that the server is reachable.

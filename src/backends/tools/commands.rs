@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::backends::{BackendError, Tell};
+use crate::backends::{BackendError, ReportProgress};
 
 pub(super) struct Commands {
     program: &'static str,
@@ -13,22 +13,34 @@ pub(super) struct Commands {
     /// A dummy kubeconfig: some programs would otherwise write to the user's.
     kubeconfig: PathBuf,
     /// Gets every command line and its result.
-    debug: Tell,
+    debug: ReportProgress,
     /// A file that programs keep open while they run.
-    held: Mutex<Option<File>>,
+    inherited: Mutex<Option<File>>,
     running: Mutex<Vec<Arc<duct::Handle>>>,
 }
 
 impl Commands {
     /// `folder` contains windtunnel's own files.
-    pub(super) fn new(program: &'static str, how_to_get: &'static str, folder: &Path, debug: Tell) -> Self {
+    pub(super) fn new(
+        program: &'static str,
+        how_to_get: &'static str,
+        folder: &Path,
+        debug: ReportProgress,
+    ) -> Self {
         let kubeconfig = folder.join("nobody.kubeconfig");
-        Self { program, how_to_get, kubeconfig, debug, held: Mutex::default(), running: Mutex::default() }
+        Self {
+            program,
+            how_to_get,
+            kubeconfig,
+            debug,
+            inherited: Mutex::default(),
+            running: Mutex::default(),
+        }
     }
 
     /// Makes programs keep this file open, and its lock if it is locked, even after this process has ended.
-    pub(super) fn hold(&self, file: File) {
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+    pub(super) fn keep_open(&self, file: File) {
+        *self.inherited.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }
 
     /// Runs the program and returns its standard output.
@@ -44,9 +56,10 @@ impl Commands {
             .stdout_capture()
             .stderr_capture()
             .unchecked();
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone);
+        let inherited =
+            self.inherited.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone);
         // The file is empty.
-        let command = match held.transpose().map_err(|error| BackendError::Failed(error.to_string()))? {
+        let command = match inherited.transpose().map_err(|error| BackendError::Failed(error.to_string()))? {
             Some(file) => command.stdin_file(file),
             None => command.stdin_null(),
         };
@@ -73,7 +86,7 @@ impl Commands {
             Ok(Some(output)) => {
                 let stderr = String::from_utf8_lossy(&output.stderr);
                 let last =
-                    stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+                    stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
                 Err(failed(&format!("{}: {}", output.status, last.trim())))
             }
             Ok(None) => {
@@ -98,11 +111,11 @@ impl Commands {
     /// As [`Commands::run`], or the output is not text.
     pub(super) fn text(&self, arguments: &[&str], limit: Duration) -> Result<String, BackendError> {
         String::from_utf8(self.run(arguments, limit)?)
-            .map_err(|_| self.garbage(arguments, "something that is no text"))
+            .map_err(|_| self.unexpected_output(arguments, "output that is not UTF-8"))
     }
 
     /// Returns the error for unexpected output.
-    pub(super) fn garbage(&self, arguments: &[&str], what: &str) -> BackendError {
+    pub(super) fn unexpected_output(&self, arguments: &[&str], what: &str) -> BackendError {
         BackendError::Failed(format!("`{} {}` printed {what}", self.program, arguments.join(" ")))
     }
 }

@@ -4,12 +4,12 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use super::commands::Commands;
-use super::{BackendError, QUESTION, Tell, Tool, words};
+use super::{BackendError, QUESTION, ReportProgress, Tool, words};
 
 const LABEL: &str = "windtunnel.dev/cluster";
 const PORT: &str = "6443";
 /// The maximum number of polls until a container serves, and their interval.
-const LOOKS: u32 = 240;
+const POLLS: u32 = 240;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The settings of a container.
@@ -106,28 +106,34 @@ impl Tool for Docker {
 
     /// Returns the kubeconfig from the container, with the published address.
     #[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
-    fn kubeconfig(&self, commands: &Commands, name: &str, tell: &Tell) -> Result<String, BackendError> {
+    fn kubeconfig(
+        &self,
+        commands: &Commands,
+        name: &str,
+        report: &ReportProgress,
+    ) -> Result<String, BackendError> {
         let from = format!("{name}:{}", self.0.kubeconfig);
         let mut tries = 0;
         let archive = loop {
             match commands.run(&["cp", &from, "-"], QUESTION) {
                 Ok(archive) => break archive,
-                Err(error) if tries >= LOOKS => return Err(error),
+                Err(error) if tries >= POLLS => return Err(error),
                 Err(_) => {}
             }
             let running = ["inspect", "--format", "{{.State.Running}}", name];
             if commands.text(&running, QUESTION)?.trim() != "true" {
-                let said = commands.run(&["logs", "--tail", "3", name], QUESTION).unwrap_or_default();
-                let said = String::from_utf8_lossy(&said).trim().to_owned();
-                return Err(BackendError::Failed(format!("container {name} ended by itself: {said}")));
+                let logs = commands.run(&["logs", "--tail", "3", name], QUESTION).unwrap_or_default();
+                let logs = String::from_utf8_lossy(&logs).trim().to_owned();
+                return Err(BackendError::Failed(format!("container {name} exited: {logs}")));
             }
             if tries == 0 {
-                tell(&format!("waiting for container {name} to serve"));
+                report(&format!("waiting for container {name} to serve"));
             }
             std::thread::sleep(PAUSE);
             tries += 1;
         };
-        let text = first_file(&archive).ok_or_else(|| commands.garbage(&["cp", &from], "no archive"))?;
+        let text =
+            first_file(&archive).ok_or_else(|| commands.unexpected_output(&["cp", &from], "no archive"))?;
         let address = commands.text(&["port", name, PORT], QUESTION)?;
         let address = address.lines().next().unwrap_or_default().trim().to_owned();
         Ok(with_server(&text, &format!("https://{address}")))

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::commands::Commands;
-use super::{BackendError, QUESTION, Tell, Tool, words};
+use super::{BackendError, QUESTION, ReportProgress, Tool, words};
 
 pub(super) struct K3d {
     /// The image of its nodes, if not the default.
@@ -72,7 +72,12 @@ impl Tool for K3d {
         Some(words(&["image", "import", image, "--cluster", name]))
     }
 
-    fn kubeconfig(&self, commands: &Commands, name: &str, _: &Tell) -> Result<String, BackendError> {
+    fn kubeconfig(
+        &self,
+        commands: &Commands,
+        name: &str,
+        _: &ReportProgress,
+    ) -> Result<String, BackendError> {
         commands.text(&["kubeconfig", "get", name], QUESTION)
     }
 }

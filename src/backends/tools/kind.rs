@@ -1,7 +1,7 @@
 //! kind: Kubernetes in Docker.
 
 use super::commands::Commands;
-use super::{BackendError, QUESTION, Tell, Tool, lines, words};
+use super::{BackendError, QUESTION, ReportProgress, Tool, lines, words};
 
 pub(super) struct Kind {
     /// The image of its nodes, if not the default.
@@ -52,7 +52,12 @@ impl Tool for Kind {
         Some(words(&["load", "docker-image", image, "--name", name]))
     }
 
-    fn kubeconfig(&self, commands: &Commands, name: &str, _: &Tell) -> Result<String, BackendError> {
+    fn kubeconfig(
+        &self,
+        commands: &Commands,
+        name: &str,
+        _: &ReportProgress,
+    ) -> Result<String, BackendError> {
         commands.text(&["get", "kubeconfig", "--name", name], QUESTION)
     }
 }

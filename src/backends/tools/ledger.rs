@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::backends::remote::marks::runs::{has_ended, holder};
-use crate::backends::{BackendError, Tell};
+use crate::backends::{BackendError, ReportProgress};
 
 /// The extension of the files.
 const ENDING: &str = "lock";
@@ -15,7 +15,7 @@ const ENDING: &str = "lock";
 const DRAFT: &str = "part";
 const DRAFT_MAX: Duration = Duration::from_secs(60);
 /// The polling interval while a program runs.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// All clusters to delete.
 pub(super) struct Ledger {
@@ -52,7 +52,7 @@ impl Ledger {
     pub(super) fn add(&self, name: &str, program: &str) -> Result<Entry, BackendError> {
         let path = self.folder.join(format!("{name}.{ENDING}"));
         let draft = path.with_extension(DRAFT);
-        let noted = || {
+        let write_entry = || {
             // The final name appears only once the file is complete and locked.
             let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&draft)?;
             file.lock()?;
@@ -61,22 +61,26 @@ impl Ledger {
             std::fs::rename(&draft, &path)?;
             Ok(file)
         };
-        let file = noted().map_err(|error| failed(&path, &error))?;
+        let file = write_entry().map_err(|error| failed(&path, &error))?;
         Ok(Entry { name: name.to_owned(), program: program.to_owned(), path, file })
     }
 
     /// Returns the clusters whose process has ended. If a program that it started is still running, this
-    /// waits up to `patience` for it: otherwise the program could create the cluster after its deletion.
+    /// waits up to `limit` for it: otherwise the program could create the cluster after its deletion.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub(super) fn abandoned(&self, patience: Duration, tell: &Tell) -> Result<Vec<Entry>, BackendError> {
+    pub(super) fn abandoned(
+        &self,
+        limit: Duration,
+        report: &ReportProgress,
+    ) -> Result<Vec<Entry>, BackendError> {
         let files = std::fs::read_dir(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         let mut found = Vec::new();
         for path in files.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
             if path.extension().is_some_and(|ending| ending == DRAFT) {
-                remove_left(&path);
+                remove_stale_draft(&path);
             }
             if path.extension().is_none_or(|ending| ending != ENDING) {
                 continue;
@@ -87,7 +91,7 @@ impl Ledger {
                 continue;
             }
             let (program, maker) = text.split_once('\n').unwrap_or((&text, ""));
-            if is_free(&file) || has_ended(maker, &holder()) && is_free_within(&file, patience, &name, tell) {
+            if is_free(&file) || has_ended(maker, &holder()) && is_free_within(&file, limit, &name, report) {
                 found.push(Entry { name, program: program.to_owned(), path, file });
             }
         }
@@ -97,7 +101,7 @@ impl Ledger {
 }
 
 /// Removes the unfinished file of a killed process. A recent one may not be locked yet.
-fn remove_left(draft: &Path) {
+fn remove_stale_draft(draft: &Path) {
     let Ok(file) = File::open(draft) else { return };
     let written = file.metadata().and_then(|about| about.modified()).ok();
     let age = written.and_then(|written| written.elapsed().ok());
@@ -113,16 +117,18 @@ fn is_free(file: &File) -> bool {
 
 /// Waits for a program whose parent process has ended.
 #[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
-fn is_free_within(file: &File, patience: Duration, name: &str, tell: &Tell) -> bool {
+fn is_free_within(file: &File, limit: Duration, name: &str, report: &ReportProgress) -> bool {
     let began = std::time::Instant::now();
-    tell(&format!("cluster {name} is still being made, for a process that is gone: waiting for that to end"));
-    while began.elapsed() < patience {
-        std::thread::sleep(LOOK);
+    report(&format!(
+        "the program that creates cluster {name} outlived its windtunnel process: waiting for it to end"
+    ));
+    while began.elapsed() < limit {
+        std::thread::sleep(POLL_INTERVAL);
         if is_free(file) {
             return true;
         }
     }
-    tell(&format!("cluster {name} is left for now: the program that makes it does not end"));
+    report(&format!("cluster {name} is not deleted yet: the program that creates it is still running"));
     false
 }
 
@@ -140,7 +146,7 @@ impl Entry {
     ///
     /// # Errors
     /// There are too many open files.
-    pub(super) fn held(&self) -> Result<File, BackendError> {
+    pub(super) fn locked_file(&self) -> Result<File, BackendError> {
         self.file.try_clone().map_err(|error| failed(&self.path, &error))
     }
 
@@ -183,54 +189,54 @@ mod tests {
         let ledger = Ledger::open(folder.path()).unwrap();
         let entry = ledger.add("windtunnel-a", "kind").unwrap();
         let mut child =
-            std::process::Command::new("sleep").arg("1").stdin(entry.held().unwrap()).spawn().unwrap();
+            std::process::Command::new("sleep").arg("1").stdin(entry.locked_file().unwrap()).spawn().unwrap();
         // Simulates that this process was killed: no process has this number.
         let processes = holder().rsplit_once('@').map(|(_, rest)| rest.to_owned()).unwrap();
         let host = holder().split('/').next().unwrap().to_owned();
         std::fs::write(&entry.path, format!("kind\n{host}/4194305@{processes}")).unwrap();
         drop(entry);
-        let told: Arc<Mutex<Vec<String>>> = Arc::default();
-        let note = Arc::clone(&told);
-        let tell: Tell = Arc::new(move |line| note.lock().unwrap().push(line.to_owned()));
-        assert!(ledger.abandoned(Duration::ZERO, &tell).unwrap().is_empty());
-        let found = ledger.abandoned(Duration::from_secs(60), &tell).unwrap();
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let collected = Arc::clone(&lines);
+        let report: ReportProgress = Arc::new(move |line| collected.lock().unwrap().push(line.to_owned()));
+        assert!(ledger.abandoned(Duration::ZERO, &report).unwrap().is_empty());
+        let found = ledger.abandoned(Duration::from_secs(60), &report).unwrap();
         assert_eq!((found.len(), found[0].program()), (1, "kind"));
         assert!(child.try_wait().unwrap().is_some());
-        let told = told.lock().unwrap();
-        assert_eq!(told.len(), 3, "{told:?}");
-        assert!(told[1].contains("is left for now"), "{told:?}");
+        let lines = lines.lock().unwrap();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[1].contains("is not deleted yet"), "{lines:?}");
     }
 
     #[test]
     fn removes_old_unfinished_files_without_a_lock() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
-        for name in ["old", "held", "young"] {
+        for name in ["old", "locked", "young"] {
             let file = File::create(folder.path().join(format!("windtunnel-{name}.{DRAFT}"))).unwrap();
             if name != "young" {
                 file.set_modified(Time::UNIX_EPOCH.into()).unwrap();
             }
         }
-        let held = File::open(folder.path().join(format!("windtunnel-held.{DRAFT}"))).unwrap();
-        held.lock().unwrap();
-        let tell: Tell = Arc::new(|_| {});
-        assert!(ledger.abandoned(Duration::ZERO, &tell).unwrap().is_empty());
+        let locked = File::open(folder.path().join(format!("windtunnel-locked.{DRAFT}"))).unwrap();
+        locked.lock().unwrap();
+        let report: ReportProgress = Arc::new(|_| {});
+        assert!(ledger.abandoned(Duration::ZERO, &report).unwrap().is_empty());
         let mut left: Vec<_> = std::fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         left.sort();
-        assert_eq!(left, ["windtunnel-held.part", "windtunnel-young.part"]);
+        assert_eq!(left, ["windtunnel-locked.part", "windtunnel-young.part"]);
     }
 
     #[test]
     fn locked_entries_are_not_abandoned() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&folder.path().join("new")).unwrap();
-        let tell: Tell = Arc::new(|_| {});
-        let abandoned = || ledger.abandoned(Duration::ZERO, &tell).unwrap();
+        let report: ReportProgress = Arc::new(|_| {});
+        let abandoned = || ledger.abandoned(Duration::ZERO, &report).unwrap();
         let names = || abandoned().iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
-        let (held, left) =
+        let (locked, left) =
             (ledger.add("windtunnel-a", "kind").unwrap(), ledger.add("windtunnel-b", "k3d").unwrap());
         assert!(names().is_empty());
         // A process that ends releases its lock.
@@ -240,7 +246,7 @@ mod tests {
         assert_eq!(found.program(), "k3d");
         found.forget();
         assert!(names().is_empty());
-        held.forget();
+        locked.forget();
         assert_eq!(std::fs::read_dir(ledger.folder()).unwrap().count(), 0);
     }
 }

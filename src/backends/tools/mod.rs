@@ -21,7 +21,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use self::commands::Commands;
 use self::ledger::Ledger;
 use super::kubeconfig::{ClusterSettings, Existing};
-use super::{BackendError, Cleanups, Stop, Tell};
+use super::{BackendError, Cleanups, ReportProgress, Stop};
 
 pub use self::docker::Recipe;
 
@@ -63,8 +63,13 @@ trait Tool: Send + Sync {
     /// Returns the arguments that load a local image into a cluster; `None` if that is not supported.
     fn load_image(&self, name: &str, image: &str) -> Option<Vec<String>>;
 
-    /// Returns the kubeconfig of a cluster; reports to `tell` what it waits for.
-    fn kubeconfig(&self, commands: &Commands, name: &str, tell: &Tell) -> Result<String, BackendError>;
+    /// Returns the kubeconfig of a cluster; reports to `report` what it waits for.
+    fn kubeconfig(
+        &self,
+        commands: &Commands,
+        name: &str,
+        report: &ReportProgress,
+    ) -> Result<String, BackendError>;
 }
 
 /// The program that creates the cluster.
@@ -114,7 +119,7 @@ pub struct Clusters {
 
 impl Clusters {
     /// Returns the clusters of a program; `debug` gets every command line.
-    pub fn of(maker: &Maker, folder: &Path, debug: &Tell) -> Self {
+    pub fn of(maker: &Maker, folder: &Path, debug: &ReportProgress) -> Self {
         let tool = maker.tool();
         let commands = Commands::new(tool.program(), tool.how_to_get(), folder, Arc::clone(debug));
         Self { tool, commands, folder: folder.to_owned() }
@@ -167,7 +172,8 @@ impl Clusters {
         let arguments = self.tool.list();
         let printed = self.text(&arguments, QUESTION)?;
         let names = self.tool.names(&printed);
-        let names = names.ok_or_else(|| self.commands.garbage(&refs(&arguments), "no list of clusters"))?;
+        let names =
+            names.ok_or_else(|| self.commands.unexpected_output(&refs(&arguments), "no list of clusters"))?;
         Ok(names.into_iter().filter(|name| name.starts_with(OURS)).collect())
     }
 
@@ -180,7 +186,7 @@ impl Clusters {
         let arguments = self.tool.nodes(name);
         let printed = self.text(&arguments, QUESTION)?;
         let names = self.tool.node_names(name, &printed);
-        names.ok_or_else(|| self.commands.garbage(&refs(&arguments), "no list of nodes"))
+        names.ok_or_else(|| self.commands.unexpected_output(&refs(&arguments), "no list of nodes"))
     }
 
     /// Loads a local image into a cluster.
@@ -191,7 +197,7 @@ impl Clusters {
         check_name(name)?;
         let arguments = self.tool.load_image(name, image);
         let why =
-            || BackendError::Missing(format!("clusters that {} makes take no images", self.tool.program()));
+            || BackendError::Missing(format!("{} cannot load images into its clusters", self.tool.program()));
         self.text(&arguments.ok_or_else(why)?, CREATION).map(drop)
     }
 
@@ -200,18 +206,18 @@ impl Clusters {
     /// # Errors
     /// The program fails, or its output is not a kubeconfig.
     pub fn kubeconfig(&self, name: &str) -> Result<String, BackendError> {
-        let nobody: Tell = Arc::new(|_| {});
-        self.kubeconfig_telling(name, &nobody)
+        let silent: ReportProgress = Arc::new(|_| {});
+        self.kubeconfig_with_progress(name, &silent)
     }
 
     /// As [`Clusters::kubeconfig`], and reports what it waits for.
-    fn kubeconfig_telling(&self, name: &str, tell: &Tell) -> Result<String, BackendError> {
+    fn kubeconfig_with_progress(&self, name: &str, report: &ReportProgress) -> Result<String, BackendError> {
         check_name(name)?;
-        let text = self.tool.kubeconfig(&self.commands, name, tell)?;
+        let text = self.tool.kubeconfig(&self.commands, name, report)?;
         match Kubeconfig::from_yaml(&text) {
             Ok(config) if !config.clusters.is_empty() => Ok(text),
             // The message omits the output, which may contain secrets.
-            _ => Err(self.commands.garbage(&["... kubeconfig"], "no kubeconfig")),
+            _ => Err(self.commands.unexpected_output(&["... kubeconfig"], "no kubeconfig")),
         }
     }
 }
@@ -237,7 +243,9 @@ fn check_name(name: &str) -> Result<(), BackendError> {
     if name.starts_with(OURS) {
         return Ok(());
     }
-    Err(BackendError::Refused(format!("the cluster `{name}` is none of ours: those are called `{OURS}*`")))
+    Err(BackendError::Refused(format!(
+        "windtunnel did not create cluster `{name}`: its clusters are named `{OURS}*`"
+    )))
 }
 
 /// The settings for the creation and use of a cluster.
@@ -262,17 +270,23 @@ pub struct Make {
 ///
 /// # Errors
 /// The program is missing, or cannot create a cluster.
-pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Result<Existing, BackendError> {
+pub fn make(
+    make: &Make,
+    cleanups: &Cleanups,
+    report: &ReportProgress,
+    debug: &ReportProgress,
+) -> Result<Existing, BackendError> {
     let clusters = Arc::new(Clusters::of(&make.maker, &make.folder, debug));
     let version = clusters.version()?;
     let ledger = Ledger::open(&make.folder)?;
-    remove_remains(&ledger, tell, debug)?;
+    remove_remains(&ledger, report, debug)?;
     let name = format!("{OURS}{}", super::remote::marks::runs::new_id());
     let entry = ledger.add(&name, clusters.tool.program())?;
-    clusters.commands.hold(entry.held()?);
-    tell(&format!("making cluster {name} by {version}"));
+    clusters.commands.keep_open(entry.locked_file()?);
+    report(&format!("creating cluster {name} with {version}"));
     let undo = {
-        let (clusters, name, tell, keep) = (Arc::clone(&clusters), name.clone(), Arc::clone(tell), make.keep);
+        let (clusters, name, report, keep) =
+            (Arc::clone(&clusters), name.clone(), Arc::clone(report), make.keep);
         let (file, program) = (clusters.file(&name), clusters.tool.program());
         cleanups.add(move || {
             if keep
@@ -280,10 +294,11 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
                 && ledger::write_private(Path::new(&file), &text).is_ok()
             {
                 let delete = clusters.tool.delete(&name, &file);
-                let delete = shlex::try_join(std::iter::once(program).chain(refs(&delete))).unwrap_or_default();
+                let delete =
+                    shlex::try_join(std::iter::once(program).chain(refs(&delete))).unwrap_or_default();
                 let quoted = shlex::try_quote(&file).unwrap_or_default();
-                tell(&format!(
-                    "cluster {name} was left as it is; to reach it: kubectl --kubeconfig {quoted} get nodes; to \
+                report(&format!(
+                    "cluster {name} stays; to reach it: kubectl --kubeconfig {quoted} get nodes; to \
                      remove it: {delete}"
                 ));
                 return entry.forget();
@@ -291,28 +306,28 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
             clusters.commands.stop();
             match clusters.delete(&name) {
                 Ok(()) => {
-                    tell(&format!("deleted cluster {name}"));
+                    report(&format!("deleted cluster {name}"));
                     entry.forget();
                 }
-                // The next start tries again.
-                Err(error) => tell(&error.to_string()),
+                // The next start retries.
+                Err(error) => report(&error.to_string()),
             }
         })
     };
     clusters.create(&name)?;
-    let kubeconfig = clusters.kubeconfig_telling(&name, tell)?;
+    let kubeconfig = clusters.kubeconfig_with_progress(&name, report)?;
     let config = config(&kubeconfig)?;
     let cluster = ClusterSettings {
         config,
         speed: make.speed,
         writes_per_second: make.writes_per_second,
         keep: make.keep,
-        removal: "it goes with its cluster".to_owned(),
+        removal: "they are deleted with their cluster".to_owned(),
         has_kubelets: make.maker.has_kubelets(),
         stop: make.stop.clone(),
     };
-    let place = Existing::reach(cluster, cleanups, Arc::clone(tell))?;
-    // From here on, `cleanups` deletes the cluster.
+    let place = Existing::reach(cluster, cleanups, Arc::clone(report))?;
+    // From now on, `cleanups` deletes the cluster.
     undo.leave();
     Ok(place)
 }
@@ -321,21 +336,29 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn remove_remains_in(folder: &Path, tell: &Tell, debug: &Tell) -> Result<(), BackendError> {
-    remove_remains(&Ledger::open(folder)?, tell, debug)
+pub fn remove_remains_in(
+    folder: &Path,
+    report: &ReportProgress,
+    debug: &ReportProgress,
+) -> Result<(), BackendError> {
+    remove_remains(&Ledger::open(folder)?, report, debug)
 }
 
-fn remove_remains(ledger: &Ledger, tell: &Tell, debug: &Tell) -> Result<(), BackendError> {
-    for entry in ledger.abandoned(CREATION, tell)? {
+fn remove_remains(
+    ledger: &Ledger,
+    report: &ReportProgress,
+    debug: &ReportProgress,
+) -> Result<(), BackendError> {
+    for entry in ledger.abandoned(CREATION, report)? {
         let Some(maker) = Maker::named(entry.program()) else { continue };
-        tell(&format!("cluster {} was left by a process that ended without cleaning up", entry.name()));
+        report(&format!("cluster {} was left by a process that ended without cleaning up", entry.name()));
         let clusters = Clusters::of(&maker, ledger.folder(), debug);
         match clusters.delete(entry.name()) {
             Ok(()) => {
-                tell(&format!("deleted cluster {}", entry.name()));
+                report(&format!("deleted cluster {}", entry.name()));
                 entry.forget();
             }
-            Err(error) => tell(&error.to_string()),
+            Err(error) => report(&error.to_string()),
         }
     }
     Ok(())

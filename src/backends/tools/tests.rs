@@ -48,46 +48,49 @@ impl Tool for Echo {
         None
     }
 
-    fn kubeconfig(&self, commands: &Commands, _: &str, _: &Tell) -> Result<String, BackendError> {
+    fn kubeconfig(&self, commands: &Commands, _: &str, _: &ReportProgress) -> Result<String, BackendError> {
         commands.text(&["token: hunter2"], QUESTION)
     }
 }
 
-type Told = Arc<Mutex<Vec<String>>>;
+type DebugLines = Arc<Mutex<Vec<String>>>;
 
-fn clusters(tool: Box<dyn Tool>) -> (Clusters, Told) {
-    let told = Told::default();
-    let debug: Tell = {
-        let told = Arc::clone(&told);
-        Arc::new(move |line| told.lock().unwrap().push(line.to_owned()))
+fn clusters(tool: Box<dyn Tool>) -> (Clusters, DebugLines) {
+    let debug_lines = DebugLines::default();
+    let debug: ReportProgress = {
+        let debug_lines = Arc::clone(&debug_lines);
+        Arc::new(move |line| debug_lines.lock().unwrap().push(line.to_owned()))
     };
     let commands = Commands::new(tool.program(), tool.how_to_get(), Path::new("nowhere"), debug);
-    (Clusters { tool, commands, folder: PathBuf::from("nowhere") }, told)
+    (Clusters { tool, commands, folder: PathBuf::from("nowhere") }, debug_lines)
 }
 
 #[test]
 fn lists_and_changes_only_its_own_clusters() {
-    let (clusters, told) = clusters(Box::new(Echo));
+    let (clusters, debug_lines) = clusters(Box::new(Echo));
     assert_eq!(clusters.list().unwrap(), ["windtunnel-a", "windtunnel-c"]);
-    told.lock().unwrap().clear();
+    debug_lines.lock().unwrap().clear();
     for name in ["prod", "my-windtunnel-b", ""] {
         let refused = [clusters.delete(name), clusters.create(name), clusters.load_image(name, "i")];
         assert!(refused.iter().all(|result| matches!(result, Err(BackendError::Refused(_)))), "{name}");
     }
-    assert!(told.lock().unwrap().is_empty(), "a program was asked");
+    assert!(debug_lines.lock().unwrap().is_empty(), "a program was run");
     clusters.delete("windtunnel-a").unwrap();
-    assert_eq!(*told.lock().unwrap(), ["run: echo delete windtunnel-a", "done: echo delete windtunnel-a"]);
+    assert_eq!(
+        *debug_lines.lock().unwrap(),
+        ["run: echo delete windtunnel-a", "done: echo delete windtunnel-a"]
+    );
 }
 
 #[test]
 fn reports_unexpected_output_without_secrets() {
-    let (clusters, told) = clusters(Box::new(Echo));
+    let (clusters, debug_lines) = clusters(Box::new(Echo));
     assert_eq!(clusters.version().unwrap(), "echo 1.0");
     assert_eq!(
         clusters.nodes("windtunnel-a").unwrap_err().to_string(),
         "`echo <html>` printed no list of nodes"
     );
-    told.lock().unwrap().clear();
+    debug_lines.lock().unwrap().clear();
     let error = clusters.kubeconfig("windtunnel-a").unwrap_err().to_string();
     assert!(error.ends_with("printed no kubeconfig") && !error.contains("hunter2"), "{error}");
     let k3d = k3d::K3d { image: None };
@@ -97,7 +100,7 @@ fn reports_unexpected_output_without_secrets() {
 
 #[test]
 fn kills_a_slow_program_and_reports_a_missing_one() {
-    let silent: Tell = Arc::new(|_| {});
+    let silent: ReportProgress = Arc::new(|_| {});
     let sleep = Commands::new("sleep", "", Path::new("nowhere"), Arc::clone(&silent));
     let error = sleep.run(&["1000"], Duration::from_millis(50)).unwrap_err().to_string();
     assert_eq!(error, "`sleep 1000` failed: it took longer than 0 s");

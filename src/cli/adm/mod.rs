@@ -12,7 +12,7 @@ use windtunnel_openshift::oc::{Alert, ClusterView, Command, CommandOutput, Comma
 
 use super::args::AdmCommand;
 use super::live::connection::{self, Connection};
-use super::live::{block_on, get, plain, thanos};
+use super::live::{block_on, client_error, get, thanos};
 use super::{Exit, print_client_output};
 
 /// The path of the ClusterVersion.
@@ -23,15 +23,15 @@ const CLUSTER_VERSION: &str = "/apis/config.openshift.io/v1/clusterversions/vers
 /// # Errors
 /// A connection flag is invalid.
 pub(super) fn adm(command: &AdmCommand) -> Result<Exit, String> {
-    let AdmCommand::Upgrade { words } = command;
-    let (ours, words) = connection::divided(words);
-    let connection = Connection::try_parse_from(ours)
+    let AdmCommand::Upgrade { arguments } = command;
+    let (connection_flags, arguments) = connection::split_flags(arguments);
+    let connection = Connection::try_parse_from(connection_flags)
         .map_err(|error| error.to_string().trim_start_matches("error: ").to_owned())?;
-    if let Some((first, words)) = words.split_first()
-        && first == "status"
+    if let Some((subcommand, arguments)) = arguments.split_first()
+        && subcommand == "status"
     {
-        return match status::details(words) {
-            Err(said) => Ok(print_client_output(&said)),
+        return match status::details(arguments) {
+            Err(output) => Ok(print_client_output(&output)),
             Ok(details) => super::status::print_current(&connection, details),
         };
     }
@@ -39,17 +39,17 @@ pub(super) fn adm(command: &AdmCommand) -> Result<Exit, String> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
     let gates = Gates::from_env(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    let said = match Command::read(&words, gates) {
-        Err(said) => said,
+    let output = match Command::read(&arguments, gates) {
+        Err(output) => output,
         Ok(command) => execute(&connection, &command)?,
     };
-    Ok(print_client_output(&said))
+    Ok(print_client_output(&output))
 }
 
 fn execute(connection: &Connection, command: &Command) -> Result<CommandOutput, String> {
     let outcome = block_on(async {
         let config = connection.config().await?;
-        let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;
+        let client = Client::try_from(config.clone()).map_err(|error| client_error(&error.to_string()))?;
         let cluster_version = get(&client, CLUSTER_VERSION).await?.map(Object::new);
         let alerts = if command.reads_alerts() {
             thanos::alerts(&client, &config).await.and_then(|body| alerts_in(&body))
@@ -58,11 +58,11 @@ fn execute(connection: &Connection, command: &Command) -> Result<CommandOutput, 
         };
         let alerts = alerts.as_deref().map_err(String::as_str);
         Ok(match command.begin(&ClusterView { cluster_version: cluster_version.as_ref(), alerts }) {
-            CommandStep::Done(said) => said,
+            CommandStep::Done(output) => output,
             CommandStep::Patch(patch) => send(&client, patch).await,
         })
     })?;
-    Ok(outcome.unwrap_or_else(|said: CommandOutput| said))
+    Ok(outcome.unwrap_or_else(|output: CommandOutput| output))
 }
 
 /// Parses the alerts in an answer of Prometheus.

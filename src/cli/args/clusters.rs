@@ -46,7 +46,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, conflicts_with_all = ["version", "scenario", "release", "speed", "from"])]
     pub(in crate::cli) bare: bool,
     /// Serve the cluster of a record or a dump: a folder, a tar archive, or a file of YAML or JSON (a must-gather, or the
-    /// output of `oc adm inspect` or `oc get -o yaml`). Standard error lists the objects that cannot be served.
+    /// output of `oc adm inspect` or `oc get -o yaml`). Standard error lists unreadable, rejected and changed objects.
     #[arg(long, value_name = "PATH",
           conflicts_with_all = ["version", "scenario", "release", "payload", "speed", "data_dir"])]
     pub(in crate::cli) from: Option<PathBuf>,
@@ -70,8 +70,7 @@ pub(in crate::cli) struct ServeArgs {
     /// and its clock is behind yours for eight hours; responses carry its time as `Date`.
     #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]
     pub(in crate::cli) speed: f64,
-    /// Kubernetes minor to serve, for good [default: 1.36 alone; in a simulated cluster that of the release, and of its
-    /// updates].
+    /// Kubernetes minor to serve, kept through updates [default: that of the cluster; 1.36 with --bare].
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,
     /// Controllers to run beside the API server alone, by their names in kube-controller-manager.
@@ -83,7 +82,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, default_value_t = 1)]
     pub(in crate::cli) seed: u64,
     /// Store objects, the token and the certificate authority in DIR, and reuse them at the next start. While the disk
-    /// rejects writes, clients get 500 for theirs, and /readyz fails.
+    /// rejects writes, clients get 500 for writes, and /readyz fails.
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) data_dir: Option<PathBuf>,
 }
@@ -122,10 +121,10 @@ pub(in crate::cli) struct EnvtestArgs {
     /// Folder to fill; created if it does not exist.
     #[arg(value_name = "DIR")]
     pub(in crate::cli) folder: PathBuf,
-    /// Kubernetes minor of its kube-apiserver [default: 1.36].
+    /// Kubernetes minor of kube-apiserver [default: 1.36].
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,
-    /// Controllers to run beside its kube-apiserver, by their names in kube-controller-manager [default: none, as in
+    /// Controllers to run beside kube-apiserver, by their names in kube-controller-manager [default: none, as in
     /// envtest].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(in crate::cli) controllers: Vec<Controller>,

@@ -18,7 +18,7 @@ pub(super) use self::clusters::{EnvtestArgs, Listening, ReplayArgs, ServeArgs, k
 #[cfg(feature = "live")]
 pub(super) use self::place::CleanArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};
-pub(super) use self::run_options::{Format, JunitPer, Layout, Look, Reports, Selection};
+pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
 pub(super) use self::status::StatusArgs;
 
 /// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.
@@ -65,7 +65,7 @@ pub(super) enum Command {
     /// Run Gherkin features.
     #[cfg(feature = "gherkin")]
     Test(TestArgs),
-    /// Split a scenario into steps before and checks after an external update.
+    /// Split a scenario or a feature into pre- and post-upgrade scenarios.
     #[cfg(feature = "gherkin")]
     Twins(TwinsArgs),
     /// List the Gherkin steps, or find the step for a text.
@@ -89,7 +89,7 @@ pub(super) enum Command {
     /// Print the JSON Schema of a file, for editors.
     Schema {
         /// Kind of file.
-        of: SchemaOf,
+        kind: SchemaOf,
     },
     /// Print a completion script for a shell.
     Completions {
@@ -105,7 +105,7 @@ pub(super) struct RunArgs {
     /// Scenario files, or folders to search for `*.yaml`.
     #[arg(default_value = "scenarios")]
     pub(super) paths: Vec<PathBuf>,
-    /// Seed of everything that is drawn at random.
+    /// Seed of every random draw.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists in every
@@ -139,12 +139,13 @@ pub(super) struct RunArgs {
     pub(super) selection: Selection,
     #[command(flatten)]
     pub(super) reports: Reports,
-    #[command(flatten, next_help_heading = "Backend options")]
-    pub(super) place: PlaceArgs,
     #[command(flatten)]
     pub(super) layout: Layout,
     #[command(flatten)]
-    pub(super) look: Look,
+    pub(super) interactive: Interactive,
+    // Last, because the heading applies to all later flags.
+    #[command(flatten, next_help_heading = "Backend options")]
+    pub(super) place: PlaceArgs,
 }
 
 /// `windtunnel lint`.
@@ -210,7 +211,7 @@ pub(super) enum AdmCommand {
     Upgrade {
         /// Arguments of `oc adm upgrade`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<String>,
+        arguments: Vec<String>,
     },
 }
 
@@ -234,10 +235,10 @@ pub(super) enum Details {
 #[derive(Debug, clap::Args)]
 pub(super) struct StepsArgs {
     /// Print the step for this text, with its values, or the nearest steps.
-    #[arg(long = "match", value_name = "SENTENCE")]
-    pub(super) sentence: Option<String>,
+    #[arg(long = "match", value_name = "TEXT")]
+    pub(super) text: Option<String>,
     /// Print the list as a Markdown page.
-    #[arg(long, conflicts_with = "sentence")]
+    #[arg(long, conflicts_with = "text")]
     pub(super) markdown: bool,
 }
 
@@ -248,7 +249,7 @@ pub(super) struct TestArgs {
     /// Feature files, or folders to search for `*.feature`.
     #[arg(default_value = "features")]
     pub(super) paths: Vec<PathBuf>,
-    /// Seed of everything that is drawn at random.
+    /// Seed of every random draw.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     #[command(flatten)]
@@ -261,9 +262,10 @@ pub(super) struct TestArgs {
     /// Write results as Cucumber's JSON.
     #[arg(long, value_name = "FILE")]
     pub(super) cucumber_json: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "Backend options")]
-    pub(super) place: PlaceArgs,
     /// Write the status files of `the status is as in` instead of comparing with them.
     #[arg(long)]
     pub(super) update_snapshots: bool,
+    // Last, because the heading applies to all later flags.
+    #[command(flatten, next_help_heading = "Backend options")]
+    pub(super) place: PlaceArgs,
 }

@@ -52,12 +52,16 @@ impl PlaceArgs {
             ("--context", self.context.is_some() && !is_named, "requires `--backend kubeconfig`"),
             (
                 "--image",
-                self.image.is_some() && (is_named || !self.is_far()),
+                self.image.is_some() && (is_named || !self.can_outlive_process()),
                 "requires a backend that creates a cluster: container, k3s, kind or k3d",
             ),
-            ("--keep", self.keep && !self.is_far(), "requires a backend other than in-process and served"),
+            (
+                "--keep",
+                self.keep && !self.can_outlive_process(),
+                "requires a backend other than in-process and served",
+            ),
         ];
-        match flags.into_iter().find(|(_, is_odd, _)| *is_odd) {
+        match flags.into_iter().find(|(_, is_misplaced, _)| *is_misplaced) {
             Some((flag, _, why)) => Err(format!("{flag} {why}")),
             None => Ok(()),
         }
@@ -71,7 +75,7 @@ impl PlaceArgs {
     }
 
     /// Returns whether the cluster can outlive this process.
-    pub(in crate::cli) fn is_far(&self) -> bool {
+    pub(in crate::cli) fn can_outlive_process(&self) -> bool {
         match self.backend {
             BackendKind::InProcess => false,
             #[cfg(all(feature = "live", feature = "serve"))]

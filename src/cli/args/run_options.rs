@@ -86,9 +86,9 @@ impl Selection {
     }
 }
 
-/// Flags to stop a run early, or to repeat it.
+/// Flags to write a scenario step by step: repeat a run, or stop it to inspect the cluster.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Look {
+pub(in crate::cli) struct Interactive {
     /// Rerun whenever an input file changes, until Ctrl-C.
     #[cfg(feature = "watch")]
     #[arg(long, conflicts_with_all = ["record", "until"])]
@@ -106,7 +106,7 @@ pub(in crate::cli) struct Look {
     pub(in crate::cli) serve_kubeconfig: PathBuf,
 }
 
-impl Look {
+impl Interactive {
     /// Returns whether `--watch` was given.
     pub(in crate::cli) fn watches(&self) -> bool {
         #[cfg(feature = "watch")]
@@ -123,7 +123,7 @@ pub(in crate::cli) struct Reports {
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) junit: Option<PathBuf>,
     /// Unit of a JUnit test case.
-    #[arg(long, value_name = "WHAT", requires = "junit", value_enum, default_value_t = JunitPer::Scenario)]
+    #[arg(long, value_name = "UNIT", requires = "junit", value_enum, default_value_t = JunitPer::Scenario)]
     pub(in crate::cli) junit_per: JunitPer,
     /// Write the component responsible for each failed update as JUnit XML: the suite `cluster upgrade`, with the same
     /// test cases in every run.
@@ -142,7 +142,7 @@ pub(in crate::cli) struct Reports {
 
 impl Reports {
     /// Returns whether a report needs whole records, which then stay in memory until the end.
-    pub(in crate::cli) fn are_of_records(&self) -> bool {
+    pub(in crate::cli) fn need_records(&self) -> bool {
         self.html.is_some() || self.junit_upgrade.is_some() || self.format == Format::Json
     }
 }

@@ -30,12 +30,12 @@ pub(in crate::cli) struct StatusArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "record")]
     pub(in crate::cli) as_of: Option<String>,
     /// Sections to show in detail.
-    #[arg(long, value_enum, default_value_t = Details::None)]
+    #[arg(long, value_enum, value_name = "SECTIONS", default_value_t = Details::None)]
     pub(in crate::cli) details: Details,
     /// Print only the lines on nodes and pools, from the insights published in the ConfigMap or in the UpdateStatus.
     #[arg(long)]
     pub(in crate::cli) from_insights: bool,
-    /// Print insights by their keys instead: those of a controller started at that moment, or with --from-insights the
+    /// Print insights instead of the status: those of a controller started at that moment, or with --from-insights the
     /// published ones.
     #[arg(long, short, value_enum, value_name = "FORMAT")]
     pub(in crate::cli) output: Option<crate::cli::terminal::output::Format>,

@@ -10,7 +10,7 @@ use crate::cli::files;
 use crate::dump::{Source, Wanted, select};
 
 /// Returns whether a file is an archive, by its name.
-pub(super) fn is_one(path: &Path) -> bool {
+pub(super) fn is_archive(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     [".tar", ".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))
 }
@@ -46,16 +46,16 @@ pub(super) fn read(path: &Path, wanted: Wanted<'_>) -> io::Result<(Vec<Source>, 
     let (mut sources, mut problems) = (Vec::with_capacity(selected.len()), Vec::new());
     each(path, |name, file| {
         if selected.binary_search(&name).is_ok() {
-            let told = format!("{}:{name}", path.display());
+            let full_name = format!("{}:{name}", path.display());
             let text = if is_compressed(Path::new(&name)) {
-                unpacked(file).map_err(|error| format!("{told}: {error}"))
+                unpacked(file).map_err(|error| format!("{full_name}: {error}"))
             } else {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 Ok(bytes)
             };
-            match text.and_then(|bytes| files::text(&told, bytes)) {
-                Ok(text) => sources.push(Source { path: told, text }),
+            match text.and_then(|bytes| files::text(&full_name, bytes)) {
+                Ok(text) => sources.push(Source { path: full_name, text }),
                 Err(problem) => problems.push(problem),
             }
         }

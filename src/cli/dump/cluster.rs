@@ -48,7 +48,7 @@ impl Dumped {
         let view = record.view_at(at);
         let objects = view.objects().map(|(_, object)| (path.display().to_string(), object.clone()));
         let AlertsResponse::Answer(alerts) = AlertsResponse::from_active(record.alerts_at(at)) else {
-            unreachable!("it is made of alerts")
+            unreachable!("alerts of a record are an answer")
         };
         let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));
         Self { objects, alerts, problems: Vec::new(), moment: Some(at) }

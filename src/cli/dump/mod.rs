@@ -54,7 +54,7 @@ type Sources = (Vec<Source>, Vec<String>);
 fn sources(path: &Path, wanted: Wanted<'_>) -> Result<Sources, String> {
     if path.is_dir() {
         folder(path, wanted)
-    } else if archive::is_one(path) {
+    } else if archive::is_archive(path) {
         archive::read(path, wanted).map_err(|error| format!("{}: {error}", path.display()))
     } else {
         Ok((vec![Source { path: path.display().to_string(), text: text(path)? }], Vec::new()))

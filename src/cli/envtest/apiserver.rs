@@ -12,12 +12,12 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use super::flags::{self, Flags};
 use super::{CONTROLLERS, KUBERNETES, until_signal};
 use crate::cli::args::kubernetes_minor;
-use crate::cli::serve::controllers::{self, Controller, Surroundings};
+use crate::cli::serve::controllers::{self, Controller, ServerProperties};
 use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 
 /// Flags with an effect.
-const OBEYED: [&str; 11] = [
+const SUPPORTED: [&str; 11] = [
     "authorization-mode",
     "bind-address",
     "cert-dir",
@@ -65,11 +65,11 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
         print_output(&format!("Kubernetes v1.{minor}.0\n"));
         return Ok(());
     }
-    if flags.ask_for_help() {
+    if flags.requests_help() {
         print_output(&help(minor));
         return Ok(());
     }
-    let known = [&OBEYED[..], &IGNORED].concat();
+    let known = [&SUPPORTED[..], &IGNORED].concat();
     let ignored: Vec<&str> = flags.others(&known).collect();
     if !ignored.is_empty() {
         print_notice(&format!(
@@ -78,32 +78,32 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
         ));
     }
     let shared = Shared::new(server(&flags, minor)?, std::sync::Arc::new(WallClock));
-    let (certificate, chosen) = (certificate(&flags)?, chosen(called)?);
-    let surroundings = Surroundings { minor, authority: certificate.chain_pem.clone() };
+    let (certificate, controllers) = (certificate(&flags)?, selected_controllers(called)?);
+    let properties = ServerProperties { minor, authority: certificate.chain_pem.clone() };
     let settings = settings(&flags, certificate)?;
     let start = async {
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
         let now = shared.now();
         shared.with(|server| server.advertise(serving.endpoint(), now));
-        let beside = tokio::spawn(controllers::work(shared, chosen, surroundings));
-        Ok((serving, beside))
+        let background = tokio::spawn(controllers::run(shared, controllers, properties));
+        Ok((serving, background))
     };
-    until_signal(start, async |(serving, beside)| {
-        beside.abort();
+    until_signal(start, async |(serving, background)| {
+        background.abort();
         serving.stop().await;
     })
 }
 
 /// Returns the controllers in the file next to the program.
-fn chosen(called: &Path) -> Result<Vec<Controller>, String> {
+fn selected_controllers(called: &Path) -> Result<Vec<Controller>, String> {
     let place = called.with_file_name(CONTROLLERS);
     if place.exists() { controllers::read(&place) } else { Ok(Vec::new()) }
 }
 
 /// Returns the Kubernetes minor in the file next to the program, or else the newest one.
 fn minor(called: &Path) -> u32 {
-    let said = std::fs::read_to_string(called.with_file_name(KUBERNETES));
-    let minor = said.ok().and_then(|text| kubernetes_minor(text.trim()).ok());
+    let text = std::fs::read_to_string(called.with_file_name(KUBERNETES));
+    let minor = text.ok().and_then(|text| kubernetes_minor(text.trim()).ok());
     minor.unwrap_or(*KUBERNETES_MINORS.end())
 }
 
@@ -111,7 +111,7 @@ fn help(minor: u32) -> String {
     // Test suites take a server with a flag for an insecure port for an old one.
     let ignored: Vec<&str> = IGNORED.into_iter().filter(|name| !name.starts_with("insecure")).collect();
     let about = format!("windtunnel's kube-apiserver v1.{minor}.0 keeps its objects in memory.");
-    flags::help(&about, "kube-apiserver", &OBEYED, &ignored)
+    flags::help(&about, "kube-apiserver", &SUPPORTED, &ignored)
 }
 
 fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
@@ -193,12 +193,12 @@ fn certificate(flags: &Flags) -> Result<ServerCertificate, String> {
     if let Some((chain, key)) = place.as_ref().filter(|(chain, key)| chain.exists() && key.exists()) {
         return read(chain, key);
     }
-    let made =
+    let new =
         Authority::generate().and_then(|authority| authority.server_certificate(&NAMES.map(str::to_owned)));
-    let made = made.map_err(|error| error.to_string())?;
+    let new = new.map_err(|error| error.to_string())?;
     if let Some((chain, key)) = &place {
-        files::write(chain, &made.chain_pem)?;
-        files::write_private(key, &made.key_pem)?;
+        files::write(chain, &new.chain_pem)?;
+        files::write_private(key, &new.key_pem)?;
     }
-    Ok(made)
+    Ok(new)
 }

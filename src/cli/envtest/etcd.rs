@@ -20,7 +20,7 @@ use crate::cli::{print_notice, print_output};
 const VERSION: &str = "3.6.0";
 
 /// Flags with an effect.
-const OBEYED: [&str; 1] = ["listen-client-urls"];
+const SUPPORTED: [&str; 1] = ["listen-client-urls"];
 
 /// Flags without an effect: there are no peers, no data and no logs.
 const IGNORED: [&str; 20] = [
@@ -56,12 +56,12 @@ pub(super) fn main(words: &[String]) -> Result<(), String> {
         print_output(&format!("etcd Version: {VERSION}\nsimulated by windtunnel\n"));
         return Ok(());
     }
-    if flags.ask_for_help() {
+    if flags.requests_help() {
         let about = format!("windtunnel's etcd {VERSION} reports that it is healthy and stores nothing.");
-        print_output(&flags::help(&about, "etcd", &OBEYED, &IGNORED));
+        print_output(&flags::help(&about, "etcd", &SUPPORTED, &IGNORED));
         return Ok(());
     }
-    let known = [&OBEYED[..], &IGNORED].concat();
+    let known = [&SUPPORTED[..], &IGNORED].concat();
     let unknown: Vec<&str> = flags.others(&known).collect();
     if !unknown.is_empty() {
         print_notice(&format!("windtunnel's etcd ignores unknown flags: --{}", unknown.join(", --")));
@@ -87,10 +87,10 @@ async fn answer_all(socket: TcpListener) {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             continue;
         };
-        let answered = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
         tokio::spawn(async move {
             // A client may disconnect during an answer.
-            let _ = answered.await;
+            let _ = connection.await;
         });
     }
 }

@@ -27,7 +27,7 @@ impl Flags {
     }
 
     /// Returns whether the help text is requested.
-    pub(super) fn ask_for_help(&self) -> bool {
+    pub(super) fn requests_help(&self) -> bool {
         self.has("help") || self.has("h")
     }
 
@@ -43,12 +43,12 @@ impl Flags {
 
 /// Returns the text for `--help`. Each flag starts a line of its own: controller-runtime parses this text to
 /// find out which flags a program supports.
-pub(super) fn help(about: &str, program: &str, obeyed: &[&str], ignored: &[&str]) -> String {
+pub(super) fn help(about: &str, program: &str, supported: &[&str], ignored: &[&str]) -> String {
     let lines = |names: &[&str]| names.iter().fold(String::new(), |lines, name| lines + "  --" + name + "\n");
     format!(
         "{about}\n\nUsage:\n  {program} [flags]\n\nFlags:\n{}\nIgnored flags:\n{}\n\
          Other flags:\n  --help, -h  Print this text\n  --version   Print the version\n",
-        lines(obeyed),
+        lines(supported),
         lines(ignored)
     )
 }

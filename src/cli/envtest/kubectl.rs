@@ -19,8 +19,8 @@ Flags:
 /// # Errors
 /// Any other command.
 pub(super) fn main(words: &[String]) -> Result<(), String> {
-    let asked = Flags::read(words).ask_for_help() || words.first().is_none_or(|word| word == "help");
-    if asked {
+    let requests_help = Flags::read(words).requests_help() || words.first().is_none_or(|word| word == "help");
+    if requests_help {
         print_output(HELP);
         return Ok(());
     }

@@ -29,10 +29,10 @@ pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
         .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     for name in ["kube-apiserver", "etcd"] {
-        put(&program, &folder.join(name), args.copy)?;
+        install(&program, &folder.join(name), args.copy)?;
     }
     let kubectl = on_path("kubectl", folder);
-    put(kubectl.as_deref().unwrap_or(&program), &folder.join("kubectl"), args.copy)?;
+    install(kubectl.as_deref().unwrap_or(&program), &folder.join("kubectl"), args.copy)?;
     let minor = folder.join(KUBERNETES);
     match args.kubernetes {
         Some(kubernetes) => super::files::write(&minor, &format!("1.{kubernetes}\n"))?,
@@ -44,11 +44,11 @@ pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
     } else {
         super::files::write(&controllers, &(controllers::names(&args.controllers).join("\n") + "\n"))?;
     }
-    let told = match &kubectl {
+    let notice = match &kubectl {
         Some(path) => format!("kubectl is {}", path.display()),
         None => "found no kubectl on the PATH: the one in the folder is a placeholder".to_owned(),
     };
-    print_output(&format!("KUBEBUILDER_ASSETS={}\n{told}\n", absolute(folder).display()));
+    print_output(&format!("KUBEBUILDER_ASSETS={}\n{notice}\n", absolute(folder).display()));
     Ok(Exit::Passed)
 }
 
@@ -58,7 +58,7 @@ fn absolute(path: &Path) -> PathBuf {
 
 /// Replaces a program. Test suites that start at the same time may fill the same folder, so the program
 /// exists at every moment.
-fn put(program: &Path, place: &Path, copy: bool) -> Result<(), String> {
+fn install(program: &Path, place: &Path, copy: bool) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", place.display());
     let draft = place.with_extension(format!("{}.part", std::process::id()));
     // A killed process with the same PID may have left it.
@@ -94,13 +94,13 @@ pub(super) fn run_under_other_name() -> Option<ExitCode> {
     let called = PathBuf::from(words.next()?);
     let name = called.file_name()?.to_str()?.trim_end_matches(".exe").to_owned();
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    let ended = match name.as_str() {
+    let outcome = match name.as_str() {
         "kube-apiserver" => apiserver::main(&called, &words),
         "etcd" => etcd::main(&words),
         "kubectl" => kubectl::main(&words),
         _ => return None,
     };
-    Some(match ended {
+    Some(match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             print_errors(&why);

@@ -208,12 +208,16 @@ pub(super) fn record_paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf
 }
 
 /// Writes the records of the scenarios that started to a file or a folder; returns the errors.
-pub(super) fn write_records(to: Option<&Path>, told: &[(&ScenarioResult, Option<&Record>)]) -> Vec<String> {
+pub(super) fn write_records(
+    to: Option<&Path>,
+    results: &[(&ScenarioResult, Option<&Record>)],
+) -> Vec<String> {
     let Some(to) = to else { return Vec::new() };
-    let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
+    let named: Vec<_> =
+        results.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
     let paths = record_paths(to, &named);
-    let begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
-    begun.filter_map(|(path, record)| write(path, &record.to_lines()).err()).collect()
+    let started = paths.iter().zip(results).filter_map(|(path, (_, record))| Some((path, (*record)?)));
+    started.filter_map(|(path, record)| write(path, &record.to_lines()).err()).collect()
 }
 
 /// Writes a file atomically; creates its folder if necessary.

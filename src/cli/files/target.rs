@@ -11,10 +11,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The number of attempts to find an unused name.
-const DRAWS: u32 = 16;
+const ATTEMPTS: u32 = 16;
 
 /// The kind of an existing target.
-enum There {
+enum Target {
     /// Nothing, or a regular file, which may be replaced.
     File,
     /// A link to a file or to nothing, or a device or a pipe.
@@ -23,9 +23,9 @@ enum There {
 
 /// Writes a text to a path. Other users cannot read a private file.
 pub(super) fn write(path: &Path, text: &str, private: bool) -> io::Result<()> {
-    match look(path)? {
-        There::Other => in_place(path, private)?.write_all(text.as_bytes()),
-        There::File => {
+    match inspect(path)? {
+        Target::Other => in_place(path, private)?.write_all(text.as_bytes()),
+        Target::File => {
             let (draft, mut file) = draft(path, private)?;
             file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, path)).inspect_err(|_| {
                 // The draft is useless now.
@@ -38,9 +38,9 @@ pub(super) fn write(path: &Path, text: &str, private: bool) -> io::Result<()> {
 /// Creates an empty private file.
 #[cfg(feature = "live")]
 pub(super) fn create_private(path: &Path) -> io::Result<File> {
-    match look(path)? {
-        There::Other => in_place(path, true),
-        There::File => {
+    match inspect(path)? {
+        Target::Other => in_place(path, true),
+        Target::File => {
             let (draft, file) = draft(path, true)?;
             fs::rename(&draft, path).inspect_err(|_| drop(fs::remove_file(&draft)))?;
             Ok(file)
@@ -49,15 +49,15 @@ pub(super) fn create_private(path: &Path) -> io::Result<File> {
 }
 
 /// Determines the kind of the target, and rejects suspicious links.
-fn look(path: &Path) -> io::Result<There> {
+fn inspect(path: &Path) -> io::Result<Target> {
     for part in path.ancestors().filter(|part| !part.as_os_str().is_empty()) {
         check_link(part)?;
     }
-    let Ok(here) = fs::symlink_metadata(path) else { return Ok(There::File) };
-    if here.is_dir() || fs::metadata(path).is_ok_and(|to| to.is_dir()) {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(Target::File) };
+    if metadata.is_dir() || fs::metadata(path).is_ok_and(|target| target.is_dir()) {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    Ok(if here.is_file() { There::File } else { There::Other })
+    Ok(if metadata.is_file() { Target::File } else { Target::Other })
 }
 
 /// Rejects a link that another user created in a world-writable folder, also in a chain of links.
@@ -65,7 +65,7 @@ fn look(path: &Path) -> io::Result<There> {
 fn check_link(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;
     /// World-writable with the sticky bit: only owners may remove files.
-    const EVERYBODYS: u32 = 0o1002;
+    const SHARED_STICKY: u32 = 0o1002;
     /// The maximum number of links that the system follows.
     const HOPS: u32 = 40;
     let mut at = path.to_owned();
@@ -74,9 +74,9 @@ fn check_link(path: &Path) -> io::Result<()> {
             return Ok(());
         };
         let folder = at.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let around = fs::metadata(folder)?;
-        if around.mode() & EVERYBODYS == EVERYBODYS && link.uid() != around.uid() && link.uid() != own_user()?
-        {
+        let folder_metadata = fs::metadata(folder)?;
+        let is_shared = folder_metadata.mode() & SHARED_STICKY == SHARED_STICKY;
+        if is_shared && link.uid() != folder_metadata.uid() && link.uid() != own_user()? {
             let why = format!(
                 "{} is another user's link in a world-writable folder; choose a path in another folder",
                 at.display()
@@ -106,11 +106,11 @@ fn own_user() -> io::Result<u32> {
 /// Opens an existing target without replacing it. Truncates a file behind a link, and makes it private if
 /// required.
 fn in_place(path: &Path, private: bool) -> io::Result<File> {
-    let behind = fs::metadata(path).ok();
-    let is_file = behind.as_ref().is_none_or(fs::Metadata::is_file);
+    let existing = fs::metadata(path).ok();
+    let is_file = existing.as_ref().is_none_or(fs::Metadata::is_file);
     let mut options = options(private);
     // A link to nothing leads to a new file.
-    let file = options.create(behind.is_none()).truncate(is_file).open(path)?;
+    let file = options.create(existing.is_none()).truncate(is_file).open(path)?;
     #[cfg(unix)]
     if private && is_file {
         use std::os::unix::fs::PermissionsExt as _;
@@ -122,7 +122,7 @@ fn in_place(path: &Path, private: bool) -> io::Result<File> {
 /// Creates a file next to a path, with an unpredictable name.
 fn draft(path: &Path, private: bool) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
-    for _ in 0..DRAWS {
+    for _ in 0..ATTEMPTS {
         let drawn = RandomState::new().hash_one(std::process::id());
         let draft = path.with_file_name(format!(".{name}.{drawn:016x}.part"));
         match options(private).create_new(true).open(&draft) {

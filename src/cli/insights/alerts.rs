@@ -21,7 +21,8 @@ use crate::cli::print_notice;
 
 /// The polling interval, which equals the interval of rule evaluations in Prometheus.
 const PERIOD: Duration = Duration::from_secs(30);
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit of a request.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Returns a stream of the alerts of the Prometheus that the arguments name; `None` if they name none. After
 /// a failed request, the previous alerts stay.
@@ -47,16 +48,16 @@ pub(super) async fn stream(
     let client =
         Client::try_from(config).map_err(|error| format!("--prometheus {url}: {}", error_chain(&error)))?;
     let monitor = Arc::clone(monitor);
-    let begun = (client, monitor, Instant::now());
-    let told = stream::unfold(begun, async |(client, monitor, mut due)| {
+    let start = (client, monitor, Instant::now());
+    let alerts = stream::unfold(start, async |(client, monitor, mut due)| {
         sleep_until(due).await;
         due = Instant::now() + PERIOD;
-        let answer = timeout(PATIENCE, thanos::answer(&client)).await;
+        let answer = timeout(TIMEOUT, thanos::fetch_alerts(&client)).await;
         let answer = answer.unwrap_or_else(|_| Err("no answer".to_owned())).and_then(|body| read(&body));
-        monitor.asked_for_alerts(answer.as_ref().err());
+        monitor.note_alert_request(answer.as_ref().err());
         Some((answer, (client, monitor, due)))
     });
-    Ok(Some(told.boxed()))
+    Ok(Some(alerts.boxed()))
 }
 
 /// Reads the certificates in a file, as those of a kubeconfig are read.

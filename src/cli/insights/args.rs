@@ -17,8 +17,8 @@ namespace openshift-update-status-controller exists, and in the UpdateStatus
 `cluster` if its CustomResourceDefinition exists.
 
 Exit codes: 0 ended by a signal, or with --once printed; 1 the Lease is lost, or
-with --once the cluster shows or accepts too little; 2 wrong usage, an unreadable
-kubeconfig, or an unusable address.")]
+with --once the cluster lacks a required object or rejects a write; 2 wrong usage,
+an unreadable kubeconfig, or an unusable address.")]
 pub(in crate::cli) struct InsightsArgs {
     /// Kubeconfig of the cluster [default: the cluster of the program's pod].
     #[arg(long, value_name = "FILE")]

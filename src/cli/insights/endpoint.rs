@@ -19,9 +19,9 @@ use tokio::task::JoinHandle;
 use super::monitor::Monitor;
 
 /// The time limit for a client to send a request, also on a kept-alive connection.
-const PATIENCE: Duration = Duration::from_secs(60);
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause after a failure to accept a connection, because the process has too many open files.
-const EXHAUSTED: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -59,17 +59,17 @@ impl Drop for Endpoint {
 async fn accept(socket: TcpListener, monitor: Arc<Monitor>) {
     loop {
         let Ok((stream, _)) = socket.accept().await else {
-            tokio::time::sleep(EXHAUSTED).await;
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         let monitor = Arc::clone(&monitor);
         let answer = service_fn(move |request: Request<Incoming>| {
-            let answered = answer(request.method(), request.uri().path(), &monitor);
-            async move { Ok::<_, Infallible>(answered) }
+            let response = answer(request.method(), request.uri().path(), &monitor);
+            async move { Ok::<_, Infallible>(response) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
+            .header_read_timeout(READ_TIMEOUT)
             .serve_connection(TokioIo::new(stream), answer);
         // A client may disconnect during an answer.
         tokio::spawn(async move { drop(connection.await) });

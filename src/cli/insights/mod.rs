@@ -43,9 +43,9 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
         let alerts = alerts::stream(args, &config, &monitor).await?;
         let parts = Parts { client, clock, alerts, observer: monitor.clone() };
         if args.once {
-            let looked = until(signal, Box::pin(look(args, &mut election, parts))).await;
+            let exit = until(signal, Box::pin(assess_once(args, &mut election, parts))).await;
             election.release().await;
-            return looked.unwrap_or(Ok(Exit::Failed));
+            return exit.unwrap_or(Ok(Exit::Failed));
         }
         let endpoint = Endpoint::listen(args.listen, monitor).await?;
         print_output(&format!("listening on http://{}\n", endpoint.address()));
@@ -77,19 +77,19 @@ async fn lead(election: &mut Election, parts: Parts) -> String {
 }
 
 /// Reads the cluster once, publishes the insights unless another process is the leader, and prints them.
-async fn look(args: &InsightsArgs, election: &mut Election, parts: Parts) -> Result<Exit, String> {
+async fn assess_once(args: &InsightsArgs, election: &mut Election, parts: Parts) -> Result<Exit, String> {
     let publishes = !args.dry_run && election.try_once().await;
     if !publishes && !args.dry_run {
         print_notice("nothing is published: this process does not hold the Lease");
     }
-    let look = match controller::run_once(parts, publishes).await {
-        Ok(look) => look,
+    let outcome = match controller::run_once(parts, publishes).await {
+        Ok(outcome) => outcome,
         Err(error) => {
             print_errors(&error.to_string());
             return Ok(Exit::Failed);
         }
     };
-    print_output(&args.output.text(&look.insights)?);
+    print_output(&args.output.text(&outcome.insights)?);
     Ok(Exit::Passed)
 }
 
@@ -101,10 +101,10 @@ async fn config(args: &InsightsArgs) -> Result<Config, String> {
         });
     };
     let connection = Connection::from_kubeconfig(path, args.context.as_deref());
-    let said = |said: windtunnel_openshift::oc::CommandOutput| {
-        said.stderr.trim_start_matches("error: ").trim_end().to_owned()
+    let message = |output: windtunnel_openshift::oc::CommandOutput| {
+        output.stderr.trim_start_matches("error: ").trim_end().to_owned()
     };
-    connection.config().await.map_err(said)
+    connection.config().await.map_err(message)
 }
 
 /// Returns a unique name for the election: the host name, which in a pod is the pod's name, with a random

@@ -15,29 +15,29 @@ use windtunnel_update_status::controller::{Note, Observer, Terms};
 use crate::cli::print_notice;
 
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Of {
+struct InsightLabels {
     informer: String,
     r#type: String,
 }
 
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Watched {
+struct ResourceLabels {
     resource: String,
 }
 
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct To {
+struct KindLabels {
     kind: String,
 }
 
 #[derive(Debug, Default)]
 struct Metrics {
     leader: Gauge,
-    insights: Family<Of, Gauge>,
-    publishes: Family<To, Counter>,
+    insights: Family<InsightLabels, Gauge>,
+    publishes: Family<KindLabels, Counter>,
     failures: Counter,
-    restarts: Family<Watched, Counter>,
-    watch_failures: Family<Watched, Counter>,
+    restarts: Family<ResourceLabels, Counter>,
+    watch_failures: Family<ResourceLabels, Counter>,
     lease_failures: Counter,
     alert_failures: Counter,
 }
@@ -64,14 +64,14 @@ impl Metrics {
 
 /// The current state of the controller.
 #[derive(Debug, Default)]
-struct Standing {
+struct State {
     leads: bool,
     /// The time of the last successful read of the Lease.
     lease_seen: Option<Instant>,
     /// Whether all insights have been published since this process became the leader.
     settled: bool,
     /// Current failures, by component.
-    troubles: BTreeMap<String, String>,
+    failures: BTreeMap<String, String>,
 }
 
 /// Collects the state of the controller.
@@ -80,7 +80,7 @@ pub(super) struct Monitor {
     terms: Terms,
     metrics: Metrics,
     registry: Registry,
-    standing: Mutex<Standing>,
+    state: Mutex<State>,
 }
 
 const PUBLISHING: &str = "publishing";
@@ -90,11 +90,11 @@ const ALERTS: &str = "alerts";
 impl Monitor {
     pub(super) fn new(terms: Terms) -> Self {
         let metrics = Metrics::default();
-        Self { terms, registry: metrics.registered(), metrics, standing: Mutex::default() }
+        Self { terms, registry: metrics.registered(), metrics, state: Mutex::default() }
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns all metrics in the OpenMetrics text format.
@@ -110,9 +110,9 @@ impl Monitor {
     /// # Errors
     /// The process must be restarted: it considers itself the leader, but its Lease must have expired.
     pub(super) fn healthy(&self) -> Result<(), String> {
-        let standing = self.standing();
+        let state = self.state();
         let overdue = |seen: Instant| seen.elapsed() > self.terms.lease;
-        if standing.leads && standing.lease_seen.is_some_and(overdue) {
+        if state.leads && state.lease_seen.is_some_and(overdue) {
             return Err("the Lease was not renewed in time".to_owned());
         }
         Ok(())
@@ -123,39 +123,39 @@ impl Monitor {
     /// # Errors
     /// The process is the leader and has not published yet, or it cannot read the Lease.
     pub(super) fn ready(&self) -> Result<(), String> {
-        let standing = self.standing();
-        if standing.leads && standing.settled || !standing.leads && standing.lease_seen.is_some() {
+        let state = self.state();
+        if state.leads && state.settled || !state.leads && state.lease_seen.is_some() {
             return Ok(());
         }
-        let what = if standing.leads { "nothing is published yet" } else { "the Lease was not read yet" };
-        let troubles: Vec<String> =
-            standing.troubles.iter().map(|(of, why)| format!("{of}: {why}")).collect();
-        Err([vec![what.to_owned()], troubles].concat().join("; "))
+        let status = if state.leads { "nothing is published yet" } else { "the Lease was not read yet" };
+        let failures: Vec<String> =
+            state.failures.iter().map(|(component, why)| format!("{component}: {why}")).collect();
+        Err([vec![status.to_owned()], failures].concat().join("; "))
     }
 
     /// Notes a request to Prometheus, with its failure if there was one.
-    pub(super) fn asked_for_alerts(&self, failure: Option<&String>) {
+    pub(super) fn note_alert_request(&self, failure: Option<&String>) {
         match failure {
             Some(why) => {
                 self.metrics.alert_failures.inc();
-                self.trouble(ALERTS, why);
+                self.log_failure(ALERTS, why);
             }
-            None => self.recovered(ALERTS),
+            None => self.log_recovery(ALERTS),
         }
     }
 
     /// Logs a failure, unless it is known.
-    fn trouble(&self, of: &str, why: &str) {
-        let before = self.standing().troubles.insert(of.to_owned(), why.to_owned());
+    fn log_failure(&self, component: &str, why: &str) {
+        let before = self.state().failures.insert(component.to_owned(), why.to_owned());
         if before.as_deref() != Some(why) {
-            print_notice(&format!("{of}: {why}"));
+            print_notice(&format!("{component}: {why}"));
         }
     }
 
     /// Logs the end of a failure, if there was one.
-    fn recovered(&self, of: &str) {
-        if self.standing().troubles.remove(of).is_some() {
-            print_notice(&format!("{of}: recovered"));
+    fn log_recovery(&self, component: &str) {
+        if self.state().failures.remove(component).is_some() {
+            print_notice(&format!("{component}: recovered"));
         }
     }
 }
@@ -163,45 +163,45 @@ impl Monitor {
 impl Observer for Monitor {
     fn note(&self, note: Note<'_>) {
         let metrics = &self.metrics;
-        let watched = |resource: &str| Watched { resource: resource.to_owned() };
+        let resource_labels = |resource: &str| ResourceLabels { resource: resource.to_owned() };
         match note {
-            Note::WatchRecovered { resource } => self.recovered(resource),
+            Note::WatchRecovered { resource } => self.log_recovery(resource),
             Note::WatchRestarted { resource } => {
-                metrics.restarts.get_or_create(&watched(resource)).inc();
+                metrics.restarts.get_or_create(&resource_labels(resource)).inc();
             }
             Note::WatchFailed { resource, why } => {
-                metrics.watch_failures.get_or_create(&watched(resource)).inc();
-                self.trouble(resource, why);
+                metrics.watch_failures.get_or_create(&resource_labels(resource)).inc();
+                self.log_failure(resource, why);
             }
             Note::Known { informer, kind, count } => {
-                let of = Of { informer: informer.to_owned(), r#type: kind.to_owned() };
-                metrics.insights.get_or_create(&of).set(i64::try_from(count).unwrap_or(i64::MAX));
+                let labels = InsightLabels { informer: informer.to_owned(), r#type: kind.to_owned() };
+                metrics.insights.get_or_create(&labels).set(i64::try_from(count).unwrap_or(i64::MAX));
             }
             Note::Published { to } => {
-                metrics.publishes.get_or_create(&To { kind: to.to_owned() }).inc();
+                metrics.publishes.get_or_create(&KindLabels { kind: to.to_owned() }).inc();
             }
             Note::Settled => {
-                self.standing().settled = true;
-                self.recovered(PUBLISHING);
+                self.state().settled = true;
+                self.log_recovery(PUBLISHING);
             }
             Note::Failed { why } => {
                 metrics.failures.inc();
-                self.standing().settled = false;
-                self.trouble(PUBLISHING, why);
+                self.state().settled = false;
+                self.log_failure(PUBLISHING, why);
             }
             Note::Leads(leads) => {
                 metrics.leader.set(i64::from(leads));
-                let mut standing = self.standing();
-                (standing.leads, standing.settled) = (leads, false);
+                let mut state = self.state();
+                (state.leads, state.settled) = (leads, false);
                 print_notice(if leads { "now the leader" } else { "no longer the leader" });
             }
             Note::LeaseSeen => {
-                self.standing().lease_seen = Some(Instant::now());
-                self.recovered(LEASE);
+                self.state().lease_seen = Some(Instant::now());
+                self.log_recovery(LEASE);
             }
             Note::LeaseFailed { why } => {
                 metrics.lease_failures.inc();
-                self.trouble(LEASE, why);
+                self.log_failure(LEASE, why);
             }
         }
     }

@@ -20,9 +20,9 @@ const LATE: SignedDuration = SignedDuration::from_mins(1);
 /// The configuration is invalid.
 pub(in crate::cli) fn client(config: Config) -> kube::Result<(Client, Arc<ServerClock>)> {
     let clock = Arc::new(ServerClock::default());
-    let hearing = Arc::clone(&clock);
+    let observer = Arc::clone(&clock);
     let layer = MapResponseLayer::new(move |response: Response<Box<DynBody>>| {
-        hearing.hear(response.headers());
+        observer.observe(response.headers());
         response
     });
     Ok((ClientBuilder::try_from(config)?.with_layer(&layer).build(), clock))
@@ -33,40 +33,42 @@ pub(in crate::cli) fn client(config: Config) -> kube::Result<(Client, Arc<Server
 pub(in crate::cli) struct ServerClock(Mutex<Option<ScaledClock>>);
 
 impl ServerClock {
-    fn shown(&self) -> MutexGuard<'_, Option<ScaledClock>> {
+    fn current(&self) -> MutexGuard<'_, Option<ScaledClock>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hear(&self, headers: &HeaderMap) {
+    fn observe(&self, headers: &HeaderMap) {
         let Some((date, speed)) = clock_headers::read(headers) else { return };
-        let heard = ScaledClock::starting_at(date, speed);
-        let heard = if speed > 0.0 { heard } else { heard.ending_at(date) };
-        let mut shown = self.shown();
-        if shown.is_none_or(|shown| is_better(&heard, &shown)) {
-            *shown = Some(heard);
+        let observed = ScaledClock::starting_at(date, speed);
+        let observed = if speed > 0.0 { observed } else { observed.ending_at(date) };
+        let mut current = self.current();
+        if current.is_none_or(|current| is_better(&observed, &current)) {
+            *current = Some(observed);
         }
     }
 }
 
 /// Returns whether an answer corrects the clock of earlier ones. A `Date` has whole seconds and arrives with
 /// a delay, so the clock that is furthest ahead is the most accurate.
-fn is_better(heard: &ScaledClock, shown: &ScaledClock) -> bool {
-    let (now, speed) = (shown.now(), shown.speed());
+fn is_better(observed: &ScaledClock, current: &ScaledClock) -> bool {
+    let (now, speed) = (current.now(), current.speed());
     let late = SignedDuration::try_from_secs_f64(LATE.as_secs_f64() * speed).unwrap_or(SignedDuration::MAX);
-    (heard.speed() - speed).abs() > f64::EPSILON || heard.now() > now || heard.now() < after(now, -late)
+    (observed.speed() - speed).abs() > f64::EPSILON
+        || observed.now() > now
+        || observed.now() < after(now, -late)
 }
 
 impl Clock for ServerClock {
     fn now(&self) -> Time {
-        self.shown().map_or_else(|| WallClock.now(), |clock| clock.now())
+        self.current().map_or_else(|| WallClock.now(), |clock| clock.now())
     }
 
     fn speed(&self) -> f64 {
-        self.shown().map_or(1.0, |clock| clock.speed())
+        self.current().map_or(1.0, |clock| clock.speed())
     }
 
     fn until(&self, at: Time) -> Duration {
-        self.shown().map_or_else(|| WallClock.until(at), |clock| clock.until(at))
+        self.current().map_or_else(|| WallClock.until(at), |clock| clock.until(at))
     }
 }
 
@@ -76,11 +78,11 @@ mod tests {
 
     use super::*;
 
-    fn hear(clock: &ServerClock, date: &'static str, speed: &'static str) {
+    fn observe(clock: &ServerClock, date: &'static str, speed: &'static str) {
         let mut headers = HeaderMap::new();
         headers.insert("date", HeaderValue::from_static(date));
         headers.insert("x-windtunnel-speed", HeaderValue::from_static(speed));
-        clock.hear(&headers);
+        clock.observe(&headers);
     }
 
     fn at(text: &str) -> Time {
@@ -90,7 +92,7 @@ mod tests {
     #[test]
     fn uses_the_local_clock_before_an_answer() {
         let clock = ServerClock::default();
-        clock.hear(&HeaderMap::new());
+        clock.observe(&HeaderMap::new());
         let (before, now, past) = (WallClock.now(), clock.now(), WallClock.now());
         assert!(before <= now && now <= past);
     }
@@ -99,7 +101,7 @@ mod tests {
     fn a_stopped_clock_shows_the_time_of_the_last_answer() {
         let clock = ServerClock::default();
         for date in ["Mon, 15 Jan 2024 08:00:05 GMT", "Mon, 15 Jan 2024 08:00:01 GMT"] {
-            hear(&clock, date, "0");
+            observe(&clock, date, "0");
         }
         assert_eq!((clock.now(), clock.speed()), (at("2024-01-15T08:00:01Z"), 0.0));
         assert_eq!(clock.until(at("2024-01-15T08:00:02Z")), Duration::MAX);
@@ -108,13 +110,13 @@ mod tests {
     #[test]
     fn a_delayed_answer_does_not_set_a_running_clock_back() {
         let clock = ServerClock::default();
-        hear(&clock, "Mon, 15 Jan 2024 10:00:00 GMT", "60");
-        hear(&clock, "Mon, 15 Jan 2024 09:30:00 GMT", "60");
+        observe(&clock, "Mon, 15 Jan 2024 10:00:00 GMT", "60");
+        observe(&clock, "Mon, 15 Jan 2024 09:30:00 GMT", "60");
         assert!(clock.now() >= at("2024-01-15T10:00:00Z"));
         assert!(clock.until(at("2024-01-15T11:00:00Z")) <= Duration::from_mins(1));
-        hear(&clock, "Mon, 15 Jan 2024 08:00:00 GMT", "60");
+        observe(&clock, "Mon, 15 Jan 2024 08:00:00 GMT", "60");
         assert!(clock.now() < at("2024-01-15T10:00:00Z"), "it was set back");
-        hear(&clock, "Mon, 15 Jan 2024 12:00:00 GMT", "60");
+        observe(&clock, "Mon, 15 Jan 2024 12:00:00 GMT", "60");
         assert!(clock.now() >= at("2024-01-15T12:00:00Z"));
     }
 }

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use windtunnel_core::text::error_chain;
 use windtunnel_openshift::oc::CommandOutput;
 
-use super::plain;
+use super::client_error;
 
 /// The name of kubeconfig entries that come from flags alone.
-const OURS: &str = "windtunnel";
+const ENTRY_NAME: &str = "windtunnel";
 
 /// Flags at any place among the arguments of a command.
 #[derive(Debug, Default, Parser)]
@@ -53,8 +53,8 @@ const FLAGS: [(&str, bool); 7] = [
 ];
 
 /// Splits arguments into connection flags and all others.
-pub(in crate::cli) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
-    let (mut ours, mut others) = (Vec::new(), Vec::new());
+pub(in crate::cli) fn split_flags(words: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut connection_flags, mut others) = (Vec::new(), Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
@@ -63,13 +63,13 @@ pub(in crate::cli) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
             continue;
         };
         if *takes_value {
-            ours.push(word.clone());
-            ours.extend(words.next().filter(|_| !word.contains('=')).cloned());
+            connection_flags.push(word.clone());
+            connection_flags.extend(words.next().filter(|_| !word.contains('=')).cloned());
         } else if !word.ends_with("=false") {
-            ours.push(name.to_owned());
+            connection_flags.push(name.to_owned());
         }
     }
-    (ours, others)
+    (connection_flags, others)
 }
 
 impl Connection {
@@ -90,7 +90,7 @@ impl Connection {
     /// The kubeconfig cannot be read.
     pub(in crate::cli) fn contexts(&self) -> Result<Vec<String>, CommandOutput> {
         let kubeconfig = self.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-        let kubeconfig = kubeconfig.map_err(|error| plain(&error_chain(&error)))?;
+        let kubeconfig = kubeconfig.map_err(|error| client_error(&error_chain(&error)))?;
         Ok(kubeconfig.contexts.into_iter().map(|context| context.name).collect())
     }
 
@@ -104,31 +104,36 @@ impl Connection {
             (None, None) => Kubeconfig::read(),
             (None, Some(_)) => Ok(Kubeconfig::read().unwrap_or_default()),
         }
-        .map_err(|error| plain(&error_chain(&error)))?;
-        self.change(&mut kubeconfig);
+        .map_err(|error| client_error(&error_chain(&error)))?;
+        self.apply_flags(&mut kubeconfig);
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         Config::from_custom_kubeconfig(kubeconfig, &options)
             .await
-            .map_err(|error| plain(&error_chain(&error)))
+            .map_err(|error| client_error(&error_chain(&error)))
     }
 
     /// Applies the flags to the kubeconfig.
-    fn change(&self, kubeconfig: &mut Kubeconfig) {
+    fn apply_flags(&self, kubeconfig: &mut Kubeconfig) {
         let chosen = self.context.clone().or_else(|| kubeconfig.current_context.clone());
         let known = |context: &&NamedContext| Some(&context.name) == chosen.as_ref();
         let context = kubeconfig.contexts.iter().find(known).and_then(|named| named.context.clone());
         let context = context.unwrap_or_else(|| {
-            kubeconfig.current_context = Some(OURS.to_owned());
-            let context =
-                Context { cluster: OURS.to_owned(), user: Some(OURS.to_owned()), ..Context::default() };
+            kubeconfig.current_context = Some(ENTRY_NAME.to_owned());
+            let context = Context {
+                cluster: ENTRY_NAME.to_owned(),
+                user: Some(ENTRY_NAME.to_owned()),
+                ..Context::default()
+            };
             let named = NamedContext {
-                name: OURS.to_owned(),
+                name: ENTRY_NAME.to_owned(),
                 context: Some(context.clone()),
                 ..NamedContext::default()
             };
             kubeconfig.contexts.push(named);
-            kubeconfig.clusters.push(NamedCluster { name: OURS.to_owned(), ..NamedCluster::default() });
-            kubeconfig.auth_infos.push(NamedAuthInfo { name: OURS.to_owned(), ..NamedAuthInfo::default() });
+            kubeconfig.clusters.push(NamedCluster { name: ENTRY_NAME.to_owned(), ..NamedCluster::default() });
+            kubeconfig
+                .auth_infos
+                .push(NamedAuthInfo { name: ENTRY_NAME.to_owned(), ..NamedAuthInfo::default() });
             context
         });
         for named in kubeconfig.clusters.iter_mut().filter(|named| named.name == context.cluster) {

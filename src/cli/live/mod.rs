@@ -27,10 +27,10 @@ pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
 /// # Errors
 /// The message of `oc` for any other answer.
 pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, CommandOutput> {
-    match ask(client, path).await? {
+    match send_get(client, path).await? {
         Ok(value) => Ok(Some(value)),
         Err(status) if status.code == StatusCode::NOT_FOUND.as_u16() => Ok(None),
-        Err(status) => Err(refused(&status, path)),
+        Err(status) => Err(rejection(&status, path)),
     }
 }
 
@@ -39,13 +39,13 @@ pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, Co
 /// # Errors
 /// The message of `oc` if it does not.
 pub(super) async fn require(client: &Client, path: &str) -> Result<Value, CommandOutput> {
-    ask(client, path).await?.map_err(|status| refused(&status, path))
+    send_get(client, path).await?.map_err(|status| rejection(&status, path))
 }
 
 type Answer = Result<Value, Box<kube::core::Status>>;
 
-async fn ask(client: &Client, path: &str) -> Result<Answer, CommandOutput> {
-    let request = Request::get(path).body(Vec::new()).map_err(|error| plain(&error.to_string()))?;
+async fn send_get(client: &Client, path: &str) -> Result<Answer, CommandOutput> {
+    let request = Request::get(path).body(Vec::new()).map_err(|error| client_error(&error.to_string()))?;
     match client.request::<Value>(request).await {
         Ok(value) => Ok(Ok(value)),
         Err(kube::Error::Api(status)) => Ok(Err(status)),
@@ -57,7 +57,7 @@ async fn ask(client: &Client, path: &str) -> Result<Answer, CommandOutput> {
     }
 }
 
-fn refused(status: &kube::core::Status, path: &str) -> CommandOutput {
+fn rejection(status: &kube::core::Status, path: &str) -> CommandOutput {
     let stderr = match status.code {
         401 => format!("error: You must be logged in to the server ({})\n", status.message),
         404 => format!("Error from server (NotFound): {}\n", not_found(status, path)),
@@ -79,11 +79,11 @@ pub(super) fn not_found(status: &kube::core::Status, path: &str) -> String {
         parts.nth(1);
     }
     let resource: Vec<&str> = parts.next().into_iter().chain(group).collect();
-    let what: Vec<String> = [resource.join(".")].into_iter().chain(parts.map(str::to_owned)).collect();
-    format!("the server could not find the requested resource (get {})", what.join(" "))
+    let names: Vec<String> = [resource.join(".")].into_iter().chain(parts.map(str::to_owned)).collect();
+    format!("the server could not find the requested resource (get {})", names.join(" "))
 }
 
 /// Returns an error of the client itself.
-pub(super) fn plain(message: &str) -> CommandOutput {
+pub(super) fn client_error(message: &str) -> CommandOutput {
     CommandOutput { stderr: format!("error: {message}\n"), code: 1, ..CommandOutput::default() }
 }

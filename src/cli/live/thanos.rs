@@ -20,14 +20,14 @@ pub(in crate::cli) async fn alerts(client: &Client, config: &Config) -> Result<S
     let hosts = route["status"]["ingress"].as_array().into_iter().flatten();
     let hosts: Vec<&str> = hosts.filter_map(|ingress| ingress["host"].as_str()).collect();
     let place = "in the openshift-monitoring/thanos-querier Route";
-    let mut last = format!("unable to get /api/v1/alerts from any of 0 URIs {place}: %!s(<nil>)");
+    let mut last_error = format!("unable to get /api/v1/alerts from any of 0 URIs {place}: %!s(<nil>)");
     for host in hosts {
-        match ask(config, host).await {
+        match query_host(config, host).await {
             Ok(answer) => return Ok(answer),
-            Err(why) => last = format!("unable to get /api/v1/alerts from URI {place}: {host}->{why}"),
+            Err(why) => last_error = format!("unable to get /api/v1/alerts from URI {place}: {host}->{why}"),
         }
     }
-    Err(failed(last))
+    Err(failed(last_error))
 }
 
 async fn route(client: &Client) -> Result<Value, String> {
@@ -39,18 +39,18 @@ async fn route(client: &Client) -> Result<Value, String> {
     })
 }
 
-async fn ask(config: &Config, host: &str) -> Result<String, String> {
+async fn query_host(config: &Config, host: &str) -> Result<String, String> {
     let mut config = config.clone();
     config.cluster_url =
         format!("https://{host}").parse().map_err(|error: http::uri::InvalidUri| error.to_string())?;
-    answer(&Client::try_from(config).map_err(|error| error.to_string())?).await
+    fetch_alerts(&Client::try_from(config).map_err(|error| error.to_string())?).await
 }
 
 /// Returns the body of `/api/v1/alerts`.
 ///
 /// # Errors
 /// The reason why there is no answer.
-pub(in crate::cli) async fn answer(client: &Client) -> Result<String, String> {
+pub(in crate::cli) async fn fetch_alerts(client: &Client) -> Result<String, String> {
     let request = Request::get("/api/v1/alerts").body(Vec::new()).map_err(|error| error.to_string())?;
     client.request_text(request).await.map_err(|error| match error {
         kube::Error::Api(status) => format!("GET status code={}", status.code),

@@ -19,7 +19,7 @@ use recorder::Recorder;
 use watching::{Kind, WatchUpdate, watch};
 
 /// Kinds that change constantly and are not interesting, or whose names are secrets.
-const LEFT_OUT: [(&str, &str); 6] = [
+const EXCLUDED: [(&str, &str); 6] = [
     ("coordination.k8s.io", "leases"),
     ("", "events"),
     ("events.k8s.io", "events"),
@@ -41,7 +41,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
     block_on(async {
         let signal = Signal::new()?;
         let connection = Connection::from_kubeconfig(&args.kubeconfig, args.context.as_deref());
-        let config = connection.config().await.map_err(|said| plain(&said.stderr))?;
+        let config = connection.config().await.map_err(|output| without_prefix(&output.stderr))?;
         let (client, clock) = clock::client(config).map_err(|error| error_chain(&error))?;
         let kinds = kinds(&client, args.all)
             .await
@@ -66,8 +66,9 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
     })?
 }
 
-fn plain(stderr: &str) -> String {
-    stderr.trim_end().trim_start_matches("error: ").to_owned()
+/// Returns an error message of the client without its prefix.
+fn without_prefix(message: &str) -> String {
+    message.trim_end().trim_start_matches("error: ").to_owned()
 }
 
 /// Returns the 29 of `29+`.
@@ -110,25 +111,25 @@ async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
 }
 
 fn is_recorded(resource: &ApiResource, capabilities: &ApiCapabilities, all: bool) -> bool {
-    let is = |(group, plural): &(&str, &str)| resource.group == *group && resource.plural == *plural;
-    let known = || resources::ALL.iter().any(|known| is(&(&known.group, &known.plural)));
+    let is_kind = |(group, plural): &(&str, &str)| resource.group == *group && resource.plural == *plural;
+    let known = || resources::ALL.iter().any(|known| is_kind(&(&known.group, &known.plural)));
     capabilities.supports_operation(verbs::LIST)
         && capabilities.supports_operation(verbs::WATCH)
-        && !LEFT_OUT.iter().any(is)
+        && !EXCLUDED.iter().any(is_kind)
         && (all || known())
 }
 
 /// Passes observations to the recorder until the end.
 async fn follow(
     recorder: &mut Recorder<'_>,
-    mut told: Receiver<WatchUpdate>,
+    mut updates: Receiver<WatchUpdate>,
     ended: impl Future<Output = ()>,
 ) -> Result<(), String> {
     let mut ended = std::pin::pin!(ended);
     loop {
-        match select(ended.as_mut(), std::pin::pin!(told.recv())).await {
+        match select(ended.as_mut(), std::pin::pin!(updates.recv())).await {
             Either::Left(_) | Either::Right((None, _)) => return Ok(()),
-            Either::Right((Some(told), _)) => recorder.take(told)?,
+            Either::Right((Some(update), _)) => recorder.take(update)?,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::cli::{Exit, files, print_notice, print_output};
 use crate::record::{Entry, Event, Header, INSTALLER, WriteEvent, Writer};
 
 /// The time of the initial objects before the start of the record.
-const BEFORE: SignedDuration = SignedDuration::from_millis(1);
+const INITIAL_OFFSET: SignedDuration = SignedDuration::from_millis(1);
 
 pub(super) struct Recorder<'a> {
     args: &'a RecordArgs,
@@ -58,39 +58,39 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// The record cannot be written.
-    pub(super) fn take(&mut self, told: WatchUpdate) -> Result<(), String> {
-        match told {
-            WatchUpdate::Begins(kind) => {
+    pub(super) fn take(&mut self, update: WatchUpdate) -> Result<(), String> {
+        match update {
+            WatchUpdate::ListStarted(kind) => {
                 self.listed.insert(kind, BTreeSet::new());
             }
-            WatchUpdate::Is(kind, object, by) => {
+            WatchUpdate::Present(kind, object, by) => {
                 let key = kind.key_of(&object);
                 if let Some(listed) = self.listed.get_mut(&kind) {
                     listed.insert(key.clone());
                 }
                 self.add_object(kind, key, Object::new(object), by)?;
             }
-            WatchUpdate::Gone(kind, object) => self.gone(&kind, &kind.key_of(&object))?,
-            WatchUpdate::Complete(kind) => {
+            WatchUpdate::Deleted(kind, object) => self.remove_object(&kind, &kind.key_of(&object))?,
+            WatchUpdate::ListCompleted(kind) => {
                 let listed = self.listed.remove(&kind).unwrap_or_default();
-                self.forget_unlisted(&kind, &listed)?;
-                self.arrived(&kind)?;
+                self.remove_unlisted(&kind, &listed)?;
+                self.note_listed(&kind)?;
             }
             WatchUpdate::Failed(kind, why) => {
                 if self.failed.insert(name(&kind)) {
                     print_notice(&format!("cannot watch {}, retrying: {why}", name(&kind)));
                 }
-                self.arrived(&kind)?;
+                self.note_listed(&kind)?;
             }
         }
         if let Some(writer) = &mut self.writer {
-            writer.flush().map_err(|error| cannot(self.path, &error))?;
+            writer.flush().map_err(|error| write_error(self.path, &error))?;
         }
         Ok(())
     }
 
     /// Notes that a kind is complete or failed; after the last one, the record starts.
-    fn arrived(&mut self, kind: &Resource) -> Result<(), String> {
+    fn note_listed(&mut self, kind: &Resource) -> Result<(), String> {
         self.awaited.remove(&name(kind));
         if self.awaited.is_empty() { self.begin() } else { Ok(()) }
     }
@@ -106,8 +106,8 @@ impl<'a> Recorder<'a> {
             windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let writer = Writer::begin(BufWriter::new(file), &header);
-        self.writer = Some(writer.map_err(|error| cannot(self.path, &error))?);
-        let before = after(epoch, -BEFORE);
+        self.writer = Some(writer.map_err(|error| write_error(self.path, &error))?);
+        let before = after(epoch, -INITIAL_OFFSET);
         if let Some(minor) = self.minor {
             self.add(before, Event::Kubernetes { minor })?;
         }
@@ -135,7 +135,7 @@ impl<'a> Recorder<'a> {
         self.add(self.clock.now(), Event::Write(Box::new(write)))
     }
 
-    fn gone(&mut self, kind: &Resource, key: &Key) -> Result<(), String> {
+    fn remove_object(&mut self, kind: &Resource, key: &Key) -> Result<(), String> {
         let Some(writer) = &self.writer else {
             self.found.remove(key);
             return Ok(());
@@ -147,18 +147,18 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records the deletion of objects that disappeared while their watch was interrupted.
-    fn forget_unlisted(&mut self, kind: &Resource, listed: &BTreeSet<Key>) -> Result<(), String> {
+    fn remove_unlisted(&mut self, kind: &Resource, listed: &BTreeSet<Key>) -> Result<(), String> {
         let Some(writer) = &self.writer else { return Ok(()) };
-        let gone = writer.states().keys().filter(|key| key.is_kind(kind) && !listed.contains(*key));
-        for key in gone.cloned().collect::<Vec<_>>() {
-            self.gone(kind, &key)?;
+        let deleted = writer.states().keys().filter(|key| key.is_kind(kind) && !listed.contains(*key));
+        for key in deleted.cloned().collect::<Vec<_>>() {
+            self.remove_object(kind, &key)?;
         }
         Ok(())
     }
 
     fn add(&mut self, at: Time, event: Event) -> Result<(), String> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        writer.add(&Entry { at, event }).map_err(|error| cannot(self.path, &error))
+        writer.add(&Entry { at, event }).map_err(|error| write_error(self.path, &error))
     }
 
     /// Ends the record.
@@ -174,14 +174,14 @@ impl<'a> Recorder<'a> {
             ));
         }
         if let Some(writer) = &mut self.writer {
-            writer.flush().map_err(|error| cannot(self.path, &error))?;
+            writer.flush().map_err(|error| write_error(self.path, &error))?;
         }
         print_output(&format!("recorded: {} changes in {}\n", self.changes, self.path.display()));
         Ok(Exit::Passed)
     }
 }
 
-fn cannot(path: &Path, error: &io::Error) -> String {
+fn write_error(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {error}", path.display())
 }
 

@@ -40,47 +40,47 @@ impl Kind {
 /// An observation of a watch.
 pub(super) enum WatchUpdate {
     /// A list starts: the first one, or another one after an interrupted watch.
-    Begins(Resource),
+    ListStarted(Resource),
     /// A listed, new or changed object without secrets, and its last writer.
-    Is(Resource, Value, String),
+    Present(Resource, Value, String),
     /// An object was deleted.
-    Gone(Resource, Value),
+    Deleted(Resource, Value),
     /// A list is complete.
-    Complete(Resource),
+    ListCompleted(Resource),
     /// The kind cannot be read now.
     Failed(Resource, String),
 }
 
 /// The maximum number of observations in the queue.
-const WAITING: usize = 1_000;
+const QUEUE_LENGTH: usize = 1_000;
 
 /// Watches all of these kinds until the receiver is dropped.
 pub(super) fn watch(client: &Client, kinds: Vec<Kind>) -> Receiver<WatchUpdate> {
-    let (tell, told) = channel(WAITING);
+    let (sender, receiver) = channel(QUEUE_LENGTH);
     for kind in kinds {
-        let (tell, resource) = (tell.clone(), kind.as_resource());
+        let (sender, resource) = (sender.clone(), kind.as_resource());
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.resource);
         tokio::spawn(async move {
             let mut seen = watcher::watcher(api, Config::default()).default_backoff().boxed();
             while let Some(event) = seen.next().await {
                 let kind = resource.clone();
                 let event = match event {
-                    Ok(Event::Init) => WatchUpdate::Begins(kind),
+                    Ok(Event::Init) => WatchUpdate::ListStarted(kind),
                     Ok(Event::InitApply(object) | Event::Apply(object)) => {
                         let (object, by) = read(&kind, &object);
-                        WatchUpdate::Is(kind, object, by)
+                        WatchUpdate::Present(kind, object, by)
                     }
-                    Ok(Event::Delete(object)) => WatchUpdate::Gone(kind.clone(), read(&kind, &object).0),
-                    Ok(Event::InitDone) => WatchUpdate::Complete(kind),
+                    Ok(Event::Delete(object)) => WatchUpdate::Deleted(kind.clone(), read(&kind, &object).0),
+                    Ok(Event::InitDone) => WatchUpdate::ListCompleted(kind),
                     Err(error) => WatchUpdate::Failed(kind, error_chain(&error)),
                 };
-                if tell.send(event).await.is_err() {
+                if sender.send(event).await.is_err() {
                     return;
                 }
             }
         });
     }
-    told
+    receiver
 }
 
 /// Returns an object in its recorded form, and its last writer.

@@ -21,7 +21,7 @@ pub(in crate::cli) fn write<'a>(
     let results: Vec<_> =
         results.map(|(result, record)| (result, record, rerun_command(command, result, options))).collect();
     let scenarios: Vec<Scenario<'_>> =
-        results.iter().map(|(result, record, again)| Scenario { result, record: *record, again }).collect();
+        results.iter().map(|(result, record, rerun)| Scenario { result, record: *record, rerun }).collect();
     let page = html::render(command, &scenarios).map_err(|error| error.to_string())?;
     files::write(path, &page)
 }

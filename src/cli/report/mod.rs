@@ -2,6 +2,7 @@
 
 pub(super) mod html;
 pub(super) mod outputs;
+
 use std::path::Path;
 
 use super::args::ReportArgs;
@@ -15,8 +16,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let result = ScenarioResult::from_record(&record, "");
     print_output(&story(&record, args.layout.width()));
     print_output(&summary::scenario(&result));
-    let told = std::iter::once((&result, Some(&record)));
-    html::write(args.html.as_deref(), "windtunnel report", told, &[])?;
+    let results = std::iter::once((&result, Some(&record)));
+    html::write(args.html.as_deref(), "windtunnel report", results, &[])?;
     Ok(if result.passed() { Exit::Passed } else { Exit::Failed })
 }
 

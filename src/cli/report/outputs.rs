@@ -18,10 +18,10 @@ pub(in crate::cli) fn write(
     reports: &Reports,
     command: &str,
     kind: &str,
-    told: &[RecordedResult<'_>],
+    recorded_results: &[RecordedResult<'_>],
     options: &[String],
 ) -> Result<(), String> {
-    let results: Vec<ScenarioResult> = told.iter().map(|(result, _)| (*result).clone()).collect();
+    let results: Vec<ScenarioResult> = recorded_results.iter().map(|(result, _)| (*result).clone()).collect();
     let mut unwritten = Vec::new();
     let mut write = |path: Option<&std::path::PathBuf>, text: &dyn Fn() -> Result<String, String>| {
         let Some(path) = path else { return };
@@ -34,11 +34,15 @@ pub(in crate::cli) fn write(
     write(reports.junit.as_ref(), &|| {
         junit::render(command, &results, per).map_err(|error| error.to_string())
     });
-    write(reports.junit_upgrade.as_ref(), &|| blame::render(told).map_err(|error| error.to_string()));
+    write(reports.junit_upgrade.as_ref(), &|| {
+        blame::render(recorded_results).map_err(|error| error.to_string())
+    });
     write(reports.test_results.as_ref(), &|| Ok(test_results::render("windtunnel", kind, &results)));
-    unwritten.extend(html::write(reports.html.as_deref(), command, told.iter().copied(), options).err());
+    unwritten.extend(
+        html::write(reports.html.as_deref(), command, recorded_results.iter().copied(), options).err(),
+    );
     if reports.format == Format::Json {
-        print_output(&json::render(command, told));
+        print_output(&json::render(command, recorded_results));
     }
     if unwritten.is_empty() { Ok(()) } else { Err(unwritten.join("\n")) }
 }

@@ -1,4 +1,4 @@
-//! `windtunnel run`: runs scenarios side by side and prints their results in order.
+//! `windtunnel run`: runs scenarios in parallel and prints their results in order.
 
 pub(super) mod moment;
 pub(super) mod restarts;
@@ -74,19 +74,19 @@ impl FinishedRun {
 /// Runs the scenarios that the arguments name, once or after each change.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     #[cfg(feature = "watch")]
-    if args.look.watch {
-        let again = || {
-            if let Err(message) = once(args) {
+    if args.interactive.watch {
+        let rerun = || {
+            if let Err(message) = run_all(args) {
                 print_errors(&message);
             }
         };
         let written = outputs::paths(&args.reports);
-        return watch::watch(&args.paths, &written, again).map(|()| Exit::Passed);
+        return watch::watch(&args.paths, &written, rerun).map(|()| Exit::Passed);
     }
-    if args.look.until.is_some() {
+    if args.interactive.until.is_some() {
         return until::run_until(args, &read(args)?);
     }
-    once(args)
+    run_all(args)
 }
 
 /// Reads the scenarios to run.
@@ -122,16 +122,16 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
     Ok(plans)
 }
 
-fn once(args: &RunArgs) -> Result<Exit, String> {
-    if args.check_determinism && args.place.is_far() {
+fn run_all(args: &RunArgs) -> Result<Exit, String> {
+    if args.check_determinism && args.place.can_outlive_process() {
         return Err("--check-determinism requires `--backend in-process` or `--backend served`".to_owned());
     }
-    if args.check_restarts && args.place.is_far() {
+    if args.check_restarts && args.place.can_outlive_process() {
         return Err("--check-restarts requires `--backend in-process` or `--backend served`".to_owned());
     }
     let plans = read(args)?;
-    let interrupt = match args.look.watches() {
-        true if args.place.is_far() => Interrupt::listen_to_end(),
+    let interrupt = match args.interactive.watches() {
+        true if args.place.can_outlive_process() => Interrupt::listen_to_end(),
         true => Interrupt::default(),
         false => Interrupt::listen(),
     };
@@ -141,7 +141,7 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     let detail = Detail::of(args, plans.len());
     let progress = Progress::of(plans.len());
     let (finished, wall) = timed(|| {
-        side_by_side(&plans, at_a_time, |plan| {
+        in_parallel(&plans, at_a_time, |plan| {
             let finished = run_unless_failed(&failed, &interrupt, &place, plan, args, detail);
             progress.done(&plan.name);
             finished
@@ -153,13 +153,15 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     if for_people {
         plans.iter().zip(&finished).for_each(|(plan, finished)| print(plan, finished, args, detail));
     }
-    let kept = finished.iter().flat_map(|finished| &finished.snapshots);
-    let told: Vec<_> = finished.iter().map(|finished| (&finished.result, finished.record.as_ref())).collect();
+    let new_snapshots = finished.iter().flat_map(|finished| &finished.snapshots);
+    let recorded_results: Vec<_> =
+        finished.iter().map(|finished| (&finished.result, finished.record.as_ref())).collect();
     // A failure to write a file must not hide the result of the run.
-    let mut unwritten = files::write_records(args.record.as_deref(), &told);
-    unwritten.extend(snapshots::write(kept).err());
+    let mut unwritten = files::write_records(args.record.as_deref(), &recorded_results);
+    unwritten.extend(snapshots::write(new_snapshots).err());
     let options = html::payload_options(&args.payload);
-    unwritten.extend(outputs::write(&args.reports, "windtunnel run", "scenarios", &told, &options).err());
+    let reports = outputs::write(&args.reports, "windtunnel run", "scenarios", &recorded_results, &options);
+    unwritten.extend(reports.err());
     let results: Vec<ScenarioResult> = finished.into_iter().map(|finished| finished.result).collect();
     if for_people {
         if plans.len() > 1 {
@@ -244,10 +246,12 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detai
     let mut result = result.judge_canary();
     if args.check_determinism {
         // The third run starts from a copy of the second one's cluster.
-        let difference = ["second", "third"].iter().find_map(|time| {
+        let difference = ["second", "third"].iter().find_map(|ordinal| {
             match engine::run_plan_on(place.backend(), plan, seed) {
-                Ok(again) => first_difference(&outcome.record, &again.record),
-                Err(error) => Some(format!("the cluster could not be installed in the {time} run: {error}")),
+                Ok(repeated) => first_difference(&outcome.record, &repeated.record),
+                Err(error) => {
+                    Some(format!("the cluster could not be installed in the {ordinal} run: {error}"))
+                }
             }
         });
         if let Some(difference) = difference {
@@ -258,19 +262,19 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detai
         result.failure = restarts::check(plan, seed);
     }
     let (record, snapshots) = (outcome.record, outcome.snapshots);
-    let (hash, is_kept) = (record.hash(), args.record.is_some() || args.reports.are_of_records());
+    let (hash, keeps_record) = (record.hash(), args.record.is_some() || args.reports.need_records());
     let is_printed = detail == Detail::Timeline && args.reports.format == Format::Text;
     let story = if is_printed { story(&record, args.layout.width()) } else { String::new() };
-    FinishedRun { result, record: is_kept.then_some(record), hash, story, snapshots, wall }
+    FinishedRun { result, record: keeps_record.then_some(record), hash, story, snapshots, wall }
 }
 
 /// Returns the first line in which two records differ.
-fn first_difference(one: &Record, other: &Record) -> Option<String> {
-    let (one, other) = (one.to_lines(), other.to_lines());
-    if one == other {
+fn first_difference(first: &Record, second: &Record) -> Option<String> {
+    let (first, second) = (first.to_lines(), second.to_lines());
+    if first == second {
         return None;
     }
-    let line = one.lines().zip(other.lines()).position(|(a, b)| a != b);
+    let line = first.lines().zip(second.lines()).position(|(a, b)| a != b);
     Some(match line {
         Some(index) => format!("line {} of the record", index + 1),
         None => "one record is longer than the other".to_owned(),
@@ -298,7 +302,7 @@ fn print(plan: &Plan, finished: &FinishedRun, args: &RunArgs, detail: Detail) {
 }
 
 /// Processes the items on all cores, at most `at_a_time` at once; the results are in the order of the items.
-pub(super) fn side_by_side<T: Sync, R: Send>(
+pub(super) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     at_a_time: usize,
     work: impl Fn(&T) -> R + Sync,
@@ -331,7 +335,7 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
 }
 
 /// Returns the result with the wall time that it took.
-#[expect(clippy::disallowed_methods, reason = "the command line tells people how long they waited")]
+#[expect(clippy::disallowed_methods, reason = "the command line reports the wall time of a run")]
 pub(super) fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let start = std::time::Instant::now();
     let result = work();

@@ -9,8 +9,8 @@ use crate::plan::Snapshot;
 ///
 /// # Errors
 /// The file cannot be read.
-pub(in crate::cli) fn kept(file: &str, name: &str) -> Result<Snapshot, String> {
-    let snapshot = to_be_written(file, name)?;
+pub(in crate::cli) fn read(file: &str, name: &str) -> Result<Snapshot, String> {
+    let snapshot = to_write(file, name)?;
     let text = files::read(Path::new(&snapshot.path))
         .map_err(|error| format!("{error}; `--update-snapshots` writes it"))?;
     Ok(Snapshot { text: Some(text), ..snapshot })
@@ -20,7 +20,7 @@ pub(in crate::cli) fn kept(file: &str, name: &str) -> Result<Snapshot, String> {
 ///
 /// # Errors
 /// The path is a folder.
-pub(in crate::cli) fn to_be_written(file: &str, name: &str) -> Result<Snapshot, String> {
+pub(in crate::cli) fn to_write(file: &str, name: &str) -> Result<Snapshot, String> {
     let path = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
     let path_text = path.display().to_string();
     if path.is_dir() {

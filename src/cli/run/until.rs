@@ -9,7 +9,7 @@ use crate::cli::{Exit, print_output};
 use crate::engine::{self, Session};
 use crate::plan::Plan;
 use crate::report::{ScenarioResult, status, summary};
-use crate::scenario::{self};
+use crate::scenario;
 
 /// Runs one scenario up to the moment, prints the timeline and the status of the update, and serves the
 /// cluster if requested. A scenario that fails before stops at the failure.
@@ -24,17 +24,17 @@ pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, 
     if args.place.backend != BackendKind::InProcess {
         return Err("--until requires `--backend in-process`, the default".to_owned());
     }
-    let until = args.look.until.as_deref().unwrap_or_default();
+    let until = args.interactive.until.as_deref().unwrap_or_default();
     let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
     let mut shared = None;
     let session = Session::start_with_connection(&plan.cluster, args.seed, engine::EPOCH, |minor, clock| {
         #[cfg(feature = "serve")]
-        let new = if args.look.serve { InProcess::served } else { InProcess::new };
+        let connect = if args.interactive.serve { InProcess::served } else { InProcess::new };
         #[cfg(not(feature = "serve"))]
-        let new = InProcess::new;
-        let door = new(minor, args.seed, clock);
-        shared = Some(door.shared().clone());
-        Box::new(door)
+        let connect = InProcess::new;
+        let connection = connect(minor, args.seed, clock);
+        shared = Some(connection.shared().clone());
+        Box::new(connection)
     });
     let mut session = session.map_err(|error| format!("the cluster could not be installed: {error}"))?;
     session.halt_after(span);
@@ -52,8 +52,8 @@ pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, 
     print_output(&status::render_at(session.record(), session.now(), Details::None).unwrap_or_default());
     print_output(&format!("\n{}", summary::scenario(&result)));
     #[cfg(feature = "serve")]
-    if let Some(shared) = shared.filter(|_| args.look.serve) {
-        crate::cli::serve::serve_stopped(&shared, session.now(), &args.look.serve_kubeconfig)?;
+    if let Some(shared) = shared.filter(|_| args.interactive.serve) {
+        crate::cli::serve::serve_stopped(&shared, session.now(), &args.interactive.serve_kubeconfig)?;
     }
     Ok(if result.failed() { Exit::Failed } else { Exit::Passed })
 }

@@ -1,4 +1,4 @@
-//! `run --watch`: runs again after each change of a file.
+//! `run --watch`: reruns scenarios after each change of a file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(in crate::cli) fn watch(
     mut work: impl FnMut(),
 ) -> Result<(), String> {
     let written: Vec<_> = written.iter().filter_map(|path| path.file_name()).map(ToOwned::to_owned).collect();
-    let (tell, told) = mpsc::channel();
+    let (sender, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
         // Reading a file is not a change.
@@ -31,7 +31,7 @@ pub(in crate::cli) fn watch(
             return;
         }
         if let Some(changed) = event.paths.iter().find(|path| is_input(path, &written)) {
-            let _ = tell.send(changed.clone());
+            let _ = sender.send(changed.clone());
         }
     })
     .map_err(|error| format!("--watch: {error}"))?;
@@ -45,8 +45,8 @@ pub(in crate::cli) fn watch(
     loop {
         work();
         print_notice("watching for changes; press Ctrl-C to stop");
-        let Ok(changed) = told.recv() else { return Ok(()) };
-        while told.recv_timeout(SETTLES_AFTER).is_ok() {}
+        let Ok(changed) = changes.recv() else { return Ok(()) };
+        while changes.recv_timeout(SETTLES_AFTER).is_ok() {}
         let name = changed.file_name().unwrap_or_default().to_string_lossy();
         print_notice(&format!("\n{name} changed"));
     }
@@ -57,8 +57,9 @@ pub(in crate::cli) fn watch(
 fn is_input(path: &Path, written: &[OsString]) -> bool {
     let Some(name) = path.file_name() else { return false };
     let text = name.to_string_lossy();
-    let kept = text.starts_with('.') || text.ends_with('~') || text.ends_with(".part") || text == "4913";
-    !kept && written.iter().all(|written| written != name)
+    let is_temporary =
+        text.starts_with('.') || text.ends_with('~') || text.ends_with(".part") || text == "4913";
+    !is_temporary && written.iter().all(|written| written != name)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use windtunnel_core::text::did_you_mean;
 use crate::cli::{files, print_errors};
 
 /// The pause before controllers restart after a failure.
-const RESTART: Duration = Duration::from_secs(1);
+const RESTART_DELAY: Duration = Duration::from_secs(1);
 
 /// A controller, by its name in kube-controller-manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,7 +77,7 @@ pub(in crate::cli) enum Controller {
 
 /// The properties of the API server that controllers need.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Surroundings {
+pub(in crate::cli) struct ServerProperties {
     /// The minor of its Kubernetes version.
     pub(in crate::cli) minor: u32,
     /// The authority of its certificate, as PEM.
@@ -86,7 +86,7 @@ pub(in crate::cli) struct Surroundings {
 
 impl Controller {
     /// Returns the controller; `None` for `All`.
-    fn actor(self, surroundings: &Surroundings) -> Option<Box<dyn Actor>> {
+    fn actor(self, properties: &ServerProperties) -> Option<Box<dyn Actor>> {
         // Random values only affect the delays of simulated programs, and a plain API server has none.
         let streams = Streams::new(0);
         Some(match self {
@@ -97,24 +97,24 @@ impl Controller {
             Self::Endpoints => Box::new(EndpointsController::new()),
             Self::EndpointSlices => Box::new(EndpointSliceController::new()),
             Self::GarbageCollector => Box::new(GarbageCollector::new()),
-            Self::Jobs => Box::new(JobController::with_minor(surroundings.minor)),
+            Self::Jobs => Box::new(JobController::with_minor(properties.minor)),
             Self::Scheduler => Box::new(Scheduler::new()),
             Self::Namespaces => Box::new(NamespaceController::new()),
             Self::NodeLifecycle => Box::new(NodeLifecycleController::new()),
             Self::PodGarbageCollector => Box::new(PodGarbageCollector::new()),
             Self::ReplicaSets => Box::new(ReplicaSetController::new()),
-            Self::RootCertificatePublisher => Box::new(RootCaPublisher::new(surroundings.authority.clone())),
+            Self::RootCertificatePublisher => Box::new(RootCaPublisher::new(properties.authority.clone())),
             Self::ServiceAccounts => Box::new(ServiceAccountsController::new()),
         })
     }
 }
 
 /// Returns the selected controllers, each once.
-fn chosen(controllers: &[Controller], surroundings: &Surroundings) -> Vec<Box<dyn Actor>> {
-    let is_chosen =
+fn selected_actors(controllers: &[Controller], properties: &ServerProperties) -> Vec<Box<dyn Actor>> {
+    let is_selected =
         |controller: &&Controller| controllers.contains(&Controller::All) || controllers.contains(controller);
-    let each = Controller::value_variants().iter().filter(is_chosen);
-    each.filter_map(|controller| controller.actor(surroundings)).collect()
+    let each = Controller::value_variants().iter().filter(is_selected);
+    each.filter_map(|controller| controller.actor(properties)).collect()
 }
 
 pub(in crate::cli) fn names(controllers: &[Controller]) -> Vec<String> {
@@ -140,15 +140,15 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Controller>, String> {
 
 /// Runs controllers until the task is dropped. Reports an error and restarts them, as kube-controller-manager
 /// would, if they make no progress.
-pub(in crate::cli) async fn work(shared: Shared, controllers: Vec<Controller>, surroundings: Surroundings) {
+pub(in crate::cli) async fn run(shared: Shared, controllers: Vec<Controller>, properties: ServerProperties) {
     if controllers.is_empty() {
         return;
     }
     loop {
-        let actors = chosen(&controllers, &surroundings);
+        let actors = selected_actors(&controllers, &properties);
         let why = runner::run(shared.clone(), actors).await;
         print_errors(&why.to_string());
-        tokio::time::sleep(RESTART).await;
+        tokio::time::sleep(RESTART_DELAY).await;
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn all_selects_the_kubernetes_controllers_and_the_root_ca_publisher() {
-        let surroundings = Surroundings { minor: 33, authority: String::new() };
+        let properties = ServerProperties { minor: 33, authority: String::new() };
         let names = |actors: Vec<Box<dyn Actor>>| {
             let mut names: Vec<String> = actors.iter().map(|actor| actor.name().to_owned()).collect();
             names.sort_unstable();
@@ -166,8 +166,11 @@ mod tests {
         };
         let mut expected = windtunnel_controllers::kubernetes(&Streams::new(1));
         expected.push(Box::new(RootCaPublisher::new("")));
-        assert_eq!(names(chosen(&[Controller::All, Controller::Jobs], &surroundings)), names(expected));
+        assert_eq!(
+            names(selected_actors(&[Controller::All, Controller::Jobs], &properties)),
+            names(expected)
+        );
         let two = [Controller::Jobs, Controller::Scheduler, Controller::Jobs];
-        assert_eq!(chosen(&two, &surroundings).len(), 2);
+        assert_eq!(selected_actors(&two, &properties).len(), 2);
     }
 }

@@ -48,23 +48,23 @@ impl Files {
         }
         let imported =
             server.import(self.0.objects.iter().map(|(_, object)| object.to_value()).collect(), now);
-        self.tell(path, &imported);
+        self.report(path, &imported);
         server
     }
 
     fn builder(&self, minor: u32) -> Builder {
         // Events of a dump must not expire.
-        let stay = SignedDuration::MAX;
+        let ttl = SignedDuration::MAX;
         let network = SERVICE_NETWORK.parse().unwrap_or_default();
         let builder =
-            ApiServer::builder().kubernetes(minor).hooks(Webhooks).event_ttl(stay).service_network(network);
+            ApiServer::builder().kubernetes(minor).hooks(Webhooks).event_ttl(ttl).service_network(network);
         match &self.0.alerts {
             Some(body) => builder.document(ALERTS, body.clone()),
             None => builder,
         }
     }
 
-    /// Returns windtunnel's definitions that the dump lacks: all of the dumped release, or, without a
+    /// Returns windtunnel's definitions that are missing from the dump: all of the dumped release, or, without a
     /// ClusterVersion, those that its objects need.
     fn definitions(&self, facts: &Facts) -> Vec<Value> {
         let is_dumped = |definition: &Value| {
@@ -77,8 +77,9 @@ impl Files {
             let (group, kind) = (&definition["spec"]["group"], &definition["spec"]["names"]["kind"]);
             facts.desired.is_some()
                 || self.0.objects.iter().any(|(_, object)| {
-                    let of = object.text("/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-                    object.text("/kind") == kind && of == group
+                    let object_group =
+                        object.text("/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+                    object.text("/kind") == kind && object_group == group
                 })
         };
         let line: MajorMinor = facts.line().unwrap_or((u64::MAX, 0));
@@ -90,35 +91,32 @@ impl Files {
     }
 
     /// Reports what is served, and each object that is not served or was changed.
-    fn tell(&self, path: &Path, imported: &Imported) {
+    fn report(&self, path: &Path, imported: &Imported) {
         for problem in &self.0.problems {
             print_notice(&format!("not read: {problem}"));
         }
-        let mut alike: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
         for (number, verdict) in &imported.problems {
             let (_, object) = &self.0.objects[*number];
-            let (what, why) = match verdict {
+            let (outcome, why) = match verdict {
                 ImportProblem::Refused(why) => ("not stored", why.clone()),
                 ImportProblem::Pruned(fields) => {
                     ("stored without fields unknown to its schema", fields.join(", "))
                 }
                 ImportProblem::Invalid(why) => ("stored, but rejected if written today", why.clone()),
             };
-            let kind = format!("{what}: {} {}", object.text("/apiVersion"), object.text("/kind"));
+            let kind = format!("{outcome}: {} {}", object.text("/apiVersion"), object.text("/kind"));
             // Most messages start with the name of their object.
             let why = why.replace(&format!("\"{}\"", object.name()), "NAME");
-            alike.entry((format!("{kind}: {why}"), what)).or_default().push(object.name());
+            groups.entry((format!("{kind}: {why}"), outcome)).or_default().push(object.name());
         }
-        for ((text, _), names) in alike {
+        for ((text, _), names) in groups {
             let more = names.len().saturating_sub(NAMED);
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             print_notice(&format!("{text} ({}{more})", names[..names.len().min(NAMED)].join(", ")));
         }
         if !imported.namespaces.is_empty() {
-            print_notice(&format!(
-                "created namespaces for their objects: {}",
-                imported.namespaces.join(", ")
-            ));
+            print_notice(&format!("created missing namespaces: {}", imported.namespaces.join(", ")));
         }
         print_notice(&format!(
             "serving {} of {} objects of {}",

@@ -17,7 +17,7 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::storage::{DataDir, Health};
 use windtunnel_core::clock::{Clock as _, WallClock};
 
-use self::controllers::Surroundings;
+use self::controllers::ServerProperties;
 use super::args::{Listening, ServeArgs};
 use super::terminal::signal::Signal;
 use super::{Exit, files, print_notice, print_output};
@@ -27,12 +27,12 @@ use simulated::Simulated;
 pub(super) use still::serve_stopped;
 
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
-    served(&args.listening, || {
-        let begun = start_server(args).map_err(|error| error.to_string())?;
-        let authority = begun.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
-        let surroundings = Surroundings { minor: minor(args), authority };
-        let beside = controllers::work(begun.shared.clone(), args.controllers.clone(), surroundings);
-        Ok((begun, beside))
+    serve_until_signal(&args.listening, || {
+        let started = start_server(args).map_err(|error| error.to_string())?;
+        let authority = started.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
+        let properties = ServerProperties { minor: minor(args), authority };
+        let background = controllers::run(started.shared.clone(), args.controllers.clone(), properties);
+        Ok((started, background))
     })
 }
 
@@ -43,11 +43,11 @@ fn minor(args: &ServeArgs) -> u32 {
 
 /// Serves the result of `begin` until SIGTERM or SIGINT; its future runs in the background once the server
 /// answers.
-fn served<Beside: Future<Output = ()> + Send + 'static>(
+fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
     args: &Listening,
-    begin: impl FnOnce() -> Result<(Begun, Beside), String>,
+    begin: impl FnOnce() -> Result<(StartedServer, Background), String>,
 ) -> Result<Exit, String> {
-    let given = args.token.as_deref().map(checked).transpose()?;
+    let given_token = args.token.as_deref().map(checked_token).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -55,12 +55,13 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
     runtime.block_on(async {
         // A user may send a signal as soon as the server answers, so the handler must be installed before.
         let signal = Signal::new()?;
-        let (begun, beside) = begin()?;
-        let Begun { shared, token, authority, simulated, dumped } = begun;
+        let (started, background) = begin()?;
+        let StartedServer { shared, token, authority, simulated, dumped } = started;
         let stored = shared.clone();
         let address = SocketAddr::new(args.address, args.port);
         let bare = simulated.is_none() && dumped.is_none();
-        let settings = Settings { address, token: given.unwrap_or(token), authority, ..Settings::default() };
+        let settings =
+            Settings { address, token: given_token.unwrap_or(token), authority, ..Settings::default() };
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
         if bare {
             let now = shared.now();
@@ -70,9 +71,9 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
             dumped.route_alerts(&shared, &serving);
         }
         announce(args, &serving)?;
-        let beside = tokio::spawn(beside);
+        let background = tokio::spawn(background);
         signal.received().await;
-        beside.abort();
+        background.abort();
         serving.stop().await;
         if let Some(simulated) = simulated {
             let _ = tokio::task::spawn_blocking(|| simulated.stop()).await;
@@ -84,7 +85,7 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
 }
 
 /// The server, and the secrets that stay the same as long as its data.
-struct Begun {
+struct StartedServer {
     shared: Shared,
     token: String,
     authority: Option<Authority>,
@@ -93,26 +94,35 @@ struct Begun {
 }
 
 /// Creates the server: a new one, or the one in the data folder.
-fn start_server(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
+fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::Error>> {
     let (clock, now) = (Arc::new(WallClock), WallClock.now());
-    let begun =
-        |shared| Begun { shared, token: random_token(), authority: None, simulated: None, dumped: None };
+    let started = |shared| StartedServer {
+        shared,
+        token: random_token(),
+        authority: None,
+        simulated: None,
+        dumped: None,
+    };
     if let Some(plan) = simulated::plan(args)? {
         // Pods of the cluster must know this authority.
         let authority = Authority::generate()?;
         let certificate = authority.certificate_pem();
         let simulated = Simulated::start(plan, args, certificate, &Handle::current())?;
         let shared = simulated.shared.clone();
-        return Ok(Begun { simulated: Some(simulated), authority: Some(authority), ..begun(shared) });
+        return Ok(StartedServer {
+            simulated: Some(simulated),
+            authority: Some(authority),
+            ..started(shared)
+        });
     }
     if let Some(path) = &args.from {
         let (dumped, shared) = dumped::read(path, args)?;
-        return Ok(Begun { dumped: Some(dumped), ..begun(shared) });
+        return Ok(StartedServer { dumped: Some(dumped), ..started(shared) });
     }
     let server = ApiServer::builder().kubernetes(minor(args)).hooks(Webhooks);
     let Some(folder) = &args.data_dir else {
         let shared = Shared::new(server.seed(args.seed).build(now), clock);
-        return Ok(Begun { authority: Some(Authority::generate()?), ..begun(shared) });
+        return Ok(StartedServer { authority: Some(Authority::generate()?), ..started(shared) });
     };
     let mut data = DataDir::open(folder)?;
     let new = Authority::generate()?;
@@ -121,19 +131,19 @@ fn start_server(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
     // Uids are distinct across starts only with the same seed, so a later `--seed` is ignored.
     let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
     let server = server.seed(seed).saved(data.begin()?).build(now);
-    let place = folder.display().to_string();
-    let report = Box::new(move |health: &Health| print_notice(&health_text(&place, health)));
+    let folder = folder.display().to_string();
+    let report = Box::new(move |health: &Health| print_notice(&health_text(&folder, health)));
     let shared = Shared::stored(server, clock, Box::new(data), report)?;
-    Ok(Begun { shared, token, authority: Some(authority), simulated: None, dumped: None })
+    Ok(StartedServer { shared, token, authority: Some(authority), simulated: None, dumped: None })
 }
 
 /// Returns the message that the storage rejects writes, or accepts them again.
-fn health_text(place: &str, health: &Health) -> String {
+fn health_text(folder: &str, health: &Health) -> String {
     match health {
         Health::Stalled(why) => {
             format!("cannot write to the data folder: {why}; clients get 500 for writes until it works again")
         }
-        Health::Recovered => format!("the data folder is writable again: {place}"),
+        Health::Recovered => format!("the data folder is writable again: {folder}"),
     }
 }
 
@@ -154,7 +164,7 @@ fn announce(args: &Listening, serving: &Serving) -> Result<(), String> {
 }
 
 /// Checks that a header can contain the token.
-fn checked(token: &str) -> Result<String, String> {
+fn checked_token(token: &str) -> Result<String, String> {
     if token.is_empty() || token.bytes().any(|byte| !byte.is_ascii_graphic()) {
         return Err("--token: expected visible ASCII characters without spaces".to_owned());
     }

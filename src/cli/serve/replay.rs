@@ -1,4 +1,4 @@
-//! `windtunnel replay`: serves a cluster in which the changes of a record happen again.
+//! `windtunnel replay`: serves a cluster and repeats the changes of a record in it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use windtunnel_core::clock::{Clock as _, ScaledClock, Time};
 use windtunnel_update_status::status::AlertsResponse;
 
 use super::dumped::{ALERTS, Files};
-use super::{Begun, served};
+use super::{StartedServer, serve_until_signal};
 use crate::cli::args::ReplayArgs;
 use crate::cli::dump::cluster::Dumped;
 use crate::cli::run::moment;
@@ -34,10 +34,15 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     let clock = Arc::new(ScaledClock::starting_at(start, args.speed).ending_at(until));
     let shared = Shared::new(server, clock.clone());
     let (path, replayed) = (args.record.clone(), shared.clone());
-    served(&args.listening, move || {
-        let begun =
-            Begun { shared, token: random_token(), authority: None, simulated: None, dumped: Some(files) };
-        Ok((begun, async move { apply_entries(&path, &record, until, &clock, &replayed).await }))
+    serve_until_signal(&args.listening, move || {
+        let started = StartedServer {
+            shared,
+            token: random_token(),
+            authority: None,
+            simulated: None,
+            dumped: Some(files),
+        };
+        Ok((started, async move { apply_entries(&path, &record, until, &clock, &replayed).await }))
     })
 }
 
@@ -53,7 +58,7 @@ fn kubernetes_minor(record: &Record) -> Option<u32> {
 
 /// Repeats the events after the start, each at its time.
 async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &ScaledClock, shared: &Shared) {
-    let (mut writes, mut told) = (0, std::collections::BTreeSet::new());
+    let (mut writes, mut reported) = (0, std::collections::BTreeSet::new());
     let later = |at: Time| at > record.header.epoch && at <= until;
     for entry in record.entries.iter().filter(|entry| later(entry.at)) {
         let wait = clock.until(entry.at);
@@ -76,7 +81,7 @@ async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &Scaled
                 };
                 writes += 1;
                 if let Err(why) = outcome
-                    && told.insert(write.key.clone())
+                    && reported.insert(write.key.clone())
                 {
                     print_notice(&format!("not replayed: {}: {why}", write.key));
                 }

@@ -44,31 +44,32 @@ pub(super) struct Simulated {
 /// # Errors
 /// The arguments or the scenario are invalid.
 pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
-    let found = Releases::read(&args.payload)?;
+    let known = Releases::read(&args.payload)?;
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
-        let plan = scenario::parse(&path.display().to_string(), &text, &found);
+        let plan = scenario::parse(&path.display().to_string(), &text, &known);
         // Users of a served cluster expect live kubelets.
         let served = plan.map(|plan| Some(ClusterPlan { node_leases: true, ..plan.cluster }));
         return served.map_err(|problems| problems.to_string());
     }
     let Some(version) = &args.version else { return Ok(None) };
-    let release = found.find(version).map_err(|error| format!("--version: {error}"))?;
+    let release = known.find(version).map_err(|error| format!("--version: {error}"))?;
     let mut releases = Vec::new();
     for version in &args.release {
-        releases.push(found.find(version).map_err(|error| format!("--release: {error}"))?);
+        releases.push(known.find(version).map_err(|error| format!("--release: {error}"))?);
     }
     if args.release.is_empty() {
-        releases.extend(later(version).iter().filter_map(|version| found.find(version).ok()));
+        releases.extend(default_targets(version).iter().filter_map(|version| known.find(version).ok()));
     }
-    let named = |other: &Release| other.version == *version || releases.contains(other);
-    let others: Vec<Release> = found.common_releases().into_iter().filter(|other| !named(other)).collect();
+    let is_listed = |other: &Release| other.version == *version || releases.contains(other);
+    let others: Vec<Release> =
+        known.common_releases().into_iter().filter(|other| !is_listed(other)).collect();
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
     Ok(Some(ClusterPlan {
         releases,
         node_leases: true,
         kubernetes_minor: args.kubernetes,
-        ..ClusterPlan::of(release)
+        ..ClusterPlan::new(release)
     }))
 }
 
@@ -82,7 +83,7 @@ fn start_time(now: Time, speed: f64) -> Time {
 }
 
 /// Returns the default releases to update to: the next patch, and the next minor.
-fn later(version: &Version) -> [Version; 2] {
+fn default_targets(version: &Version) -> [Version; 2] {
     let next = Version::new(version.major, version.minor, version.patch + 1);
     [next, Version::new(version.major, version.minor + 1, 1)]
 }
@@ -100,31 +101,31 @@ impl Simulated {
         runtime: &Handle,
     ) -> Result<Self, String> {
         let (seed, speed) = (args.seed, args.speed);
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let stopping = Arc::new(AtomicBool::new(false));
         let (stopped, runtime) = (Arc::clone(&stopping), runtime.clone());
         let thread = std::thread::spawn(move || {
-            let begins = start_time(WallClock.now(), speed);
+            let start = start_time(WallClock.now(), speed);
             let mut shared = None;
-            let session = Session::start_with_connection(&plan, seed, begins, |minor, clock| {
-                let door = InProcess::served(minor, seed, clock);
-                shared = Some(door.shared().clone());
-                Box::new(door)
+            let session = Session::start_with_connection(&plan, seed, start, |minor, clock| {
+                let connection = InProcess::served(minor, seed, clock);
+                shared = Some(connection.shared().clone());
+                Box::new(connection)
             });
             let (mut session, shared) = match (session, shared) {
                 (Ok(session), Some(shared)) => (session, shared),
-                (Err(error), _) => return drop(tell.send(Err(error))),
-                (Ok(_), None) => return drop(tell.send(Err(SessionError::Ended))),
+                (Err(error), _) => return drop(sender.send(Err(error))),
+                (Ok(_), None) => return drop(sender.send(Err(SessionError::Ended))),
             };
             session.add(Box::new(RootCaPublisher::new(certificate)));
-            let clock = Arc::new(ScaledClock::starting_at(begins, speed));
-            if tell.send(Ok(shared.with_clock(clock.clone()))).is_ok()
-                && let Err(error) = live(&mut session, &clock, &shared, &stopped, &runtime)
+            let clock = Arc::new(ScaledClock::starting_at(start, speed));
+            if sender.send(Ok(shared.with_clock(clock.clone()))).is_ok()
+                && let Err(error) = advance_until_stopped(&mut session, &clock, &shared, &stopped, &runtime)
             {
                 print_errors(&format!("the simulated cluster stopped: {error}"));
             }
         });
-        match told.recv() {
+        match receiver.recv() {
             Ok(Ok(shared)) => Ok(Self { shared, stopping, thread }),
             Ok(Err(error)) => Err(format!("the cluster could not be installed: {error}")),
             Err(_) => Err(SessionError::Ended.to_string()),
@@ -141,22 +142,22 @@ impl Simulated {
 }
 
 /// Advances the cluster to the time of the clock until `stopping` is set.
-fn live(
+fn advance_until_stopped(
     session: &mut Session,
     clock: &ScaledClock,
     shared: &Shared,
     stopping: &AtomicBool,
     runtime: &Handle,
 ) -> Result<(), SessionError> {
-    let mut moved = shared.subscribe();
+    let mut changes = shared.subscribe();
     while !stopping.load(Ordering::Relaxed) {
         // Writes from here on end the wait below.
-        moved.borrow_and_update();
+        changes.borrow_and_update();
         session.run_to(clock.now())?;
         session.clear_record();
         let wait = session.due().map_or(AT_LEAST_EVERY, |due| clock.until(due).min(AT_LEAST_EVERY));
         runtime.block_on(async {
-            let _ = tokio::time::timeout(wait, moved.changed()).await;
+            let _ = tokio::time::timeout(wait, changes.changed()).await;
         });
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `windtunnel run --start-from`: starts a run from the cluster of a dump.
 //!
 //! The simulated components know only the API objects, so they cannot continue an operation of the real ones.
-//! Completed updates are therefore kept, and an update in progress starts again.
+//! A run therefore starts after the last completed update, and repeats an update in progress.
 
 mod troubles;
 
@@ -35,8 +35,8 @@ pub(super) struct StartFrom {
     cluster: ClusterPlan,
     /// Steps before those of the scenario.
     steps: Vec<(String, Step)>,
-    /// Notices about what is used and what is not.
-    told: Vec<String>,
+    /// Notices about used and ignored parts of the dump.
+    notices: Vec<String>,
 }
 
 impl StartFrom {
@@ -47,12 +47,13 @@ impl StartFrom {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let dumped = Dumped::read(path, None)?;
         let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
-        let start = Self::of(&objects).map_err(|why| format!("--start-from: {}: {why}", path.display()))?;
+        let start =
+            Self::from_objects(&objects).map_err(|why| format!("--start-from: {}: {why}", path.display()))?;
         let problems = dumped.problems.iter().map(|problem| format!("not read: {problem}"));
-        Ok(Self { told: problems.chain(start.told).collect(), ..start })
+        Ok(Self { notices: problems.chain(start.notices).collect(), ..start })
     }
 
-    fn of(objects: &[&Object]) -> Result<Self, String> {
+    fn from_objects(objects: &[&Object]) -> Result<Self, String> {
         let all = |resource: &Resource| {
             let resource = resource.clone();
             objects.iter().copied().filter(move |object| resource.is_kind_of(object))
@@ -64,7 +65,7 @@ impl StartFrom {
         let completed = completed.ok_or("expected a completed update in its history, found none")?;
         let release = release(&history[completed])?;
         let facts = Facts::of(objects.iter().copied());
-        let (mut steps, mut told) = (Vec::new(), Vec::new());
+        let (mut steps, mut notices) = (Vec::new(), Vec::new());
         let mut cluster = ClusterPlan {
             channel: version.text("/spec/channel").to_owned(),
             baseline_capability_set: version.text("/spec/capabilities/baselineCapabilitySet").to_owned(),
@@ -78,17 +79,17 @@ impl StartFrom {
                 history: history[completed..].to_vec(),
                 nodes: nodes(all(&NODES)),
             },
-            ..ClusterPlan::of(release)
+            ..ClusterPlan::new(release)
         };
-        told.push(format!("release {}, from the last completed update", cluster.release.version));
-        cluster.releases = known(version, &mut told);
-        if let Some(under_way) = history.first().filter(|_| completed > 0) {
-            let release = self::release(under_way)?;
+        notices.push(format!("release {}, from the last completed update", cluster.release.version));
+        cluster.releases = known_releases(version, &mut notices);
+        if let Some(unfinished) = history.first().filter(|_| completed > 0) {
+            let release = self::release(unfinished)?;
             let to = release.version.clone();
             if to == cluster.release.version {
-                told.push(format!("not taken: the unfinished change to another image of {to}"));
+                notices.push(format!("not taken: the unfinished change to another image of {to}"));
             } else {
-                told.push(format!("the unfinished update to {to} starts again"));
+                notices.push(format!("the unfinished update to {to} starts again"));
                 let force = version["spec"]["desiredUpdate"]["force"] == true;
                 let step = Step::Act(Action::Update { to: Target::Image(release.image.clone()), force });
                 steps.push((format!("update to {to} (from the dump)"), step));
@@ -101,21 +102,21 @@ impl StartFrom {
         {
             cluster.platform = platform;
         }
-        let troubles = troubles::find_troubles(objects, &cluster.release);
-        steps.splice(0..0, troubles.steps);
-        told.extend(troubles.told);
+        let failures = troubles::find_failures(objects, &cluster.release);
+        steps.splice(0..0, failures.steps);
+        notices.extend(failures.notices);
         if !cluster.past.nodes.is_empty() {
             let masters = cluster.past.nodes.iter().filter(|node| node.is_control_plane).count();
             let workers = cluster.past.nodes.len() - masters;
-            told.push(format!("nodes: {masters} in pool master, {workers} in pool worker"));
+            notices.push(format!("nodes: {masters} in pool master, {workers} in pool worker"));
             cluster.control_plane_nodes = u32::try_from(masters).unwrap_or(u32::MAX);
             cluster.worker_nodes = u32::try_from(workers).unwrap_or(u32::MAX);
         }
-        told.push(
-            "not taken: other pools, MachineConfigs, workloads, certificates, alerts, and all objects not mentioned here"
+        notices.push(
+            "not taken: other pools, MachineConfigs, workloads, certificates, alerts, and all objects not listed here"
                 .to_owned(),
         );
-        Ok(Self { cluster, steps, told })
+        Ok(Self { cluster, steps, notices })
     }
 
     /// Makes a scenario start from the dump. The scenario's releases, images and objects stay, and its nodes
@@ -151,9 +152,9 @@ impl StartFrom {
         plan.timeline.splice(0..0, steps);
     }
 
-    /// Prints what is used and what is not.
+    /// Prints which parts of the dump the run uses, and which it ignores.
     pub(super) fn print_notices(&self) {
-        for line in &self.told {
+        for line in &self.notices {
             print_notice(&format!("start-from: {line}"));
         }
     }
@@ -182,12 +183,12 @@ fn described_releases(mut described: Vec<ReleasePlan>, known: &[ReleasePlan]) ->
 }
 
 /// Returns the releases that the cluster knows, recommended or not.
-fn known(version: &Object, told: &mut Vec<String>) -> Vec<ReleasePlan> {
+fn known_releases(version: &Object, notices: &mut Vec<String>) -> Vec<ReleasePlan> {
     let recommended = version.list("/status/availableUpdates").iter().map(|update| (update, true));
     let conditional = version.list("/status/conditionalUpdates").iter();
     let conditional: Vec<_> = conditional.map(|update| (&update["release"], false)).collect();
     if !conditional.is_empty() {
-        told.push(
+        notices.push(
             "conditional updates: the releases exist, but are not recommended; their risks are not taken"
                 .to_owned(),
         );
@@ -199,7 +200,7 @@ fn known(version: &Object, told: &mut Vec<String>) -> Vec<ReleasePlan> {
                 releases.push(ReleasePlan { recommended, ..ReleasePlan::plain(release) });
             }
             Ok(_) => {}
-            Err(why) => told.push(format!("not taken: an available update: {why}")),
+            Err(why) => notices.push(format!("not taken: an available update: {why}")),
         }
     }
     releases
@@ -207,8 +208,8 @@ fn known(version: &Object, told: &mut Vec<String>) -> Vec<ReleasePlan> {
 
 fn nodes<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<NodePlan> {
     let mut nodes: Vec<NodePlan> = found.map(node).collect();
-    nodes.sort_by(|one, other| {
-        (!one.is_control_plane, &one.name).cmp(&(!other.is_control_plane, &other.name))
+    nodes.sort_by(|first, second| {
+        (!first.is_control_plane, &first.name).cmp(&(!second.is_control_plane, &second.name))
     });
     nodes
 }

@@ -20,27 +20,27 @@ const OPERATORS: [(&str, &str, FaultKind); 3] = [
 
 /// Steps that start the faults, and notices about them.
 #[derive(Default)]
-pub(super) struct Troubles {
+pub(super) struct Failures {
     pub(super) steps: Vec<(String, Step)>,
-    pub(super) told: Vec<String>,
+    pub(super) notices: Vec<String>,
 }
 
 /// Returns the failures of a cluster that runs `release`.
-pub(super) fn find_troubles(objects: &[&Object], release: &Release) -> Troubles {
-    let mut troubles = Troubles::default();
+pub(super) fn find_failures(objects: &[&Object], release: &Release) -> Failures {
+    let mut failures = Failures::default();
     for object in objects {
         if CLUSTER_OPERATORS.is_kind_of(object) {
-            troubles.operator(object, release);
+            failures.operator(object, release);
         } else if NODES.is_kind_of(object) {
-            troubles.node(object);
+            failures.node(object);
         } else if MACHINE_CONFIG_POOLS.is_kind_of(object) {
-            troubles.pool(object);
+            failures.pool(object);
         }
     }
-    troubles
+    failures
 }
 
-impl Troubles {
+impl Failures {
     fn operator(&mut self, operator: &Object, release: &Release) {
         let found = OPERATORS.iter().find_map(|(kind, status, fault)| {
             let condition = find(operator.list("/status/conditions"), kind)?;
@@ -49,7 +49,7 @@ impl Troubles {
         let Some(fault) = found else { return };
         let name = operator.name();
         if release.operator(name).is_none() {
-            self.told.push(format!(
+            self.notices.push(format!(
                 "not taken: the fault of operator {name}: {} has no such operator",
                 release.version
             ));
@@ -62,10 +62,10 @@ impl Troubles {
         let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
         let ready = find(node.list("/status/conditions"), "Ready").filter(|ready| ready["status"] != "True");
         let pressed =
-            find(node.list("/status/conditions"), "DiskPressure").filter(|is| is["status"] == "True");
+            find(node.list("/status/conditions"), "DiskPressure").filter(|found| found["status"] == "True");
         let fault = if annotation("state") == Some("Degraded") {
-            let told = json!({ "message": annotation("reason") });
-            Some(fault_of(FaultKind::Degraded, &told))
+            let condition = json!({ "message": annotation("reason") });
+            Some(fault_of(FaultKind::Degraded, &condition))
         } else {
             let not_ready = ready.map(|condition| fault_of(FaultKind::NotReady, condition));
             not_ready.or_else(|| pressed.map(|condition| fault_of(FaultKind::DiskPressure, condition)))
@@ -78,7 +78,7 @@ impl Troubles {
     fn pool(&mut self, pool: &Object) {
         let name = pool.name();
         if !["master", "worker"].contains(&name) {
-            self.told.push(format!("not taken: pool {name}; its nodes join pool worker"));
+            self.notices.push(format!("not taken: pool {name}; its nodes join pool worker"));
         } else if pool["spec"]["paused"] == true {
             let patch = json!({
                 "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
@@ -86,7 +86,7 @@ impl Troubles {
                 "metadata": { "name": name },
                 "spec": { "paused": true },
             });
-            self.told.push(format!("pool {name} is paused"));
+            self.notices.push(format!("pool {name} is paused"));
             self.steps
                 .push((format!("pool {name} is paused (from the dump)"), Step::Act(Action::Apply(patch))));
         }
@@ -94,7 +94,7 @@ impl Troubles {
 
     fn add(&mut self, fault: InjectedFault) {
         let text = fault.to_string();
-        self.told.push(format!("{text}, until the scenario heals it"));
+        self.notices.push(format!("{text}, until the scenario heals it"));
         self.steps.push((format!("{text} (from the dump)"), Step::Act(Action::fault(fault))));
     }
 }

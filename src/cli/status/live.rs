@@ -16,15 +16,15 @@ use windtunnel_update_status::status::{
 
 use super::Failure;
 use crate::cli::live::connection::Connection;
-use crate::cli::live::{block_on, clock, get, plain, require, thanos};
+use crate::cli::live::{block_on, client_error, clock, get, require, thanos};
 
 /// Annotations of nodes that name MachineConfigs.
 const CONFIGS: [&str; 2] =
     ["machineconfiguration.openshift.io/currentConfig", "machineconfiguration.openshift.io/desiredConfig"];
 
 impl From<CommandOutput> for Failure {
-    fn from(said: CommandOutput) -> Self {
-        Self::Cluster(said)
+    fn from(output: CommandOutput) -> Self {
+        Self::Cluster(output)
     }
 }
 
@@ -39,7 +39,8 @@ pub(super) fn of_cluster(
 ) -> Result<Report, Failure> {
     block_on(async {
         let config = connection.config().await?;
-        let (client, clock) = clock::client(config.clone()).map_err(|error| plain(&error.to_string()))?;
+        let (client, clock) =
+            clock::client(config.clone()).map_err(|error| client_error(&error.to_string()))?;
         let mut inputs = read(&client).await?;
         // The clock is read last, so that no object is newer.
         let at = Moment::at(as_of.unwrap_or_else(|| clock.now()));

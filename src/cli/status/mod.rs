@@ -1,4 +1,4 @@
-//! `windtunnel status`: prints what `oc adm upgrade status` prints, for a record, a dump or a cluster.
+//! `windtunnel status`: prints the output of `oc adm upgrade status` for a record, a dump or a cluster.
 
 mod insights;
 #[cfg(feature = "live")]
@@ -45,7 +45,7 @@ impl From<Refusal> for Failure {
 /// # Errors
 /// The input is unreadable, or `oc` would crash on it.
 pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
-    ended(print(args))
+    exit_status(print(args))
 }
 
 /// Prints the current status of a cluster.
@@ -54,10 +54,10 @@ pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
 /// As [`status`].
 #[cfg(feature = "live")]
 pub(super) fn print_current(connection: &Connection, details: status::Details) -> Result<Exit, String> {
-    ended(print_of_cluster(connection, None, details))
+    exit_status(print_of_cluster(connection, None, details))
 }
 
-fn ended(printed: Result<(), Failure>) -> Result<Exit, String> {
+fn exit_status(printed: Result<(), Failure>) -> Result<Exit, String> {
     match printed {
         Ok(()) => Ok(Exit::Passed),
         Err(Failure::Input(message)) => Err(message),
@@ -67,7 +67,7 @@ fn ended(printed: Result<(), Failure>) -> Result<Exit, String> {
             Ok(Exit::Failed)
         }
         #[cfg(feature = "live")]
-        Err(Failure::Cluster(said)) => Ok(super::print_client_output(&said)),
+        Err(Failure::Cluster(output)) => Ok(super::print_client_output(&output)),
     }
 }
 
@@ -133,7 +133,7 @@ fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result
     Ok(status::render(&inputs, at, details)?)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the command line looks at the wall clock")]
+#[expect(clippy::disallowed_methods, reason = "the command line reads the wall clock")]
 fn wall() -> Time {
     Time::now()
 }

@@ -20,14 +20,14 @@ pub(in crate::cli) const INTERRUPTED: &str = "the run was interrupted before thi
 
 /// The time limit for a stopped run to make progress; after it, the process exits without reports.
 #[cfg(any(feature = "live", feature = "serve"))]
-const SOON: Duration = Duration::from_secs(60);
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Running scenarios run to completion.
-const PATIENT: u8 = 0;
+const FINISH: u8 = 0;
 /// Running scenarios stop and clean up.
-const SOONER: u8 = 1;
+const STOP_AND_CLEAN_UP: u8 = 1;
 /// All cleanup work is done, and the process exits.
-const AT_ONCE: u8 = 2;
+const EXIT: u8 = 2;
 
 /// The state of an interrupt.
 #[derive(Debug, Clone, Default)]
@@ -35,11 +35,12 @@ pub(in crate::cli) struct Interrupt(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    told: Arc<AtomicBool>,
+    is_interrupted: Arc<AtomicBool>,
     code: AtomicU8,
     /// The reaction to the signal.
-    manner: AtomicU8,
-    fixed: bool,
+    reaction: AtomicU8,
+    /// Whether the reaction never changes.
+    is_fixed: bool,
     stop: Stop,
     cleanups: Cleanups,
 }
@@ -51,43 +52,43 @@ static CURRENT: Mutex<Option<Interrupt>> = Mutex::new(None);
 impl Interrupt {
     /// Handles the first signal from now on; the second one ends the process.
     pub(in crate::cli) fn listen() -> Self {
-        Self::default().heard()
+        Self::default().registered()
     }
 
     /// Makes a signal clean up and end the process from now on.
     pub(in crate::cli) fn listen_to_end() -> Self {
-        let state = State { manner: AtomicU8::new(AT_ONCE), fixed: true, ..State::default() };
-        Self(Arc::new(state)).heard()
+        let state = State { reaction: AtomicU8::new(EXIT), is_fixed: true, ..State::default() };
+        Self(Arc::new(state)).registered()
     }
 
     #[cfg(not(any(feature = "live", feature = "serve")))]
-    fn heard(self) -> Self {
+    fn registered(self) -> Self {
         self
     }
 
     #[cfg(any(feature = "live", feature = "serve"))]
-    fn heard(self) -> Self {
+    fn registered(self) -> Self {
         let before = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).replace(self.clone());
         if before.is_none() {
-            let (tell, told) = std::sync::mpsc::channel();
+            let (ready, is_ready) = std::sync::mpsc::channel();
             let listener = std::thread::Builder::new().name("interrupt".to_owned());
             // Without a listener, signals kill the process as usual.
-            if listener.spawn(move || listen(&tell)).is_ok() {
+            if listener.spawn(move || listen(&ready)).is_ok() {
                 // Waits until the handler is installed.
-                let _ = told.recv();
+                let _ = is_ready.recv();
             }
         }
         self
     }
 
     pub(in crate::cli) fn is_interrupted(&self) -> bool {
-        self.0.told.load(Ordering::SeqCst)
+        self.0.is_interrupted.load(Ordering::SeqCst)
     }
 
     /// Returns the same as a shared flag, for code that does not use this type.
     #[cfg(feature = "gherkin")]
     pub(in crate::cli) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0.told)
+        Arc::clone(&self.0.is_interrupted)
     }
 
     /// Returns the exit status of an interrupted run.
@@ -107,23 +108,23 @@ impl Interrupt {
 
     /// Makes a signal clean up and end the process from now on: nothing is running yet.
     pub(in crate::cli) fn end_at_once(&self) {
-        self.set(AT_ONCE);
+        self.set(EXIT);
     }
 
     /// Makes a signal stop running scenarios from now on (`soon`), or else let them run to completion.
     pub(in crate::cli) fn end_soon(&self, soon: bool) {
-        self.set(if soon { SOONER } else { PATIENT });
+        self.set(if soon { STOP_AND_CLEAN_UP } else { FINISH });
     }
 
-    fn set(&self, manner: u8) {
-        if !self.0.fixed {
-            self.0.manner.store(manner, Ordering::SeqCst);
+    fn set(&self, reaction: u8) {
+        if !self.0.is_fixed {
+            self.0.reaction.store(reaction, Ordering::SeqCst);
         }
     }
 
     #[cfg(any(feature = "live", feature = "serve"))]
-    fn manner(&self) -> u8 {
-        self.0.manner.load(Ordering::SeqCst)
+    fn reaction(&self) -> u8 {
+        self.0.reaction.load(Ordering::SeqCst)
     }
 }
 
@@ -140,15 +141,15 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
         let code = signal.next().await;
         let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
         current.0.code.store(u8::try_from(code).unwrap_or(u8::MAX), Ordering::SeqCst);
-        current.0.told.store(true, Ordering::SeqCst);
-        match current.manner() {
-            AT_ONCE => print_notice("interrupted: cleaning up"),
-            SOONER => {
+        current.0.is_interrupted.store(true, Ordering::SeqCst);
+        match current.reaction() {
+            EXIT => print_notice("interrupted: cleaning up"),
+            STOP_AND_CLEAN_UP => {
                 print_notice("interrupted: cleaning up");
                 current.0.stop.request();
                 // Do not exit while reports are written or cleanup work is being done.
-                let is_at_it = || current.manner() != SOONER || current.cleanups().is_at_work();
-                while tokio::time::timeout(SOON, signal.next()).await.is_err() && is_at_it() {}
+                let is_busy = || current.reaction() != STOP_AND_CLEAN_UP || current.cleanups().is_at_work();
+                while tokio::time::timeout(STOP_TIMEOUT, signal.next()).await.is_err() && is_busy() {}
             }
             _ => {
                 print_notice("interrupted: running scenarios finish first; press Ctrl-C again to stop now");

@@ -26,7 +26,7 @@ impl Signal {
         self.next().await
     }
 
-    /// As `received`, for a caller that waits for another one afterwards.
+    /// As `received`, for a caller that then waits for another signal.
     pub(in crate::cli) async fn next(&mut self) -> i32 {
         match select(std::pin::pin!(self.0.recv()), std::pin::pin!(self.1.recv())).await {
             Either::Left(_) => 143,
@@ -50,7 +50,7 @@ impl Signal {
         self.next().await
     }
 
-    /// As `received`, for a caller that waits for another one afterwards.
+    /// As `received`, for a caller that then waits for another signal.
     pub(in crate::cli) async fn next(&mut self) -> i32 {
         let _ = tokio::signal::ctrl_c().await;
         130

@@ -1,4 +1,4 @@
-//! Values that steps keep for later ones, and `$(kept <name>)` in those.
+//! Values that steps keep (`keep`), and their insertion into later steps (`$(kept <name>)`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,16 +9,16 @@ use windtunnel_core::text::did_you_mean;
 use super::matching::objects;
 use crate::engine::command;
 use crate::engine::runtime::Simulation;
-use crate::plan::{Check, CommandCheck, ExpectedState, Kept, Step, TextMatch, path, placeholders};
+use crate::plan::{Check, CommandCheck, ExpectedState, Step, TextMatch, ValueSource, path, placeholders};
 
 /// Returns the current value to keep.
 ///
 /// # Errors
-/// There is no such object, or no command was run.
-pub(in crate::engine) fn value(simulation: &Simulation, what: &Kept) -> Result<String, String> {
+/// There is no such object, or no command has run.
+pub(in crate::engine) fn value(simulation: &Simulation, what: &ValueSource) -> Result<String, String> {
     match what {
-        Kept::Output => Ok(command::last_output(simulation)?.said.stdout.trim_end().to_owned()),
-        Kept::Field(object, field) => {
+        ValueSource::Output => Ok(command::last_output(simulation)?.actual.stdout.trim_end().to_owned()),
+        ValueSource::Field(object, field) => {
             let found = objects(&simulation.view, object).next();
             let found = found.ok_or_else(|| format!("there is no {object}"))?;
             Ok(path::text_at(found, field))
@@ -32,21 +32,21 @@ pub(in crate::engine) fn value(simulation: &Simulation, what: &Kept) -> Result<S
 /// No value was kept under that name.
 pub(in crate::engine) fn fill_kept_values<'s>(
     step: &'s Step,
-    kept: &BTreeMap<String, String>,
+    kept_values: &BTreeMap<String, String>,
 ) -> Result<Cow<'s, Step>, String> {
-    let mut filler = Filler { kept, unknown: None, changed: false };
+    let mut filler = Filler { kept_values, unknown: None, changed: false };
     let mut copy = step.clone();
     filler.step(&mut copy);
     if let Some(name) = filler.unknown {
-        let hint = did_you_mean(&name, kept.keys().map(String::as_str));
-        return Err(format!("nothing was kept as `{name}` before{hint}"));
+        let hint = did_you_mean(&name, kept_values.keys().map(String::as_str));
+        return Err(format!("no earlier step kept a value as `{name}`{hint}"));
     }
     Ok(if filler.changed { Cow::Owned(copy) } else { Cow::Borrowed(step) })
 }
 
 /// Inserts kept values into texts.
 struct Filler<'a> {
-    kept: &'a BTreeMap<String, String>,
+    kept_values: &'a BTreeMap<String, String>,
     /// A name without a kept value.
     unknown: Option<String>,
     changed: bool,
@@ -87,7 +87,7 @@ impl Filler<'_> {
                 }
             }
             ExpectedState::Status(status) => self.texts(&mut status.has),
-            // They compare no free texts.
+            // These compare no free texts.
             ExpectedState::Absent(_)
             | ExpectedState::Metric(_)
             | ExpectedState::NoMetric(_)
@@ -123,8 +123,8 @@ impl Filler<'_> {
     }
 
     fn texts(&mut self, wanted: &mut [TextMatch]) {
-        for one in wanted {
-            self.text(one);
+        for text in wanted {
+            self.text(text);
         }
     }
 
@@ -151,7 +151,7 @@ impl Filler<'_> {
 
     fn kept_value(&mut self, name: &str) -> String {
         self.changed = true;
-        let found = self.kept.get(name).cloned();
+        let found = self.kept_values.get(name).cloned();
         if found.is_none() {
             self.unknown = Some(name.to_owned());
         }
@@ -169,11 +169,11 @@ mod tests {
 
     /// Checks the texts of a step in which `$(kept x)` and /$(kept x)/ are replaced by `a.b`.
     fn check(step: &Step, expected: &str) {
-        let kept = BTreeMap::from([("x".to_owned(), "a.b".to_owned())]);
-        let told = format!("{:?}", fill_kept_values(step, &kept).unwrap());
-        assert!(told.contains(expected) && !told.contains("kept"), "{told}");
+        let kept_values = BTreeMap::from([("x".to_owned(), "a.b".to_owned())]);
+        let filled = format!("{:?}", fill_kept_values(step, &kept_values).unwrap());
+        assert!(filled.contains(expected) && !filled.contains("kept"), "{filled}");
         let error = fill_kept_values(step, &BTreeMap::new()).unwrap_err();
-        assert_eq!(error, "nothing was kept as `x` before");
+        assert_eq!(error, "no earlier step kept a value as `x`");
     }
 
     fn expected(what: ExpectedState) -> Step {

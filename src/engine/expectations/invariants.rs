@@ -17,7 +17,7 @@ use crate::record::WriteEvent;
 /// The invariants that a run checks.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Invariants {
-    held: BTreeSet<Invariant>,
+    checked: BTreeSet<Invariant>,
     epoch: Time,
     /// The ClusterVersion as its operator last wrote it; watch events may arrive later.
     last_written: Option<Object>,
@@ -29,8 +29,8 @@ pub(in crate::engine) struct Invariants {
 
 impl Invariants {
     /// Creates the checks of a run whose clock starts at `epoch`.
-    pub(in crate::engine) fn of(held: BTreeSet<Invariant>, epoch: Time) -> Self {
-        Self { held, epoch, last_written: None, is_behind: false, broken: None }
+    pub(in crate::engine) fn new(checked: BTreeSet<Invariant>, epoch: Time) -> Self {
+        Self { checked, epoch, last_written: None, is_behind: false, broken: None }
     }
 
     /// The first violation: invariant, object, time and cause.
@@ -40,9 +40,9 @@ impl Invariants {
 
     /// Records a violation, if the invariant is checked and none was violated before.
     pub(in crate::engine) fn report(&mut self, invariant: Invariant, object: &str, at: Time, how: &str) {
-        if self.held.contains(&invariant) && self.broken.is_none() {
+        if self.checked.contains(&invariant) && self.broken.is_none() {
             let (name, at) = (invariant.name(), clock_time(at.duration_since(self.epoch)));
-            self.broken = Some(format!("invariant `{name}` is broken by {object} at {at}: {how}"));
+            self.broken = Some(format!("{object} broke invariant `{name}` at {at}: {how}"));
         }
     }
 
@@ -56,8 +56,8 @@ impl Invariants {
             return;
         };
         let was_behind = std::mem::take(&mut self.is_behind);
-        let told = self.last_written.replace(after.clone()).filter(|told| told.uid() == after.uid());
-        let Some(before) = told.or_else(|| write.before.clone()) else { return };
+        let last = self.last_written.replace(after.clone()).filter(|last| last.uid() == after.uid());
+        let Some(before) = last.or_else(|| write.before.clone()) else { return };
         for (invariant, contradiction) in CONTRADICTIONS {
             if was_behind && *invariant == Invariant::RefusalAlone {
                 continue;
@@ -92,7 +92,7 @@ fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
     let changes = !(completes || history(before).eq(history(after)))
         || desired(before) != desired(after)
         || !(progressing(before) == progressing(after) || completes && progressing(after) == "False");
-    changes.then(|| format!("a refusal changes more than itself: {}", refusal.1))
+    changes.then(|| format!("a rejected release changed more than ReleaseAccepted: {}", refusal.1))
 }
 
 /// Whether the only change of the history is the completion of its first item.
@@ -104,7 +104,7 @@ fn completes_head(before: &Object, after: &Object) -> bool {
 fn observed_too_early(_: &Object, after: &Object) -> Option<String> {
     let (observed, generation) = (after.number("/status/observedGeneration")?, after.generation());
     (observed > generation)
-        .then(|| format!("generation {observed} is observed, and {generation} is the last"))
+        .then(|| format!("observedGeneration is {observed}, but generation is only {generation}"))
 }
 
 fn completed_too_early(before: &Object, after: &Object) -> Option<String> {
@@ -113,7 +113,7 @@ fn completed_too_early(before: &Object, after: &Object) -> Option<String> {
         return None;
     }
     let done = status_and_message(after, "Available") == ("True", &format!("Done applying {}", head.version));
-    (!done).then(|| format!("{} is completed and is not available", head.version))
+    (!done).then(|| format!("{} is Completed, but Available does not report it", head.version))
 }
 
 fn completed_too_late(before: &Object, after: &Object) -> Option<String> {
@@ -121,8 +121,8 @@ fn completed_too_late(before: &Object, after: &Object) -> Option<String> {
         let same = |old: &Entry<'_>| (old.started, old.version) == (entry.started, entry.version);
         history(before).any(|old| old.is("Partial") && same(&old))
     };
-    let risen = history(after).skip(1).find(|entry| entry.is("Completed") && was_partial(entry))?;
-    Some(format!("{} is completed after another release took its place", risen.version))
+    let completed = history(after).skip(1).find(|entry| entry.is("Completed") && was_partial(entry))?;
+    Some(format!("{} became Completed after another release had replaced it", completed.version))
 }
 
 /// An item of the history.
@@ -164,21 +164,21 @@ mod tests {
     use super::*;
 
     /// A ClusterVersion at 4.18.1, or on its way from there to 4.18.3.
-    fn at(moves: bool, accepted: &str) -> Value {
+    fn cluster_version(updates: bool, accepted: &str) -> Value {
         let entry = |version: &str, state: &str| json!({ "startedTime": version, "version": version, "state": state });
         let mut history = vec![entry("4.18.1", "Completed")];
-        if moves {
+        if updates {
             history.insert(0, entry("4.18.3", "Partial"));
         }
         json!({
             "metadata": { "name": "version", "uid": "u", "generation": 2 },
             "status": {
                 "observedGeneration": 2,
-                "desired": { "image": if moves { "new" } else { "old" } },
+                "desired": { "image": if updates { "new" } else { "old" } },
                 "history": history,
                 "conditions": [
                     { "type": "ReleaseAccepted", "status": accepted, "message": accepted },
-                    { "type": "Progressing", "status": if moves { "True" } else { "False" } },
+                    { "type": "Progressing", "status": if updates { "True" } else { "False" } },
                     { "type": "Available", "status": "True", "message": "Done applying 4.18.1" },
                 ],
             },
@@ -186,9 +186,9 @@ mod tests {
     }
 
     /// Returns the violation after `by` wrote these objects, one after the other.
-    fn broken(held: BTreeSet<Invariant>, by: &str, written: [Value; 2]) -> Option<String> {
+    fn broken(checked: BTreeSet<Invariant>, by: &str, written: [Value; 2]) -> Option<String> {
         let epoch = Time::UNIX_EPOCH;
-        let mut invariants = Invariants::of(held, epoch);
+        let mut invariants = Invariants::new(checked, epoch);
         for (second, object) in (60..).zip(written) {
             let write = WriteEvent {
                 by: by.to_owned(),
@@ -206,7 +206,7 @@ mod tests {
         invariants.violation().map(str::to_owned)
     }
 
-    fn and(mut object: Value, field: &str, value: Value) -> Value {
+    fn with_field(mut object: Value, field: &str, value: Value) -> Value {
         *object.pointer_mut(field).unwrap() = value;
         object
     }
@@ -215,60 +215,68 @@ mod tests {
     fn finds_statuses_that_contradict_their_predecessor() {
         let found =
             |before: Value, after: Value| broken(Invariant::all(), CLUSTER_VERSION_OPERATOR, [before, after]);
-        assert_eq!(found(at(false, "True"), at(false, "False")), None);
-        assert_eq!(found(at(false, "True"), at(true, "True")), None);
-        let mut done = and(at(true, "False"), "/status/history/0/state", json!("Completed"));
+        assert_eq!(found(cluster_version(false, "True"), cluster_version(false, "False")), None);
+        assert_eq!(found(cluster_version(false, "True"), cluster_version(true, "True")), None);
+        let mut done =
+            with_field(cluster_version(true, "False"), "/status/history/0/state", json!("Completed"));
         done["status"]["conditions"][2]["message"] = json!("Done applying 4.18.3");
-        assert_eq!(found(at(true, "True"), done.clone()), None, "completed during the retrieval");
+        assert_eq!(
+            found(cluster_version(true, "True"), done.clone()),
+            None,
+            "completed during the retrieval"
+        );
         done["status"]["conditions"][1]["status"] = json!("False");
-        assert_eq!(found(at(true, "True"), done), None, "completed and no longer progressing");
+        assert_eq!(found(cluster_version(true, "True"), done), None, "completed and no longer progressing");
         let completed = |item: usize| format!("/status/history/{item}/state");
         for (before, after, name, how) in [
             (
-                at(false, "True"),
-                at(true, "False"),
+                cluster_version(false, "True"),
+                cluster_version(true, "False"),
                 "refusal-alone",
-                "a refusal changes more than itself: False",
+                "a rejected release changed more than ReleaseAccepted: False",
             ),
             (
-                at(true, "True"),
-                and(at(true, "False"), "/status/conditions/1/status", json!("False")),
+                cluster_version(true, "True"),
+                with_field(cluster_version(true, "False"), "/status/conditions/1/status", json!("False")),
                 "refusal-alone",
-                "a refusal changes more than itself: False",
+                "a rejected release changed more than ReleaseAccepted: False",
             ),
             (
-                at(true, "True"),
-                and(at(true, "False"), "/status/desired/image", json!("refused")),
+                cluster_version(true, "True"),
+                with_field(cluster_version(true, "False"), "/status/desired/image", json!("refused")),
                 "refusal-alone",
-                "a refusal changes more than itself: False",
+                "a rejected release changed more than ReleaseAccepted: False",
             ),
             (
-                at(true, "True"),
-                and(at(true, "True"), "/status/observedGeneration", json!(3)),
+                cluster_version(true, "True"),
+                with_field(cluster_version(true, "True"), "/status/observedGeneration", json!(3)),
                 "observed-generation",
-                "generation 3 is observed, and 2 is the last",
+                "observedGeneration is 3, but generation is only 2",
             ),
             (
-                at(true, "True"),
-                and(at(true, "True"), &completed(0), json!("Completed")),
+                cluster_version(true, "True"),
+                with_field(cluster_version(true, "True"), &completed(0), json!("Completed")),
                 "completed-available",
-                "4.18.3 is completed and is not available",
+                "4.18.3 is Completed, but Available does not report it",
             ),
             (
-                and(at(true, "True"), &completed(1), json!("Partial")),
-                at(true, "True"),
+                with_field(cluster_version(true, "True"), &completed(1), json!("Partial")),
+                cluster_version(true, "True"),
                 "history-order",
-                "4.18.1 is completed after another release took its place",
+                "4.18.1 became Completed after another release had replaced it",
             ),
         ] {
-            let expected =
-                format!("invariant `{name}` is broken by ClusterVersion/version at 0:01:01: {how}");
+            let expected = format!("ClusterVersion/version broke invariant `{name}` at 0:01:01: {how}");
             assert_eq!(found(before.clone(), after.clone()), Some(expected));
             let mut others = Invariant::all();
             others.remove(&Invariant::find(name).unwrap());
             let pair = || [before.clone(), after.clone()];
-            assert_eq!(broken(others, CLUSTER_VERSION_OPERATOR, pair()), None, "{name} is not held");
-            assert_eq!(broken(Invariant::all(), "someone", pair()), None, "others may write what they like");
+            assert_eq!(broken(others, CLUSTER_VERSION_OPERATOR, pair()), None, "{name} is not checked");
+            assert_eq!(
+                broken(Invariant::all(), "someone", pair()),
+                None,
+                "only writes of the operator are checked"
+            );
         }
     }
 }

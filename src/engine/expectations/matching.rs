@@ -53,11 +53,11 @@ pub(in crate::engine) fn insights_in(config_map: &Value, wanted: &InsightRef) ->
         .collect()
 }
 
-/// Whether a text has a word that no letter or digit follows: the `Healthy` of operators is no `Health`
-/// insight.
+/// Whether a text has this word, not followed by a letter or digit: `Healthy` is a condition of operators, not
+/// a `Health` insight.
 fn has_word(text: &str, word: &str) -> bool {
-    let goes_on = |end: usize| text[end..].starts_with(|next: char| next.is_alphanumeric());
-    text.match_indices(word).any(|(at, word)| !goes_on(at + word.len()))
+    let continues = |end: usize| text[end..].starts_with(|next: char| next.is_alphanumeric());
+    text.match_indices(word).any(|(at, word)| !continues(at + word.len()))
 }
 
 /// Returns the content of a published insight, if it is about the wanted resource.
@@ -80,7 +80,11 @@ fn is_object(reference: &Value, wanted: &ObjectRef) -> bool {
 }
 
 /// Whether all checks hold for one object or insight.
-pub(in crate::engine) fn all(found: &Value, before: Option<&Value>, checks: &[Check]) -> Result<(), String> {
+pub(in crate::engine) fn check_all(
+    found: &Value,
+    before: Option<&Value>,
+    checks: &[Check],
+) -> Result<(), String> {
     checks.iter().try_for_each(|check| check_one(found, before, check))
 }
 
@@ -97,12 +101,12 @@ fn check_one(found: &Value, before: Option<&Value>, check: &Check) -> Result<(),
             if fits(status, "status") && fits(reason, "reason") && fits(message, "message") {
                 return Ok(());
             }
-            Err(in_words(condition))
+            Err(condition_text(condition))
         }
         Check::NoCondition(wanted) => {
             let list = found["status"]["conditions"].as_array().or_else(|| found["conditions"].as_array());
             let there = list.and_then(|list| condition::find(list, wanted));
-            there.map_or(Ok(()), |condition| Err(in_words(condition)))
+            there.map_or(Ok(()), |condition| Err(condition_text(condition)))
         }
         Check::Field { path, value } => {
             let seen = path::text_at(found, path);
@@ -125,26 +129,26 @@ fn check_one(found: &Value, before: Option<&Value>, check: &Check) -> Result<(),
 fn check_updated(cluster_version: &Value) -> Result<(), String> {
     let (status, latest) = (&cluster_version["status"], &cluster_version["status"]["history"][0]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    for (asked, there) in [
+    for (field, installed) in [
         ("image", &latest["image"]),
         ("version", &latest["version"]),
         ("architecture", &status["desired"]["architecture"]),
     ] {
-        let wanted = text(&cluster_version["spec"]["desiredUpdate"][asked]);
-        if !wanted.is_empty() && wanted != text(there) {
-            return Err(format!("{asked} `{wanted}` is asked for, and `{}` is there", text(there)));
+        let wanted = text(&cluster_version["spec"]["desiredUpdate"][field]);
+        if !wanted.is_empty() && wanted != text(installed) {
+            return Err(format!("the desired {field} is `{wanted}`, but `{}` is installed", text(installed)));
         }
     }
     if latest["state"] != "Completed" {
         return Err(format!("the update to {} is {}", text(&latest["version"]), text(&latest["state"])));
     }
-    let is_still = Check::Condition {
+    let is_not_progressing = Check::Condition {
         kind: "Progressing".to_owned(),
         status: Some(TextMatch::Equals("False".to_owned())),
         reason: None,
         message: None,
     };
-    check_one(cluster_version, None, &is_still)
+    check_one(cluster_version, None, &is_not_progressing)
 }
 
 /// Suggests the condition type nearest to the missing one.
@@ -154,7 +158,7 @@ fn hint(conditions: Option<&Vec<Value>>, missing: &str) -> String {
 }
 
 /// Formats a condition as `Type=Status Reason "message"`.
-fn in_words(condition: &Value) -> String {
+fn condition_text(condition: &Value) -> String {
     let Condition { kind, status, reason, message } = Condition::from_value(condition);
     let reason = if reason.is_empty() { reason } else { format!(" {reason}") };
     format!("{kind}={status}{reason} \"{message}\"")
@@ -168,9 +172,10 @@ mod tests {
 
     #[test]
     fn has_word_rejects_the_start_of_a_longer_word() {
-        let told = ["type: Health", "type: \"Health\"\nx", "Healthy, Health", "type: Healthy", "Healthä", ""];
-        let told = told.map(|text| has_word(text, "Health"));
-        assert_eq!(told, [true, true, true, false, false, false]);
+        let texts =
+            ["type: Health", "type: \"Health\"\nx", "Healthy, Health", "type: Healthy", "Healthä", ""];
+        let found = texts.map(|text| has_word(text, "Health"));
+        assert_eq!(found, [true, true, true, false, false, false]);
     }
 
     #[test]
@@ -180,7 +185,7 @@ mod tests {
         ] } });
         let check = |kind: &str| {
             let check = Check::Condition { kind: kind.to_owned(), status: None, reason: None, message: None };
-            all(&found, None, &[check]).unwrap_err()
+            check_all(&found, None, &[check]).unwrap_err()
         };
         assert_eq!(
             check("ReleaseAcepted"),
@@ -191,10 +196,10 @@ mod tests {
 
     #[test]
     fn an_update_is_done_when_the_desired_release_is_installed() {
-        let cluster_version = |asked: Value, state: &str, progressing: &str| {
+        let cluster_version = |desired: Value, state: &str, progressing: &str| {
             json!({
                 "metadata": { "generation": 5 },
-                "spec": { "channel": "stable-4.14", "desiredUpdate": asked },
+                "spec": { "channel": "stable-4.14", "desiredUpdate": desired },
                 "status": {
                     // The channel changed later, which needs no apply.
                     "observedGeneration": 4,
@@ -204,22 +209,24 @@ mod tests {
                 },
             })
         };
-        let told = |asked: Value, state: &str, progressing: &str| {
-            all(&cluster_version(asked, state, progressing), None, &[Check::Updated])
+        let check = |desired: Value, state: &str, progressing: &str| {
+            check_all(&cluster_version(desired, state, progressing), None, &[Check::Updated])
         };
-        for asked in
+        for desired in
             [json!(null), json!({ "version": "4.14.8" }), json!({ "image": "r@sha256:8", "version": "" })]
         {
-            assert_eq!(told(asked, "Completed", "False"), Ok(()));
+            assert_eq!(check(desired, "Completed", "False"), Ok(()));
         }
-        let asked = || json!({ "version": "4.14.9" });
+        let desired = || json!({ "version": "4.14.9" });
         assert_eq!(
-            told(asked(), "Completed", "False"),
-            Err("version `4.14.9` is asked for, and `4.14.8` is there".to_owned())
+            check(desired(), "Completed", "False"),
+            Err("the desired version is `4.14.9`, but `4.14.8` is installed".to_owned())
         );
-        assert!(told(json!({ "image": "r@sha256:9" }), "Completed", "False").is_err());
-        assert!(told(json!({ "version": "4.14.8", "architecture": "Multi" }), "Completed", "False").is_err());
-        assert_eq!(told(json!(null), "Partial", "True"), Err("the update to 4.14.8 is Partial".to_owned()));
-        assert!(told(json!(null), "Completed", "True").is_err());
+        assert!(check(json!({ "image": "r@sha256:9" }), "Completed", "False").is_err());
+        assert!(
+            check(json!({ "version": "4.14.8", "architecture": "Multi" }), "Completed", "False").is_err()
+        );
+        assert_eq!(check(json!(null), "Partial", "True"), Err("the update to 4.14.8 is Partial".to_owned()));
+        assert!(check(json!(null), "Completed", "True").is_err());
     }
 }

@@ -15,7 +15,7 @@ use windtunnel_core::{Object, View};
 
 use super::command;
 use super::error::SessionError;
-use super::expectations::matching::{all, insights, objects};
+use super::expectations::matching::{check_all, insights, objects};
 use super::runtime::Simulation;
 use crate::plan::{ExpectedState, ObjectRef, TextMatch, WriteMatch};
 
@@ -31,23 +31,26 @@ pub(in crate::engine) fn check(
         ExpectedState::Object(object, checks) => {
             any_matches(objects(&simulation.view, object), &format!("there is no {object}"), |found| {
                 let before = baseline.and_then(|view| baseline_object(view, found, object));
-                all(found, before.map(|object| &**object), checks)
+                check_all(found, before.map(|object| &**object), checks)
             })
         }
         ExpectedState::Absent(object) => match objects(&simulation.view, object).next() {
             None => Ok(()),
-            Some(found) => Err(format!("{object} is there: {}", found.name())),
+            Some(found) => Err(format!("{object} exists: {}", found.name())),
         },
         ExpectedState::Insight(insight, checks) => {
             let missing = format!("no {insight} is published");
             any_matches(insights(&simulation.view, insight).into_iter(), &missing, |found| {
-                all(found, None, checks)
+                check_all(found, None, checks)
             })
         }
         ExpectedState::NoInsight(insight, checks) => {
-            match insights(&simulation.view, insight).iter().find(|found| all(found, None, checks).is_ok()) {
+            match insights(&simulation.view, insight)
+                .iter()
+                .find(|found| check_all(found, None, checks).is_ok())
+            {
                 None => Ok(()),
-                Some(found) => Err(format!("it is published: {found}")),
+                Some(found) => Err(format!("the insight is published: {found}")),
             }
         }
         ExpectedState::Never(object, checks) => writes::never_object(&simulation.record, object, checks),
@@ -66,8 +69,8 @@ pub(in crate::engine) fn check(
         ExpectedState::Reboots { node, times } => nodes::reboots(simulation, node, *times),
         ExpectedState::Writes(wanted) => writes::in_order(&simulation.record, &recorded(simulation, wanted)),
         ExpectedState::OnlyWrites(wanted) => writes::expect_exact_writes(&simulation.record, wanted),
-        ExpectedState::Statuses { of, condition, statuses } => {
-            writes::statuses(&simulation.record, of, condition, statuses)
+        ExpectedState::Statuses { subject, condition, statuses } => {
+            writes::statuses(&simulation.record, subject, condition, statuses)
         }
     }
 }
@@ -78,29 +81,29 @@ fn recorded<'w>(simulation: &Simulation, wanted: &'w [WriteMatch]) -> Vec<&'w Wr
         return wanted.iter().collect();
     }
     let controllers = windtunnel_controllers::kubernetes(&Streams::new(0));
-    let is_of_one = |write: &&WriteMatch| match &write.by {
+    let is_by_controller = |write: &&WriteMatch| match &write.by {
         Some(TextMatch::Equals(by)) => controllers.iter().any(|controller| controller.name() == by),
         _ => false,
     };
-    wanted.iter().filter(|write| !is_of_one(write)).collect()
+    wanted.iter().filter(|write| !is_by_controller(write)).collect()
 }
 
-/// Rejects expectations about all writes if the cluster's own controllers make writes that are not recorded.
+/// Rejects expectations about all writes if the record lacks those of the cluster's own controllers.
 ///
 /// # Errors
 /// [`SessionError::Unsupported`]
-pub(in crate::engine) fn can_be_known(
+pub(in crate::engine) fn check_observable(
     simulation: &Simulation,
     what: &ExpectedState,
 ) -> Result<(), SessionError> {
-    let is_of_all = match what {
+    let is_about_all_writes = match what {
         ExpectedState::Never(..) | ExpectedState::OnlyWrites(_) => true,
         ExpectedState::Writes(wanted) => recorded(simulation, wanted).is_empty(),
         _ => false,
     };
-    if is_of_all && simulation.connection.capabilities().controllers {
-        let why =
-            "nobody records what the cluster's own controllers write, so nobody knows all that there was";
+    if is_about_all_writes && simulation.connection.capabilities().controllers {
+        let why = "the record lacks the writes of the cluster's own controllers, so an expectation about all writes \
+                   cannot be checked";
         return Err(SessionError::Unsupported(why.to_owned()));
     }
     Ok(())

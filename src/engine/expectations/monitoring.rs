@@ -13,26 +13,26 @@ use crate::record::{Event, Record};
 
 /// Checks that a matching alert is pending or fires.
 pub(in crate::engine) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
-    let told = simulation.alerts.borrow();
-    let alerts = || told.iter().map(|told| &told.alert);
+    let active = simulation.alerts.borrow();
+    let alerts = || active.iter().map(|active| &active.alert);
     if alerts().any(|alert| alert_matches(alert, wanted)) {
         return Ok(());
     }
     let namesakes = alerts().filter(|alert| alert.name() == wanted.name);
-    let seen: Vec<String> = namesakes.map(in_words).collect();
+    let seen: Vec<String> = namesakes.map(alert_text).collect();
     if seen.is_empty() {
         let names = alerts().map(Alert::name);
         return Err(format!("there is no alert {}{}", wanted.name, did_you_mean(&wanted.name, names)));
     }
-    Err(format!("alerts are {}", seen.join("; ")))
+    Err(format!("the active alerts are {}", seen.join("; ")))
 }
 
 /// Checks that no matching alert is pending or fires.
 pub(in crate::engine) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
-    let told = simulation.alerts.borrow();
-    match told.iter().map(|told| &told.alert).find(|alert| alert_matches(alert, wanted)) {
+    let active = simulation.alerts.borrow();
+    match active.iter().map(|active| &active.alert).find(|alert| alert_matches(alert, wanted)) {
         None => Ok(()),
-        Some(found) => Err(format!("there is {}", in_words(found))),
+        Some(found) => Err(format!("there is {}", alert_text(found))),
     }
 }
 
@@ -45,12 +45,12 @@ pub(in crate::engine) fn never_alert(record: &Record, wanted: &AlertMatch) -> Re
         Event::Alert(alert) => Some((entry.at, &**alert)),
         _ => None,
     });
-    let mut told = at_first.chain(later).filter(|(_, alert)| alert.state != AlertState::Inactive);
-    match told.find(|(_, alert)| alert_matches(alert, wanted)) {
+    let mut alerts = at_first.chain(later).filter(|(_, alert)| alert.state != AlertState::Inactive);
+    match alerts.find(|(_, alert)| alert_matches(alert, wanted)) {
         None => Ok(()),
         Some((at, found)) => {
             let after = short_duration(at.duration_since(epoch));
-            Err(format!("after {after} there was {}", in_words(found)))
+            Err(format!("after {after} there was {}", alert_text(found)))
         }
     }
 }
@@ -62,10 +62,10 @@ pub(in crate::engine) fn metric(simulation: &Simulation, wanted: &MetricMatch) -
         return Ok(());
     }
     if samples.is_empty() {
-        return Err("the query comes to nothing".to_owned());
+        return Err("the query returns no sample".to_owned());
     }
-    let seen: Vec<String> = samples.iter().map(sample_in_words).collect();
-    Err(format!("the query comes to {}", seen.join("; ")))
+    let seen: Vec<String> = samples.iter().map(sample_text).collect();
+    Err(format!("the query returns {}", seen.join("; ")))
 }
 
 /// Checks that the query returns no sample, or none with the wanted value.
@@ -73,7 +73,7 @@ pub(in crate::engine) fn no_metric(simulation: &Simulation, wanted: &MetricMatch
     let samples = samples(simulation, wanted)?;
     match samples.iter().find(|sample| is_wanted(sample, wanted)) {
         None => Ok(()),
-        Some(found) => Err(format!("the query comes to {}", sample_in_words(found))),
+        Some(found) => Err(format!("the query returns {}", sample_text(found))),
     }
 }
 
@@ -87,7 +87,7 @@ fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>,
     }
 }
 
-#[expect(clippy::float_cmp, reason = "what is written is what is meant")]
+#[expect(clippy::float_cmp, reason = "scenarios state exact values")]
 fn is_wanted(sample: &Sample, wanted: &MetricMatch) -> bool {
     wanted.value.is_none_or(|value| value == sample.value)
 }
@@ -102,11 +102,11 @@ fn alert_matches(alert: &Alert, wanted: &AlertMatch) -> bool {
         && wanted.annotations.iter().all(|text| text_fits(text, &alert.annotations))
 }
 
-fn in_words(alert: &Alert) -> String {
+fn alert_text(alert: &Alert) -> String {
     format!("{} {} with {}", alert.name(), alert.state, labels(&alert.labels))
 }
 
-fn sample_in_words(sample: &Sample) -> String {
+fn sample_text(sample: &Sample) -> String {
     format!("{}: {}", labels(&sample.labels), sample.value)
 }
 

@@ -14,7 +14,7 @@ use windtunnel_update_status::status::nodes;
 /// The phases of all nodes since the run began.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Phases {
-    of: BTreeMap<String, Vec<Phase>>,
+    by_node: BTreeMap<String, Vec<Phase>>,
     /// The start of the run. Of the phases before it, only the last one counts.
     epoch: Time,
 }
@@ -36,15 +36,15 @@ impl std::fmt::Display for PhaseJump {
 impl Phases {
     /// Starts without phases, for a run whose clock starts at `epoch`.
     pub(in crate::engine) fn new(epoch: Time) -> Self {
-        Self { of: BTreeMap::new(), epoch }
+        Self { by_node: BTreeMap::new(), epoch }
     }
 
     /// The phases of a node since the run began, the initial one first.
     pub(in crate::engine) fn phases_of(&self, node: &str) -> &[Phase] {
-        self.of.get(node).map_or(&[], Vec::as_slice)
+        self.by_node.get(node).map_or(&[], Vec::as_slice)
     }
 
-    /// Takes in a change that `view` contains already. Returns a node's change to a phase that cannot follow.
+    /// Tracks a change that `view` contains already. Returns a node's change to a phase that cannot follow.
     pub(in crate::engine) fn track_change(
         &mut self,
         change: &Change,
@@ -54,19 +54,19 @@ impl Phases {
         let new = (change.kind != ChangeKind::Deleted).then_some(&change.object);
         if change.key.is_kind(&NODES) {
             let Some(node) = new else {
-                self.of.remove(&change.key.name);
+                self.by_node.remove(&change.key.name);
                 return None;
             };
             if change.old.as_ref().is_some_and(|old| !nodes::can_change_node(old, node)) {
                 return None;
             }
-            let leap = self.record_phase(node, view, now)?;
-            change.old.as_ref().is_some_and(|old| !leap.is_allowed(old, node)).then_some(leap)
+            let jump = self.record_phase(node, view, now)?;
+            change.old.as_ref().is_some_and(|old| !jump.is_allowed(old, node)).then_some(jump)
         } else if nodes::can_change_all_nodes(&change.key, change.old.as_ref(), new) {
-            let leaps: Vec<PhaseJump> =
+            let jumps: Vec<PhaseJump> =
                 view.list(&NODES).filter_map(|node| self.record_phase(node, view, now)).collect();
             // The nodes are unchanged; another object changed how their phases are computed.
-            leaps.into_iter().find(|leap| leap.phase == Phase::Rebooting)
+            jumps.into_iter().find(|jump| jump.phase == Phase::Rebooting)
         } else {
             None
         }
@@ -74,7 +74,7 @@ impl Phases {
 
     fn record_phase(&mut self, node: &Object, view: &View, now: Time) -> Option<PhaseJump> {
         let phase = nodes::assess_in_view(node, view)?.state.phase;
-        let seen = self.of.entry(node.name().to_owned()).or_default();
+        let seen = self.by_node.entry(node.name().to_owned()).or_default();
         let before = seen.last().copied();
         if before == Some(phase) {
             return None;
@@ -140,8 +140,8 @@ mod tests {
     #[test]
     fn updating_must_follow_draining() {
         let follows = |before: Phase, phase: Phase, state: &str, was_drained: bool| {
-            let leap = PhaseJump { node: "n".to_owned(), before, phase };
-            leap.is_allowed(&node(state, was_drained), &node("Working", was_drained))
+            let jump = PhaseJump { node: "n".to_owned(), before, phase };
+            jump.is_allowed(&node(state, was_drained), &node("Working", was_drained))
         };
         assert!(follows(Phase::Draining, Phase::Updating, "Done", true));
         assert!(follows(Phase::Updating, Phase::Draining, "Working", true));

@@ -19,11 +19,11 @@ pub(in crate::engine) fn phase(seen: &Phases, node: &str, wanted: Phase) -> Resu
 /// Whether a node was in exactly these phases since the run began.
 pub(in crate::engine) fn phases(seen: &Phases, node: &str, wanted: &[Phase]) -> Result<(), String> {
     let seen = seen.phases_of(node);
-    let told = || seen.iter().map(|phase| format!("{phase:?}")).collect::<Vec<_>>().join(", then ");
+    let list = || seen.iter().map(|phase| format!("{phase:?}")).collect::<Vec<_>>().join(", then ");
     match seen == wanted {
         true => Ok(()),
         false if seen.is_empty() => Err(format!("no pool has a node {node}")),
-        false => Err(format!("node {node} was {}", told())),
+        false => Err(format!("node {node} was {}", list())),
     }
 }
 

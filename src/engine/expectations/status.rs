@@ -11,7 +11,7 @@ const CONTEXT: usize = 2;
 
 /// Returns the current text, or why there is none.
 fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
-    report(simulation, details).map_err(|refusal| format!("there is no status: {refusal}"))
+    report(simulation, details).map_err(|refusal| format!("`oc adm upgrade status` fails: {refusal}"))
 }
 
 /// Returns the current text, or the error that `oc` prints instead.
@@ -19,9 +19,10 @@ pub(in crate::engine) fn report(simulation: &Simulation, details: Details) -> Re
     let now = simulation.now();
     let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
     let status = inputs.and_then(|mut inputs| {
-        let told = simulation.alerts.borrow();
-        inputs.alerts =
-            AlertsResponse::from_active(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
+        let active = simulation.alerts.borrow();
+        inputs.alerts = AlertsResponse::from_active(
+            active.iter().map(|active| (active.active_at.unwrap_or(now), &active.alert)),
+        );
         render(&inputs, Moment::at(now), details)
     });
     status.map(|report| report.text)
@@ -31,25 +32,26 @@ pub(in crate::engine) fn report(simulation: &Simulation, details: Details) -> Re
 pub(in crate::engine) fn check(simulation: &Simulation, wanted: &StatusMatch) -> Result<(), String> {
     let seen = text(simulation, wanted.details)?;
     if let Some(missing) = wanted.has.iter().find(|wanted| !wanted.fits(&seen)) {
-        return Err(format!("the status is not {missing}:\n{}", seen.trim_end()));
+        return Err(format!("expected the status to be {missing}; it is:\n{}", seen.trim_end()));
     }
     let snapshot = wanted.snapshot.as_ref();
-    let Some((path, kept)) = snapshot.and_then(|Snapshot { path, text }| Some((path, text.as_ref()?))) else {
+    let Some((path, expected)) = snapshot.and_then(|Snapshot { path, text }| Some((path, text.as_ref()?)))
+    else {
         return Ok(());
     };
-    let [kept, seen] = [kept, &seen].map(|text| trimmed(text));
-    if kept == seen {
+    let [expected, seen] = [expected, &seen].map(|text| trimmed(text));
+    if expected == seen {
         return Ok(());
     }
-    let diff = TextDiff::from_lines(&kept, &seen);
+    let diff = TextDiff::from_lines(&expected, &seen);
     let diff = diff.unified_diff().context_radius(CONTEXT).header(path, "the status").to_string();
     Err(format!(
-        "the status is not as in {path} (`--update-snapshots` writes what it is):\n{}",
+        "the status differs from {path} (`--update-snapshots` rewrites the file):\n{}",
         diff.trim_end()
     ))
 }
 
-/// Keeps the text for an expectation that asks for it.
+/// Stores the current text if the expectation has a snapshot file to write.
 pub(in crate::engine) fn keep_snapshot(simulation: &mut Simulation, what: &ExpectedState) {
     let ExpectedState::Status(StatusMatch { details, snapshot: Some(Snapshot { path, text: None }), .. }) =
         what

@@ -6,7 +6,7 @@ use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use windtunnel_core::text::short_duration;
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
-use super::matching::{all, insights_in, insights_of, name_fits, objects};
+use super::matching::{check_all, insights_in, insights_of, name_fits, objects};
 use crate::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 use crate::record::{Entry, Event, Record, WriteEvent};
 
@@ -24,7 +24,7 @@ pub(in crate::engine) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Re
         None => Ok(()),
         Some(current) => {
             let number = wanted.len() - missing.len();
-            Err(format!("write {number} of {} was not made in its turn: {current}", wanted.len()))
+            Err(format!("write {number} of {} is missing or out of order: {current}", wanted.len()))
         }
     }
 }
@@ -39,32 +39,32 @@ pub(in crate::engine) fn expect_exact_writes(record: &Record, wanted: &[WriteMat
         let by = format!("{} of {}/{} by {}", write.verb, write.kind, write.key.name, write.by);
         match wanted.get(index) {
             Some(wanted) if write_matches(write, wanted) => {}
-            Some(wanted) => return Err(format!("write {number} is not {wanted}: it is {by}")),
-            None => return Err(format!("there is a write {number} of {}: {by}", wanted.len())),
+            Some(wanted) => return Err(format!("expected write {number} to be {wanted}; it is {by}")),
+            None => return Err(format!("write {number} is unexpected: {by}")),
         }
     }
     wanted.get(alike.len()).map_or(Ok(()), |missing| {
-        Err(format!("write {} of {} was not made: {missing}", alike.len() + 1, wanted.len()))
+        Err(format!("write {} of {} is missing: {missing}", alike.len() + 1, wanted.len()))
     })
 }
 
 /// Whether a condition had exactly these statuses since the run began, the initial one included.
 pub(in crate::engine) fn statuses(
     record: &Record,
-    of: &Subject,
+    subject: &Subject,
     condition: &str,
     wanted: &[String],
 ) -> Result<(), String> {
-    let homes: &[InsightLocation] = match of {
+    let locations: &[InsightLocation] = match subject {
         Subject::Object(_) => &[InsightLocation::Any],
         Subject::Insight(_) => &[InsightLocation::ConfigMap, InsightLocation::UpdateStatus],
     };
-    let ways = homes.iter().map(|home| condition_statuses(record, of, condition, *home));
-    let seen = ways.into_iter().find(|seen| !seen.is_empty()).unwrap_or_default();
+    let statuses = locations.iter().map(|location| condition_statuses(record, subject, condition, *location));
+    let seen = statuses.into_iter().find(|seen| !seen.is_empty()).unwrap_or_default();
     if seen == wanted {
         Ok(())
     } else if seen.is_empty() {
-        Err(format!("there never was a condition {condition}"))
+        Err(format!("there was never a condition {condition}"))
     } else {
         Err(format!("{condition} was {}", seen.join(", then ")))
     }
@@ -91,13 +91,18 @@ impl InsightLocation {
     }
 }
 
-/// The statuses of a condition in one home. Insights are published in two of them, one after the other.
-fn condition_statuses(record: &Record, of: &Subject, condition: &str, home: InsightLocation) -> Vec<String> {
+/// The statuses of a condition in one location. Insights are published in two of them, one after the other.
+fn condition_statuses(
+    record: &Record,
+    subject: &Subject,
+    condition: &str,
+    location: InsightLocation,
+) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
-    for (entry, write) in
-        writes(record).filter(|(_, write)| home == InsightLocation::Any || InsightLocation::of(write) == home)
+    for (entry, write) in writes(record)
+        .filter(|(_, write)| location == InsightLocation::Any || InsightLocation::of(write) == location)
     {
-        for status in statuses_after(write, of, condition) {
+        for status in statuses_after(write, subject, condition) {
             if record.is_set_up(entry) {
                 seen = vec![status];
             } else if seen.last() != Some(&status) {
@@ -122,12 +127,13 @@ pub(in crate::engine) fn expect_never_insight(
     checks: &[Check],
 ) -> Result<(), String> {
     let epoch = record.header.epoch;
-    let told = writes(record).filter(|(entry, write)| !record.is_set_up(entry) && write.code < 400);
-    for (entry, write) in told {
-        let found = published(write, insight).into_iter().find(|found| all(found, None, checks).is_ok());
+    let run_writes = writes(record).filter(|(entry, write)| !record.is_set_up(entry) && write.code < 400);
+    for (entry, write) in run_writes {
+        let found =
+            published(write, insight).into_iter().find(|found| check_all(found, None, checks).is_ok());
         if let Some(found) = found {
             let after = entry.at.duration_since(epoch).as_secs();
-            return Err(format!("it was published after {after} s: {found}"));
+            return Err(format!("the insight was published after {after} s: {found}"));
         }
     }
     Ok(())
@@ -140,16 +146,16 @@ pub(in crate::engine) fn never_object(
     checks: &[Check],
 ) -> Result<(), String> {
     let epoch = record.header.epoch;
-    let fits = |found: &Value| all(found, None, checks).is_ok();
+    let fits = |found: &Value| check_all(found, None, checks).is_ok();
     if let Some(found) = objects(&record.view_at(epoch), object).find(|found| fits(found)) {
-        return Err(format!("{} was there from the start", found.name()));
+        return Err(format!("{} matched from the start", found.name()));
     }
     let later = writes(record).filter(|(entry, write)| !record.is_set_up(entry) && is_of(write, object));
     for (entry, write) in later {
         let after = write.after.as_ref().filter(|_| write.code < 400);
         if let Some(found) = after.filter(|found| fits(found)) {
             let after = short_duration(entry.at.duration_since(epoch));
-            return Err(format!("{} was there after {after}", found.name()));
+            return Err(format!("{} matched after {after}", found.name()));
         }
     }
     Ok(())
@@ -171,13 +177,13 @@ fn published(write: &WriteEvent, insight: &InsightRef) -> Vec<Value> {
     }
 }
 
-fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
+fn statuses_after(write: &WriteEvent, subject: &Subject, kind: &str) -> Vec<String> {
     let Some(after) = &write.after else { return Vec::new() };
     let status = |conditions: &Value| {
         let found = condition::find(conditions.as_array()?, kind)?;
         found["status"].as_str().map(str::to_owned)
     };
-    match of {
+    match subject {
         Subject::Object(object) => is_of(write, object)
             .then(|| status(&after["status"]["conditions"]))
             .flatten()
@@ -192,7 +198,7 @@ fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
 fn write_matches(write: &WriteEvent, wanted: &WriteMatch) -> bool {
     let object = wanted.object.as_ref().is_none_or(|object| is_of(write, object));
     let checks = || match &write.after {
-        Some(after) => all(after, None, &wanted.checks).is_ok(),
+        Some(after) => check_all(after, None, &wanted.checks).is_ok(),
         None => wanted.checks.is_empty(),
     };
     object
@@ -238,13 +244,13 @@ mod tests {
     }
 
     fn check(writes: &[(i64, &str)], in_turn: &[&str], expected: &str) {
-        let of = Subject::Object(ObjectRef {
+        let subject = Subject::Object(ObjectRef {
             resource: CLUSTER_VERSIONS,
             namespace: String::new(),
             name: "version".to_owned(),
         });
         let wanted: Vec<String> = in_turn.iter().map(|status| (*status).to_owned()).collect();
-        let found = statuses(&record(writes), &of, "Progressing", &wanted);
+        let found = statuses(&record(writes), &subject, "Progressing", &wanted);
         assert_eq!(found.err().unwrap_or_default(), expected);
     }
 
@@ -321,12 +327,12 @@ mod tests {
             assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{found}");
         };
         check(&[(-1, "True"), (1, "Unknown"), (2, "True"), (3, "False"), (4, "Unknown")], "");
-        check(&[(1, "True"), (2, "True"), (3, "False")], "write 2 is not ");
+        check(&[(1, "True"), (2, "True"), (3, "False")], "expected write 2 to be ");
         check(
             &[(1, "True"), (2, "False"), (3, "True")],
-            "there is a write 3 of 2: update of ClusterVersion/version",
+            "write 3 is unexpected: update of ClusterVersion/version",
         );
-        check(&[(1, "True")], "write 2 of 2 was not made: ");
+        check(&[(1, "True")], "write 2 of 2 is missing: ");
     }
 
     #[test]
@@ -354,8 +360,8 @@ mod tests {
             assert_eq!(found.err().unwrap_or_default(), expected);
         };
         check(&[(-2, "True"), (-1, "False"), (5, "False")], "");
-        check(&[(-2, "True"), (5, "False")], "version was there from the start");
-        check(&[(-2, "False"), (65, "True"), (66, "False")], "version was there after 1m5s");
+        check(&[(-2, "True"), (5, "False")], "version matched from the start");
+        check(&[(-2, "False"), (65, "True"), (66, "False")], "version matched after 1m5s");
     }
 
     #[test]
@@ -363,7 +369,7 @@ mod tests {
         let wanted = WriteMatch { verb: Some("update".to_owned()), ..WriteMatch::default() };
         let two = [&wanted, &wanted];
         let found = in_order(&record(&[(-1, "False"), (0, "False")]), &two);
-        assert_eq!(found, Err("write 2 of 2 was not made in its turn: update".to_owned()));
+        assert_eq!(found, Err("write 2 of 2 is missing or out of order: update".to_owned()));
         assert_eq!(in_order(&record(&[(-1, "False"), (0, "False"), (1, "False")]), &two), Ok(()));
     }
 }

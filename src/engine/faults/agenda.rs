@@ -28,7 +28,7 @@ enum ScheduledFault {
 impl ScheduledFault {
     fn faulty(&self) -> FaultTarget {
         match self {
-            Self::Begin(fault, _) | Self::End(fault) => fault.faulty(),
+            Self::Begin(fault, _) | Self::End(fault) => fault.target(),
             Self::Flip(flips) => FaultTarget::Pool(flips.pool().to_owned()),
         }
     }
@@ -37,7 +37,7 @@ impl ScheduledFault {
     fn text(&self) -> Option<String> {
         match self {
             Self::Begin(fault, _) => Some(fault.to_string()),
-            Self::End(fault) => Some(format!("{} recovers", fault.faulty())),
+            Self::End(fault) => Some(format!("{} recovers", fault.target())),
             Self::Flip(_) => None,
         }
     }
@@ -48,7 +48,7 @@ impl ScheduledFault {
         match (self, fault) {
             (Self::Begin(..), _) | (_, InjectedFault::Process(..)) => false,
             (Self::End(earlier), InjectedFault::Release(..)) => earlier == fault,
-            (earlier, _) => earlier.faulty() == fault.faulty(),
+            (earlier, _) => earlier.faulty() == fault.target(),
         }
     }
 }
@@ -105,7 +105,7 @@ impl Simulation {
         pause: SignedDuration,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
-        self.check_faulty(&fault.faulty())?;
+        self.check_faulty(&fault.target())?;
         if pause.is_zero() {
             return self.begin_fault(fault, lasts);
         }

@@ -9,8 +9,8 @@ use windtunnel_core::requests::faults::{Hits, RequestAttributes, RequestFilter};
 use crate::engine::runtime::Simulation;
 use crate::record::Event;
 
-/// How long a process outside of simulated pods is down until its supervisor has restarted it. Processes in
-/// pods wait for their kubelet.
+/// How long a crashed process is down that runs in no simulated pod, until its supervisor has restarted it.
+/// Processes in pods wait for their kubelet.
 const RESTART_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 /// The exit code of a Go program that panics.
@@ -40,7 +40,7 @@ impl Simulation {
         if self.crashes.is_empty() {
             return None;
         }
-        let asked = RequestAttributes {
+        let request = RequestAttributes {
             verb: write.verb(),
             kind: &write.resource.kind,
             name: &write.name,
@@ -48,7 +48,7 @@ impl Simulation {
             agent: by,
             user: "",
         };
-        let is_meant = |crash: &&mut Crash| crash.process == by && crash.writes.matches(&asked);
+        let is_meant = |crash: &&mut Crash| crash.process == by && crash.writes.matches(&request);
         let crash = self.crashes.iter_mut().find(is_meant)?;
         let moment = crash.hits.count_match().then_some(crash.moment);
         self.crashes.retain(|crash| !crash.hits.is_over());
@@ -73,7 +73,7 @@ impl Simulation {
     /// Replaces an actor that runs in no pod. The new one has seen nothing yet.
     pub(in crate::engine) fn replace(&mut self, id: ActorId) {
         let Some(name) = self.schedule.name(id).map(str::to_owned) else { return };
-        let again = self.replacement_program(id).or_else(|| {
+        let replacement = self.replacement_program(id).or_else(|| {
             let kubernetes = windtunnel_controllers::kubernetes(&self.streams);
             let mut all = kubernetes
                 .into_iter()
@@ -81,7 +81,7 @@ impl Simulation {
             all.find(|actor| actor.name() == name)
         });
         self.forget_counts(&name);
-        if let Some(actor) = again {
+        if let Some(actor) = replacement {
             self.schedule.replace(id, actor);
         }
     }

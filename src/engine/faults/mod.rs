@@ -40,7 +40,7 @@ impl Simulation {
             FaultTarget::Pods { namespace, name } => self.pods(namespace, name).map(|_| ()),
             FaultTarget::Api(_) if self.connection.capabilities().request_faults => Ok(()),
             FaultTarget::Api(_) => {
-                let why = "the API server of this cluster cannot be told to answer with trouble";
+                let why = "the API server of this cluster cannot fail requests on demand";
                 Err(SessionError::Unsupported(why.to_owned()))
             }
             FaultTarget::Process(name) => self.program(name).map(|_| ()),
@@ -98,7 +98,7 @@ impl Simulation {
 
     /// Begins a fault.
     pub(in crate::engine) fn begin_fault_now(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
-        self.check_faulty(&fault.faulty())?;
+        self.check_faulty(&fault.target())?;
         match fault {
             InjectedFault::Operator(name, fault) => self.administer(&Write::merge_patch(
                 &CLUSTER_OPERATORS,
@@ -117,7 +117,7 @@ impl Simulation {
                 self.connection.fail(fault.clone());
                 Ok(())
             }
-            InjectedFault::Process(name, fault) => self.disturb_program(name, fault),
+            InjectedFault::Process(name, fault) => self.begin_process_fault(name, fault),
             InjectedFault::RenderFlips(pool, times) => {
                 self.agenda.flip(self.now(), pool, *times);
                 Ok(())
@@ -141,7 +141,7 @@ impl Simulation {
             InjectedFault::Release(version, fault) => {
                 self.environment.outages.end(self.find_release(version)?, *fault);
             }
-            other => return self.end_faults_of(&other.faulty()),
+            other => return self.end_faults_of(&other.target()),
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Simulation {
         }
     }
 
-    fn disturb_program(&mut self, name: &str, fault: &ProgramFault) -> Result<(), SessionError> {
+    fn begin_process_fault(&mut self, name: &str, fault: &ProgramFault) -> Result<(), SessionError> {
         let id = self.program(name)?;
         match fault {
             ProgramFault::Crash { writes, after, hits } => {

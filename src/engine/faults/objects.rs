@@ -16,7 +16,7 @@ const UNSERVED: &str = "v0";
 const NAMESPACE: &str = "default";
 
 /// Timeout of a webhook call, in seconds.
-const PATIENCE: i64 = 5;
+const TIMEOUT_SECONDS: i64 = 5;
 
 impl Simulation {
     /// Creates a webhook that must approve these writes, with a Service that does not exist.
@@ -42,13 +42,15 @@ impl Simulation {
                 self.store_versions(name, |stored| stored.push(json!(UNSERVED)))
             }
             CrdFault::NamesTaken if self.view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", name).is_some() => {
-                let why = format!("definition {name} is there, so that nobody can take its names any more");
+                let why = format!(
+                    "CustomResourceDefinition {name} exists already, so no other one can take its names"
+                );
                 Err(SessionError::NoEffect(why))
             }
             CrdFault::NamesTaken => {
                 let squatter = conflicting_crd(name).ok_or_else(|| {
                     let why = format!(
-                        "expected a definition such as `backups.config.openshift.io`, found `{name}`"
+                        "expected the name of a CustomResourceDefinition, such as `backups.config.openshift.io`, found `{name}`"
                     );
                     SessionError::NoEffect(why)
                 })?;
@@ -91,7 +93,7 @@ fn webhook(writes: &RequestFilter) -> Value {
         "rules": [rule(writes)],
         "failurePolicy": "Fail",
         "sideEffects": "None",
-        "timeoutSeconds": PATIENCE,
+        "timeoutSeconds": TIMEOUT_SECONDS,
         "admissionReviewVersions": ["v1"],
     });
     if let Some(wanted) = &writes.name {
@@ -130,9 +132,9 @@ fn rule(writes: &RequestFilter) -> Value {
 
 /// The name of the webhook configuration for these writes, which is also a valid Service name.
 fn webhook_name(writes: &RequestFilter) -> String {
-    let parts = [&writes.verb, &writes.kind, &writes.subresource, &writes.name];
-    let said = parts.into_iter().flatten().filter(|part| !part.is_empty());
-    let joined = said.fold("unreachable".to_owned(), |name, part| format!("{name}-{part}"));
+    let fields = [&writes.verb, &writes.kind, &writes.subresource, &writes.name];
+    let parts = fields.into_iter().flatten().filter(|part| !part.is_empty());
+    let joined = parts.fold("unreachable".to_owned(), |name, part| format!("{name}-{part}"));
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let plain = joined.to_ascii_lowercase().replace(|letter| !is_plain(letter), "-");
     plain[..plain.len().min(60)].trim_matches('-').to_owned()

@@ -8,7 +8,7 @@ use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
 
 impl Simulation {
-    /// Makes the API server behave as Kubernetes 1.`minor`, or notes why it cannot.
+    /// Makes the API server behave as Kubernetes 1.`minor`, or stores the reason why it cannot.
     pub(in crate::engine) fn serve_kubernetes(&mut self, minor: u32) {
         if let Err(why) = self.connection.serve_kubernetes(minor) {
             self.api_server_mismatch = Some(why);
@@ -16,13 +16,13 @@ impl Simulation {
     }
 
     /// Turns a failure after a downgrade to an older minor into [`SessionError::Unsupported`] if this cluster's
-    /// kube-apiserver could not follow: the steps might pass with the older kube-apiserver.
+    /// kube-apiserver stays at its version: the steps might pass with the older kube-apiserver.
     pub(in crate::engine) fn excuse_downgrade(&self, error: SessionError) -> SessionError {
         let Some(why) = &self.api_server_mismatch else { return error };
         let is_outcome = matches!(error, SessionError::ExpectationFailed(_) | SessionError::Refused { .. });
         let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
         if is_outcome && cluster_version.is_some_and(|object| is_downgrade(&object.to_value())) {
-            return SessionError::Unsupported(format!("{why}; it ended so: {error}"));
+            return SessionError::Unsupported(format!("{why}; the step failed: {error}"));
         }
         error
     }
@@ -49,19 +49,19 @@ mod tests {
 
     #[test]
     fn detects_downgrades_to_an_older_minor() {
-        let told = |desired: &str, history: &[&str]| {
+        let is_detected = |desired: &str, history: &[&str]| {
             let history: Vec<Value> = history.iter().map(|version| json!({ "version": version })).collect();
             is_downgrade(&json!({
                 "spec": { "desiredUpdate": { "version": desired } },
                 "status": { "desired": { "version": history[0]["version"] }, "history": history },
             }))
         };
-        assert!(!told("4.14.1", &["4.13.20"]));
+        assert!(!is_detected("4.14.1", &["4.13.20"]));
         // Only to an older patch release.
-        assert!(!told("4.14.1", &["4.14.8", "4.13.20"]));
-        assert!(told("4.13.20", &["4.14.1"]));
-        assert!(told("4.13.20", &["4.14.1", "4.13.20"]));
-        assert!(told("4.14.1", &["4.14.1", "4.13.20", "4.14.1"]));
+        assert!(!is_detected("4.14.1", &["4.14.8", "4.13.20"]));
+        assert!(is_detected("4.13.20", &["4.14.1"]));
+        assert!(is_detected("4.13.20", &["4.14.1", "4.13.20"]));
+        assert!(is_detected("4.14.1", &["4.14.1", "4.13.20", "4.14.1"]));
         assert!(!is_downgrade(&json!({})));
     }
 }

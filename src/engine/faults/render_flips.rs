@@ -13,7 +13,7 @@ use crate::engine::runtime::Simulation;
 pub(in crate::engine) const PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The remaining changes of a pool, including the next one. With an even number left, the next change creates
-/// the MachineConfig; with an odd one, it deletes it.
+/// the MachineConfig; with an uneven number, it deletes it.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Flips {
     pool: String,

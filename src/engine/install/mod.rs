@@ -30,7 +30,7 @@ const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
 /// The CRD of ClusterVersion.
 const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 
-/// The environment outside of the planned cluster.
+/// The environment of the planned cluster: registry, releases and update service.
 pub(super) fn environment(plan: &ClusterPlan) -> Environment {
     let workloads = plan.workloads.clone();
     let metrics = plan.metrics.clone();
@@ -106,8 +106,8 @@ pub(super) fn writes(
     now: Time,
 ) -> Vec<Write> {
     let (infrastructure, proxy) = (infrastructure(plan), proxy::planned(plan));
-    let around = Surroundings { proxy: &proxy, infrastructure: &infrastructure };
-    let mut objects = installed.objects(cluster_version, around);
+    let surroundings = Surroundings { proxy: &proxy, infrastructure: &infrastructure };
+    let mut objects = installed.objects(cluster_version, surroundings);
     if !plan.installed {
         objects.retain(|(_, object)| is_bootstrapped(object));
     }
@@ -295,7 +295,7 @@ fn cluster_version_spec(plan: &ClusterPlan) -> Value {
 fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
     let release = &plan.release;
     let version = release.version.to_string();
-    let told = [
+    let before_release = [
         Condition::new("RetrievedUpdates", "True", "", ""),
         Condition::new(
             "ImplicitlyEnabledCapabilities",
@@ -309,8 +309,8 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
         Condition::new("Failing", "False", "", ""),
         Condition::new("Progressing", "False", "", format!("Cluster version is {version}")),
     ];
-    let said: Vec<Condition> =
-        told.into_iter().chain(cvo::installed_release(release)).chain(applied).collect();
+    let list: Vec<Condition> =
+        before_release.into_iter().chain(cvo::installed_release(release)).chain(applied).collect();
     json!({
         "apiVersion": "config.openshift.io/v1",
         "kind": "ClusterVersion",
@@ -322,7 +322,7 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
             "observedGeneration": 1,
             "versionHash": "",
             "availableUpdates": null,
-            "conditions": conditions(&said, now - COMPLETED_AGO),
+            "conditions": conditions(&list, now - COMPLETED_AGO),
         },
     })
 }
@@ -354,18 +354,18 @@ fn cluster_operator(
     let versions: Vec<Value> =
         versions.map(|(name, version)| json!({ "name": name, "version": version })).collect();
     let as_expected = |kind: &str, status: &str| Condition::new(kind, status, "AsExpected", "All is well");
-    let said = [
+    let common = [
         as_expected("Available", "True"),
         Condition::new("Progressing", "False", "AsExpected", format!("Deployed {version}")),
         as_expected("Degraded", "False"),
         as_expected("Upgradeable", "True"),
     ];
-    let mut told = conditions(&said, now - COMPLETED_AGO);
+    let mut conditions = conditions(&common, now - COMPLETED_AGO);
     for own in operator.own_conditions(platform, &version) {
-        condition::set(&mut told, &own, now - COMPLETED_AGO);
+        condition::set(&mut conditions, &own, now - COMPLETED_AGO);
     }
     let mut object = cvo::installed_cluster_operator(operator, cluster_version);
-    object["status"] = json!({ "versions": versions, "conditions": told });
+    object["status"] = json!({ "versions": versions, "conditions": conditions });
     let related = operator.related_objects();
     if related.is_array() {
         object["status"]["relatedObjects"] = related;
@@ -387,7 +387,7 @@ mod tests {
     #[test]
     fn the_registry_has_the_images_of_all_operators() {
         let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
-        let environment = environment(&ClusterPlan::of(release.clone()));
+        let environment = environment(&ClusterPlan::new(release.clone()));
         let pull = |component: &str| environment.image(&release.image_of(component)).pull;
         assert_eq!([pull("dns-operator"), pull("no-such-operator")], [Pull::Succeeds, Pull::ManifestUnknown]);
     }

@@ -130,7 +130,7 @@ mod tests {
     fn a_control_plane_without_workers_runs_their_workloads() {
         let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
         let of = |workers| {
-            let plan = ClusterPlan { worker_nodes: workers, ..ClusterPlan::of(release.clone()) };
+            let plan = ClusterPlan { worker_nodes: workers, ..ClusterPlan::new(release.clone()) };
             node(&planned(&plan)[0], &plan, Time::default())
         };
         let worker = "node-role.kubernetes.io/worker";

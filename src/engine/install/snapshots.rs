@@ -1,10 +1,9 @@
 //! Snapshots of installed clusters. Suites start many runs from the same cluster, and an installation depends
-//! on the plan and the seed alone. The first run keeps a snapshot of the moment when everything is written,
-//! and learns how long runs are equal; the second keeps a snapshot of that moment, and all others continue
-//! it.
+//! on the plan and the seed alone. The first run takes a snapshot when all objects are written, and finds out
+//! how long runs stay equal. The second run takes a snapshot of that later moment. All others start from it.
 //!
-//! Clusters that differ only in their update targets are equal until a component looks at those. So snapshots
-//! are kept of two moments: before the first program runs in a container, which is mostly the cluster-version
+//! Clusters that differ only in their update targets are equal until a component reads those. So there are
+//! snapshots of two moments: before the first program runs in a container, which is mostly the cluster-version
 //! operator, and before a task runs beside the engine.
 
 use std::collections::VecDeque;
@@ -22,10 +21,10 @@ use crate::engine::runtime::metrics::Exports;
 use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::record::{Header, Record};
 
-/// How many clusters are kept.
+/// The number of cached clusters.
 const REMEMBERED: usize = 64;
-/// The most nodes of a kept cluster. Larger ones take memory, and their runs are long compared to the
-/// installation.
+/// The maximum number of nodes of a cached cluster. Larger ones take much memory, and their runs are long
+/// compared to the installation.
 const NODES_MAX: u32 = 30;
 /// The resolution of virtual time.
 const TIME_RESOLUTION: SignedDuration = SignedDuration::from_millis(1);
@@ -56,7 +55,7 @@ struct Known {
     /// it.
     until: Option<Time>,
     /// The snapshot, with its time.
-    kept: Option<(Time, Simulation)>,
+    snapshot: Option<(Time, Simulation)>,
 }
 
 /// How to start a cluster.
@@ -122,9 +121,10 @@ impl SnapshotKey {
         let mut known = cache();
         let place = known.iter().position(|known| known.origin == *self);
         let Some(found) = place.and_then(|place| known.remove(place)) else { return StartPlan::default() };
-        let kept_at = found.kept.as_ref().map(|(at, _)| *at);
-        let keep_at = found.until.filter(|until| kept_at.is_none_or(|at| at < *until));
-        let copy = found.kept.as_ref().and_then(|(at, kept)| kept.fork(header, *at, Arc::clone(environment)));
+        let snapshot_at = found.snapshot.as_ref().map(|(at, _)| *at);
+        let keep_at = found.until.filter(|until| snapshot_at.is_none_or(|at| at < *until));
+        let latest = found.snapshot.as_ref();
+        let copy = latest.and_then(|(at, snapshot)| snapshot.fork(header, *at, Arc::clone(environment)));
         known.push_front(found);
         StartPlan { copy: copy.map(Box::new), keep_at }
     }
@@ -146,8 +146,8 @@ impl SnapshotKey {
         let copy = simulation.fork(simulation.record.header.clone(), now, environment);
         let mut known = cache();
         let entry = entry(&mut known, self.clone());
-        if entry.kept.as_ref().is_none_or(|(at, _)| *at < now) {
-            entry.kept = copy.map(|copy| (now, copy));
+        if entry.snapshot.as_ref().is_none_or(|(at, _)| *at < now) {
+            entry.snapshot = copy.map(|copy| (now, copy));
         }
     }
 }
@@ -156,7 +156,7 @@ impl SnapshotKey {
 fn entry(known: &mut VecDeque<Known>, origin: SnapshotKey) -> &mut Known {
     let place = known.iter().position(|known| known.origin == origin).unwrap_or_else(|| {
         known.truncate(REMEMBERED - 1);
-        known.push_front(Known { origin, until: None, kept: None });
+        known.push_front(Known { origin, until: None, snapshot: None });
         0
     });
     &mut known[place]
@@ -173,12 +173,12 @@ impl Simulation {
     /// server or a process cannot be copied.
     fn fork(&self, header: Header, now: Time, environment: Arc<Environment>) -> Option<Self> {
         let clock = VirtualClock::starting_at(now);
-        let mut door = self.connection.fork(clock.clone())?;
+        let mut connection = self.connection.fork(clock.clone())?;
         let exports = Arc::new(Exports::clone(&self.exports));
-        door.set_upstream(exports.clone());
+        connection.set_upstream(exports.clone());
         let header = Header { epoch: self.record.header.epoch, ..header };
         let record = Record { header, entries: self.record.entries.clone() };
-        let mut copy = Self::new(door, clock, environment, self.streams, record);
+        let mut copy = Self::new(connection, clock, environment, self.streams, record);
         (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
         copy.exports = exports;
         copy.view = self.view.clone();
@@ -214,7 +214,7 @@ mod tests {
     /// A cluster that no other test installs, with these update targets.
     fn origin(insights: bool, releases: &[&str]) -> SnapshotKey {
         let find = |version: &str| Release::find(&version.parse().unwrap()).unwrap();
-        let mut plan = ClusterPlan { insights, worker_nodes: 1, ..ClusterPlan::of(find("4.18.1")) };
+        let mut plan = ClusterPlan { insights, worker_nodes: 1, ..ClusterPlan::new(find("4.18.1")) };
         plan.releases = releases.iter().map(|version| ReleasePlan::plain(find(version))).collect();
         SnapshotKey { plan, seed: 1_402_776, epoch: EPOCH, extent: SnapshotExtent::Actors }
     }
@@ -223,14 +223,14 @@ mod tests {
     fn runs_from_a_snapshot_have_the_same_record() {
         for insights in [false, true] {
             let origin = origin(insights, &[]);
-            let is_kept = || cache().iter().any(|known| known.origin == origin && known.kept.is_some());
+            let is_cached = || cache().iter().any(|known| known.origin == origin && known.snapshot.is_some());
             let first = run(&origin, "one").hash();
-            // Other tests keep clusters as well, which can push this one out.
-            let kept = (0..100).any(|_| {
+            // Other tests cache clusters as well, which can push this one out.
+            let was_cached = (0..100).any(|_| {
                 assert_eq!(run(&origin, "one").hash(), first, "insights: {insights}");
-                is_kept()
+                is_cached()
             });
-            assert!(kept, "insights: {insights}");
+            assert!(was_cached, "insights: {insights}");
             assert_eq!(run(&origin, "one").hash(), first, "insights: {insights}");
             assert_eq!(run(&origin, "other").header.scenario, "other");
         }
@@ -249,12 +249,12 @@ mod tests {
         let installed = hashes();
         assert_ne!(installed[0], installed[1]);
         let inside = one.shared_origin().unwrap();
-        let kept = (0..100).any(|_| {
+        let was_cached = (0..100).any(|_| {
             cache().retain(|known| known.origin.extent == SnapshotExtent::Nodes);
             assert_eq!([&one, &other].map(|origin| run(origin, "").hash()), installed);
-            cache().iter().any(|known| known.origin == inside && known.kept.is_some())
+            cache().iter().any(|known| known.origin == inside && known.snapshot.is_some())
         });
-        assert!(kept);
+        assert!(was_cached);
         cache().retain(|known| known.origin.extent == SnapshotExtent::Nodes);
         assert_eq!(
             [&other, &one].map(|origin| run(origin, "").hash()),

@@ -53,39 +53,39 @@ impl Simulation {
         }
         let node = NodePlan { labels: labels.clone(), ..NodePlan::new(name.to_owned(), false) };
         let number = u32::try_from(self.machines.count()).unwrap_or(u32::MAX);
-        let asks_at = after(self.now(), mco::server::first_boot(&self.view, &self.streams, name));
+        let request_at = after(self.now(), mco::server::first_boot(&self.view, &self.streams, name));
         let why = "its first start".to_owned();
-        self.machines.add_joining(Joining { node, number, why }, name, asks_at);
+        self.machines.add_joining(Joining { node, number, why }, name, request_at);
         Ok(())
     }
 
     /// Serves the configuration to the machines that request it.
     pub(in crate::engine) fn serve_machines(&mut self) {
         let now = self.now();
-        while let Some(name) = self.machines.next_asker(now) {
+        while let Some(name) = self.machines.next_config_request(now) {
             match mco::server::first_disk(&self.view, POOL) {
                 Some(disk) => {
                     let up_at = after(now, mco::server::pivot(&self.view, &self.streams, &name));
                     self.machines.set_disk(&name, disk, up_at);
                 }
                 None => {
-                    let why = format!("the machine-config server: nothing is rendered for pool {POOL}");
-                    self.machines.ask_again(&name, why, after(now, RETRY_DELAY));
+                    let why = format!("the machine-config server: pool {POOL} has no rendered MachineConfig");
+                    self.machines.retry_config_request(&name, why, after(now, RETRY_DELAY));
                 }
             }
         }
     }
 
-    /// Registers the node of a machine, as its kubelet does. Returns whether the node exists, be it created
-    /// by hand. After a rejection, the kubelet retries later.
+    /// Registers the node of a machine, as its kubelet does. Returns whether the node exists, also if a
+    /// user created it. After a rejection, the kubelet retries later.
     pub(in crate::engine) fn register(&mut self, joining: &Joining, boot: &Boot) -> bool {
         let name = &joining.node.name;
         let node = self.registration(joining, boot);
         let who = Identity::new(format!("system:node:{name}"), &["system:nodes"]);
         let refusal = self.write(&format!("kubelet/{name}"), &who, &Write::create(&NODES, node)).err();
         let refusal = refusal.filter(|refusal| refusal.reason != "AlreadyExists");
-        let again = after(self.now(), RETRY_DELAY);
-        self.machines.registered(name, refusal.as_ref().map(|refusal| (refusal, again)));
+        let retry_at = after(self.now(), RETRY_DELAY);
+        self.machines.registered(name, refusal.as_ref().map(|refusal| (refusal, retry_at)));
         refusal.is_none()
     }
 
@@ -122,7 +122,7 @@ mod tests {
 
     fn session() -> Session {
         let release = Release::find(&"4.18.3".parse().unwrap()).unwrap();
-        let plan = ClusterPlan { worker_nodes: 1, ..ClusterPlan::of(release) };
+        let plan = ClusterPlan { worker_nodes: 1, ..ClusterPlan::new(release) };
         Session::start(&plan, "", &[], 1).unwrap()
     }
 
@@ -153,11 +153,11 @@ mod tests {
         let keys = |node: &windtunnel_core::Object| -> Vec<String> {
             node["metadata"]["annotations"].as_object().unwrap().keys().cloned().collect()
         };
-        let more = |one, other| -> Vec<String> {
+        let only_in = |one, other| -> Vec<String> {
             keys(one).into_iter().filter(|key| !keys(other).contains(key)).collect()
         };
-        assert_eq!(more(new, old), ["machineconfiguration.openshift.io/firstPivotConfig"]);
-        assert_eq!(more(old, new), ["machineconfiguration.openshift.io/lastObservedServerCAAnnotation"]);
+        assert_eq!(only_in(new, old), ["machineconfiguration.openshift.io/firstPivotConfig"]);
+        assert_eq!(only_in(old, new), ["machineconfiguration.openshift.io/lastObservedServerCAAnnotation"]);
     }
 
     #[test]
@@ -170,8 +170,12 @@ mod tests {
         }
     }
 
-    fn told_of(session: &Session) -> Option<String> {
-        session.pending().into_iter().find(|it| it.actor == "machine/worker-1").map(|it| it.why)
+    fn waiting_reason(session: &Session) -> Option<String> {
+        session
+            .pending()
+            .into_iter()
+            .find(|pending| pending.actor == "machine/worker-1")
+            .map(|pending| pending.why)
     }
 
     #[test]
@@ -179,9 +183,9 @@ mod tests {
         let mut session = session();
         let labels = [("a b".to_owned(), String::new())].into();
         session.perform(&Action::Join { node: "worker-1".to_owned(), labels }).unwrap();
-        assert_eq!(told_of(&session).unwrap(), "its first start");
+        assert_eq!(waiting_reason(&session).unwrap(), "its first start");
         session.advance(SignedDuration::from_mins(20)).unwrap();
-        let why = told_of(&session).unwrap();
+        let why = waiting_reason(&session).unwrap();
         let refused =
             "its registration: Node \"worker-1\" is invalid: metadata.labels: Invalid value: \"a b\"";
         assert!(why.starts_with(refused), "{why}");
@@ -194,7 +198,7 @@ mod tests {
         let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "worker-1" } });
         session.perform(&Action::Apply(node)).unwrap();
         session.advance(SignedDuration::from_mins(9)).unwrap();
-        assert_eq!(told_of(&session), None);
+        assert_eq!(waiting_reason(&session), None);
         assert!(condition::is_true(session.view().get(&NODES, "", "worker-1").unwrap(), "Ready"));
     }
 }

@@ -33,7 +33,7 @@ struct Machine {
     boot: Option<Boot>,
     /// The actors that run on it; none while it reboots.
     runs: Vec<ActorId>,
-    /// How long nothing ran during its last reboot, and how often it rebooted again since.
+    /// The downtime of its last reboot, and the number of further reboots in a loop since then.
     reboot_duration: SignedDuration,
     loops: u32,
     /// How far its clock is ahead.
@@ -51,13 +51,13 @@ pub(in crate::engine) struct Machines {
     /// When machines in a reboot loop go down again.
     next_crashes: BTreeSet<(Time, String)>,
     /// When new machines request their configuration.
-    asks: BTreeSet<(Time, String)>,
+    config_requests: BTreeSet<(Time, String)>,
 }
 
 impl Machines {
     /// When the next machine comes up, goes down or requests its configuration.
     pub(in crate::engine) fn next(&self) -> Option<Time> {
-        [&self.boots, &self.next_crashes, &self.asks]
+        [&self.boots, &self.next_crashes, &self.config_requests]
             .into_iter()
             .filter_map(|times| times.first())
             .map(|(at, _)| *at)
@@ -74,21 +74,21 @@ impl Machines {
         self.by_node.len()
     }
 
-    /// Adds a new machine, which requests its configuration at `asks_at`.
-    pub(in crate::engine) fn add_joining(&mut self, joining: Joining, node: &str, asks_at: Time) {
+    /// Adds a new machine, which requests its configuration at `request_at`.
+    pub(in crate::engine) fn add_joining(&mut self, joining: Joining, node: &str, request_at: Time) {
         self.by_node.insert(node.to_owned(), Machine { joining: Some(joining), ..Machine::default() });
-        self.asks.insert((asks_at, node.to_owned()));
+        self.config_requests.insert((request_at, node.to_owned()));
     }
 
     /// Schedules another configuration request of a machine.
-    pub(in crate::engine) fn ask_again(&mut self, node: &str, why: String, at: Time) {
+    pub(in crate::engine) fn retry_config_request(&mut self, node: &str, why: String, at: Time) {
         self.wait_for(node, why);
-        self.asks.insert((at, node.to_owned()));
+        self.config_requests.insert((at, node.to_owned()));
     }
 
     /// Takes a machine whose configuration request is due.
-    pub(in crate::engine) fn next_asker(&mut self, now: Time) -> Option<String> {
-        pop_due(&mut self.asks, now).map(|(_, node)| node)
+    pub(in crate::engine) fn next_config_request(&mut self, now: Time) -> Option<String> {
+        pop_due(&mut self.config_requests, now).map(|(_, node)| node)
     }
 
     /// Gives a machine its disk. The machine is up with it at `up_at`.
@@ -100,12 +100,12 @@ impl Machines {
         }
     }
 
-    /// Notes that a machine has registered its node, or when it retries after a rejection.
+    /// Records that a machine has registered its node, or when it retries after a rejection.
     pub(in crate::engine) fn registered(&mut self, node: &str, refused: Option<(&Refusal, Time)>) {
         match refused {
-            Some((refusal, again)) => {
+            Some((refusal, retry_at)) => {
                 self.wait_for(node, format!("its registration: {}", refusal.message));
-                self.boots.insert((again, node.to_owned()));
+                self.boots.insert((retry_at, node.to_owned()));
             }
             None => {
                 if let Some(machine) = self.by_node.get_mut(node) {
@@ -124,7 +124,7 @@ impl Machines {
     /// The machines whose nodes are not registered yet, with what they wait for.
     pub(in crate::engine) fn pending(&self) -> impl Iterator<Item = Pending> {
         self.by_node.iter().filter_map(|(node, machine)| {
-            let mut times = self.asks.iter().chain(&self.boots);
+            let mut times = self.config_requests.iter().chain(&self.boots);
             Some(Pending {
                 actor: format!("machine/{node}"),
                 why: machine.joining.as_ref()?.why.clone(),
@@ -269,8 +269,8 @@ impl Simulation {
                 continue;
             }
             let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };
-            let told = fault(&self.view, &node).filter(|fault| fault.kind == FaultKind::RebootLoop);
-            if told.is_some_and(|fault| machine.loops < fault.times) {
+            let reboot_loop = fault(&self.view, &node).filter(|fault| fault.kind == FaultKind::RebootLoop);
+            if reboot_loop.is_some_and(|fault| machine.loops < fault.times) {
                 machine.loops += 1;
                 self.machines.next_crashes.insert((after(now, UP_IN_LOOP), node.clone()));
             }
@@ -288,8 +288,8 @@ impl Simulation {
         }
     }
 
-    /// Sets the clocks of machines by the faults of their Nodes.
-    pub(in crate::engine) fn notice_node(&mut self, change: &Change) {
+    /// Sets the clock of a machine if the fault of its Node changed.
+    pub(in crate::engine) fn set_clock_by_fault(&mut self, change: &Change) {
         if !change.key.is_kind(&NODES)
             || Fault::from_annotations(&change.object)
                 == change.old.as_ref().and_then(|old| Fault::from_annotations(old))

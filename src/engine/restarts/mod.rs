@@ -108,7 +108,7 @@ fn first_difference(one: &BTreeMap<String, Value>, other: &BTreeMap<String, Valu
     let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name))?;
     let at = |end: &BTreeMap<String, Value>| end.get(differs).cloned().unwrap_or(Value::Null);
     let (path, was, is) = first_differing_field(&at(one), &at(other), String::new());
-    Some(format!("{differs}: {path} is {is}, and was {was} without it"))
+    Some(format!("{differs}: {path} is {is}, and {was} without the restart"))
 }
 
 /// The first field in which two values differ.
@@ -147,16 +147,16 @@ pub(in crate::engine) fn comparable_state(view: &View) -> BTreeMap<String, Value
             || object.annotation(MIRROR).is_some()
         {
             let mut value = object.to_value();
-            forget_moments(&mut value);
+            remove_times(&mut value);
             seen.insert(format!("{place}/{}", key.name), value);
         } else if is_pod(object) && !is_over(object) {
             // Pods with generated names are counted by template.
-            let of = object.text("/metadata/generateName");
-            let told =
-                seen.entry(format!("{place}/{of}*")).or_insert_with(|| json!({ "pods": 0, "ready": 0 }));
-            told["pods"] = json!(told["pods"].as_i64().unwrap_or(0) + 1);
+            let prefix = object.text("/metadata/generateName");
+            let counts =
+                seen.entry(format!("{place}/{prefix}*")).or_insert_with(|| json!({ "pods": 0, "ready": 0 }));
+            counts["pods"] = json!(counts["pods"].as_i64().unwrap_or(0) + 1);
             let ready = i64::from(condition::is_true(object, "Ready"));
-            told["ready"] = json!(told["ready"].as_i64().unwrap_or(0) + ready);
+            counts["ready"] = json!(counts["ready"].as_i64().unwrap_or(0) + ready);
         }
     }
     seen
@@ -171,24 +171,24 @@ fn is_over(pod: &Object) -> bool {
 }
 
 /// Removes times, counters, and all but the newest item of a ClusterVersion's history: an operator that
-/// restarts before it has replaced itself first turns to its own release, and records that.
-fn forget_moments(value: &mut Value) {
+/// restarts before it has replaced itself first retargets to its own release, and records that.
+fn remove_times(value: &mut Value) {
     const FIELDS: [&str; 6] =
         ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
     match value {
         Value::Object(fields) => {
             const ENDS: [&str; 5] = ["Time", "-time", "edAt", "/config.seen", "ResourceVersion"];
-            let is_moment = |name: &str| ENDS.iter().any(|end| name.ends_with(end));
-            fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !is_moment(name));
+            let is_time = |name: &str| ENDS.iter().any(|end| name.ends_with(end));
+            fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !is_time(name));
             if let Some(Value::Array(history)) = fields.get_mut("history") {
                 history.truncate(1);
             }
-            fields.values_mut().for_each(forget_moments);
+            fields.values_mut().for_each(remove_times);
         }
         Value::Array(list) => {
-            list.iter_mut().for_each(forget_moments);
+            list.iter_mut().for_each(remove_times);
             // A changed condition moves to the end.
-            list.sort_by_cached_key(|one| one["type"].as_str().unwrap_or_default().to_owned());
+            list.sort_by_cached_key(|item| item["type"].as_str().unwrap_or_default().to_owned());
         }
         _ => {}
     }
@@ -204,10 +204,10 @@ mod tests {
         let one = end(json!({ "a": 1, "list": [{ "b": 1 }, { "b": 2 }] }));
         let other = end(json!({ "a": 1, "list": [{ "b": 1 }, { "b": 3 }] }));
         assert_eq!(first_difference(&one, &one), None);
-        let told = first_difference(&one, &other).unwrap();
-        assert_eq!(told, "Node//w: .list[1].b is 3, and was 2 without it");
+        let difference = first_difference(&one, &other).unwrap();
+        assert_eq!(difference, "Node//w: .list[1].b is 3, and 2 without the restart");
         let gone = first_difference(&one, &BTreeMap::new()).unwrap();
-        assert!(gone.starts_with("Node//w:  is null, and was {"), "{gone}");
+        assert!(gone.starts_with("Node//w:  is null, and {"), "{gone}");
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         let mut value = json!({ "metadata": { "uid": "u", "name": "n" }, "status": { "conditions": [
             { "type": "B", "lastTransitionTime": "t" }, { "type": "A", "lastTransitionTime": "t" },
         ], "history": [{ "version": "2", "startedTime": "t" }, { "version": "1" }] } });
-        forget_moments(&mut value);
+        remove_times(&mut value);
         assert_eq!(
             value,
             json!({ "metadata": { "name": "n" }, "status": {

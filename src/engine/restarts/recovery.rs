@@ -87,7 +87,7 @@ fn plan() -> ClusterPlan {
     let release = |version: &str| Release::find(&Version::parse(version).unwrap()).unwrap();
     ClusterPlan {
         releases: vec![ReleasePlan::plain(release("4.18.7"))],
-        ..ClusterPlan::of(release("4.18.3"))
+        ..ClusterPlan::new(release("4.18.3"))
     }
 }
 
@@ -108,7 +108,7 @@ fn run(plan: &ClusterPlan, crash: Option<&Crash>) -> End {
     simulation.write("test", &Identity::admin(), &deployment(plan, simulation)).unwrap();
     runtime.block_on(async {
         let end = after(simulation.now(), LONG);
-        let writes = go_on(simulation, end, crash).await;
+        let writes = run_to(simulation, end, crash).await;
         End { cluster: seen(simulation), writes }
     })
 }
@@ -119,8 +119,8 @@ fn deployment(plan: &ClusterPlan, simulation: &Simulation) -> Write {
     let payload = cvo::InstalledPayload::of(release, "", &json!({ "spec": {} }));
     let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").unwrap();
     let nothing = Value::Null;
-    let around = cvo::Surroundings { proxy: &nothing, infrastructure: &nothing };
-    let objects = payload.objects(cluster_version, around);
+    let surroundings = cvo::Surroundings { proxy: &nothing, infrastructure: &nothing };
+    let objects = payload.objects(cluster_version, surroundings);
     let name = "machine-config-operator";
     let (_, deployment) = { objects }
         .into_iter()
@@ -131,7 +131,11 @@ fn deployment(plan: &ClusterPlan, simulation: &Simulation) -> Write {
 }
 
 /// Runs to `end`. Returns the number of writes of each actor.
-async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>) -> BTreeMap<String, usize> {
+async fn run_to(
+    simulation: &mut Simulation,
+    end: Time,
+    mut crash: Option<&Crash>,
+) -> BTreeMap<String, usize> {
     let mut writes = BTreeMap::new();
     let mut dying: Option<ActorId> = None;
     loop {
@@ -176,21 +180,21 @@ fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
 /// Restarts these actors at their writes, one restart a run.
 fn check(is_meant: impl Fn(&str) -> bool) {
     let plan = plan();
-    let undisturbed = run(&plan, None);
-    for (name, object) in undisturbed.cluster.iter().filter(|(name, _)| name.starts_with("Node/")) {
+    let baseline = run(&plan, None);
+    for (name, object) in baseline.cluster.iter().filter(|(name, _)| name.starts_with("Node/")) {
         assert_eq!(object["metadata"]["annotations"][STATE], "Done", "{name}");
         assert_eq!(object["status"]["nodeInfo"]["kubeletVersion"], "v1.31.7", "{name}");
     }
     let mut tried = 0;
-    let meant = undisturbed.writes.iter().filter(|(name, _)| is_meant(name));
+    let meant = baseline.writes.iter().filter(|(name, _)| is_meant(name));
     for (index, (name, writes)) in meant.enumerate() {
         for write in (1..=*writes).skip(index % STRIDE).step_by(STRIDE) {
             let end = run(&plan, Some(&Crash { name: name.clone(), after: write }));
-            for (what, object) in &undisturbed.cluster {
+            for (what, object) in &baseline.cluster {
                 let seen = end.cluster.get(what);
                 assert_eq!(seen, Some(object), "{what}: {name} restarted after write {write}");
             }
-            assert_eq!(end.cluster.len(), undisturbed.cluster.len());
+            assert_eq!(end.cluster.len(), baseline.cluster.len());
             tried += 1;
         }
     }

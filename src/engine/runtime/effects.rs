@@ -80,13 +80,13 @@ impl Simulation {
     fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
         let client = self.connection.client(identity);
         let clock = Arc::clone(&self.clock);
-        let mut told = self.alerts.subscribe();
+        let mut receiver = self.alerts.subscribe();
         // The alerts that exist at the start come first.
-        told.mark_changed();
-        let alerts = futures::stream::unfold(told, async |mut told| {
-            told.changed().await.ok()?;
-            let alerts = told.borrow_and_update().clone();
-            Some((Ok(alerts), told))
+        receiver.mark_changed();
+        let alerts = futures::stream::unfold(receiver, async |mut receiver| {
+            receiver.changed().await.ok()?;
+            let alerts = receiver.borrow_and_update().clone();
+            Some((Ok(alerts), receiver))
         });
         tokio::spawn(async move {
             // The controller retries by itself; it ends only with its process.
@@ -103,14 +103,14 @@ impl Simulation {
         }
     }
 
-    /// Takes in the new state of an alert. Its active time stays that of its first report.
+    /// Stores the new state of an alert. Its active time stays that of its first report.
     fn take_alert(&self, alert: Alert) {
         let now = self.now();
-        self.alerts.send_modify(|told| {
-            let known = told.iter().position(|known| known.alert.labels == alert.labels);
-            let active_at = known.map(|at| told.remove(at)).map_or(Some(now), |known| known.active_at);
+        self.alerts.send_modify(|active| {
+            let known = active.iter().position(|known| known.alert.labels == alert.labels);
+            let active_at = known.map(|at| active.remove(at)).map_or(Some(now), |known| known.active_at);
             if alert.state != AlertState::Inactive {
-                told.push(ActiveAlert { alert, active_at });
+                active.push(ActiveAlert { alert, active_at });
             }
         });
     }

@@ -7,7 +7,7 @@ use windtunnel_core::{Change, Object};
 use windtunnel_openshift::cvo;
 use windtunnel_openshift::monitoring::{self, Counted, Transitions};
 
-use crate::backends::{Answered, Asked, Upstream};
+use crate::backends::{PodRequest, PodResponse, Upstream};
 
 /// The port of the operator's metrics.
 const METRICS_PORT: u16 = 9099;
@@ -34,7 +34,7 @@ impl Exports {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a change of the cluster.
+    /// Counts a change of the cluster.
     pub(in crate::engine) fn track_change(&self, change: &Change) {
         if Transitions::are_touched_by(change) {
             self.lock().transitions.notice(change);
@@ -75,17 +75,17 @@ impl Exports {
 }
 
 impl Upstream for Exports {
-    fn answer(&self, asked: &Asked<'_>) -> Option<Answered> {
+    fn answer(&self, asked: &PodRequest<'_>) -> Option<PodResponse> {
         if asked.port != METRICS_PORT || !runs(asked.pod, cvo::NAME) {
             return None;
         }
         Some(match (asked.scheme, asked.path) {
-            ("http", _) => Answered::text(400, "Client sent an HTTP request to an HTTPS server.\n"),
+            ("http", _) => PodResponse::text(400, "Client sent an HTTP request to an HTTPS server.\n"),
             (_, "/metrics") => {
                 let body = self.with(|counted| monitoring::exposition(&asked.view, counted, asked.now));
-                Answered { code: 200, content_type: monitoring::EXPOSITION, body }
+                PodResponse { code: 200, content_type: monitoring::EXPOSITION, body }
             }
-            _ => Answered::text(404, "404 page not found\n"),
+            _ => PodResponse::text(404, "404 page not found\n"),
         })
     }
 }
@@ -110,7 +110,7 @@ mod tests {
         let status = json!({ "name": cvo::NAME, "state": { state: {} } });
         let pod = Object::new(json!({ "status": { "containerStatuses": [status] } }));
         let (view, now) = (View::default(), Time::default());
-        let answered = Exports::default().answer(&Asked { pod: &pod, scheme, port, path, view, now })?;
+        let answered = Exports::default().answer(&PodRequest { pod: &pod, scheme, port, path, view, now })?;
         Some((answered.code, answered.body))
     }
 
@@ -122,12 +122,12 @@ mod tests {
         for counter in [counter("a", 1), counter("b", 5), counter("a", 2)] {
             exports.count(counter);
         }
-        let told = |exports: &Exports| {
+        let counts = |exports: &Exports| {
             exports.counters().iter().map(|one| format!("{}={}", one.by, one.count)).collect::<Vec<_>>()
         };
-        assert_eq!(told(&exports), ["b=5", "a=2"]);
+        assert_eq!(counts(&exports), ["b=5", "a=2"]);
         assert_eq!(exports.forget("b"), ["errors"]);
-        assert_eq!(told(&exports), ["a=2"]);
+        assert_eq!(counts(&exports), ["a=2"]);
         assert!(exports.forget("b").is_empty());
     }
 

@@ -79,10 +79,10 @@ impl Simulation {
     /// Takes new changes into the view, records the writes of kube clients, and delivers the changes. Returns
     /// the removals that none of these writes mentions: objects that were removed along with others.
     fn read_changes(&mut self) -> Vec<WriteEvent> {
-        let mut told = BTreeSet::new();
+        let mut removed_by_clients = BTreeSet::new();
         for (at, event) in self.connection.client_writes() {
             if event.removes() {
-                told.insert(event.key.clone());
+                removed_by_clients.insert(event.key.clone());
             }
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
@@ -90,18 +90,18 @@ impl Simulation {
         for change in self.connection.changes(&self.view) {
             self.view.apply(&change);
             let now = self.clock.now();
-            if let Some(leap) = self.phases.track_change(&change, &self.view, now) {
+            if let Some(jump) = self.phases.track_change(&change, &self.view, now) {
                 self.invariants.report(
                     Invariant::NodeOrder,
-                    &format!("Node/{}", leap.node),
+                    &format!("Node/{}", jump.node),
                     now,
-                    &leap.to_string(),
+                    &jump.to_string(),
                 );
             }
-            self.notice_node(&change);
+            self.set_clock_by_fault(&change);
             self.exports.track_change(&change);
             self.schedule.deliver(&change);
-            if change.kind == ChangeKind::Deleted && !told.contains(&change.key) {
+            if change.kind == ChangeKind::Deleted && !removed_by_clients.contains(&change.key) {
                 removals.push(removal(change));
             }
         }
@@ -188,12 +188,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_deleted_collection_is_recorded_object_by_object() {
         let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
-        let door = InProcess::new(33, 1, clock.clone());
-        let shared = door.shared().clone();
+        let connection = InProcess::new(33, 1, clock.clone());
+        let shared = connection.shared().clone();
         let header = Header::default();
         let record = Record { header, entries: Vec::new() };
-        let mut simulation =
-            Simulation::new(Box::new(door), clock, Arc::new(Environment::default()), Streams::new(1), record);
+        let mut simulation = Simulation::new(
+            Box::new(connection),
+            clock,
+            Arc::new(Environment::default()),
+            Streams::new(1),
+            record,
+        );
         for name in ["a", "b"] {
             let object = json!({ "metadata": { "namespace": "default", "name": name } });
             simulation.write("someone", &Identity::admin(), &Write::create(&CONFIG_MAPS, object)).unwrap();
@@ -201,10 +206,10 @@ mod tests {
         let config_maps: Api<ConfigMap> = Api::namespaced(shared.client(&Identity::admin()), "default");
         config_maps.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
         simulation.take_changes();
-        let told = simulation.record.entries.iter().filter_map(|entry| match &entry.event {
+        let deletions = simulation.record.entries.iter().filter_map(|entry| match &entry.event {
             Event::Write(write) if write.removes() => Some((write.by.as_str(), write.key.name.as_str())),
             _ => None,
         });
-        assert_eq!(told.collect::<Vec<_>>(), [(API_SERVER, "a"), (API_SERVER, "b")]);
+        assert_eq!(deletions.collect::<Vec<_>>(), [(API_SERVER, "a"), (API_SERVER, "b")]);
     }
 }

@@ -53,14 +53,14 @@ pub(in crate::engine) struct Simulation {
     /// Pending and firing alerts, as Prometheus would return them. Controllers beside the engine wait for
     /// changes.
     pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
-    /// Texts that expectations asked to keep, with their files.
+    /// Snapshot texts that the caller writes, with their files.
     pub(in crate::engine) snapshots: Vec<Snapshot>,
     /// The output of the last command.
     pub(in crate::engine) last_output: Option<CapturedOutput>,
     /// When time stops for good.
     pub(in crate::engine) halt: Option<Time>,
     /// Values that steps have kept for later ones, by name.
-    pub(in crate::engine) kept: BTreeMap<String, String>,
+    pub(in crate::engine) kept_values: BTreeMap<String, String>,
     /// The counters of running components, also for clients that query pods.
     pub(in crate::engine) exports: Arc<Exports>,
     /// When the first program started in a container.
@@ -85,23 +85,23 @@ pub(in crate::engine) struct Simulation {
 }
 
 impl Simulation {
-    /// Creates a simulation of the cluster behind `door`, without actors.
+    /// Creates a simulation of the cluster behind `connection`, without actors.
     pub(in crate::engine) fn new(
-        mut door: Box<dyn ClusterConnection>,
+        mut connection: Box<dyn ClusterConnection>,
         clock: Arc<VirtualClock>,
         environment: Arc<Environment>,
         streams: Streams,
         record: Record,
     ) -> Self {
         let exports = Arc::new(Exports::default());
-        door.set_upstream(exports.clone());
+        connection.set_upstream(exports.clone());
         let phases = Phases::new(record.header.epoch);
-        let invariants = Invariants::of(Invariant::all(), record.header.epoch);
+        let invariants = Invariants::new(Invariant::all(), record.header.epoch);
         Self {
             environment,
             streams,
             clock,
-            connection: door,
+            connection,
             view: View::default(),
             record,
             folding: Folding::default(),
@@ -109,7 +109,7 @@ impl Simulation {
             snapshots: Vec::new(),
             last_output: None,
             halt: None,
-            kept: BTreeMap::new(),
+            kept_values: BTreeMap::new(),
             exports,
             first_program: None,
             first_task: None,
@@ -126,7 +126,7 @@ impl Simulation {
         }
     }
 
-    /// Takes over the actors of another simulation, with their inboxes.
+    /// Copies the actors of another simulation, with their inboxes.
     pub(in crate::engine) fn copy_actors_from(&mut self, other: &Self) {
         self.schedule = other.schedule.clone();
         let environment: Arc<dyn NodeEnvironment> = Arc::clone(&self.environment) as _;
@@ -172,7 +172,7 @@ impl Simulation {
         deadline: Time,
         mut stop: impl FnMut(&Self) -> bool,
     ) -> Result<bool, SessionError> {
-        let mut asked_at = None;
+        let mut checked_at = None;
         loop {
             self.settle()?;
             self.folding.keep_up(&mut self.record.entries);
@@ -181,10 +181,10 @@ impl Simulation {
             }
             // `stop` cannot change its answer before something is written.
             let seen = self.record.entries.len();
-            if asked_at != Some(seen) && stop(self) {
+            if checked_at != Some(seen) && stop(self) {
                 return Ok(true);
             }
-            asked_at = Some(seen);
+            checked_at = Some(seen);
             let now = self.now();
             if self.halt.is_some_and(|halt| now >= halt) {
                 return Err(SessionError::Halted);
@@ -208,8 +208,8 @@ impl Simulation {
         if let Some(pace) = self.connection.pace() {
             let now = self.now();
             // A blocking task keeps the paused clock from advancing.
-            let held = tokio::task::spawn_blocking(move || pace.advance(now, moment)).await;
-            moment = held.unwrap_or(moment);
+            let reached = tokio::task::spawn_blocking(move || pace.advance(now, moment)).await;
+            moment = reached.unwrap_or(moment);
         }
         // In both cases the caller checks again, so it does not matter which it was.
         let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;

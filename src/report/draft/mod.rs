@@ -3,7 +3,7 @@
 //! A record has events, not their causes. Requests of an administrator become steps. Failures of operators
 //! and nodes become faults. The reactions of the cluster-version operator become expectations.
 
-mod moves;
+mod events;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
 
 use crate::record::Record;
-use moves::{DraftEvent, moves};
+use events::{DraftEvent, events};
 
 /// The shortest gap that becomes a step of its own.
 const SHORT: SignedDuration = SignedDuration::from_mins(1);
@@ -40,10 +40,10 @@ pub fn draft(record: &Record) -> Result<String, String> {
     let completed = completed.and_then(|entry| entry["version"].as_str());
     let completed =
         completed.ok_or("expected a completed update in the history at the start of the record")?;
-    let moves = moves(record);
+    let events = events(record);
     let mut text = format!(
-        "# Drafted from a record: what was asked for and what went wrong are steps, what the cluster said is expected.\n\
-         # Spans are generous, causes are guessed: a trouble stands as a fault of the one that told of it. Edit it.\n\
+        "# Drafted from a record: requests and failures became steps, reports of the cluster became expectations.\n\
+         # Time limits are generous and causes are guesses: a failure is a fault of the object that reported it. Edit it.\n\
          name: {}\ncluster:\n  version: {completed}\n",
         quoted(&format!("{}, drafted", record.header.scenario)),
     );
@@ -61,7 +61,7 @@ pub fn draft(record: &Record) -> Result<String, String> {
         let _ = writeln!(text, "  feature-set: {feature_set}");
     }
     let _ = writeln!(text, "  channel: {}", quoted(version.text("/spec/channel")));
-    let releases: BTreeSet<&str> = moves.iter().filter_map(|found| found.release()).collect();
+    let releases: BTreeSet<&str> = events.iter().filter_map(|event| event.release()).collect();
     let releases: Vec<&str> = releases.into_iter().filter(|release| *release != completed).collect();
     if !releases.is_empty() {
         text += "releases:\n";
@@ -70,7 +70,7 @@ pub fn draft(record: &Record) -> Result<String, String> {
         }
     }
     text += "timeline:\n";
-    text += &timeline(start, &moves, version);
+    text += &timeline(start, &events, version);
     Ok(text)
 }
 
@@ -81,20 +81,20 @@ fn workers(view: &windtunnel_core::View) -> usize {
 }
 
 /// Renders the steps, each after the time that passed before it.
-fn timeline(start: Time, moves: &[DraftEvent], version: &Object) -> String {
+fn timeline(start: Time, events: &[DraftEvent], version: &Object) -> String {
     let mut text = String::new();
     let mut now = start;
-    for found in moves {
-        let gap = found.at.duration_since(now);
-        match found.expected() {
+    for event in events {
+        let gap = event.at.duration_since(now);
+        match event.expected() {
             None => {
                 if gap >= SHORT {
                     let _ = writeln!(text, "- advance: {}", span(gap));
                 }
-                let _ = writeln!(text, "- {}", found.step());
+                let _ = writeln!(text, "- {}", event.step());
             }
             Some(conditions) => {
-                let least = if found.ends_update() { UPDATE } else { ANYTHING };
+                let least = if event.ends_update() { UPDATE } else { ANYTHING };
                 let within = least.max(gap * 2);
                 let _ = write!(
                     text,
@@ -103,9 +103,9 @@ fn timeline(start: Time, moves: &[DraftEvent], version: &Object) -> String {
                 );
             }
         }
-        now = found.at;
+        now = event.at;
     }
-    if moves.iter().all(|found| found.expected().is_none()) {
+    if events.iter().all(|event| event.expected().is_none()) {
         let progressing = windtunnel_core::condition::find(version.list("/status/conditions"), "Progressing");
         let status = progressing.and_then(|condition| condition["status"].as_str()).unwrap_or("False");
         let _ = write!(

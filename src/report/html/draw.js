@@ -1,4 +1,4 @@
-// What a timeline looks like: a range of time over a width, and lanes drawn on canvases.
+// Draws a timeline: a range of time over a width, and lanes on canvases.
 
 class Drawing {
   constructor(end) {
@@ -52,7 +52,7 @@ class Drawing {
       const span = lane.spans[i];
       if (span.from > this.to) break;
       const left = Math.max(this.x(span.from), 0), right = Math.min(Math.max(this.x(span.to), left + 2), this.width);
-      // What is smaller than a pixel and looks like what stands there already need not be drawn again.
+      // A span within the last drawn pixel, in the same color, needs no drawing.
       if (right <= drawn && span.tone === tone) continue;
       [drawn, tone] = [right, span.tone];
       this.drawSpan(paper, span, left, right);
@@ -108,7 +108,7 @@ class Drawing {
     });
   }
 
-  // What stands in a lane at a place: a mark, else a span.
+  // Returns the item of a lane at a place: a mark, or else a span.
   hit(lane, x) {
     const at = this.at(x), near = (this.to - this.from) / this.width * 5;
     if (lane.counts) {
@@ -126,7 +126,7 @@ class Drawing {
     return span ? { lane, span } : null;
   }
 
-  // All that can be gone to in a lane, in order of time.
+  // Returns all items of a lane, in order of time.
   items(lane) {
     const items = [...lane.spans.map((span) => ({ lane, span })), ...lane.marks.map((mark) => ({ lane, mark }))];
     return items.sort((a, b) => (a.span || { from: a.mark.at }).from - (b.span || { from: b.mark.at }).from);

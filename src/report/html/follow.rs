@@ -14,7 +14,7 @@ use windtunnel_update_status::status::nodes;
 use super::diff;
 use super::lanes::{Event, Group, Lanes, Span, State, Tone};
 use super::states::{self, HISTORY, Place};
-use crate::record::{ADMINISTRATOR, Event as Happened, Record, WriteEvent};
+use crate::record::{ADMINISTRATOR, Event as RecordEvent, Record, WriteEvent};
 use crate::report::insights;
 use crate::report::timeline::{self, changes};
 
@@ -40,13 +40,13 @@ pub(super) fn follow(record: &Record) -> Lanes {
     let run = record.entries.partition_point(|entry| record.is_set_up(entry));
     for entry in &record.entries[..run] {
         match &entry.event {
-            Happened::Write(write) => follower.apply(write),
-            other => follower.happened(entry.at, other),
+            RecordEvent::Write(write) => follower.apply(write),
+            other => follower.add_event(entry.at, other),
         }
     }
     follower.begin();
     for entry in &record.entries[run..] {
-        follower.happened(entry.at, &entry.event);
+        follower.add_event(entry.at, &entry.event);
     }
     follower.lanes
 }
@@ -75,24 +75,24 @@ impl Follower<'_> {
         }
     }
 
-    fn happened(&mut self, at: Time, event: &Happened) {
+    fn add_event(&mut self, at: Time, event: &RecordEvent) {
         let at = self.since_start(at);
         match event {
-            Happened::Write(write) => self.wrote(at, write),
-            Happened::Step { .. } => self.step = at,
-            Happened::Outcome { text, failure } => self.ended(at, text, failure.as_deref()),
-            Happened::Command { line, code, stdout, stderr } => {
+            RecordEvent::Write(write) => self.add_write(at, write),
+            RecordEvent::Step { .. } => self.step = at,
+            RecordEvent::Outcome { text, failure } => self.add_step_end(at, text, failure.as_deref()),
+            RecordEvent::Command { line, code, stdout, stderr } => {
                 let text = format!("$ {line}\nexit {code}\n{stdout}{stderr}");
                 let event = self.event(at, "command", ADMINISTRATOR, text);
                 self.lanes.mark((Group::Scenario, ADMINISTRATOR), Tone::Busy, event);
             }
-            Happened::Kubernetes { minor } => {
+            RecordEvent::Kubernetes { minor } => {
                 let event = self.event(at, "kube-apiserver", "", format!("serves Kubernetes 1.{minor}"));
                 let state = State::new(Tone::Good, format!("1.{minor}"), "");
                 self.lanes.show((Group::ClusterVersion, "Kubernetes"), at, Some(state), Some(event));
             }
-            Happened::Alert(alert) => self.alert(at, alert),
-            Happened::Process { program, pod, started } => {
+            RecordEvent::Alert(alert) => self.alert(at, alert),
+            RecordEvent::Process { program, pod, started } => {
                 let name = pod.rsplit('/').next().unwrap_or_default();
                 let text = format!("{program} {}", if *started { "started" } else { "ended" });
                 let event = self.event(at, &format!("Pod/{name}"), "", text);
@@ -100,7 +100,7 @@ impl Follower<'_> {
                 let lane = if is_ours { (Group::Pods, name) } else { (Group::Others, "Pod") };
                 self.lanes.mark(lane, Tone::Calm, event);
             }
-            Happened::Fault { text } => {
+            RecordEvent::Fault { text } => {
                 let event = self.event(at, "fault", "", text.clone());
                 self.lanes.mark((Group::Scenario, FAULTS), Tone::Bad, event);
             }
@@ -113,9 +113,9 @@ impl Follower<'_> {
     }
 
     /// Adds the end of a step.
-    fn ended(&mut self, at: i64, text: &str, failure: Option<&str>) {
-        let told = failure.map_or_else(|| format!("ok {text}"), |why| format!("FAILED {text}\n{why}"));
-        let event = self.event(at, "step", "", told);
+    fn add_step_end(&mut self, at: i64, text: &str, failure: Option<&str>) {
+        let event_text = failure.map_or_else(|| format!("ok {text}"), |why| format!("FAILED {text}\n{why}"));
+        let event = self.event(at, "step", "", event_text);
         let tone = if failure.is_some() { Tone::Bad } else { Tone::Good };
         let state = State::new(tone, text, failure.unwrap_or_default());
         let lane = (Group::Scenario, STEPS);
@@ -134,18 +134,18 @@ impl Follower<'_> {
             AlertState::Firing => Some(Tone::Bad),
             AlertState::Inactive => None,
         };
-        let said =
+        let message =
             ["description", "message", "summary"].into_iter().find_map(|key| alert.annotations.get(key));
         let state =
-            tone.map(|tone| State::new(tone, alert.state.as_str(), said.cloned().unwrap_or_default()));
+            tone.map(|tone| State::new(tone, alert.state.as_str(), message.cloned().unwrap_or_default()));
         self.lanes.show((Group::Alerts, name.trim_end()), at, state, Some(event));
     }
 
-    fn wrote(&mut self, at: i64, write: &WriteEvent) {
+    fn add_write(&mut self, at: i64, write: &WriteEvent) {
         self.apply(write);
         let news = changes::changes_of_write(write);
         if insights::is_insights_config_map(&write.key) && write.code < 400 {
-            self.published(at, write, &news);
+            self.add_insights(at, write, &news);
             return;
         }
         if news.is_empty() {
@@ -181,7 +181,7 @@ impl Follower<'_> {
     }
 
     /// Adds an event for each changed insight; new insights without findings share one event.
-    fn published(&mut self, at: i64, write: &WriteEvent, news: &[changes::Change]) {
+    fn add_insights(&mut self, at: i64, write: &WriteEvent, news: &[changes::Change]) {
         let mut events: Vec<(&str, usize)> = Vec::new();
         let data = |object: Option<&Object>, key: &str| {
             object.map_or(Value::Null, |object| object["data"].get(key).cloned().unwrap_or_default())
@@ -255,8 +255,8 @@ impl Follower<'_> {
 
     fn show_fault(&mut self, at: i64, key: &Key, object: Option<&Object>, event: Option<usize>) -> bool {
         let state = object.and_then(|object| Fault::from_annotations(object).flatten()).map(|fault| {
-            let said = format!("{} {}", fault.reason, fault.message);
-            State::new(Tone::Warn, fault.kind.name(), said.trim())
+            let message = format!("{} {}", fault.reason, fault.message);
+            State::new(Tone::Warn, fault.kind.name(), message.trim())
         });
         self.lanes.show((Group::Scenario, &format!("fault of {}", key.name)), at, state, event)
     }

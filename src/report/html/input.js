@@ -1,6 +1,7 @@
 // Pointer, wheel and keys.
 
-// Where on a timeline an event is: how far right of its beginning, in which lane, and whether on a canvas at all.
+// Returns the place of an event on a timeline: the distance from its left edge, the lane, and whether it is on a
+// canvas.
 function place(timeline, event) {
   const box = timeline.axis.getBoundingClientRect();
   const row = event.target.closest(".row");

@@ -33,7 +33,7 @@ impl Group {
             Self::Nodes => "Nodes",
             Self::Insights => "Insights",
             Self::Alerts => "Alerts",
-            Self::Refusals => "Refused requests",
+            Self::Refusals => "Rejected requests",
             Self::Others => "Other objects",
         }
     }
@@ -233,9 +233,9 @@ mod tests {
         assert!(lanes.show(lane, 20, Some(state("c")), Some(3)));
         let (groups, _) = lanes.finish(30);
         let spans = &groups[0].lanes[0].spans;
-        let told: Vec<_> =
+        let found: Vec<_> =
             spans.iter().map(|span| (span.from, span.to, &*span.state.label, span.event)).collect();
-        assert_eq!(told, [(0, 7, "a", None), (7, 9, "b", Some(1)), (20, 30, "c", Some(3))]);
+        assert_eq!(found, [(0, 7, "a", None), (7, 9, "b", Some(1)), (20, 30, "c", Some(3))]);
     }
 
     #[test]

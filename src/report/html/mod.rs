@@ -31,7 +31,7 @@ use crate::record::Record;
 const SCRIPT: &str = concat!(
     include_str!("words.js"),
     include_str!("draw.js"),
-    include_str!("told.js"),
+    include_str!("details.js"),
     include_str!("input.js"),
     include_str!("timeline.js"),
     include_str!("page.js"),
@@ -45,7 +45,7 @@ pub struct Scenario<'a> {
     /// Its record, if it ran.
     pub record: Option<&'a Record>,
     /// The command that reruns it; empty if unknown.
-    pub again: &'a str,
+    pub rerun: &'a str,
 }
 
 /// The error of a template that does not fit its values, which the tests rule out.
@@ -106,7 +106,7 @@ struct Section {
     seed: u64,
     passed: bool,
     time: String,
-    again: String,
+    rerun: String,
     /// The first characters of the record's hash.
     record: String,
     steps: Vec<steps::Step>,
@@ -130,7 +130,7 @@ impl Section {
     fn of(scenario: &Scenario<'_>) -> Self {
         /// This many characters of a hash distinguish records.
         const HASH: usize = 12;
-        let Scenario { result, record, again } = scenario;
+        let Scenario { result, record, rerun } = scenario;
         let lanes = record.map(follow::follow).unwrap_or_default();
         let failure = failure::explain(result, *record, &lanes.events);
         Self {
@@ -140,7 +140,7 @@ impl Section {
             seed: result.seed,
             passed: result.passed(),
             time: short_duration(jiff::SignedDuration::from_secs(result.virtual_time.as_secs())),
-            again: (*again).to_owned(),
+            rerun: (*rerun).to_owned(),
             record: record.map(|record| record.hash()[..HASH].to_owned()).unwrap_or_default(),
             steps: record.map(steps::step_rows).unwrap_or_default(),
             failure,
@@ -160,7 +160,7 @@ fn data(record: &Record, lanes: lanes::Lanes) -> Data {
 /// Serializes JSON for a `<script>` element. The result cannot end the element, begin a comment or break a
 /// line.
 fn script_json(value: &impl Serialize) -> String {
-    // Serialization only fails for maps with other keys than texts, and there are none.
+    // Serialization fails only for maps whose keys are not texts, and there are none.
     let json = serde_json::to_string(value).unwrap_or_default();
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {

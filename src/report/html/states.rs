@@ -55,7 +55,7 @@ pub(super) fn of_operator(object: &Object, desired: &str) -> State {
     };
     let own = object.list("/status/versions").iter().find(|entry| entry["name"] == "operator");
     let version = own.and_then(|entry| entry["version"].as_str()).unwrap_or_default();
-    let told = |&(kind, _, wrong): &(&str, Tone, &str)| {
+    let problem = |&(kind, _, wrong): &(&str, Tone, &str)| {
         let found = condition::find_in_status(object, kind)
             .map(Condition::from_value)
             .filter(|c| c.status == wrong)?;
@@ -66,7 +66,7 @@ pub(super) fn of_operator(object: &Object, desired: &str) -> State {
         ("Degraded", Tone::Warn, "True"),
         ("Progressing", Tone::Busy, "True"),
     ];
-    let message: Vec<String> = kinds.iter().filter_map(told).collect();
+    let message: Vec<String> = kinds.iter().filter_map(problem).collect();
     let mut tones = kinds.iter().filter(|(kind, _, wrong)| is(kind, wrong));
     let (tone, word) = match tones.next() {
         Some(("Available", tone, _)) => (*tone, "Unavailable"),
@@ -125,16 +125,16 @@ pub(super) fn of_node(node: &Object, view: &View) -> Option<State> {
 pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, Option<State>)> {
     let (old, new) = (insights::published_insights(before), insights::published_insights(after));
     let mut found = Vec::new();
-    for (key, told) in &new {
-        if old.get(key) != Some(told)
-            && let Some((name, state)) = of_insight(key, *told)
+    for (key, insight) in &new {
+        if old.get(key) != Some(insight)
+            && let Some((name, state)) = of_insight(key, *insight)
         {
             found.push((key.to_string(), (Group::Insights, name), Some(state)));
         }
     }
-    for (key, told) in &old {
+    for (key, insight) in &old {
         if !new.contains_key(key)
-            && let Some((name, _)) = of_insight(key, *told)
+            && let Some((name, _)) = of_insight(key, *insight)
         {
             found.push((key.to_string(), (Group::Insights, name), None));
         }
@@ -142,13 +142,13 @@ pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, 
     found
 }
 
-fn of_insight(key: &str, told: PublishedInsight<'_>) -> Option<(String, State)> {
+fn of_insight(key: &str, source: PublishedInsight<'_>) -> Option<(String, State)> {
     /// Summaries are truncated; the last characters of the key distinguish equal ones.
     const SUMMARY: usize = 60;
     const TAIL: usize = 6;
-    let insight = told.read()?;
+    let insight = source.parse()?;
     let (kind, content) = published::content(&insight)?;
-    let short = insights::summarize(told);
+    let short = insights::summarize(source);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if kind == "Health" {
         let impact = &content["impact"];

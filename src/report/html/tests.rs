@@ -42,7 +42,7 @@ fn write(resource: &Resource, name: &str, before: Option<Value>, after: Option<V
 
 fn refusal(message: &str) -> Event {
     let Event::Write(mut write) = write(&resources::CLUSTER_VERSIONS, "version", None, None) else {
-        unreachable!("a write is a write")
+        unreachable!("`write` returns a write")
     };
     (write.code, write.message) = (422, message.to_owned());
     Event::Write(write)
@@ -66,7 +66,7 @@ fn operator(version: &str, progressing: &str) -> Value {
 fn page(record: &Record) -> (String, Value) {
     let result = ScenarioResult::from_record(record, "a.yaml");
     let scenario =
-        Scenario { result: &result, record: Some(record), again: "windtunnel run a.yaml --seed 7" };
+        Scenario { result: &result, record: Some(record), rerun: "windtunnel run a.yaml --seed 7" };
     let page = render("windtunnel run", &[scenario]).unwrap();
     let (_, rest) = page.split_once("<script type=\"application/json\">").unwrap();
     let (data, _) = rest.split_once("</script>").unwrap();

@@ -1,4 +1,4 @@
-// A timeline: its lanes in groups, what is shown of them, and what is pinned.
+// A timeline: its lanes in groups, the visible range, and the pinned item.
 
 class Timeline extends Drawing {
   constructor(root, data) {
@@ -25,7 +25,7 @@ class Timeline extends Drawing {
     this.cross = make("div", { className: "cross" });
     this.brush = make("div", { className: "brush" });
     this.lanes.append(this.cross, this.brush);
-    this.pinned = make("aside", { className: "pin told", hidden: true, ariaLabel: "What is pinned", ariaLive: "polite" });
+    this.pinned = make("aside", { className: "pin details", hidden: true, ariaLabel: "Pinned item", ariaLive: "polite" });
     this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
     this.data.groups.forEach((group) => this.group(group));
     this.root.replaceChildren(tools, this.lanes, this.pinned);
@@ -33,7 +33,8 @@ class Timeline extends Drawing {
     this.renumber();
   }
 
-  // Pods of one owner differ in their last letters: a name of one word that does not fit loses its middle.
+  // The names of pods of one owner differ in their last letters, so a name of one word that does not fit is
+  // shortened in the middle.
   named(name) {
     const end = name.includes(" ") ? name.length : Math.max(name.length - 6, 0);
     return make("div", { className: "name", title: name },
@@ -50,7 +51,7 @@ class Timeline extends Drawing {
       group.lanes.sort((a, b) => order.compare(a.name, b.name));
     }
     const moving = group.lanes.filter((lane) => !still(lane)), resting = group.lanes.filter(still);
-    // Where not all are shown, those with something amiss are, in their order among the others.
+    // If not all lanes are shown, lanes with failures or warnings come first, in their usual order.
     const loud = moving.filter((lane) => lane.spans.some(isLoud) || lane.marks.some(isLoud));
     const chosen = new Set(loud.concat(moving.filter((lane) => !loud.includes(lane))).slice(0, ROWS));
     const rows = make("div"), more = make("div", { className: "more" });
@@ -100,7 +101,7 @@ class Timeline extends Drawing {
     this.visible.delete(lane);
   }
 
-  // A lane that counts how many of a group are how at each moment.
+  // A lane that counts the states of a group at each moment.
   summary(group) {
     const turns = group.lanes.flatMap((lane) => lane.spans.flatMap(
       (span) => [[span.from, span.tone, 1], [span.to, span.tone, -1]]));
@@ -116,7 +117,7 @@ class Timeline extends Drawing {
     return this.row(lane, true);
   }
 
-  // One row can be reached by Tab, the others by arrows.
+  // Tab reaches one row; arrow keys reach the others.
   renumber() {
     this.rows = [...this.lanes.querySelectorAll(".group .row")];
     if (!this.rows.some((row) => row.tabIndex === 0) && this.rows[0]) this.rows[0].tabIndex = 0;
@@ -146,12 +147,12 @@ class Timeline extends Drawing {
     this.pinned.hidden = !this.item;
     tip.hidden = true;
     if (!this.item) return;
-    const buttons = make("span", { className: "buttons" }, button("\u2039", "The one before in this lane", () => this.go(-1)),
-      button("\u203a", "The next one in this lane", () => this.go(1)), button("\u00d7", "Close (Escape)", () => this.pin(null)));
-    this.pinned.replaceChildren(buttons, told(this.data, this.item, true));
+    const buttons = make("span", { className: "buttons" }, button("\u2039", "Previous item in this lane", () => this.go(-1)),
+      button("\u203a", "Next item in this lane", () => this.go(1)), button("\u00d7", "Close (Escape)", () => this.pin(null)));
+    this.pinned.replaceChildren(buttons, details(this.data, this.item, true));
   }
 
-  // To the item before or after the one that is pinned.
+  // Goes to the item before or after the pinned one.
   go(by) {
     const { lane, span, mark } = this.item, items = this.items(lane);
     const index = items.findIndex((item) => (span && item.span === span) || (mark && item.mark === mark));
@@ -159,7 +160,7 @@ class Timeline extends Drawing {
     if (next) this.lead(next);
   }
 
-  // Pins an item and brings it into sight.
+  // Pins an item and makes it visible.
   lead(item) {
     const at = item.span ? item.span.from : item.mark.at;
     if (at < this.from || at > this.to) {

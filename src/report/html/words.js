@@ -1,13 +1,14 @@
 "use strict";
-// Words, numbers and colours that all of the page shares.
+// Words, numbers and colours for the whole page.
 
-// How many changing lanes of a group are shown at first, and from how many on a group has a summary of all.
+// The number of changing lanes of a group that are shown at first, and the number above which a group has a
+// summary.
 const ROWS = 16, MANY = 12, ROW = 19, TALL = 58;
-// The least that can be zoomed to, in milliseconds.
+// The shortest range that can be shown, in milliseconds.
 const RANGE_MIN = 200;
 const TONES = [
-  ["good", "as it should be"], ["busy", "at work"], ["drain", "draining"], ["wait", "waiting"],
-  ["warn", "needs attention"], ["bad", "failing"], ["calm", "says nothing"], ["unknown", "unknown"],
+  ["good", "as expected"], ["busy", "working"], ["drain", "draining"], ["wait", "waiting"],
+  ["warn", "needs attention"], ["bad", "failing"], ["calm", "neutral"], ["unknown", "unknown"],
 ];
 const TICKS = [0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 
@@ -43,7 +44,8 @@ const readColors = () => {
 };
 readColors();
 
-// The index of the first item for which `test` holds; the items before it are those for which it does not.
+// Returns the index of the first item for which `test` holds, by binary search: it holds for all later items
+// too.
 const first = (items, test) => {
   let [low, high] = [0, items.length];
   while (low < high) {

@@ -96,12 +96,12 @@ impl Rows {
 }
 
 /// Subjects whose changes are all shown: requests and their results.
-const ALWAYS_TOLD: &[&str] = &["request", "history", "replicas"];
+const ALWAYS_SHOWN: &[&str] = &["request", "history", "replicas"];
 
 /// Returns a text with each run of digits replaced by `#`; empty for texts that are always shown: those
-/// without digits and those of [`ALWAYS_TOLD`].
+/// without digits and those of [`ALWAYS_SHOWN`].
 fn shape(subject: &str, text: &str) -> String {
-    if ALWAYS_TOLD.contains(&subject) {
+    if ALWAYS_SHOWN.contains(&subject) {
         return String::new();
     }
     let mut out = String::with_capacity(text.len());

@@ -272,7 +272,7 @@ fn without_a_config_map_the_last_insights_are_those_of_the_update_status() {
 }
 
 #[test]
-fn of_lines_that_differ_only_in_digits_the_first_and_the_last_before_another_stay() {
+fn rows_that_differ_only_in_digits_are_reduced_to_the_first_and_last() {
     let mut history = History::new();
     for message in ["1 of 9", "2 of 9", "3 of 9", "waiting", "4 of 9", "waiting", "waiting", "5 of 9"] {
         let conditions = json!([{"type": "P", "status": "True", "message": message}]);
@@ -290,7 +290,7 @@ fn of_lines_that_differ_only_in_digits_the_first_and_the_last_before_another_sta
 }
 
 #[test]
-fn requests_and_replicas_that_differ_only_in_digits_are_all_told() {
+fn requests_and_replicas_that_differ_only_in_digits_are_all_shown() {
     let mut history = History::new();
     let none = json!([]);
     for version in ["4.14.8", "4.14.9", "4.14.10"] {
@@ -302,18 +302,18 @@ fn requests_and_replicas_that_differ_only_in_digits_are_all_told() {
         history.after(1).write("administrator", &resources::DEPLOYMENTS, "a", "dns-operator", object);
     }
     let text = render(&history.record, 0);
-    let told = |what: &str| -> Vec<&str> {
+    let values = |what: &str| -> Vec<&str> {
         text.lines()
             .filter_map(|line| line.split(what).nth(1))
             .map(|rest| rest.split(' ').next().unwrap_or_default())
             .collect()
     };
-    assert_eq!(told("requested "), ["4.14.8", "4.14.9", "4.14.10"], "\n{text}");
-    assert_eq!(told("replicas "), ["1", "0", "1"], "\n{text}");
+    assert_eq!(values("requested "), ["4.14.8", "4.14.9", "4.14.10"], "\n{text}");
+    assert_eq!(values("replicas "), ["1", "0", "1"], "\n{text}");
 }
 
 #[test]
-fn which_controller_config_a_node_has_seen_is_not_told() {
+fn the_controller_config_version_of_a_node_is_not_shown() {
     let mut history = History::new();
     for (version, state) in [("1", "Done"), ("2", "Done"), ("3", "Working")] {
         let prefix = "machineconfiguration.openshift.io";

@@ -77,13 +77,13 @@ pub(in crate::scenario) fn read(
     let insights = map.get("insights").and_then(|node| reader.flag(node)).unwrap_or(false);
     let release = release?;
     let mut releases = releases;
-    add_others(reader, &mut releases, &release);
+    add_common_releases(reader, &mut releases, &release);
     let (baseline, additional) = capabilities(reader, &map, &release, feature_set.unwrap_or_default());
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
-    let of_machines =
+    let for_architecture_of_cluster =
         |plan: ReleasePlan| ReleasePlan { release: plan.release.for_architecture(architecture), ..plan };
     Some(ClusterPlan {
-        releases: releases.into_iter().map(of_machines).collect(),
+        releases: releases.into_iter().map(for_architecture_of_cluster).collect(),
         workloads: Workloads::default(),
         metrics: Vec::new(),
         update_service: UpdateService::default(),
@@ -140,7 +140,7 @@ impl Nodes {
             reader.problem(
                 node,
                 format!(
-                    "a release for {own} runs on no other machines; say `architecture: multi` of the cluster"
+                    "a release for {own} needs machines for {own}: set `architecture: multi` for the cluster"
                 ),
             );
         }
@@ -173,7 +173,7 @@ fn platform(reader: &mut Reader<'_>, node: &Node) -> Option<Platform> {
     if let Some(at) = map.and_then(|map| map.get("region")) {
         region = reader.text(at, "a region such as `us-east-1`")?;
         if !PLATFORMS_WITH_REGION.contains(&kind.as_str()) {
-            reader.problem(at, format!("platform {kind} tells no region"));
+            reader.problem(at, format!("platform {kind} has no region"));
         }
     }
     Some(Platform { kind, region })
@@ -244,10 +244,10 @@ fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
 }
 
 /// Adds the releases that exist in every scenario.
-fn add_others(reader: &Reader<'_>, releases: &mut Vec<ReleasePlan>, own: &Release) {
+fn add_common_releases(reader: &Reader<'_>, releases: &mut Vec<ReleasePlan>, own: &Release) {
     for other in reader.releases_everywhere() {
-        let named = |plan: &ReleasePlan| plan.release.version == other.version;
-        if own.version != other.version && !releases.iter().any(named) {
+        let has_version = |plan: &ReleasePlan| plan.release.version == other.version;
+        if own.version != other.version && !releases.iter().any(has_version) {
             releases.push(ReleasePlan::plain(other));
         }
     }

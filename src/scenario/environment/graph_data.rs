@@ -64,7 +64,7 @@ fn files(reader: &mut Reader<'_>, node: &Node, folder: &str, needed: bool) -> Ve
 /// Returns the document of a file.
 fn parse_document(reader: &mut Reader<'_>, text: &str) -> Option<Node> {
     let (tree, error) = match yaml::parse_tree(text) {
-        Ok((tree, twice)) => (Some(tree), twice),
+        Ok((tree, duplicate_key)) => (Some(tree), duplicate_key),
         Err(error) => (None, Some(error)),
     };
     if let Some(error) = error {
@@ -94,9 +94,9 @@ fn version(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
 /// removed.
 fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<BlockedEdge> {
     let map = reader.map(node, "a blocked edge", BLOCK_KEYS)?;
-    let to = map.required(reader, "to", "the release that the updates lead to");
+    let to = map.required(reader, "to", "the target release of the updates");
     let to = to.and_then(|node| version(reader, node, versions));
-    let from = map.required(reader, "from", "a regular expression of the releases that they leave");
+    let from = map.required(reader, "from", "a regular expression for the source releases");
     let from = from.and_then(|node| pattern(reader, node));
     let exists = to.is_some();
     let risk = if ["url", "name", "message", "matchingRules"].iter().any(|key| map.get(key).is_some()) {
@@ -105,9 +105,9 @@ fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> O
             reader.text(node, meaning)
         };
         let name = text("name", "the risk's name, such as `KeepalivedMulticastSkew`");
-        let url = text("url", "where more is said of the risk");
-        let message = text("message", "what happens, in a sentence");
-        let rules = map.required(reader, "matchingRules", "which clusters are exposed");
+        let url = text("url", "a page about the risk");
+        let message = text("message", "a sentence about the risk");
+        let rules = map.required(reader, "matchingRules", "the rules that select the exposed clusters");
         let rules = rules.map(|node| reader.list(node, "rules")).unwrap_or_default();
         let rules = rules.iter().filter_map(|node| rule(reader, node, exists)).collect();
         Some(Risk { name: name?, url: url?, message: message?, rules })
@@ -123,7 +123,7 @@ fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
     if let Err(error) = &pattern {
         let reason = error.to_string();
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        reader.problem(node, format!("`{text}` is no regular expression: {reason}"));
+        reader.problem(node, format!("`{text}` is not a valid regular expression: {reason}"));
     }
     pattern.ok()
 }
@@ -203,9 +203,9 @@ mod tests {
             "data/channels/s.yaml:1:1: a channel needs `versions`: the releases that it lists\n\
              data/channels/s.yaml:2:1: a channel has no key `version`; did you mean `versions`?\n\
              data/channels/t.yaml:2:12: expected a version such as `4.14.8`, found `4.16`\n\
-             data/blocked-edges/a.yaml:2:7: `(` is no regular expression: unclosed group\n\
-             data/blocked-edges/b.yaml:1:1: a blocked edge needs `url`: where more is said of the risk\n\
-             data/blocked-edges/b.yaml:1:1: a blocked edge needs `message`: what happens, in a sentence\n\
+             data/blocked-edges/a.yaml:2:7: `(` is not a valid regular expression: unclosed group\n\
+             data/blocked-edges/b.yaml:1:1: a blocked edge needs `url`: a page about the risk\n\
+             data/blocked-edges/b.yaml:1:1: a blocked edge needs `message`: a sentence about the risk\n\
              data/blocked-edges/b.yaml:4:24: expected one of `Always`, `PromQL`, found `Alway`; did you mean `Always`?\n\
              data/blocked-edges/c.yaml:8:20: this PromQL cannot be evaluated: expected an expression, found the end\n\
              data/blocked-edges/d.yaml:1:4: unclosed bracket '['",

@@ -1,4 +1,4 @@
-//! The part of a scenario that describes the cluster and what is outside of it.
+//! The parts of a scenario that describe the cluster and its external services.
 
 pub(super) mod cluster;
 pub(super) mod graph_data;

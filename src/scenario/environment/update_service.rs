@@ -82,8 +82,8 @@ fn edges(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<Edge
 
 fn edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Edge> {
     let map = reader.map(node, "an edge", &["from", "to"])?;
-    let from = map.required(reader, "from", "the release that it leaves");
-    let to = map.required(reader, "to", "the release that it leads to");
+    let from = map.required(reader, "from", "the source release");
+    let to = map.required(reader, "to", "the target release");
     let (from, to) = (from.map(|n| existing(reader, n, versions)), to.map(|n| existing(reader, n, versions)));
     Some(Edge { from: from??, to: to?? })
 }
@@ -91,7 +91,7 @@ fn edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Ed
 fn conditional(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<ConditionalEdges> {
     let map = reader.map(node, "conditional edges", &["edges", "risks"])?;
     let edges = map.required(reader, "edges", "the updates that have the risks");
-    let risks = map.required(reader, "risks", "what may happen to clusters that take them");
+    let risks = map.required(reader, "risks", "the risks of these updates");
     let edges = self::edges(reader, edges?, versions);
     let risks = reader.list(risks?, "risks").iter().filter_map(|node| risk(reader, node)).collect();
     Some(ConditionalEdges { edges, risks })
@@ -104,9 +104,9 @@ fn risk(reader: &mut Reader<'_>, node: &Node) -> Option<Risk> {
         reader.text(node, meaning)
     };
     let name = text("name", "its name, such as `KeepalivedMulticastSkew`");
-    let url = text("url", "where more is said of it");
-    let message = text("message", "what happens, in a sentence");
-    let rules = map.required(reader, "rules", "which clusters are exposed; none: it cannot be said")?;
+    let url = text("url", "a page about the risk");
+    let message = text("message", "a sentence about the risk");
+    let rules = map.required(reader, "rules", "the rules that select the exposed clusters")?;
     let rules = reader.list(rules, "rules").iter().filter_map(|node| rule(reader, node)).collect();
     Some(Risk { name: name?, url: url?, message: message?, rules })
 }

@@ -25,10 +25,10 @@ pub(in crate::scenario) fn run(reader: &mut Reader<'_>, node: &Node, versions: &
     let Kind::Map(_) = node.kind else {
         let command = command(reader, node, versions)?;
         let checks = vec![CommandCheck::Code(0)];
-        return sensible(reader, node, Run { command, checks });
+        return reject_doomed_command(reader, node, Run { command, checks });
     };
     let map = reader.map(node, "a command to run", &["command", "prints", "warns", "refused"])?;
-    let command = map.required(reader, "command", "what is typed, such as `oc adm upgrade --to-latest`");
+    let command = map.required(reader, "command", "the command line, such as `oc adm upgrade --to-latest`");
     let command = command.and_then(|node| self::command(reader, node, versions));
     let mut checks = match map.get("refused") {
         None => vec![CommandCheck::Code(0)],
@@ -40,12 +40,12 @@ pub(in crate::scenario) fn run(reader: &mut Reader<'_>, node: &Node, versions: &
     };
     texts("prints", CommandCheck::Prints);
     texts("warns", CommandCheck::Warns);
-    sensible(reader, node, Run { command: command?, checks })
+    reject_doomed_command(reader, node, Run { command: command?, checks })
 }
 
 /// Rejects a command whose arguments the client itself always rejects, unless the step expects that.
 /// Arguments with a placeholder are accepted, because their value is unknown here.
-fn sensible(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
+fn reject_doomed_command(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
     if run.command.words.iter().any(|word| placeholders::has_placeholder(word)) {
         return Some(run);
     }
@@ -54,13 +54,13 @@ fn sensible(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
         Program::Get => Get::read(&run.command.words).err(),
         Program::Status(_) => None,
     };
-    let refusal = refusal.as_ref().and_then(|said| said.error_message());
+    let refusal = refusal.as_ref().and_then(|output| output.error_message());
     let accepted = run.checks.iter().any(|check| matches!(check, CommandCheck::Code(0)));
     let Some(refusal) = refusal.filter(|_| accepted) else { return Some(run) };
     let first = refusal.lines().next().unwrap_or_default();
     reader.problem(
         node,
-        format!("this is always refused: {first}; if that is what you want to see, say `refused`"),
+        format!("the client always rejects this command: {first}; to expect that, add `refused`"),
     );
     None
 }
@@ -96,7 +96,7 @@ pub(in crate::scenario) fn parse(
         return Err(error);
     }
     let words = shlex::split(&placeholders::in_one_word(&filled))
-        .ok_or_else(|| format!("a quote or an escape in `{line}` does not end"))?;
+        .ok_or_else(|| format!("unclosed quote or escape in `{line}`"))?;
     let mut rest = words.as_slice();
     let mut variables = Vec::new();
     while let Some((first, after)) = rest.split_first()
@@ -104,7 +104,7 @@ pub(in crate::scenario) fn parse(
     {
         if !VARIABLES.contains(&name) {
             let hint = did_you_mean(name, VARIABLES);
-            return Err(format!("the variable `{name}` does nothing here{hint}"));
+            return Err(format!("unknown environment variable `{name}`{hint}"));
         }
         variables.push((name, value));
         rest = after;
@@ -159,7 +159,7 @@ mod tests {
         check("oc adm upgrade --to-image $(image 4.16.5)", Ok("--to-image|quay.io/a/b@sha256:5"));
         check("OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback", Ok("rollback"));
         check("oc adm upgrade --to-image=$(image 4.16.9)", Err("no 4.16.9"));
-        check("oc adm upgrade 'x", Err("a quote or an escape in `oc adm upgrade 'x` does not end"));
+        check("oc adm upgrade 'x", Err("unclosed quote or escape in `oc adm upgrade 'x`"));
         check("oc get nodes -o yaml", Ok("nodes|-o|yaml"));
         check("oc adm upgrade --to $(kept target) --force", Ok("--to|$(kept:target)|--force"));
         check("oc adm upgrade status --details=all", Ok("--details=all"));
@@ -175,7 +175,7 @@ mod tests {
         check(
             "OC_ENABLE_CMD_UPGRADE_ROLBACK=true oc adm upgrade rollback",
             Err(
-                "the variable `OC_ENABLE_CMD_UPGRADE_ROLBACK` does nothing here; did you mean `OC_ENABLE_CMD_UPGRADE_ROLLBACK`?",
+                "unknown environment variable `OC_ENABLE_CMD_UPGRADE_ROLBACK`; did you mean `OC_ENABLE_CMD_UPGRADE_ROLLBACK`?",
             ),
         );
     }

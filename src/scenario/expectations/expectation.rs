@@ -47,16 +47,16 @@ const VERBS: &[&str] = &["create", "update", "patch", "delete"];
 
 pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> {
     let map = reader.map(node, "an expectation", KEYS)?;
-    let when = when(reader, &map);
+    let when = expected_time(reader, &map);
     let checks = checks(reader, &map);
     if let (Some(at), false) =
         (map.get("unchanged"), matches!(when, Some(ExpectedTime::Throughout(_)) | None))
     {
-        reader.problem(at, "`unchanged` needs `throughout`: for how long must it not change?");
+        reader.problem(at, "`unchanged` needs `throughout`: the time without a change");
     }
     let subjects: Vec<&str> = SUBJECTS.iter().copied().filter(|key| map.get(key).is_some()).collect();
     let what = match subjects.as_slice() {
-        [subject] => what(reader, &map, subject, checks),
+        [subject] => expected_state(reader, &map, subject, checks),
         [] => {
             let subjects = SUBJECTS.join("`, `");
             reader.problem(node, format!("an expectation needs one of `{subjects}`"));
@@ -73,13 +73,13 @@ pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<
 }
 
 /// Parses `within` or `throughout`; without either, the expectation must hold now.
-fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<ExpectedTime> {
+fn expected_time(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<ExpectedTime> {
     match (map.get("within"), map.get("throughout")) {
         (None, None) => Some(ExpectedTime::Now),
         (Some(limit), None) => reader.duration(limit).map(ExpectedTime::Within),
         (None, Some(span)) => reader.duration(span).map(ExpectedTime::Throughout),
         (Some(_), Some(span)) => {
-            reader.problem(span, "an expectation holds `within` or `throughout` a time, not both");
+            reader.problem(span, "an expectation needs either `within` or `throughout`, found both");
             None
         }
     }
@@ -87,7 +87,7 @@ fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<ExpectedTime> {
 
 /// Parses an expectation about a node: `phase`, all `phases` since the start of the run, or the number of
 /// `reboots`.
-fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<ExpectedState> {
+fn node_expectation(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<ExpectedState> {
     let name = reader.text(node, "the name of a node such as `worker-0`");
     let mut phase = |at: &Node| reader.word(at, PHASES).and_then(Phase::named);
     match ["phase", "phases", "reboots"].map(|key| map.get(key)) {
@@ -107,23 +107,28 @@ fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<Expect
     }
 }
 
-fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check>) -> Option<ExpectedState> {
+fn expected_state(
+    reader: &mut Reader<'_>,
+    map: &Map<'_>,
+    subject: &str,
+    checks: Vec<Check>,
+) -> Option<ExpectedState> {
     let node = map.get(subject)?;
     let absent = map.get("absent").and_then(|at| Some((at, reader.flag(at)?)));
     if let Some((at, false)) = absent {
-        reader.problem(at, "expected `absent: true`; without it, the object must be there");
+        reader.problem(at, "expected `absent: true`; to expect that the object exists, remove `absent`");
     }
     let absent = matches!(absent, Some((_, true)));
     if subject != "insight" {
-        insight::refuse(reader, map, subject);
+        insight::reject_keys(reader, map, subject);
     }
     if let Some(at) = map.get("exactly").filter(|_| subject != "writes") {
-        reader.problem(at, format!("`exactly` cannot stand beside `{subject}`"));
+        reader.problem(at, format!("`exactly` cannot be combined with `{subject}`"));
     }
     let never = never(reader, map, subject)?;
     match subject {
-        "writes" | "statuses" | "status" | "node" => no_checks(reader, map, subject, &["absent"]),
-        "alert" | "metric" => no_checks(reader, map, subject, &[]),
+        "writes" | "statuses" | "status" | "node" => reject_checks(reader, map, subject, &["absent"]),
+        "alert" | "metric" => reject_checks(reader, map, subject, &[]),
         _ => {}
     }
     match subject {
@@ -133,7 +138,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
                 reader.problem(at, format!("`pod-status` is for pods, not for {}", object.resource.kind));
             }
             if absent {
-                no_checks(reader, map, "absent", &[]);
+                reject_checks(reader, map, "absent", &[]);
                 return Some(ExpectedState::Absent(object));
             }
             Some(if never {
@@ -142,7 +147,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
                 ExpectedState::Object(object, checks)
             })
         }
-        "node" => of_node(reader, map, node),
+        "node" => node_expectation(reader, map, node),
         "status" => status_text::read(reader, map, node).map(ExpectedState::Status),
         "insight" => {
             if let Some(at) = map.get("pod-status") {
@@ -164,7 +169,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
         }
         "writes" => {
             if let Some(at) = map.get("throughout") {
-                reader.problem(at, "writes are made once: expected `within` or nothing");
+                reader.problem(at, "`throughout` cannot be combined with `writes`: use `within`, or neither");
             }
             let items = reader.list(node, "writes");
             if items.is_empty() && matches!(node.kind, Kind::List(_)) {
@@ -182,24 +187,25 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
 fn never(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) -> Option<bool> {
     let Some(at) = map.get("never") else { return Some(false) };
     if !["object", "insight", "alert"].contains(&subject) {
-        reader.problem(at, format!("`never` cannot stand beside `{subject}`"));
+        reader.problem(at, format!("`never` cannot be combined with `{subject}`"));
         return None;
     }
     if !reader.flag(at)? {
-        reader.problem(at, format!("expected `never: true`; without it, the {subject} must be there"));
+        let message = format!("expected `never: true`; to expect that the {subject} exists, remove `never`");
+        reader.problem(at, message);
         return None;
     }
     for key in ["absent", "within", "throughout"].into_iter().filter(|key| map.get(key).is_some()) {
-        reader.problem(at, format!("`never` looks back at the whole run: it cannot stand beside `{key}`"));
+        reader.problem(at, format!("`never` is about the whole run: it cannot be combined with `{key}`"));
     }
     Some(true)
 }
 
-/// Rejects checks and the keys `else_refused`, which do not apply to `subject`.
-fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, else_refused: &[&str]) {
-    for key in CHECKS.iter().chain(else_refused) {
+/// Rejects checks and the keys `other_keys`, which do not apply to `subject`.
+fn reject_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, other_keys: &[&str]) {
+    for key in CHECKS.iter().chain(other_keys) {
         if let Some(at) = map.get(key) {
-            reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
+            reader.problem(at, format!("`{key}` cannot be combined with `{subject}`"));
         }
     }
 }
@@ -277,11 +283,11 @@ fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<Strin
 /// Parses `statuses: {object: .., condition: Updating, statuses: [..]}`.
 fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<ExpectedState> {
     let map = reader.map(node, "`statuses`", &["object", "insight", "condition", "statuses"])?;
-    let of = match (map.get("object"), map.get("insight")) {
-        (Some(at), None) => object::reference(reader, at, Star::Refused).map(Subject::Object),
+    let subject = match (map.get("object"), map.get("insight")) {
+        (Some(at), None) => object::reference(reader, at, Star::Rejected).map(Subject::Object),
         (None, Some(at)) => insight::reference(reader, at).map(Subject::Insight),
         _ => {
-            reader.problem(node, "`statuses` needs either `object` or `insight`: whose condition?");
+            reader.problem(node, "`statuses` needs either `object` or `insight`: the owner of the condition");
             None
         }
     };
@@ -294,7 +300,7 @@ fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<ExpectedState> {
     }
     let mut word = |item: &Node| status_word(reader, item, item.scalar().unwrap_or_default());
     let statuses = items.iter().filter_map(&mut word).collect();
-    Some(ExpectedState::Statuses { of: of?, condition: condition?, statuses })
+    Some(ExpectedState::Statuses { subject: subject?, condition: condition?, statuses })
 }
 
 /// Parses one item of `writes`.

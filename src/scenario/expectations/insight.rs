@@ -1,4 +1,4 @@
-//! `insight`: expectations about what the update status controller publishes.
+//! `insight`: expectations about insights of the update status controller.
 
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
@@ -44,7 +44,7 @@ pub(in crate::scenario) fn expected(
     } else {
         let others = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
         for (key, at) in others.filter_map(|key| Some((key, map.get(key)?))) {
-            reader.problem(at, format!("`{key}` is for insights `Health`"));
+            reader.problem(at, format!("`{key}` is only for insights of kind `Health`"));
         }
     }
     Some(match (absent, never) {
@@ -55,10 +55,10 @@ pub(in crate::scenario) fn expected(
 }
 
 /// Rejects keys that only apply to insights.
-pub(in crate::scenario) fn refuse(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
+pub(in crate::scenario) fn reject_keys(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
     let keys = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
     for (key, at) in keys.filter_map(|key| Some((key, map.get(key)?))) {
-        reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
+        reader.problem(at, format!("`{key}` cannot be combined with `{subject}`"));
     }
 }
 

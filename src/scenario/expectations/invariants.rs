@@ -23,8 +23,7 @@ pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> BTreeSe
     };
     let mut checked = Invariant::all();
     let map = reader.map(node, "`invariants`", KEYS);
-    let except =
-        map.and_then(|map| map.required(reader, "except", "the names of those that are not checked"));
+    let except = map.and_then(|map| map.required(reader, "except", "the names of the invariants to skip"));
     for item in except.map(|node| reader.list(node, "names of invariants")).unwrap_or_default() {
         let name = reader.word(item, &Invariant::ALL.map(Invariant::name));
         checked.retain(|invariant| Some(invariant.name()) != name);

@@ -32,12 +32,11 @@ pub(in crate::scenario) fn read(
     let snapshot = file.and_then(|at| {
         for key in ["within", "throughout"] {
             if let Some(at) = around.get(key) {
-                reader
-                    .problem(at, format!("a file is compared at one moment: `{key}` cannot stand beside it"));
+                reader.problem(at, format!("`{key}` cannot be combined with a file in `status`"));
             }
         }
         let name = reader.text(at, "a file such as `status.txt`")?;
-        reader.snapshot(&name).map_err(|why| reader.problem(at, why)).ok()
+        reader.snapshot(&name).map_err(|message| reader.problem(at, message)).ok()
     });
     Some(StatusMatch { details: details?, has: has.collect(), snapshot })
 }

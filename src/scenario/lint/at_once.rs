@@ -1,4 +1,5 @@
-//! Warns of an expectation that waits for the end of an update which has not started: it holds at once.
+//! Warns of an expectation that waits for the end of an update before the update has started. It holds at
+//! once.
 
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 
@@ -10,28 +11,28 @@ pub(super) enum Progress {
     /// No update is in progress.
     Done,
     /// An update was requested, and no time has passed since.
-    Asked,
+    Requested,
     /// The steps do not show it.
     Unknown,
 }
 
 impl Progress {
     /// Returns the progress at the start of a run.
-    pub(super) fn of(cluster: &ClusterPlan) -> Self {
+    pub(super) fn at_start(cluster: &ClusterPlan) -> Self {
         if cluster.installed { Self::Done } else { Self::Unknown }
     }
 
     /// Returns why the next step of the run is suspicious, if it is.
     pub(super) fn warning_about(&mut self, step: &Step) -> Option<String> {
         let next = match (step, *self) {
-            (Step::Expect(expected), Self::Asked) if is_done(expected) => {
-                let why = "ClusterVersion is not progressing yet when this is looked at first, so that it holds whatever becomes of the update: expect first that it is progressing";
+            (Step::Expect(expected), Self::Requested) if is_done(expected) => {
+                let why = "ClusterVersion is not progressing yet, so this expectation holds at once, whatever the update does: expect first that ClusterVersion is progressing";
                 return Some(why.to_owned());
             }
             (Step::Expect(expected), _) if is_done(expected) => Self::Done,
             (Step::Expect(Expectation { when: ExpectedTime::Now, .. }), now) => now,
-            (Step::Act(Action::Update { .. }), Self::Done) => Self::Asked,
-            (Step::Expect(_) | Step::Advance(_) | Step::At(_), Self::Asked)
+            (Step::Act(Action::Update { .. }), Self::Done) => Self::Requested,
+            (Step::Expect(_) | Step::Advance(_) | Step::At(_), Self::Requested)
             | (Step::Act(Action::ClearUpdate) | Step::Run(_) | Step::Retry(_), _) => Self::Unknown,
             (Step::Act(Action::Apply(object)), _) if object["kind"] == "ClusterVersion" => Self::Unknown,
             (_, now) => now,

@@ -21,8 +21,8 @@ pub struct Steps {
 
 impl Steps {
     /// Returns the state before the first step.
-    pub fn of(cluster: &ClusterPlan) -> Self {
-        Self { names: Names::of(cluster), progress: Progress::of(cluster) }
+    pub fn new(cluster: &ClusterPlan) -> Self {
+        Self { names: Names::new(cluster), progress: Progress::at_start(cluster) }
     }
 
     /// Returns warnings about the next step of the run.
@@ -34,24 +34,24 @@ impl Steps {
 /// Returns warnings about the scenarios of a file, in the order of its text. `plans` are those that
 /// [`super::parse_all`] returned for `text`.
 pub fn warnings(plans: &[Plan], text: &str) -> Vec<Problem> {
-    let mut found: Vec<Problem> = plans.iter().flat_map(|plan| of_plan(plan, text)).collect();
+    let mut found: Vec<Problem> = plans.iter().flat_map(|plan| plan_warnings(plan, text)).collect();
     found.sort();
     found.dedup();
     found
 }
 
-fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
+fn plan_warnings(plan: &Plan, text: &str) -> Vec<Problem> {
     let mut found = Vec::new();
-    if !plan.timeline.iter().any(|step| checks(&step.step)) {
-        found.push(at_start(plan, "nothing is expected: this scenario passes whatever happens"));
+    if !plan.timeline.iter().any(|step| can_fail(&step.step)) {
+        found.push(at_start(plan, "this scenario expects nothing, so it always passes"));
     }
     if let Some(idle) =
         plan.timeline.last().filter(|step| matches!(step.step, Step::Advance(_) | Step::At(_)))
     {
-        found.push(at(plan, idle, "nothing is expected of the time that passes at the end"));
+        found.push(at(plan, idle, "no step expects anything of the time that passes at the end"));
     }
     found.extend(unused_releases(plan, text));
-    let mut steps = Steps::of(&plan.cluster);
+    let mut steps = Steps::new(&plan.cluster);
     for step in &plan.timeline {
         found.extend(steps.warnings_about(&step.step).iter().map(|message| at(plan, step, message)));
     }
@@ -59,10 +59,10 @@ fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
 }
 
 /// Returns whether the cluster's behavior can make the step fail.
-fn checks(step: &Step) -> bool {
+fn can_fail(step: &Step) -> bool {
     match step {
         Step::Expect(_) | Step::Try(_) | Step::Run(Run { .. }) => true,
-        Step::Retry(retry) => retry.steps.iter().any(|planned| checks(&planned.step)),
+        Step::Retry(retry) => retry.steps.iter().any(|planned| can_fail(&planned.step)),
         Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => false,
     }
 }
@@ -83,10 +83,10 @@ fn unused_releases(plan: &Plan, text: &str) -> Vec<Problem> {
     if service.channels.is_some() || service.edges.is_some() || !service.conditional.is_empty() {
         return Vec::new();
     }
-    let asked = |version: &semver::Version| {
-        let asks = |action: &Action| matches!(action, Action::Update { to: Target::Version(to), .. } if to == version);
+    let is_requested = |version: &semver::Version| {
+        let requests_version = |action: &Action| matches!(action, Action::Update { to: Target::Version(to), .. } if to == version);
         plan.timeline.iter().any(|step| match &step.step {
-            Step::Act(action) | Step::Try(Attempt { action, .. }) => asks(action),
+            Step::Act(action) | Step::Try(Attempt { action, .. }) => requests_version(action),
             _ => false,
         })
     };
@@ -95,12 +95,12 @@ fn unused_releases(plan: &Plan, text: &str) -> Vec<Problem> {
         let version = &release.release.version;
         let name = version.to_string();
         let mut named = text.lines().enumerate().filter_map(|(index, line)| Some((index, line.find(&name)?)));
-        if let (Some((line, column)), None, false) = (named.next(), named.next(), asked(version)) {
+        if let (Some((line, column)), None, false) = (named.next(), named.next(), is_requested(version)) {
             found.push(Problem {
                 file: plan.file.clone(),
                 line: line + 1,
                 column: column + 1,
-                message: format!("release {name} exists, and nothing goes to it or tells of it"),
+                message: format!("release {name} is not used: no step updates to it or mentions it"),
             });
         }
     }

@@ -9,8 +9,8 @@ use windtunnel_openshift::release::Release;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use crate::plan::{
-    Action, Check, ClusterPlan, ExpectedState, FaultTarget, InjectedFault, InsightRef, Keep, Kept, ObjectRef,
-    Step, Subject, TextMatch,
+    Action, Check, ClusterPlan, ExpectedState, FaultTarget, InjectedFault, InsightRef, Keep, ObjectRef, Step,
+    Subject, TextMatch, ValueSource,
 };
 use crate::scenario::lint::vocabulary::{self, Types};
 
@@ -22,31 +22,31 @@ const POOLS: [&str; 2] = ["master", "worker"];
 pub(super) struct Names {
     operators: BTreeSet<String>,
     nodes: BTreeMap<&'static str, u32>,
-    made: BTreeSet<String>,
-    publishes: bool,
+    created: BTreeSet<String>,
+    publishes_insights: bool,
 }
 
 impl Names {
     /// Returns the names of a cluster at the start of its run.
-    pub(super) fn of(cluster: &ClusterPlan) -> Self {
+    pub(super) fn new(cluster: &ClusterPlan) -> Self {
         let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
         let operators = releases.flat_map(Release::operators);
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         Self {
             operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),
             nodes: [("master", cluster.control_plane_nodes), ("worker", cluster.worker_nodes)].into(),
-            made: cluster.objects.iter().map(|planned| name(&planned.object)).collect(),
-            publishes: cluster.insights || cluster.feature_set == "DevPreviewNoUpgrade",
+            created: cluster.objects.iter().map(|planned| name(&planned.object)).collect(),
+            publishes_insights: cluster.insights || cluster.feature_set == "DevPreviewNoUpgrade",
         }
     }
 
     /// Returns warnings about the next step of the run.
     pub(super) fn warnings_about(&mut self, step: &Step) -> Vec<String> {
         match step {
-            Step::Act(action) => self.of_action(action),
-            Step::Expect(expectation) => self.of_what(&expectation.what),
-            Step::Keep(Keep { what: Kept::Field(object, _), .. }) => {
-                self.object(object).into_iter().collect()
+            Step::Act(action) => self.action_warnings(action),
+            Step::Expect(expectation) => self.expectation_warnings(&expectation.what),
+            Step::Keep(Keep { what: ValueSource::Field(object, _), .. }) => {
+                self.unknown_object(object).into_iter().collect()
             }
             Step::Retry(retry) => {
                 retry.steps.iter().flat_map(|planned| self.warnings_about(&planned.step)).collect()
@@ -55,27 +55,27 @@ impl Names {
         }
     }
 
-    fn of_action(&mut self, action: &Action) -> Vec<String> {
+    fn action_warnings(&mut self, action: &Action) -> Vec<String> {
         let found = match action {
             Action::Fault { fault: InjectedFault::Node(name, _), .. }
-            | Action::Heal(FaultTarget::Node(name)) => self.node(name),
+            | Action::Heal(FaultTarget::Node(name)) => self.unknown_node(name),
             Action::Fault { fault: InjectedFault::Operator(name, _), .. }
-            | Action::Heal(FaultTarget::Operator(name)) => self.operator(name),
+            | Action::Heal(FaultTarget::Operator(name)) => self.unknown_operator(name),
             Action::Fault { fault: InjectedFault::RenderFlips(name, _), .. }
-            | Action::Heal(FaultTarget::Pool(name)) => self.pool(name),
+            | Action::Heal(FaultTarget::Pool(name)) => self.unknown_pool(name),
             Action::Apply(object) => {
-                let strange = self.is_no_pool(object);
-                self.made.extend(object["metadata"]["name"].as_str().map(str::to_owned));
-                self.publishes |= object["spec"]["featureSet"] == "DevPreviewNoUpgrade";
-                strange
+                let warning = self.pool_without_selectors(object);
+                self.created.extend(object["metadata"]["name"].as_str().map(str::to_owned));
+                self.publishes_insights |= object["spec"]["featureSet"] == "DevPreviewNoUpgrade";
+                warning
             }
             Action::Join { node, .. } => {
-                let is_new = self.made.insert(node.clone());
-                let is_there = !is_new || self.is_first(node);
-                is_there.then(|| format!("there is a node {node} already"))
+                let is_new = self.created.insert(node.clone());
+                let exists = !is_new || self.is_initial_node(node);
+                exists.then(|| format!("node {node} already exists"))
             }
             Action::PublishInsights => {
-                self.publishes = true;
+                self.publishes_insights = true;
                 None
             }
             _ => None,
@@ -83,43 +83,43 @@ impl Names {
         found.into_iter().collect()
     }
 
-    fn of_what(&self, what: &ExpectedState) -> Vec<String> {
+    fn expectation_warnings(&self, what: &ExpectedState) -> Vec<String> {
         let mut found = Vec::new();
         match what {
             ExpectedState::Object(object, checks) | ExpectedState::Never(object, checks) => {
-                found.extend(self.object(object));
-                found.extend(words_of_object(object, checks));
+                found.extend(self.unknown_object(object));
+                found.extend(object_word_warnings(object, checks));
             }
             ExpectedState::Insight(insight, checks) => {
-                found.extend(self.insight(insight));
-                found.extend(words_of_insight(insight, checks));
+                found.extend(self.unknown_insight(insight));
+                found.extend(insight_word_warnings(insight, checks));
             }
             // While nothing publishes insights, every insight is absent.
             ExpectedState::NoInsight(insight, checks) | ExpectedState::NeverInsight(insight, checks) => {
-                let nobody = "nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)";
-                found.extend((!self.publishes).then(|| nobody.to_owned()));
-                found.extend(insight.about.as_ref().and_then(|about| self.object(about)));
-                found.extend(words_of_insight(insight, checks));
+                let message = "no insights are published yet, so this expectation always holds: start with `insights: true` (in features: `Given insights are published`)";
+                found.extend((!self.publishes_insights).then(|| message.to_owned()));
+                found.extend(insight.about.as_ref().and_then(|about| self.unknown_object(about)));
+                found.extend(insight_word_warnings(insight, checks));
             }
-            ExpectedState::Reboots { node, .. } => found.extend(self.node(node)),
+            ExpectedState::Reboots { node, .. } => found.extend(self.unknown_node(node)),
             ExpectedState::Phase { node, phase } => {
-                found.extend(self.node(node));
-                found.extend(unsaid(&[*phase]));
+                found.extend(self.unknown_node(node));
+                found.extend(unreported_phase(&[*phase]));
             }
             ExpectedState::Phases { node, phases } => {
-                found.extend(self.node(node));
-                found.extend(unsaid(phases));
+                found.extend(self.unknown_node(node));
+                found.extend(unreported_phase(phases));
             }
-            ExpectedState::Statuses { of: Subject::Object(object), condition, .. } => {
-                found.extend(self.object(object));
+            ExpectedState::Statuses { subject: Subject::Object(object), condition, .. } => {
+                found.extend(self.unknown_object(object));
                 found.extend(unknown_type(
                     vocabulary::object_condition_types(&object.resource.kind),
                     &object.resource.kind,
                     condition,
                 ));
             }
-            ExpectedState::Statuses { of: Subject::Insight(insight), condition, .. } => {
-                found.extend(self.insight(insight));
+            ExpectedState::Statuses { subject: Subject::Insight(insight), condition, .. } => {
+                found.extend(self.unknown_insight(insight));
                 found.extend(unknown_type(
                     vocabulary::insight_condition_types(&insight.kind),
                     &insight_name(insight),
@@ -129,8 +129,8 @@ impl Names {
             ExpectedState::Writes(writes) | ExpectedState::OnlyWrites(writes) => {
                 for write in writes {
                     let Some(object) = &write.object else { continue };
-                    found.extend(self.object(object));
-                    found.extend(words_of_object(object, &write.checks));
+                    found.extend(self.unknown_object(object));
+                    found.extend(object_word_warnings(object, &write.checks));
                 }
             }
             _ => (),
@@ -138,56 +138,56 @@ impl Names {
         found
     }
 
-    fn object(&self, object: &ObjectRef) -> Option<String> {
+    fn unknown_object(&self, object: &ObjectRef) -> Option<String> {
         match &object.resource {
-            resource if *resource == NODES => self.node(&object.name),
-            resource if *resource == CLUSTER_OPERATORS => self.operator(&object.name),
-            resource if *resource == MACHINE_CONFIG_POOLS => self.pool(&object.name),
+            resource if *resource == NODES => self.unknown_node(&object.name),
+            resource if *resource == CLUSTER_OPERATORS => self.unknown_operator(&object.name),
+            resource if *resource == MACHINE_CONFIG_POOLS => self.unknown_pool(&object.name),
             _ => None,
         }
     }
 
-    fn insight(&self, insight: &InsightRef) -> Option<String> {
-        let about = insight.about.as_ref().and_then(|about| self.object(about));
+    fn unknown_insight(&self, insight: &InsightRef) -> Option<String> {
+        let about = insight.about.as_ref().and_then(|about| self.unknown_object(about));
         about.or_else(|| match insight.kind.as_str() {
             _ if insight.name.is_empty() => None,
-            "Node" => self.node(&insight.name),
-            "ClusterOperator" => self.operator(&insight.name),
-            "MachineConfigPool" => self.pool(&insight.name),
+            "Node" => self.unknown_node(&insight.name),
+            "ClusterOperator" => self.unknown_operator(&insight.name),
+            "MachineConfigPool" => self.unknown_pool(&insight.name),
             _ => None,
         })
     }
 
     /// Returns why no pool of this name exists.
-    fn pool(&self, name: &str) -> Option<String> {
-        if name.ends_with('*') || self.made.contains(name) || POOLS.contains(&name) {
+    fn unknown_pool(&self, name: &str) -> Option<String> {
+        if name.ends_with('*') || self.created.contains(name) || POOLS.contains(&name) {
             return None;
         }
-        let pools = POOLS.into_iter().chain(self.made.iter().map(String::as_str));
+        let pools = POOLS.into_iter().chain(self.created.iter().map(String::as_str));
         Some(format!("the cluster has no pool {name}{}", did_you_mean(name, pools)))
     }
 
     /// Returns a warning for an applied pool that would have no nodes and no configuration.
-    fn is_no_pool(&self, object: &Value) -> Option<String> {
+    fn pool_without_selectors(&self, object: &Value) -> Option<String> {
         let selects = |field: &str| !object["spec"][field].is_null();
-        let is_meant = object["kind"] == "MachineConfigPool"
+        let selects_nothing = object["kind"] == "MachineConfigPool"
             && !selects("nodeSelector")
             && !selects("machineConfigSelector");
-        self.pool(object["metadata"]["name"].as_str().filter(|_| is_meant)?)
+        self.unknown_pool(object["metadata"]["name"].as_str().filter(|_| selects_nothing)?)
     }
 
     /// Returns why no node of this name exists. Names that do not follow `master-N` or `worker-N` are
     /// accepted.
-    fn node(&self, name: &str) -> Option<String> {
+    fn unknown_node(&self, name: &str) -> Option<String> {
         let (role, number, count) = self.numbered(name)?;
-        (number >= count && !self.made.contains(name)).then(|| match count {
+        (number >= count && !self.created.contains(name)).then(|| match count {
             0 => format!("there is no node {name}: the cluster has no {role}s"),
             count => format!("there is no node {name}: the last one is {role}-{}", count - 1),
         })
     }
 
     /// Returns whether the initial cluster has a node of this name.
-    fn is_first(&self, name: &str) -> bool {
+    fn is_initial_node(&self, name: &str) -> bool {
         self.numbered(name).is_some_and(|(_, number, count)| number < count)
     }
 
@@ -198,8 +198,8 @@ impl Names {
     }
 
     /// Returns why no release of the run has an operator of this name.
-    fn operator(&self, name: &str) -> Option<String> {
-        if name.ends_with('*') || self.made.contains(name) || self.operators.contains(name) {
+    fn unknown_operator(&self, name: &str) -> Option<String> {
+        if name.ends_with('*') || self.created.contains(name) || self.operators.contains(name) {
             return None;
         }
         let hint = did_you_mean(name, self.operators.iter().map(String::as_str));
@@ -208,8 +208,8 @@ impl Names {
 }
 
 /// Returns why a node cannot be in one of these phases.
-fn unsaid(phases: &[Phase]) -> Option<String> {
-    let why = "no machine-config daemon says that its node is Rebooting: it is Updating until it is back";
+fn unreported_phase(phases: &[Phase]) -> Option<String> {
+    let why = "no machine-config daemon reports Rebooting: expect Updating until the reboot is over";
     phases.contains(&Phase::Rebooting).then(|| why.to_owned())
 }
 
@@ -219,23 +219,23 @@ fn insight_name(insight: &InsightRef) -> String {
 }
 
 /// Returns warnings about condition types that the kind lacks, and reasons that no component sets.
-fn words_of_object(object: &ObjectRef, checks: &[Check]) -> Vec<String> {
+fn object_word_warnings(object: &ObjectRef, checks: &[Check]) -> Vec<String> {
     let kind = object.resource.kind.as_ref();
     let reasons = |condition: &str| match kind {
         "ClusterVersion" => vocabulary::reasons_of_cluster_version(condition),
         _ => &[],
     };
-    words(kind, vocabulary::object_condition_types(kind), reasons, checks)
+    word_warnings(kind, vocabulary::object_condition_types(kind), reasons, checks)
 }
 
 /// Returns the same warnings for insights.
-fn words_of_insight(insight: &InsightRef, checks: &[Check]) -> Vec<String> {
+fn insight_word_warnings(insight: &InsightRef, checks: &[Check]) -> Vec<String> {
     let reasons = |condition: &str| vocabulary::reasons_of_insights(&insight.kind, condition);
-    words(&insight_name(insight), vocabulary::insight_condition_types(&insight.kind), reasons, checks)
+    word_warnings(&insight_name(insight), vocabulary::insight_condition_types(&insight.kind), reasons, checks)
 }
 
-fn words(
-    whose: &str,
+fn word_warnings(
+    subject: &str,
     types: Option<Types>,
     reasons: impl Fn(&str) -> &'static [&'static str],
     checks: &[Check],
@@ -244,15 +244,15 @@ fn words(
     for check in checks {
         match check {
             Check::Condition { kind, reason, .. } => {
-                found.extend(unknown_type(types, whose, kind));
+                found.extend(unknown_type(types, subject, kind));
                 let Some(TextMatch::Equals(reason)) = reason else { continue };
                 let known = reasons(kind);
                 if !reason.is_empty() && !known.is_empty() && !known.contains(&reason.as_str()) {
                     let hint = hint(reason, known);
-                    found.push(format!("no {whose} gives `{reason}` as a reason for {kind}{hint}"));
+                    found.push(format!("no {subject} reports the reason `{reason}` for {kind}{hint}"));
                 }
             }
-            Check::NoCondition(kind) => found.extend(unknown_type(types, whose, kind)),
+            Check::NoCondition(kind) => found.extend(unknown_type(types, subject, kind)),
             _ => (),
         }
     }
@@ -261,12 +261,12 @@ fn words(
 
 /// Returns why nothing sets a condition of this type. For kinds that others may extend, only likely typos are
 /// reported.
-fn unknown_type(types: Option<Types>, whose: &str, kind: &str) -> Option<String> {
+fn unknown_type(types: Option<Types>, subject: &str, kind: &str) -> Option<String> {
     let Types { known, closed } = types?;
     if known.contains(&kind) || (!closed && nearest(kind, known.iter().copied()).is_none()) {
         return None;
     }
-    Some(format!("no {whose} has a condition `{kind}`{}", hint(kind, known)))
+    Some(format!("no {subject} has a condition `{kind}`{}", hint(kind, known)))
 }
 
 /// Returns the nearest word as a hint, or else all known words.

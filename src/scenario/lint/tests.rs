@@ -17,25 +17,25 @@ const HEAD: &str = "name: n\ncluster: {version: 4.20.1, nodes: {workers: 2}}\n";
 fn warns_of_scenarios_and_steps_without_expectations() {
     check(
         &format!("{HEAD}timeline:\n- clear-update\n- advance: 1h\n"),
-        "s.yaml:1:1: nothing is expected: this scenario passes whatever happens\n\
-         s.yaml:5:3: nothing is expected of the time that passes at the end",
+        "s.yaml:1:1: this scenario expects nothing, so it always passes\n\
+         s.yaml:5:3: no step expects anything of the time that passes at the end",
     );
     check(&format!("{HEAD}timeline:\n- advance: 1h\n- expect: {{object: ClusterVersion/version}}\n"), "");
 }
 
 #[test]
 fn warns_of_an_unused_release() {
-    let of = |timeline: &str| format!("{HEAD}releases:\n  4.20.8:\ntimeline:\n{timeline}");
+    let scenario = |timeline: &str| format!("{HEAD}releases:\n  4.20.8:\ntimeline:\n{timeline}");
     check(
-        &of("- expect: {object: ClusterVersion/version}\n"),
-        "s.yaml:4:3: release 4.20.8 exists, and nothing goes to it or tells of it",
+        &scenario("- expect: {object: ClusterVersion/version}\n"),
+        "s.yaml:4:3: release 4.20.8 is not used: no step updates to it or mentions it",
     );
-    check(&of("- update: {to: 4.20.8}\n- expect: {object: ClusterVersion/version}\n"), "");
-    check(&of("- run: oc adm upgrade --to 4.20.8\n"), "");
+    check(&scenario("- update: {to: 4.20.8}\n- expect: {object: ClusterVersion/version}\n"), "");
+    check(&scenario("- run: oc adm upgrade --to 4.20.8\n"), "");
 }
 
 #[test]
-fn a_release_that_a_parameter_names_counts_as_used() {
+fn a_parameter_uses_its_release() {
     check(
         "name: n\nparameters: [{to: 4.20.8}]\ncluster: {version: 4.20.1}\nreleases: {<to>: }\ntimeline:\n\
          - update: {to: <to>}\n- expect: {object: ClusterVersion/version}\n",
@@ -65,8 +65,8 @@ fn a_joined_machine_is_a_node_and_cannot_join_again() {
             "{HEAD}timeline:\n- join: worker-1\n- join: worker-2\n- fault: {{node: worker-2, is: not-ready}}\n\
              - join: other\n- join: worker-2\n- expect: {{object: Node/worker-2}}\n"
         ),
-        "s.yaml:4:3: there is a node worker-1 already\n\
-         s.yaml:8:3: there is a node worker-2 already",
+        "s.yaml:4:3: node worker-1 already exists\n\
+         s.yaml:8:3: node worker-2 already exists",
     );
 }
 
@@ -85,9 +85,9 @@ fn warns_of_unknown_condition_types_and_reasons() {
              - expect: {{insight: Health, about: ClusterOperator/etdc, never: true}}\n"
         ),
         "s.yaml:4:3: no insight ClusterVersion has a condition `Updatin`; did you mean `Updating`?\n\
-         s.yaml:5:3: no ClusterVersion gives `PreconditionCheck` as a reason for ReleaseAccepted; did you mean `PreconditionChecks`?\n\
+         s.yaml:5:3: no ClusterVersion reports the reason `PreconditionCheck` for ReleaseAccepted; did you mean `PreconditionChecks`?\n\
          s.yaml:6:3: no ClusterOperator has a condition `Degradd`; did you mean `Degraded`?\n\
-         s.yaml:8:3: no insight Node gives `Sleeping` as a reason for Updating; there are `Draining`, `Updating`, `Rebooting`, `Completed`, `Paused`, `Pending`\n\
+         s.yaml:8:3: no insight Node reports the reason `Sleeping` for Updating; there are `Draining`, `Updating`, `Rebooting`, `Completed`, `Paused`, `Pending`\n\
          s.yaml:9:3: no MachineConfigPool has a condition `Update`; did you mean `Updated`?\n\
          s.yaml:10:3: no release of this scenario has an operator etdc; did you mean `etcd`?",
     );
@@ -95,7 +95,7 @@ fn warns_of_unknown_condition_types_and_reasons() {
 
 #[test]
 fn warns_of_a_phase_that_no_daemon_reports() {
-    let odd = "no machine-config daemon says that its node is Rebooting: it is Updating until it is back";
+    let warning = "no machine-config daemon reports Rebooting: expect Updating until the reboot is over";
     check(
         &format!(
             "{HEAD}timeline:\n\
@@ -103,7 +103,7 @@ fn warns_of_a_phase_that_no_daemon_reports() {
              - expect: {{node: worker-0, phases: [Updated, Draining, Rebooting, Updated]}}\n\
              - expect: {{node: worker-0, phase: Updating, within: 3h}}\n"
         ),
-        &format!("s.yaml:4:3: {odd}\ns.yaml:5:3: {odd}"),
+        &format!("s.yaml:4:3: {warning}\ns.yaml:5:3: {warning}"),
     );
 }
 
@@ -112,13 +112,13 @@ fn warns_of_absent_insights_while_none_are_published() {
     let absent = "- expect: {insight: Health, absent: true}\n";
     check(
         &format!("{HEAD}timeline:\n{absent}"),
-        "s.yaml:4:3: nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)",
+        "s.yaml:4:3: no insights are published yet, so this expectation always holds: start with `insights: true` (in features: `Given insights are published`)",
     );
     check(&format!("{HEAD}timeline:\n- publish-insights\n{absent}"), "");
 }
 
 #[test]
-fn objects_that_earlier_steps_apply_are_known() {
+fn accepts_objects_that_earlier_steps_apply() {
     check(
         &format!(
             "{HEAD}timeline:\n- apply: {{apiVersion: config.openshift.io/v1, kind: ClusterOperator, metadata: {{name: mine}}, spec: {{}}}}\n\
@@ -149,22 +149,22 @@ fn warns_of_pools_that_do_not_exist() {
 fn warns_of_waiting_for_the_end_of_an_update_that_has_not_started() {
     let update = "- update: {to: 4.20.8}\n";
     let done = "- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}, within: 3h}\n";
-    let told = "- expect: {insight: ClusterVersion/version, condition: {type: Updating, status: \"False\"}, within: 3h}\n";
+    let insight_done = "- expect: {insight: ClusterVersion/version, condition: {type: Updating, status: \"False\"}, within: 3h}\n";
     let busy = done.replace("False", "True");
-    let of = |steps: &[&str]| format!("{HEAD}releases: {{4.20.8: }}\ntimeline:\n{}", steps.concat());
-    let why = "ClusterVersion is not progressing yet when this is looked at first, so that it holds whatever becomes of the update: expect first that it is progressing";
-    check(&of(&[update, done]), &format!("s.yaml:6:3: {why}"));
-    check(&of(&[done, update, "- publish-insights\n", told]), &format!("s.yaml:8:3: {why}"));
-    check(&of(&[update, &busy, done, update, done]), &format!("s.yaml:9:3: {why}"));
-    for waits in [
-        of(&[update, &busy, done]),
-        of(&[update, "- advance: 1h\n", done]),
-        of(&[update, &done.replace(", within: 3h", "")]),
-        of(&[update, &done.replace("}, within", ", message: /4.20.8/}, within")]),
-        of(&[update, &busy, update, done]),
-        of(&["- run: oc adm upgrade --to 4.20.8\n", update, done]),
-        of(&[update, done]).replace("4.20.1,", "4.20.1, installed: false,"),
+    let scenario = |steps: &[&str]| format!("{HEAD}releases: {{4.20.8: }}\ntimeline:\n{}", steps.concat());
+    let why = "ClusterVersion is not progressing yet, so this expectation holds at once, whatever the update does: expect first that ClusterVersion is progressing";
+    check(&scenario(&[update, done]), &format!("s.yaml:6:3: {why}"));
+    check(&scenario(&[done, update, "- publish-insights\n", insight_done]), &format!("s.yaml:8:3: {why}"));
+    check(&scenario(&[update, &busy, done, update, done]), &format!("s.yaml:9:3: {why}"));
+    for valid in [
+        scenario(&[update, &busy, done]),
+        scenario(&[update, "- advance: 1h\n", done]),
+        scenario(&[update, &done.replace(", within: 3h", "")]),
+        scenario(&[update, &done.replace("}, within", ", message: /4.20.8/}, within")]),
+        scenario(&[update, &busy, update, done]),
+        scenario(&["- run: oc adm upgrade --to 4.20.8\n", update, done]),
+        scenario(&[update, done]).replace("4.20.1,", "4.20.1, installed: false,"),
     ] {
-        check(&waits, "");
+        check(&valid, "");
     }
 }

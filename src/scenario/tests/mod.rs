@@ -237,7 +237,7 @@ fn each_step_has_a_text_of_one_line() {
 fn rejects_an_invalid_node_name_or_key_of_join() {
     check_step(
         "  - join: Worker_3",
-        "s.yaml:5:11: expected the name of a new node, such as `worker-3`, found `Worker_3`: small letters, digits, `-` and `.`",
+        "s.yaml:5:11: expected the name of a new node, such as `worker-3`, found `Worker_3`: use lower-case letters, digits, `-` and `.`",
     );
     check_step(
         "  - join: {node: w, lables: {}}",
@@ -261,8 +261,8 @@ fn a_status_expectation_compares_texts_or_a_file() {
     check_status(
         "status: {matches: a.txt, details: node}, within: 5m, absent: true",
         "s.yaml:5:48: expected one of `none`, `all`, `nodes`, `health`, `operators`, found `node`; did you mean `nodes`?\n\
-             s.yaml:5:63: a file is compared at one moment: `within` cannot stand beside it\n\
-             s.yaml:5:75: `absent` cannot stand beside `status`",
+             s.yaml:5:63: `within` cannot be combined with a file in `status`\n\
+             s.yaml:5:75: `absent` cannot be combined with `status`",
     );
 }
 
@@ -288,7 +288,7 @@ fn parses_every_key_of_an_update_service() {
         &format!("{risk}[{{PromQL: rate(a)}}]}}]\n"),
         "s.yaml:8:60: this PromQL cannot be evaluated: unknown function with name \"rate\"",
     );
-    wrong("  edges: [{from: 4.14.1}]\n", "s.yaml:6:11: an edge needs `to`: the release that it leads to");
+    wrong("  edges: [{from: 4.14.1}]\n", "s.yaml:6:11: an edge needs `to`: the target release");
 }
 
 #[test]

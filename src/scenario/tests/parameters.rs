@@ -14,13 +14,13 @@ fn each_row_of_parameters_is_a_scenario() {
     let rest = "releases: {<to>: }\ntags: <wait>\ndescription: to <to>, <n> times\n\
                 timeline: [{update: {to: <to>}}]\n";
     let plans = scenario::parse_all("s.yaml", &with_parameters(rows, rest), &Few).unwrap();
-    let told: Vec<(&str, &str, &[String], &str)> = plans
+    let scenarios: Vec<(&str, &str, &[String], &str)> = plans
         .iter()
         .map(|plan| (&*plan.name, &*plan.description, &*plan.tags, &*plan.timeline[0].text))
         .collect();
     let tags = ["1m".to_owned(), "2m".to_owned()];
     assert_eq!(
-        told,
+        scenarios,
         [
             ("n (4.14.8, 2)", "to 4.14.8, 2 times", &tags[..], "update to 4.14.8"),
             ("n (4.15.0, 3)", "to 4.15.0, 3 times", &[][..], "update to 4.15.0"),
@@ -32,7 +32,7 @@ fn each_row_of_parameters_is_a_scenario() {
 fn reports_malformed_tables_and_wrong_values_at_their_position() {
     let rest = "releases: {<to>: }\ntimeline: [{update: {to: <to>}}]\n";
     let wrong = |rows: &str, problems: &str| check(&with_parameters(rows, rest), problems);
-    wrong("- {to: 4.14.8, x: 1}\n", "s.yaml:3:16: `x` is used nowhere: write `<x>` where its value goes");
+    wrong("- {to: 4.14.8, x: 1}\n", "s.yaml:3:16: `x` is not used: write `<x>` where its value belongs");
     wrong(
         "- {to: 4.14.8}\n- {too: 4.15.0}\n",
         "s.yaml:4:3: this row of parameters lacks `to`, which the first has\n\
@@ -65,10 +65,10 @@ fn reports_files_that_cannot_be_included() {
     );
     check_step(
         "- include: circle.steps.yaml",
-        "circle.steps.yaml:1:12: files include each other more than 4 deep",
+        "circle.steps.yaml:1:12: includes are nested more than 4 deep",
     );
     check_step(
         "- include: {steps: settled.steps.yaml, with: {x: 1}}",
-        "s.yaml:5:47: `x` is used nowhere: write `<x>` where its value goes",
+        "s.yaml:5:47: `x` is not used: write `<x>` where its value belongs",
     );
 }

@@ -10,7 +10,7 @@ fn reports_all_problems_of_a_file_with_their_positions() {
              s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
              s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `OTA-x`\n\
              s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `7`\n\
-             s.yaml:4:12: unknown release 4.99.1: there are facts for 4.14, 4.15, 4.16\n\
+             s.yaml:4:12: unknown release 4.99.1: known minors are 4.14, 4.15, 4.16\n\
              s.yaml:5:20: expected a whole number from 0 to 5000, found `many`\n\
              s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\
              s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`\n\
@@ -28,7 +28,7 @@ fn node_architectures_need_existing_nodes_and_a_multi_release() {
     };
     check(
         &file("nodes: {workers: 1, architectures: {worker-0: arm64}}"),
-        "s.yaml:2:63: a release for amd64 runs on no other machines; say `architecture: multi` of the cluster",
+        "s.yaml:2:63: a release for amd64 needs machines for amd64: set `architecture: multi` for the cluster",
     );
     check(
         &file("architecture: multi, nodes: {workers: 1, architectures: {worker-1: arm64, master-0: multi}}"),
@@ -49,11 +49,11 @@ fn rejects_a_command_that_the_client_always_rejects() {
     );
     check_step(
         "  - run: oc adm upgrade --clear --to-latest",
-        "s.yaml:5:10: this is always refused: --clear may not be specified with any other flags; if that is what you want to see, say `refused`",
+        "s.yaml:5:10: the client always rejects this command: --clear may not be specified with any other flags; to expect that, add `refused`",
     );
     check_step(
         "  - run: {command: oc adm upgrade --too 4.14.8}",
-        "s.yaml:5:10: this is always refused: unknown flag: --too; if that is what you want to see, say `refused`",
+        "s.yaml:5:10: the client always rejects this command: unknown flag: --too; to expect that, add `refused`",
     );
     check_step(
         "  - run: oc adm upgrade --to-image=$(image 4.14.9)",
@@ -61,9 +61,9 @@ fn rejects_a_command_that_the_client_always_rejects() {
     );
     check_step(
         "  - run: {comand: oc adm upgrade, prints: /(/}",
-        "s.yaml:5:10: a command to run needs `command`: what is typed, such as `oc adm upgrade --to-latest`\n\
+        "s.yaml:5:10: a command to run needs `command`: the command line, such as `oc adm upgrade --to-latest`\n\
          s.yaml:5:11: a command to run has no key `comand`; did you mean `command`?\n\
-         s.yaml:5:43: `/(/` is no regular expression: unclosed group",
+         s.yaml:5:43: `/(/` is not a valid regular expression: unclosed group",
     );
     check_step("  - run", "s.yaml:5:5: `run` needs a value, as in `run: ...`");
 }
@@ -81,8 +81,8 @@ fn invalid_yaml_is_one_problem_with_a_position() {
     check(
         "? [a]\n: 1\n",
         "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
-             s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
-             s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
+             s.yaml:1:1: a scenario needs `cluster`: the initial cluster\n\
+             s.yaml:1:1: a scenario needs `timeline`: the steps\n\
              s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `images`, `metrics`, `update-service`, `invariants`, `timeline`",
     );
 }
@@ -138,7 +138,7 @@ fn validates_the_cluster_against_its_release() {
 fn rejects_faults_with_invalid_targets() {
     check_step(
         "  - fault: {pod: web, node: w, is: unready}",
-        "s.yaml:5:18: it is a `node` or a `pod`, not both",
+        "s.yaml:5:18: expected one target, `node` or `pod`, found both",
     );
     check_step(
         "  - fault: {pod: web, is: unredy}",
@@ -155,30 +155,30 @@ fn rejects_fault_keys_without_effect() {
     let check_fault = |fault: &str, problem: &str| check_step(&format!("  - fault: {{{fault}}}"), problem);
     check_fault(
         "node: w, is: not-ready, times: 3",
-        "s.yaml:5:44: `times` does nothing to a fault `not-ready` of a node: say `message`",
+        "s.yaml:5:44: the fault `not-ready` of a node has no key `times`; it may have `message`",
     );
     check_fault(
         "node: w, is: degraded, by: 3m, reason: R",
-        "s.yaml:5:40: `by` does nothing to a fault `degraded` of a node: say `message`\n\
-         s.yaml:5:52: `reason` does nothing to a fault `degraded` of a node: say `message`",
+        "s.yaml:5:40: the fault `degraded` of a node has no key `by`; it may have `message`\n\
+         s.yaml:5:52: the fault `degraded` of a node has no key `reason`; it may have `message`",
     );
     check_fault(
         "process: p, is: watch-stale, write: {verb: get}",
-        "s.yaml:5:49: `write` does nothing to a fault `watch-stale` of a process: there is nothing to say of it",
+        "s.yaml:5:49: the fault `watch-stale` of a process has no key `write`",
     );
     check_fault(
         "process: p, is: watch-dropped, for: 3m",
-        "s.yaml:5:49: `for` does nothing to a fault `watch-dropped`: it is over at once",
+        "s.yaml:5:49: the fault `watch-dropped` has no key `for`: it ends at once",
     );
     check_fault(
         "api: all, is: conflict, retry-after: 3s",
-        "s.yaml:5:50: `retry-after` does nothing to a fault `conflict` of requests: say `message`, `nth`, `times`",
+        "s.yaml:5:50: the fault `conflict` of requests has no key `retry-after`; it may have `message`, `nth`, `times`",
     );
     check_fault(
         "pod: a/b, is: unready, reason: R",
-        "s.yaml:5:44: `reason` does nothing to a fault `unready` of a pod: say `message`",
+        "s.yaml:5:44: the fault `unready` of a pod has no key `reason`; it may have `message`",
     );
-    for well in [
+    for valid in [
         "operator: dns, is: stalled, reason: R, message: m",
         "node: w, is: clock-ahead, by: 3m",
         "node: w, is: reboot-loop, times: 3",
@@ -186,7 +186,7 @@ fn rejects_fault_keys_without_effect() {
         "pool: p, is: render-flips, times: 3",
         "api: all, is: too-many-requests, retry-after: 3s, nth: 2, message: m",
     ] {
-        check_fault(well, "");
+        check_fault(valid, "");
     }
 }
 
@@ -234,7 +234,7 @@ fn reports_invalid_steps() {
     );
     check_step(
         "  - update: {to: 4.14.8, image: a/b}",
-        "s.yaml:5:33: an update goes either `to` a version or to an `image`, not both",
+        "s.yaml:5:33: an update needs either `to` or `image`, found both",
     );
     check_step(
         "  - update: {to: 4.14.9}",
@@ -276,7 +276,7 @@ fn reports_invalid_expectations() {
     );
     check_step(
         "  - expect: {object: Node/a, within: 1m, throughout: 2m}",
-        "s.yaml:5:54: an expectation holds `within` or `throughout` a time, not both",
+        "s.yaml:5:54: an expectation needs either `within` or `throughout`, found both",
     );
     check_step(
         "  - expect: {object: Node/a, within: ten}",
@@ -284,7 +284,7 @@ fn reports_invalid_expectations() {
     );
     check_step(
         "  - expect: {object: Node/a, unchanged: [status]}",
-        "s.yaml:5:41: `unchanged` needs `throughout`: for how long must it not change?",
+        "s.yaml:5:41: `unchanged` needs `throughout`: the time without a change",
     );
     check_step(
         "  - expect: {object: Node/a, unchanged: [status., .x], throughout: 1m}",
@@ -293,11 +293,11 @@ fn reports_invalid_expectations() {
     );
     check_step(
         "  - expect: {object: Node/a, absent: true, condition: {type: Ready}}",
-        "s.yaml:5:55: `condition` cannot stand beside `absent`",
+        "s.yaml:5:55: `condition` cannot be combined with `absent`",
     );
     check_step(
         "  - expect: {object: Node/a, absent: false, pod-status: Running}",
-        "s.yaml:5:38: expected `absent: true`; without it, the object must be there\n\
+        "s.yaml:5:38: expected `absent: true`; to expect that the object exists, remove `absent`\n\
              s.yaml:5:57: `pod-status` is for pods, not for Node",
     );
     check_step(
@@ -305,7 +305,7 @@ fn reports_invalid_expectations() {
         "s.yaml:5:22: expected `*` only at the end of a name, found `Node/*a`\n\
              s.yaml:5:42: a condition needs `type`: such as `Progressing`\n\
              s.yaml:5:51: expected a status (`True`, `False` or `Unknown`), found `yes`\n\
-             s.yaml:5:64: `/(/` is no regular expression: unclosed group\n\
+             s.yaml:5:64: `/(/` is not a valid regular expression: unclosed group\n\
              s.yaml:5:78: a text to compare with needs `contains`: the part to look for\n\
              s.yaml:5:79: a text to compare with has no key `has`; it may have `contains`, `lacks`",
     );
@@ -330,8 +330,8 @@ fn reports_invalid_expectations() {
     check_step(
         "  - expect: {writes: [], throughout: 1m, fields: {a: b}}",
         "s.yaml:5:22: expected at least one write\n\
-             s.yaml:5:38: writes are made once: expected `within` or nothing\n\
-             s.yaml:5:50: `fields` cannot stand beside `writes`",
+             s.yaml:5:38: `throughout` cannot be combined with `writes`: use `within`, or neither\n\
+             s.yaml:5:50: `fields` cannot be combined with `writes`",
     );
     check_step(
         "  - expect: {writes: [{verb: put, code: 42, object: Nod/a, who: me}]}",
@@ -346,11 +346,11 @@ fn reports_invalid_expectations() {
              s.yaml:5:22: an alert has no key `nam`; did you mean `name`?\n\
              s.yaml:5:37: expected one of `pending`, `firing`, found `fireing`; did you mean `firing`?\n\
              s.yaml:5:54: expected labels by name (a map), found a list\n\
-             s.yaml:5:71: `condition` cannot stand beside `alert`",
+             s.yaml:5:71: `condition` cannot be combined with `alert`",
     );
     check_step(
         "  - expect: {metric: {query: \"group(\", value: few}}",
-        "s.yaml:5:30: this is no PromQL: expected an expression, found the end\n\
+        "s.yaml:5:30: this is not valid PromQL: expected an expression, found the end\n\
              s.yaml:5:47: expected a number, found `few`",
     );
     check_step(
@@ -361,9 +361,9 @@ fn reports_invalid_expectations() {
     );
     check_step(
         "  - expect: {statuses: {condition: Updating, statuses: [Yes]}, absent: true}",
-        "s.yaml:5:24: `statuses` needs either `object` or `insight`: whose condition?\n\
+        "s.yaml:5:24: `statuses` needs either `object` or `insight`: the owner of the condition\n\
              s.yaml:5:57: expected a status (`True`, `False` or `Unknown`), found `Yes`\n\
-             s.yaml:5:72: `absent` cannot stand beside `statuses`",
+             s.yaml:5:72: `absent` cannot be combined with `statuses`",
     );
 }
 
@@ -388,7 +388,7 @@ fn excludes_invariants_by_name() {
     );
     check_of(
         "{without: [node-order]}",
-        "s.yaml:3:13: `invariants` needs `except`: the names of those that are not checked\n\
+        "s.yaml:3:13: `invariants` needs `except`: the names of the invariants to skip\n\
          s.yaml:3:14: `invariants` has no key `without`; it may have `except`",
     );
 }

@@ -46,7 +46,7 @@ pub struct StepDoc {
     /// `Given`, `When` or `Then`.
     pub keyword: &'static str,
     /// Whether the step accepts any keyword.
-    pub any: bool,
+    pub any_keyword: bool,
     /// The pattern of its text.
     pub pattern: Regex,
     /// The readable form of the pattern: `I update to <version>[ by force]`.
@@ -56,16 +56,16 @@ pub struct StepDoc {
     /// Example texts without the keyword; at least one.
     pub examples: Vec<String>,
     /// Other wordings, which no step accepts: `Also:` in its doc comment.
-    pub also: Vec<String>,
+    pub other_wordings: Vec<String>,
 }
 
 /// The result of a lookup.
 #[derive(Debug)]
-pub enum Found {
+pub enum Lookup {
     /// The matching step, with the values captured from the text.
     Step(&'static StepDoc, Vec<String>),
     /// The nearest examples, best first; no step matches.
-    Like(Vec<(&'static StepDoc, &'static str)>),
+    Nearest(Vec<(&'static StepDoc, &'static str)>),
 }
 
 /// Returns all steps.
@@ -76,8 +76,8 @@ pub fn topics() -> &'static [Topic] {
 }
 
 /// Returns the keyword of the matching step, if the step accepts any keyword.
-pub(super) fn alias(sentence: &str) -> Option<StepType> {
-    let step = steps(None).find(|step| step.any && step.pattern.is_match(sentence))?;
+pub(super) fn alias(text: &str) -> Option<StepType> {
+    let step = steps(None).find(|step| step.any_keyword && step.pattern.is_match(text))?;
     Some(match step.keyword {
         "Given" => StepType::Given,
         "When" => StepType::When,
@@ -88,54 +88,54 @@ pub(super) fn alias(sentence: &str) -> Option<StepType> {
 /// Returns the steps that accept a keyword; `None` means any.
 fn steps(keyword: Option<&str>) -> impl Iterator<Item = &'static StepDoc> {
     let all = topics().iter().flat_map(|topic| &topic.steps);
-    all.filter(move |step| keyword.is_none_or(|keyword| step.any || step.keyword == keyword))
+    all.filter(move |step| keyword.is_none_or(|keyword| step.any_keyword || step.keyword == keyword))
 }
 
 /// Returns the step that matches a text. The text may start with its keyword; `And`, `But` and `*` mean any
 /// keyword.
-pub fn find(sentence: &str) -> Found {
-    let sentence = sentence.trim();
-    let (keyword, sentence) = match sentence.split_once(' ') {
+pub fn find(text: &str) -> Lookup {
+    let text = text.trim();
+    let (keyword, text) = match text.split_once(' ') {
         Some((word @ ("Given" | "When" | "Then"), rest)) => (Some(word), rest.trim()),
         Some(("And" | "But" | "*", rest)) => (None, rest.trim()),
-        _ => (None, sentence),
+        _ => (None, text),
     };
     for step in steps(keyword).chain(steps(None)) {
-        if let Some(captures) = step.pattern.captures(sentence) {
+        if let Some(captures) = step.pattern.captures(text) {
             let values = captures.iter().skip(1).flatten();
-            return Found::Step(step, values.map(|value| value.as_str().to_owned()).collect());
+            return Lookup::Step(step, values.map(|value| value.as_str().to_owned()).collect());
         }
     }
-    Found::Like(most_like(keyword, sentence, 3))
+    Lookup::Nearest(most_like(keyword, text, 3))
 }
 
 /// Returns the nearest example among the steps of a keyword.
-pub(super) fn example_like(keyword: &str, sentence: &str) -> Option<&'static str> {
-    most_like(Some(keyword), sentence, 1).first().map(|(_, example)| *example)
+pub(super) fn example_like(keyword: &str, text: &str) -> Option<&'static str> {
+    most_like(Some(keyword), text, 1).first().map(|(_, example)| *example)
 }
 
 /// Returns up to `count` nearest examples, best first. The comparison ignores times, names and values, which
 /// say little about the kind of step.
-fn most_like(keyword: Option<&str>, sentence: &str, count: usize) -> Vec<(&'static StepDoc, &'static str)> {
-    let wanted = without_values(sentence);
+fn most_like(keyword: Option<&str>, text: &str, count: usize) -> Vec<(&'static StepDoc, &'static str)> {
+    let wanted = without_values(text);
     let all = steps(keyword).flat_map(|step| {
         let examples = step.examples.iter().map(|example| (&**example, &**example));
         // An `Also:` wording counts for the first example.
-        let also = step.also.iter().filter_map(|also| Some((&**also, &**step.examples.first()?)));
-        examples.chain(also).map(move |(text, example)| (text, (step, example)))
+        let others = step.other_wordings.iter().filter_map(|also| Some((&**also, &**step.examples.first()?)));
+        examples.chain(others).map(move |(text, example)| (text, (step, example)))
     });
     let mut found: Vec<(f64, (&StepDoc, &str))> = all
         .map(|(text, example)| (likeness(&wanted, &without_values(text)), example))
-        .filter(|(likeness, _)| *likeness > LIKE)
+        .filter(|(likeness, _)| *likeness > LIKENESS_MIN)
         .collect();
     found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let mut told = BTreeSet::new();
-    let examples = found.into_iter().map(|(_, example)| example).filter(|(_, example)| told.insert(*example));
+    let mut seen = BTreeSet::new();
+    let examples = found.into_iter().map(|(_, example)| example).filter(|(_, example)| seen.insert(*example));
     examples.take(count).collect()
 }
 
 /// The lowest similarity of texts that have anything in common.
-const LIKE: f64 = 0.68;
+const LIKENESS_MIN: f64 = 0.68;
 
 /// Returns the similarity of two texts from 0 to 1: by words in any order and form, and by letters.
 fn likeness(a: &str, b: &str) -> f64 {
@@ -146,7 +146,7 @@ fn likeness(a: &str, b: &str) -> f64 {
     let (ours, theirs) = (words(a), words(b));
     let shared = ours.iter().filter(|word| theirs.contains(word)).count();
     // Examples are longer than necessary, so only the share of our words in theirs counts.
-    #[expect(clippy::cast_precision_loss, reason = "sentences have few words")]
+    #[expect(clippy::cast_precision_loss, reason = "steps have few words")]
     let by_words = shared as f64 / ours.len().max(1) as f64;
     let by_letters = strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase());
     // Equal words make a good match in any order, but a slightly misspelled text is the best one.
@@ -157,8 +157,8 @@ fn likeness(a: &str, b: &str) -> f64 {
 const STEM: usize = 4;
 
 /// Returns a text without `within 10 minutes` or `throughout 2h`, and with `_` for each name and value.
-fn without_values(sentence: &str) -> String {
-    let mut words: Vec<&str> = sentence.split(' ').collect();
+fn without_values(text: &str) -> String {
+    let mut words: Vec<&str> = text.split(' ').collect();
     if ["within", "throughout"].contains(&words[0]) {
         let unit_apart = words.get(1).is_some_and(|time| time.chars().all(|digit| digit.is_ascii_digit()));
         words.drain(..words.len().min(if unit_apart { 3 } else { 2 }));
@@ -204,31 +204,32 @@ fn keyword_of(line: &str) -> Option<&'static str> {
     }
 }
 
-fn step(keyword: &'static str, any: bool, attribute: &str, comment: &[&str]) -> Option<StepDoc> {
+fn step(keyword: &'static str, any_keyword: bool, attribute: &str, comment: &[&str]) -> Option<StepDoc> {
     let (_, literal) = attribute.split_once("regex = r")?;
     let hashes = literal.len() - literal.trim_start_matches('#').len();
     let end = format!("\"{}", "#".repeat(hashes));
     let pattern = literal[hashes..].strip_prefix('"')?;
     let pattern = Regex::new(pattern.rsplit_once(&end)?.0).ok()?;
-    let (mut text, mut examples, mut also, mut in_example) = (Vec::new(), Vec::new(), Vec::new(), false);
+    let (mut text, mut examples, mut other_wordings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut in_example = false;
     for line in comment {
         if line.starts_with("```") {
             in_example = !in_example;
         } else if in_example {
             examples.extend(line.strip_prefix(keyword).map(|example| example.trim().to_owned()));
         } else if let Some(words) = line.strip_prefix("Also: ") {
-            also.extend(words.split("; ").map(str::to_owned));
+            other_wordings.extend(words.split("; ").map(str::to_owned));
         } else if !line.is_empty() {
             text.push(*line);
         }
     }
     Some(StepDoc {
         keyword,
-        any,
+        any_keyword,
         form: form::form(pattern.as_str()),
         pattern,
         text: text.join(" "),
         examples,
-        also,
+        other_wordings,
     })
 }

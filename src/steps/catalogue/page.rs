@@ -7,12 +7,12 @@ use super::{StepDoc, topics};
 /// The introduction of the page.
 const HEAD: &str = "# Steps
 
-Every sentence that features may say, by topic. `<...>` stands for a value, what is in `[...]` may be left out, and of `a|b` one is
-said. `windtunnel steps --match \"...\"` tells which step a sentence is, or which are most like it.
+All steps that features can use, by topic. `<...>` is a value, `[...]` is optional, and `a|b` is a choice.
+`windtunnel steps --match \"...\"` finds the step that matches a text, or else the most similar steps.
 
-The steps of the last two topics may be said with any keyword; all others with theirs.
+The steps of the last two topics accept any keyword. All other steps need the keyword shown.
 
-This page is made from the steps: `windtunnel steps --markdown`.
+This page is generated from the source of the steps: `windtunnel steps --markdown > docs/steps.md`.
 ";
 
 /// Returns the page.

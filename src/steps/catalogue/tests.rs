@@ -16,7 +16,7 @@ fn every_step_has_an_example_and_every_example_matches_its_step() {
     let registered = ClusterWorld::collection();
     let mut hit = BTreeSet::new();
     for step in steps(None) {
-        assert!(!step.text.is_empty(), "`{}` says nothing of itself", step.pattern);
+        assert!(!step.text.is_empty(), "`{}` has no description", step.pattern);
         assert!(!step.examples.is_empty(), "`{}` has no example", step.pattern);
         for example in &step.examples {
             assert!(step.pattern.is_match(example), "`{example}` is not `{}`", step.pattern);
@@ -32,29 +32,29 @@ fn every_step_has_an_example_and_every_example_matches_its_step() {
 
 #[test]
 fn lists_every_module_with_steps() {
-    let folder = Path::new(ROOT).join("src/steps");
+    let folder = Path::new(ROOT).join("src/steps/definitions");
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let Ok(source) = fs::read_to_string(&path) else { continue };
         let defined = source.lines().filter(|line| keyword_of(line).is_some()).count();
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let read = MODULES.iter().find(|(module, _)| *module == name);
-        let read = read.map_or(0, |(module, source)| topic(module, source).steps.len());
-        assert_eq!(read, defined, "{name}");
+        let parsed = MODULES.iter().find(|(module, _)| *module == name);
+        let parsed = parsed.map_or(0, |(module, source)| topic(module, source).steps.len());
+        assert_eq!(parsed, defined, "{name}");
     }
 }
 
 #[test]
 fn docs_steps_md_is_up_to_date() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/steps.md")).unwrap_or_default();
-    assert!(page == markdown(), "docs/steps.md is old: cargo run -- steps --markdown > docs/steps.md");
+    assert!(page == markdown(), "docs/steps.md is outdated: cargo run -- steps --markdown > docs/steps.md");
 }
 
 #[test]
 fn the_nearest_example_ignores_the_time_limit() {
-    let check = |sentence: &str, expected: &str| {
-        let found = example_like("Then", sentence).unwrap_or_default();
-        assert!(found.contains(expected), "{sentence}: {found}");
+    let check = |text: &str, expected: &str| {
+        let found = example_like("Then", text).unwrap_or_default();
+        assert!(found.contains(expected), "{text}: {found}");
     };
     check("within 2h ClusterVersion condition Progressing is False", "ClusterVersion condition Progressing");
     check("ClusterVersion condition Progressing is false", "ClusterVersion condition Progressing");
@@ -66,7 +66,7 @@ fn the_nearest_example_ignores_the_time_limit() {
 #[test]
 fn finds_a_step_and_its_values_with_any_keyword() {
     for begin in ["When ", "And ", "", "  * "] {
-        let Found::Step(step, values) = find(&format!("{begin}I update to 4.14.8 by force")) else {
+        let Lookup::Step(step, values) = find(&format!("{begin}I update to 4.14.8 by force")) else {
             panic!("{begin}: not found");
         };
         assert_eq!((step.keyword, values), ("When", vec!["4.14.8".to_owned(), " by force".to_owned()]));
@@ -75,21 +75,21 @@ fn finds_a_step_and_its_values_with_any_keyword() {
 
 #[test]
 fn suggests_the_nearest_step_for_an_unknown_one() {
-    let Found::Like(like) = find("I upgrade to 4.14.8") else { panic!("there is no such step") };
+    let Lookup::Nearest(like) = find("I upgrade to 4.14.8") else { panic!("there is no such step") };
     assert!(like[0].1.starts_with("I update to"), "{like:?}");
 }
 
 #[test]
 fn suggests_a_step_by_its_other_wordings() {
-    for (sentence, example) in [
+    for (text, example) in [
         ("the upgrade is finished", "within 3 hours the update is complete"),
         ("I upgrade the cluster", "I update to 4.14.8"),
         ("pool worker is paused", "I pause pool worker"),
         ("I downgrade the cluster", "I roll back"),
         ("I wait for 40 minutes", "40 minutes pass"),
     ] {
-        let Found::Like(like) = find(sentence) else { panic!("{sentence} is a step") };
-        assert_eq!(like.first().map(|(_, example)| *example), Some(example), "{sentence}: {like:?}");
+        let Lookup::Nearest(like) = find(text) else { panic!("{text} is a step") };
+        assert_eq!(like.first().map(|(_, example)| *example), Some(example), "{text}: {like:?}");
     }
-    assert!(matches!(find("within 3 hours the update is complete"), Found::Step(..)));
+    assert!(matches!(find("within 3 hours the update is complete"), Lookup::Step(..)));
 }

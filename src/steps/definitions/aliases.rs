@@ -11,8 +11,8 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS};
 use windtunnel_openshift::oc;
 
 use crate::plan::{
-    self, Action, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Kept, ObjectRef,
-    PlannedStep, Retry, Run, TextMatch,
+    self, Action, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, ObjectRef,
+    PlannedStep, Retry, Run, TextMatch, ValueSource,
 };
 use crate::steps::gherkin;
 use crate::steps::phrase::{Timing, condition, docstring};
@@ -21,7 +21,7 @@ use crate::steps::world::{ClusterWorld, StepError};
 /// The time limit for a pod to become ready, if the step names none.
 const PODS_READY: SignedDuration = SignedDuration::from_mins(15);
 
-/// The name of a value that is kept for a comparison within one step.
+/// The name under which a step stores the version that it compares.
 const CURRENT: &str = "current-cluster-version";
 
 /// Repeats the steps of the doc string in cluster time until all of them pass.
@@ -31,9 +31,9 @@ const CURRENT: &str = "current-cluster-version";
 /// ```
 #[when(regex = r"^I wait up to (\d+) seconds for the steps to pass:$")]
 async fn wait_for_steps(world: &mut ClusterWorld, seconds: i64, step: &Step) -> Result<(), StepError> {
-    let steps = gherkin::steps(docstring(step.docstring.as_ref())?).map_err(StepError::Words)?;
+    let steps = gherkin::steps(docstring(step.docstring.as_ref())?).map_err(StepError::Usage)?;
     if steps.is_empty() {
-        return Err(StepError::Words("expected steps in the doc string".to_owned()));
+        return Err(StepError::Usage("expected steps in the doc string".to_owned()));
     }
     world.retry(&step.value, SignedDuration::from_secs(seconds), &steps).await
 }
@@ -67,7 +67,7 @@ async fn run_get(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
     let (mut words, mut flags, mut project) = (vec![String::new()], Vec::new(), world.project.clone());
     for row in rows(step)? {
         let [name, value] = row.as_slice() else {
-            return Err(StepError::Words("expected two columns: a flag and its value".to_owned()));
+            return Err(StepError::Usage("expected two columns: a flag and its value".to_owned()));
         };
         let value = filled(value);
         match name.as_str() {
@@ -80,9 +80,7 @@ async fn run_get(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
             other => {
                 let known =
                     "resource, resource_name, n, namespace, o, output, l, selector, all_namespaces: true";
-                return Err(StepError::Words(format!(
-                    "`{other}` is no flag that is known here: there are {known}"
-                )));
+                return Err(StepError::Usage(format!("unknown flag `{other}`: expected one of {known}")));
             }
         }
     }
@@ -91,7 +89,7 @@ async fn run_get(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
     }
     let words = words.iter().chain(&flags).map(String::as_str);
     let line = shlex::try_join(["oc", "get"].into_iter().chain(words))
-        .map_err(|error| StepError::Words(error.to_string()))?;
+        .map_err(|error| StepError::Usage(error.to_string()))?;
     run(world, step, &line).await
 }
 
@@ -108,7 +106,7 @@ async fn upgrade(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
     let mut words = ["oc", "adm", "upgrade"].map(str::to_owned).to_vec();
     for row in rows(step)? {
         let [name, value] = row.as_slice() else {
-            return Err(StepError::Words("expected two columns: a flag and its value".to_owned()));
+            return Err(StepError::Usage("expected two columns: a flag and its value".to_owned()));
         };
         let flag = name.replace('_', "-");
         match value.as_str() {
@@ -117,14 +115,14 @@ async fn upgrade(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
             "false" if SWITCHES.contains(&name.as_str()) => {}
             other => {
                 let known = VALUES.iter().chain(&SWITCHES).copied().collect::<Vec<_>>().join(", ");
-                return Err(StepError::Words(format!(
-                    "`{name}` with `{other}` is no flag that is known here: there are {known}"
+                return Err(StepError::Usage(format!(
+                    "unknown flag `{name}` with the value `{other}`: expected one of {known}"
                 )));
             }
         }
     }
     let line = shlex::try_join(words.iter().map(String::as_str))
-        .map_err(|error| StepError::Words(error.to_string()))?;
+        .map_err(|error| StepError::Usage(error.to_string()))?;
     let command = world.command_line(&line)?;
     world.run_step(&step.value, plan::Step::Run(Run { command, checks: vec![CommandCheck::Code(0)] })).await
 }
@@ -142,7 +140,7 @@ async fn run(world: &mut ClusterWorld, step: &Step, line: &str) -> Result<(), St
 #[then(regex = r"^the step should (succeed|fail)$")]
 async fn outcome(world: &mut ClusterWorld, how: String, step: &Step) -> Result<(), StepError> {
     if world.created {
-        let failed = || StepError::Words("what was created last did not fail".to_owned());
+        let failed = || StepError::Usage("the last action created objects and did not fail".to_owned());
         return if how == "succeed" { Ok(()) } else { Err(failed()) };
     }
     let check = if how == "succeed" { CommandCheck::Code(0) } else { CommandCheck::Fails };
@@ -185,7 +183,7 @@ async fn output_parts(world: &mut ClusterWorld, not: String, step: &Step) -> Res
 /// ```
 #[then(regex = r#"^the output should match "(.+)"$"#)]
 async fn output_matches(world: &mut ClusterWorld, pattern: String, step: &Step) -> Result<(), StepError> {
-    let pattern = TextMatch::parse(&format!("/{pattern}/")).map_err(StepError::Words)?;
+    let pattern = TextMatch::parse(&format!("/{pattern}/")).map_err(StepError::Usage)?;
     command(world, vec![CommandCheck::Says(pattern)], step).await
 }
 
@@ -199,8 +197,11 @@ async fn output_matches(world: &mut ClusterWorld, pattern: String, step: &Step) 
     regex = r"^evaluation of `(@result\[:response\]|cluster_version\('version'\)\.version)` is stored in the :(\w+) clipboard$"
 )]
 async fn store(world: &mut ClusterWorld, what: String, name: String, step: &Step) -> Result<(), StepError> {
-    let what =
-        if what.starts_with('@') { Kept::Output } else { Kept::Field(cluster_version(), VERSION.to_owned()) };
+    let what = if what.starts_with('@') {
+        ValueSource::Output
+    } else {
+        ValueSource::Field(cluster_version(), VERSION.to_owned())
+    };
     world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
 }
 
@@ -247,7 +248,8 @@ async fn operator_expression(
 #[then(regex = r#"^the "([\w-]+)" operator version matches the current cluster version$"#)]
 async fn operator_version(world: &mut ClusterWorld, operator: String, step: &Step) -> Result<(), StepError> {
     let planned = |step| PlannedStep { line: 0, column: 0, text: "version".to_owned(), step };
-    let keep = Keep { name: CURRENT.to_owned(), what: Kept::Field(cluster_version(), VERSION.to_owned()) };
+    let version = ValueSource::Field(cluster_version(), VERSION.to_owned());
+    let keep = Keep { name: CURRENT.to_owned(), what: version };
     let value = TextMatch::Equals(format!("$(kept {CURRENT})"));
     let what = ExpectedState::Object(
         cluster_operator(&operator),
@@ -268,7 +270,7 @@ async fn pod_ready(world: &mut ClusterWorld, step: &Step) -> Result<(), StepErro
     let mut checks = vec![condition("Ready", "True", "")?];
     for cell in rows(step)?.iter().flatten() {
         let (key, value) = cell.split_once('=').ok_or_else(|| {
-            StepError::Words(format!("expected a label such as `app=etcd`, found `{cell}`"))
+            StepError::Usage(format!("expected a label such as `app=etcd`, found `{cell}`"))
         })?;
         let path = format!("metadata.labels[\"{key}\"]");
         checks.push(Check::Field { path, value: TextMatch::Equals(value.to_owned()) });
@@ -293,15 +295,15 @@ async fn merge_patch(
     step: &Step,
 ) -> Result<(), StepError> {
     let resource =
-        oc::find_resource(&kind).ok_or_else(|| StepError::Words(format!("there is no kind `{kind}`")))?;
+        oc::find_resource(&kind).ok_or_else(|| StepError::Usage(format!("unknown kind `{kind}`")))?;
     let cells: Vec<&String> = rows(step)?.iter().flatten().collect();
     let [cell] = cells.as_slice() else {
-        return Err(StepError::Words("expected one cell with JSON".to_owned()));
+        return Err(StepError::Usage("expected one cell with JSON".to_owned()));
     };
     let mut patch: Value = serde_json::from_str(cell)
-        .map_err(|error| StepError::Words(format!("expected JSON, found `{cell}`: {error}")))?;
+        .map_err(|error| StepError::Usage(format!("expected JSON, found `{cell}`: {error}")))?;
     let Some(map) = patch.as_object_mut() else {
-        return Err(StepError::Words(format!("expected a JSON object, found `{cell}`")));
+        return Err(StepError::Usage(format!("expected a JSON object, found `{cell}`")));
     };
     map.insert("apiVersion".to_owned(), json!(resource.api_version()));
     map.insert("kind".to_owned(), json!(resource.kind));
@@ -327,7 +329,7 @@ fn cluster_operator(name: &str) -> ObjectRef {
 
 pub(in crate::steps) fn rows(step: &Step) -> Result<&[Vec<String>], StepError> {
     let rows = step.table.as_ref().map(|table| table.rows.as_slice());
-    rows.ok_or_else(|| StepError::Words("expected a table below the step".to_owned()))
+    rows.ok_or_else(|| StepError::Usage("expected a table below the step".to_owned()))
 }
 
 fn part(not: &str, text: &str) -> TextMatch {

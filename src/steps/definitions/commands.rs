@@ -4,7 +4,7 @@ use cucumber::gherkin::Step;
 use cucumber::then;
 
 use crate::plan::{CommandCheck, ExpectedState, TextMatch};
-use crate::steps::phrase::{Timing, docstring, printed};
+use crate::steps::phrase::{Timing, docstring, output_match};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// The output of the last command: the whole text, a pattern, or a part.
@@ -19,7 +19,7 @@ async fn command_prints(
     text: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let text = printed(&text)?;
+    let text = output_match(&text)?;
     let check = if how == "prints" { CommandCheck::Prints(text) } else { CommandCheck::Warns(text) };
     command(world, check, step).await
 }
@@ -44,7 +44,7 @@ async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step
 /// ```
 #[then(regex = r#"^it is refused with ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
 async fn command_refused(world: &mut ClusterWorld, text: String, step: &Step) -> Result<(), StepError> {
-    command(world, CommandCheck::Refused(printed(&text)?), step).await
+    command(world, CommandCheck::Refused(output_match(&text)?), step).await
 }
 
 /// The exit code of the last command.

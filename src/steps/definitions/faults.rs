@@ -161,7 +161,7 @@ async fn render_flips(
 #[when(
     regex = r"^the API server answers (\S+) to (?:the next (\d+) |all |the next )?(get|list|watch|create|update|patch|delete|request)(?:e?s)?(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))?(?: for (\d+ \w+))?$"
 )]
-#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn api_fails(
     world: &mut ClusterWorld,
     trouble: String,
@@ -176,9 +176,9 @@ async fn api_fails(
 ) -> Result<(), StepError> {
     let Some(trouble) = InjectedError::named(&trouble) else {
         let hint = did_you_mean(&trouble, InjectedError::NAMES.iter().copied());
-        return Err(StepError::Words(format!("the API server knows no trouble `{trouble}`{hint}")));
+        return Err(StepError::Usage(format!("unknown error of the API server `{trouble}`{hint}")));
     };
-    let requests = RequestFilter { by: said(by), ..requests(&verb, &kind, name)? };
+    let requests = RequestFilter { by: non_empty(by), ..requests(&verb, &kind, name)? };
     let hits = match (&*first, &*times) {
         ("", "") => Hits::new(1, if step.value.contains(" to the next ") { Some(1) } else { None }),
         ("", times) => Hits::new(1, Some(number(times)?)),
@@ -211,7 +211,7 @@ async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
 #[when(
     regex = r"^(\S+) crashes (before|after) (?:its next )?(create|update|patch|delete|write)(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?$"
 )]
-#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn crash(
     world: &mut ClusterWorld,
     process: String,
@@ -277,25 +277,26 @@ async fn lease_lost(
 pub(in crate::steps) fn requests(verb: &str, kind: &str, name: String) -> Result<RequestFilter, StepError> {
     if !kind.is_empty() && resources::by_kind(kind).is_none() {
         let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
-        return Err(StepError::Words(format!("objects of kind `{kind}` are not known{hint}")));
+        return Err(StepError::Usage(format!("unknown kind `{kind}`{hint}")));
     }
-    let verb = said(verb.to_owned()).filter(|verb| !["request", "write"].contains(&verb.as_str()));
-    Ok(RequestFilter { verb, kind: said(kind.to_owned()), name: said(name), ..RequestFilter::default() })
+    let verb = non_empty(verb.to_owned()).filter(|verb| !["request", "write"].contains(&verb.as_str()));
+    let kind = non_empty(kind.to_owned());
+    Ok(RequestFilter { verb, kind, name: non_empty(name), ..RequestFilter::default() })
 }
 
-fn said(text: String) -> Option<String> {
+fn non_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
 fn number(text: &str) -> Result<u32, StepError> {
     let found = text.parse().ok().filter(|number| (1..=1000).contains(number));
-    found.ok_or_else(|| StepError::Words(format!("expected a number from 1 to 1000, found {text}")))
+    found.ok_or_else(|| StepError::Usage(format!("expected a number from 1 to 1000, found {text}")))
 }
 
 /// Starts a fault of pods, or ends their faults. The fault lasts as long as the pod.
 /// A pod that `becomes unready` fails its readiness probes, one that `is not live` its liveness probes, one
-/// that `does not start` its startup probes. The containers of a pod that `crashes` exit with an error again
-/// and again. A name that ends in `*` matches any ending.
+/// that `does not start` its startup probes. The containers of a pod that `crashes` exit with an error
+/// repeatedly. A name that ends in `*` matches any ending.
 ///
 /// ```gherkin
 /// When pod default/web-* becomes unready

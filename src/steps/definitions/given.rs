@@ -11,7 +11,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_openshift::release::Architecture;
 
 use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
-use crate::steps::phrase::{docstring_object, pulled};
+use crate::steps::phrase::{docstring_object, pull_result};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// An installed cluster with three control-plane nodes and three workers.
@@ -221,7 +221,7 @@ fn corrupt(world: &mut ClusterWorld, version: String, how: String) -> Result<(),
 /// ```
 #[given(regex = r"^the payload of release (\S+) is of version (\S+)$")]
 fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Result<(), StepError> {
-    let other = crate::steps::world::find(&other)?.version;
+    let other = crate::steps::world::find_release(&other)?.version;
     world.release(&version)?.payload_version = Some(other);
     Ok(())
 }
@@ -235,7 +235,7 @@ fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Re
     regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs)$"
 )]
 fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(), StepError> {
-    world.release(&version)?.image.pull = pulled(&answer)?;
+    world.release(&version)?.image.pull = pull_result(&answer)?;
     Ok(())
 }
 
@@ -269,7 +269,7 @@ fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), S
         return Ok(());
     }
     let (low, high) = (allowed.start(), allowed.end());
-    Err(StepError::Words(format!("expected {low} to {high} {what}, found {found}")))
+    Err(StepError::Usage(format!("expected {low} to {high} {what}, found {found}")))
 }
 
 fn known<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> Result<(), StepError> {
@@ -279,5 +279,5 @@ fn known<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> Re
     }
     let hint = did_you_mean(name, names.iter().copied());
     let hint = if hint.is_empty() { format!("; there are `{}`", names.join("`, `")) } else { hint };
-    Err(StepError::Words(format!("there is no {what} `{name}`{hint}")))
+    Err(StepError::Usage(format!("there is no {what} `{name}`{hint}")))
 }

@@ -9,7 +9,7 @@ use crate::plan::{Check, ExpectedState, Subject, WriteMatch};
 use crate::steps::phrase::{Timing, condition, insight, object, text_match};
 use crate::steps::world::{ClusterWorld, StepError};
 
-/// A condition of an object has never been like this since the start.
+/// A condition of an object has never had this status since the start.
 ///
 /// ```gherkin
 /// Then ClusterOperator/etcd condition Degraded was never True with reason "Broken"
@@ -17,13 +17,13 @@ use crate::steps::world::{ClusterWorld, StepError};
 #[then(regex = r"^([A-Z]\w+(?:/\S+)?) condition (\w+) was never (True|False|Unknown)(?: with (.+))?$")]
 async fn condition_never(
     world: &mut ClusterWorld,
-    of: String,
+    name: String,
     kind: String,
     status: String,
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Never(object(&of)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Never(object(&name)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -35,12 +35,12 @@ async fn condition_never(
 #[then(regex = r#"^([A-Z]\w+(?:/\S+)?) field "([^"]+)" was never ("[^"]*"|/.+/)$"#)]
 async fn field_never(
     world: &mut ClusterWorld,
-    of: String,
+    name: String,
     path: String,
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Never(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Never(object(&name)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -50,8 +50,8 @@ async fn field_never(
 /// Then Pod/openshift-cluster-version/version-* never existed
 /// ```
 #[then(regex = r"^([A-Z]\w+/\S+) never existed$")]
-async fn object_never(world: &mut ClusterWorld, of: String, step: &Step) -> Result<(), StepError> {
-    let what = ExpectedState::Never(object(&of)?, Vec::new());
+async fn object_never(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
+    let what = ExpectedState::Never(object(&name)?, Vec::new());
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -85,7 +85,8 @@ async fn node_phases(
     phases: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let named = |name: &str| Phase::named(name).ok_or_else(|| StepError::Words(format!("no phase `{name}`")));
+    let named =
+        |name: &str| Phase::named(name).ok_or_else(|| StepError::Usage(format!("unknown phase `{name}`")));
     let phases = phases.split(", ").map(named).collect::<Result<_, _>>()?;
     world.expect(&step.value, timing.expectation(ExpectedState::Phases { node, phases })?).await
 }
@@ -119,14 +120,17 @@ async fn statuses_in_turn(
     timing: Timing,
     kind: String,
     of_insight: String,
-    of: String,
+    name: String,
     statuses: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let of =
-        if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)?) };
+    let subject = if of_insight.is_empty() {
+        Subject::Object(object(&name)?)
+    } else {
+        Subject::Insight(insight(&name)?)
+    };
     let statuses = statuses.split(", ").map(str::to_owned).collect();
-    let what = ExpectedState::Statuses { of, condition: kind, statuses };
+    let what = ExpectedState::Statuses { subject, condition: kind, statuses };
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -141,7 +145,7 @@ async fn statuses_in_turn(
 async fn writes_in_order(world: &mut ClusterWorld, exactly: String, step: &Step) -> Result<(), StepError> {
     let rows = step.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();
     let Some((head, rows)) = rows.split_first() else {
-        return Err(StepError::Words("expected a table of writes below the step".to_owned()));
+        return Err(StepError::Usage("expected a table of writes below the step".to_owned()));
     };
     let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
     let what =
@@ -159,12 +163,14 @@ fn write(head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
             "part" => wanted.subresource = Some(if cell == "itself" { String::new() } else { cell.clone() }),
             "message" => wanted.message = Some(text_match(cell)?),
             "code" => {
-                let code = cell.parse().map_err(|_| StepError::Words(format!("`{cell}` is no HTTP code")))?;
+                let code = cell
+                    .parse()
+                    .map_err(|_| StepError::Usage(format!("expected an HTTP status code, found `{cell}`")))?;
                 wanted.code = Some(code);
             }
             other => {
-                return Err(StepError::Words(format!(
-                    "unknown column `{other}`: there are by, verb, object, part, code, message"
+                return Err(StepError::Usage(format!(
+                    "unknown column `{other}`: expected one of by, verb, object, part, code, message"
                 )));
             }
         }

@@ -4,7 +4,9 @@ use cucumber::gherkin::Step;
 use cucumber::then;
 
 use crate::plan::{Check, ExpectedState, InsightRef, StatusMatch, TextMatch};
-use crate::steps::phrase::{Timing, condition, impact, insight, object, printed, status_details, text_match};
+use crate::steps::phrase::{
+    Timing, condition, impact, insight, object, output_match, status_details, text_match,
+};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// A condition of a published insight.
@@ -18,13 +20,13 @@ use crate::steps::world::{ClusterWorld, StepError};
 async fn insight_condition(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     kind: String,
     status: String,
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Insight(insight(&of)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Insight(insight(&name)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -37,12 +39,13 @@ async fn insight_condition(
 async fn insight_field(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     path: String,
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Insight(insight(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let checks = vec![Check::Field { path, value: text_match(&value)? }];
+    let what = ExpectedState::Insight(insight(&name)?, checks);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -61,10 +64,10 @@ async fn health_insight(
     timing: Timing,
     there: String,
     about: String,
-    tells: String,
+    content: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let checks = impact(&tells)?;
+    let checks = impact(&content)?;
     let about = if about.is_empty() { None } else { Some(object(&about)?) };
     let health = InsightRef { about, ..insight("Health")? };
     let what = match there.as_str() {
@@ -84,10 +87,11 @@ async fn health_insight(
 async fn no_insight(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    world.expect(&step.value, timing.expectation(ExpectedState::NoInsight(insight(&of)?, Vec::new()))?).await
+    let what = ExpectedState::NoInsight(insight(&name)?, Vec::new());
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// The output of `oc adm upgrade status` contains a text or matches a pattern.
@@ -105,7 +109,7 @@ async fn status_contains(
     text: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let part = match printed(&text)? {
+    let part = match output_match(&text)? {
         TextMatch::Equals(part) => TextMatch::Contains(part),
         other => other,
     };

@@ -8,8 +8,8 @@ use windtunnel_openshift::environment::ReleaseFault;
 
 use super::faults::requests;
 use crate::plan::{Action, CrdFault, FaultTarget, InjectedFault};
-use crate::steps::phrase::{duration, pulled};
-use crate::steps::world::{ClusterWorld, StepError, find};
+use crate::steps::phrase::{duration, pull_result};
+use crate::steps::world::{ClusterWorld, StepError, find_release};
 
 /// Changes the result of new pulls of a release, for a time or until `is as before`.
 ///
@@ -27,10 +27,10 @@ async fn pull(
     time: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let version = find(&version)?.version;
+    let version = find_release(&version)?.version;
     let fault = match answer.as_str() {
         "is as before" => None,
-        other => Some(InjectedFault::Release(version.clone(), ReleaseFault::Pull(pulled(other)?))),
+        other => Some(InjectedFault::Release(version.clone(), ReleaseFault::Pull(pull_result(other)?))),
     };
     begin(world, step, fault, FaultTarget::Release(version), &time).await
 }
@@ -68,7 +68,7 @@ async fn release(
         "has containers that cannot be created" => "containers-cannot-be-created",
         _ => "",
     };
-    let version = find(&version)?.version;
+    let version = find_release(&version)?.version;
     let fault = ReleaseFault::named(name).map(|fault| InjectedFault::Release(version.clone(), fault));
     begin(world, step, fault, FaultTarget::Release(version), &time).await
 }
@@ -83,7 +83,7 @@ async fn release(
 #[when(
     regex = r"^(?:a|the) webhook for (create|update|patch|delete|write)s? of ([^\s/]+)(?:/(\S+))?(?: (status|scale))? is (unreachable|removed)(?: for (\d+ \w+))?$"
 )]
-#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn webhook(
     world: &mut ClusterWorld,
     verb: String,
@@ -133,13 +133,13 @@ async fn begin(
     world: &mut ClusterWorld,
     step: &Step,
     fault: Option<InjectedFault>,
-    faulty: FaultTarget,
+    target: FaultTarget,
     time: &str,
 ) -> Result<(), StepError> {
     let lasts = if time.is_empty() { None } else { Some(duration(time)?) };
     let action = match fault {
         Some(fault) => Action::Fault { fault, after: SignedDuration::ZERO, lasts },
-        None => Action::Heal(faulty),
+        None => Action::Heal(target),
     };
     world.act(&step.value, action).await
 }

@@ -33,11 +33,11 @@ const FOLDERS: [&str; 4] = ["testdata", "../testdata", "../../testdata", "../../
 #[given(regex = r#"^I obtain test data file "([^"]+)"$"#)]
 fn obtain(world: &mut ClusterWorld, path: String) -> Result<(), StepError> {
     let path = filled(&path);
-    let found = FOLDERS.iter().find_map(|folder| world.text_beside(&format!("{folder}/{path}")).ok());
+    let found = FOLDERS.iter().find_map(|folder| world.feature_file_text(&format!("{folder}/{path}")).ok());
     let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
     let (Some(text), Some(name)) = (found, name) else {
-        return Err(StepError::Words(format!(
-            "there is no file `{path}` in a folder `testdata` beside the feature or above it"
+        return Err(StepError::Usage(format!(
+            "no file `{path}` in a folder `testdata` next to the feature or above it"
         )));
     };
     world.test_data.insert(name, text);
@@ -56,23 +56,21 @@ async fn create(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> 
     let (mut file, mut project) = (None, world.project.clone());
     for row in rows(step)? {
         let [flag, value] = row.as_slice() else {
-            return Err(StepError::Words("expected two columns: a flag and its value".to_owned()));
+            return Err(StepError::Usage("expected two columns: a flag and its value".to_owned()));
         };
         match flag.as_str() {
             "f" | "filename" => file = Some(filled(value)),
             "n" | "namespace" => project = filled(value),
             other => {
                 let known = "f, filename, n, namespace";
-                return Err(StepError::Words(format!(
-                    "`{other}` is no flag that is known here: there are {known}"
-                )));
+                return Err(StepError::Usage(format!("unknown flag `{other}`: expected one of {known}")));
             }
         }
     }
-    let file = file.ok_or_else(|| StepError::Words("expected a row with `f` and a file".to_owned()))?;
+    let file = file.ok_or_else(|| StepError::Usage("expected a row with `f` and a file".to_owned()))?;
     let text = world.test_data.get(&file);
     let text = text.ok_or_else(|| {
-        StepError::Words(format!("`{file}` was not obtained: say `Given I obtain test data file \"{file}\"`"))
+        StepError::Usage(format!("`{file}` is not loaded: add `Given I obtain test data file \"{file}\"`"))
     })?;
     let project = if project.is_empty() { "default" } else { &project };
     for object in objects(&file, text, project)? {
@@ -86,7 +84,7 @@ async fn create(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> 
 /// default namespace.
 fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepError> {
     let documents: Vec<Value> =
-        yaml::from_str_multi(text).map_err(|error| StepError::Words(format!("{file}:{error}")))?;
+        yaml::from_str_multi(text).map_err(|error| StepError::Usage(format!("{file}:{error}")))?;
     let documents = documents.into_iter().filter(|document| !document.is_null());
     let listed = documents.flat_map(|document| match document["items"].as_array() {
         Some(items) => items.clone(),
@@ -100,8 +98,8 @@ fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepErro
                 object["metadata"]["namespace"] = json!(project);
             }
             scenario::object(&object.to_string()).map_err(|problems| {
-                let told: Vec<String> = problems.0.into_iter().map(|problem| problem.message).collect();
-                StepError::Words(format!("{file}: {}", told.join("; ")))
+                let messages: Vec<String> = problems.0.into_iter().map(|problem| problem.message).collect();
+                StepError::Usage(format!("{file}: {}", messages.join("; ")))
             })
         })
         .collect()
@@ -137,17 +135,17 @@ async fn pods_become(
         "--output",
         "jsonpath={.items[*].status.phase}",
     ];
-    let line = shlex::try_join(words).map_err(|error| StepError::Words(error.to_string()))?;
-    let is_it = |phase: &&str| phase.eq_ignore_ascii_case(&status);
-    let phase = PHASES.iter().find(|phase| is_it(phase)).copied().unwrap_or_default();
-    let others: Vec<&str> = PHASES.iter().filter(|phase| !is_it(phase)).copied().collect();
+    let line = shlex::try_join(words).map_err(|error| StepError::Usage(error.to_string()))?;
+    let is_wanted = |phase: &&str| phase.eq_ignore_ascii_case(&status);
+    let phase = PHASES.iter().find(|phase| is_wanted(phase)).copied().unwrap_or_default();
+    let others: Vec<&str> = PHASES.iter().filter(|phase| !is_wanted(phase)).copied().collect();
     let others = format!("(?:(?:{}) ?)*", others.join("|"));
     let pattern = if exactly.is_empty() {
         format!(r"/(?:\b{phase}\b.*){{{count}}}/")
     } else {
         format!("/^{others}(?:{phase} ?{others}){{{count}}}$/")
     };
-    let pattern = TextMatch::parse(&pattern).map_err(StepError::Words)?;
+    let pattern = TextMatch::parse(&pattern).map_err(StepError::Usage)?;
     let run = Run {
         command: world.command_line(&line)?,
         checks: vec![CommandCheck::Code(0), CommandCheck::Prints(pattern)],
@@ -161,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_without_a_namespace_go_to_the_project() {
+    fn objects_without_a_namespace_get_the_project() {
         let text = "kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n\
                     - {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n\
                     {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"c\", \"namespace\": \"d\"}}\n";
@@ -177,9 +175,9 @@ mod tests {
 
     #[test]
     fn reports_invalid_objects_with_the_file_name() {
-        let told = |text: &str| objects("f.yaml", text, "p").unwrap_err().to_string();
-        assert!(told("a: [").starts_with("f.yaml:"), "{}", told("a: ["));
-        let unknown = told("{apiVersion: v1, kind: Configmap, metadata: {name: a}}");
+        let error = |text: &str| objects("f.yaml", text, "p").unwrap_err().to_string();
+        assert!(error("a: [").starts_with("f.yaml:"), "{}", error("a: ["));
+        let unknown = error("{apiVersion: v1, kind: Configmap, metadata: {name: a}}");
         assert!(
             unknown.starts_with("f.yaml: unknown kind `Configmap`; did you mean `ConfigMap`?"),
             "{unknown}"

@@ -20,13 +20,13 @@ use crate::steps::world::{ClusterWorld, StepError};
 async fn object_condition(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     kind: String,
     status: String,
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&of)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Object(object(&name)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -51,11 +51,11 @@ async fn update_complete(world: &mut ClusterWorld, timing: Timing, step: &Step) 
 async fn object_without_condition(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     kind: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&of)?, vec![Check::NoCondition(kind)]);
+    let what = ExpectedState::Object(object(&name)?, vec![Check::NoCondition(kind)]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -68,12 +68,12 @@ async fn object_without_condition(
 async fn object_field(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     path: String,
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Object(object(&name)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -86,11 +86,11 @@ async fn object_field(
 async fn object_unchanged(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     path: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&of)?, vec![Check::Unchanged { path }]);
+    let what = ExpectedState::Object(object(&name)?, vec![Check::Unchanged { path }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -103,13 +103,16 @@ async fn object_unchanged(
 async fn object_exists(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     exists: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let of = object(&of)?;
-    let what =
-        if exists == "exists" { ExpectedState::Object(of, Vec::new()) } else { ExpectedState::Absent(of) };
+    let object = object(&name)?;
+    let what = if exists == "exists" {
+        ExpectedState::Object(object, Vec::new())
+    } else {
+        ExpectedState::Absent(object)
+    };
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -122,11 +125,11 @@ async fn object_exists(
 async fn pod_status(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     status: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&of)?, vec![Check::PodStatus(TextMatch::Equals(status))]);
+    let what = ExpectedState::Object(object(&name)?, vec![Check::PodStatus(TextMatch::Equals(status))]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -170,13 +173,13 @@ pub(in crate::steps) fn alert_match(name: String, about: String, state: &str) ->
 async fn object_annotation(
     world: &mut ClusterWorld,
     timing: Timing,
-    of: String,
+    name: String,
     key: String,
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let path = format!("metadata.annotations[\"{key}\"]");
-    let what = ExpectedState::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Object(object(&name)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -195,6 +198,6 @@ async fn node_phase(
     phase: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let phase = Phase::named(&phase).ok_or_else(|| StepError::Words(format!("no phase `{phase}`")))?;
+    let phase = Phase::named(&phase).ok_or_else(|| StepError::Usage(format!("unknown phase `{phase}`")))?;
     world.expect(&step.value, timing.expectation(ExpectedState::Phase { node, phase })?).await
 }

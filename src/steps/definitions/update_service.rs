@@ -40,7 +40,7 @@ fn channel_lists(world: &mut ClusterWorld, name: String, versions: String) -> Re
 fn listed(world: &mut ClusterWorld, text: &str) -> Result<Version, StepError> {
     let Some((plain, name)) = text.split_once('+') else { return world.version(text) };
     let build = BuildMetadata::new(name).ok().filter(|_| Architecture::find(name).is_some());
-    let build = build.ok_or_else(|| StepError::Words(format!("there is no architecture `{name}`")))?;
+    let build = build.ok_or_else(|| StepError::Usage(format!("unknown architecture `{name}`")))?;
     Ok(Version { build, ..world.version(plain)? })
 }
 
@@ -109,7 +109,7 @@ fn risk_of_some(
 ) -> Result<(), StepError> {
     let expression = docstring(step.docstring.as_ref())?;
     promql::parse(expression)
-        .map_err(|error| StepError::Words(format!("this PromQL cannot be evaluated: {error}")))?;
+        .map_err(|error| StepError::Usage(format!("this PromQL cannot be evaluated: {error}")))?;
     risk(world, [&from, &to, &name, &message], MatchingRule::PromQl(expression.to_owned()))
 }
 

@@ -9,8 +9,8 @@ use windtunnel_core::{Propagation, Resource};
 use windtunnel_update_status::status::Details;
 
 use crate::plan::{
-    self, Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Kept, Run,
-    StatusMatch, Target, TextMatch,
+    self, Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Run, StatusMatch,
+    Target, TextMatch, ValueSource,
 };
 use crate::steps::phrase::{docstring_object, duration, object, one_object};
 use crate::steps::world::{ClusterWorld, StepError};
@@ -48,7 +48,7 @@ async fn update(
 ) -> Result<(), StepError> {
     let version = version
         .parse()
-        .map_err(|_| StepError::Words(format!("expected a version such as 4.14.8, found `{version}`")))?;
+        .map_err(|_| StepError::Usage(format!("expected a version such as 4.14.8, found `{version}`")))?;
     let action = Action::Update { to: Target::Version(version), force: !force.is_empty() };
     world.act(&step.value, action).await
 }
@@ -93,11 +93,11 @@ async fn roll_back(world: &mut ClusterWorld, step: &Step) -> Result<(), StepErro
 #[when(regex = r"^the update reaches (\d+)% of operators$")]
 async fn update_reaches(world: &mut ClusterWorld, percent: u32, step: &Step) -> Result<(), StepError> {
     if percent > 100 {
-        return Err(StepError::Words(format!("expected up to 100%, found {percent}%")));
+        return Err(StepError::Usage(format!("expected up to 100%, found {percent}%")));
     }
     let enough: Vec<String> = (percent..=100).map(|percent| percent.to_string()).collect();
     let pattern = format!("/Completion: +({})% /", enough.join("|"));
-    let has = vec![TextMatch::parse(&pattern).map_err(StepError::Words)?];
+    let has = vec![TextMatch::parse(&pattern).map_err(StepError::Usage)?];
     let what = ExpectedState::Status(StatusMatch { details: Details::None, has, snapshot: None });
     world.expect(&step.value, Expectation { what, when: ExpectedTime::Within(REACHES) }).await
 }
@@ -226,7 +226,7 @@ async fn join(world: &mut ClusterWorld, node: String, labels: String, step: &Ste
     let labels = labels.split(',').map(str::trim).filter(|label| !label.is_empty());
     let labels = labels.map(|label| match label.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(StepError::Words(format!("expected labels such as `zone=a`, found `{label}`"))),
+        None => Err(StepError::Usage(format!("expected labels such as `zone=a`, found `{label}`"))),
     });
     let labels = labels.collect::<Result<_, _>>()?;
     world.act(&step.value, Action::Join { node, labels }).await
@@ -251,12 +251,16 @@ fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
 #[when(regex = r#"^I keep (?:([A-Z]\w+(?:/\S+)?) field "([^"]+)"|what it printed) as "([^"\s]+)"$"#)]
 async fn keep(
     world: &mut ClusterWorld,
-    of: String,
+    object_name: String,
     path: String,
     name: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = if of.is_empty() { Kept::Output } else { Kept::Field(object(&of)?, path) };
+    let what = if object_name.is_empty() {
+        ValueSource::Output
+    } else {
+        ValueSource::Field(object(&object_name)?, path)
+    };
     world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windtunnel_apiserver::{Answered, ApiServer, Asked, Method, ReplyBody, Request, Upstream};
+use windtunnel_apiserver::{ApiServer, Method, PodRequest, PodResponse, ReplyBody, Request, Upstream};
 use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};
@@ -12,10 +12,10 @@ use super::requests::{now, server};
 struct Echo;
 
 impl Upstream for Echo {
-    fn answer(&self, asked: &Asked<'_>) -> Option<Answered> {
+    fn answer(&self, asked: &PodRequest<'_>) -> Option<PodResponse> {
         let pods = asked.view.list(&resources::PODS).count();
         let text = format!("{} {} {} of {pods}", asked.scheme, asked.pod.name(), asked.path);
-        (asked.port == 9099).then(|| Answered::text(200, text))
+        (asked.port == 9099).then(|| PodResponse::text(200, text))
     }
 }
 

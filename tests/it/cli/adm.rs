@@ -42,6 +42,7 @@ fn adm_upgrade_shows_and_updates_a_served_cluster_like_oc() {
         "",
     );
     check(&with(&["rollback"]), 1, "", "error: unknown command \"rollback\"\n");
+    check(&["status", "--help"], 0, "Usage: oc adm upgrade status [OPTIONS]\n", "");
     let by_flags = ["--server", &served.url, "--insecure-skip-tls-verify", "--token"];
     check(
         &[&by_flags[..], &["t-1", "channel", "fast-4.18"]].concat(),
@@ -58,15 +59,15 @@ fn adm_upgrade_shows_and_updates_a_served_cluster_like_oc() {
 }
 
 #[test]
-fn alerts_are_fetched_through_the_thanos_route() {
+fn adm_upgrade_fetches_alerts_through_the_thanos_route() {
     let environment = TestEnvironment::new();
     let served = serve(&environment);
     let host = served.url.strip_prefix("https://").unwrap().to_owned();
     run(async {
         let client = client(&environment.read("config")).await;
-        let of = |group, kind| ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        let api_resource = |group, kind| ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
         let definitions: Api<DynamicObject> =
-            Api::all_with(client.clone(), &of("apiextensions.k8s.io", "CustomResourceDefinition"));
+            Api::all_with(client.clone(), &api_resource("apiextensions.k8s.io", "CustomResourceDefinition"));
         let schema =
             json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
         let definition = json!({
@@ -90,8 +91,11 @@ fn alerts_are_fetched_through_the_thanos_route() {
             "metadata": { "name": "thanos-querier", "namespace": "openshift-monitoring" },
             "status": { "ingress": [{ "host": host }] },
         });
-        let routes: Api<DynamicObject> =
-            Api::namespaced_with(client, "openshift-monitoring", &of("route.openshift.io", "Route"));
+        let routes: Api<DynamicObject> = Api::namespaced_with(
+            client,
+            "openshift-monitoring",
+            &api_resource("route.openshift.io", "Route"),
+        );
         routes.create(&PostParams::default(), &serde_json::from_value(route).unwrap()).await.unwrap();
     });
     let output = environment.run(&["adm", "upgrade", "recommend", "--kubeconfig", "config"]);
@@ -102,7 +106,7 @@ fn alerts_are_fetched_through_the_thanos_route() {
 }
 
 #[test]
-fn connection_errors_are_reported() {
+fn adm_upgrade_reports_connection_errors() {
     let environment = TestEnvironment::with(&[("config", "current-context: x\n")]);
     let check = |words: &[&str], expected: &str| {
         let output = environment.run(&[&["adm", "upgrade"], words].concat());

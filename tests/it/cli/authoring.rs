@@ -7,7 +7,7 @@ use super::environment::{TestEnvironment, check};
 use super::scenarios::{CALM, WRONG};
 
 #[test]
-fn every_template_passes_and_has_nothing_odd() {
+fn every_template_passes_without_lint_findings() {
     let list = check(&[], &["new"]);
     let names: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() >= 7, "{list}");
@@ -33,9 +33,9 @@ fn every_template_passes_and_has_nothing_odd() {
 }
 
 #[test]
-fn nothing_is_written_over_and_templates_are_for_their_kind_of_file() {
+fn new_rejects_existing_files_and_wrong_extensions() {
     let environment = TestEnvironment::with(&[("a.yaml", "mine")]);
-    insta::assert_snapshot!(environment.run(&["new", "a.yaml"]).stderr, @"error: a.yaml: there is a file already");
+    insta::assert_snapshot!(environment.run(&["new", "a.yaml"]).stderr, @"error: a.yaml: the file already exists");
     assert_eq!(environment.read("a.yaml"), "mine");
     insta::assert_snapshot!(
         environment.run(&["new", "b.feature", "--from-template", "rollback"]).stderr,
@@ -48,18 +48,23 @@ fn nothing_is_written_over_and_templates_are_for_their_kind_of_file() {
 }
 
 #[test]
-fn what_is_wrong_or_odd_is_told_for_all_files_at_once() {
-    let odd = "name: odd\ncluster: {version: 4.20.1}\ntimeline:\n- advance: 1h\n";
+fn lint_reports_the_findings_of_all_files() {
+    let vacuous = "name: vacuous\ncluster: {version: 4.20.1}\ntimeline:\n- advance: 1h\n";
     let wrong = "name: wrong\ncluster: {version: 4.20.1}\ntimeline:\n- advanse: 1h\n";
-    let files = [("s/calm.yaml", CALM), ("s/odd.yaml", odd), ("s/also.yaml", odd), ("s/wrong.yaml", wrong)];
+    let files = [
+        ("s/calm.yaml", CALM),
+        ("s/vacuous.yaml", vacuous),
+        ("s/also.yaml", vacuous),
+        ("s/wrong.yaml", wrong),
+    ];
     insta::assert_snapshot!(check(&files, &["lint", "s"]), @r"
     exit 2
     error: s/wrong.yaml:4:3: unknown step `advanse`; did you mean `advance`?
-    warning: s/also.yaml:1:1: nothing is expected: this scenario passes whatever happens
-    warning: s/also.yaml:4:3: nothing is expected of the time that passes at the end
-    warning: s/odd.yaml:1:1: nothing is expected: this scenario passes whatever happens
-    warning: s/odd.yaml:4:3: nothing is expected of the time that passes at the end
-    warning: s/also.yaml and s/odd.yaml are all called `odd`
+    warning: s/also.yaml:1:1: this scenario expects nothing, so it always passes
+    warning: s/also.yaml:4:3: no step expects anything of the time that passes at the end
+    warning: s/vacuous.yaml:1:1: this scenario expects nothing, so it always passes
+    warning: s/vacuous.yaml:4:3: no step expects anything of the time that passes at the end
+    warning: s/also.yaml and s/vacuous.yaml have the same scenario name `vacuous`
     4 files: 1 error, 5 warnings
     ");
     insta::assert_snapshot!(check(&files[..1], &["lint", "s"]), @r"
@@ -69,7 +74,7 @@ fn what_is_wrong_or_odd_is_told_for_all_files_at_once() {
 }
 
 #[test]
-fn without_a_path_the_usual_folders_that_there_are_are_looked_at() {
+fn lint_without_paths_checks_the_default_folders() {
     let environment = TestEnvironment::with(&[("scenarios/calm.yaml", CALM)]);
     insta::assert_snapshot!(environment.run(&["lint"]).stdout, @"1 file: 0 errors, 0 warnings");
     insta::assert_snapshot!(check(&[], &["lint", "none.yaml"]), @r"
@@ -86,7 +91,7 @@ fn without_a_path_the_usual_folders_that_there_are_are_looked_at() {
 }
 
 #[test]
-fn parts_of_a_suite_are_all_of_it_together() {
+fn shards_together_contain_every_scenario() {
     let named = |name: &str| CALM.replace("name: calm", &format!("name: {name}"));
     let texts = ["a", "b", "c"].map(|name| (format!("s/{name}.yaml"), named(name)));
     let environment = TestEnvironment::new();
@@ -103,18 +108,20 @@ fn parts_of_a_suite_are_all_of_it_together() {
     assert_eq!(["0+1/2", "1+1/2"].map(selected), ["ac", "b"]);
     let wrong = environment.run(&["run", "s", "--shard", "3/2"]);
     assert!(
-        wrong.stderr.contains("expected a part of all, such as 2/3, or 0+1/3 for the first"),
+        wrong.stderr.contains("expected one part of several, such as 2/3, or 0+1/3 for the first"),
         "{}",
         wrong.stderr
     );
 }
 
 #[test]
-fn with_fail_fast_what_was_not_begun_is_skipped() {
+fn fail_fast_skips_the_remaining_scenarios() {
     let environment = TestEnvironment::new();
     for number in 0..6 {
-        environment
-            .write(&format!("s/{number}.yaml"), WRONG.replace("a wrong hope", &format!("hope {number}")));
+        environment.write(
+            &format!("s/{number}.yaml"),
+            WRONG.replace("a wrong expectation", &format!("expectation {number}")),
+        );
     }
     let run = environment.run(&["run", "s", "--quiet", "--fail-fast", "--junit", "junit.xml"]);
     assert_eq!(run.code, Some(1));
@@ -169,12 +176,12 @@ fn interrupt(environment: &TestEnvironment, command: &str, ending: &str, code: i
     assert_eq!(stderr.matches("interrupted: ").count(), 1, "{stderr}");
     let xml = environment.read("junit.xml");
     assert!(xml.contains("tests=\"200\"") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
-    assert!(xml.contains("message=\"the run was interrupted before\""), "{xml}");
+    assert!(xml.contains("message=\"the run was interrupted before this scenario\""), "{xml}");
 }
 
 #[cfg(feature = "gherkin")]
 #[test]
-fn with_fail_fast_scenarios_of_features_that_were_not_begun_are_skipped() {
+fn fail_fast_skips_the_remaining_scenarios_of_features() {
     let scenario = |number: u32| {
         format!(
             "  Scenario: s{number}\n    Given a 4.20.1 cluster\n    Then ClusterVersion condition Progressing is True\n"
@@ -183,12 +190,12 @@ fn with_fail_fast_scenarios_of_features_that_were_not_begun_are_skipped() {
     let feature = format!("Feature: f\n{}", (0..12).map(scenario).collect::<String>());
     let environment = TestEnvironment::with(&[("f.feature", &feature)]);
     let run = environment.run(&["test", "f.feature", "--fail-fast"]);
-    let of = |word: &str| run.stdout.lines().filter(|line| line.starts_with(word)).count();
-    assert!(of("SKIP") > 0 && of("FAIL") > 0 && of("PASS") == 0, "{}", run.stdout);
+    let count = |word: &str| run.stdout.lines().filter(|line| line.starts_with(word)).count();
+    assert!(count("SKIP") > 0 && count("FAIL") > 0 && count("PASS") == 0, "{}", run.stdout);
 }
 
 #[test]
-fn a_part_of_the_commands_can_be_completed() {
+fn the_completion_script_contains_the_flags() {
     let script = check(&[], &["completions", "bash"]);
     assert!(script.contains("_windtunnel()") && script.contains("--check-determinism"), "{script}");
 }
@@ -198,7 +205,7 @@ mod steps {
     use super::check;
 
     #[test]
-    fn a_sentence_is_explained_or_its_neighbours_are_told() {
+    fn match_explains_a_step_or_lists_the_nearest_ones() {
         insta::assert_snapshot!(check(&[], &["steps", "--match", "And I pause pool worker"]), @r"
         exit 0
         When I (pause|unpause) pool <name>
@@ -209,19 +216,19 @@ mod steps {
           value 2: `worker`
           example: When I pause pool worker
         ");
-        let like = check(&[], &["steps", "--match", "the pool worker is paused"]);
-        let begin = "exit 1
-No step is said like that. Most like it:
+        let nearest = check(&[], &["steps", "--match", "the pool worker is paused"]);
+        let expected = "exit 1
+No step matches. The nearest steps:
   When I pause pool worker
 ";
-        assert!(like.starts_with(begin), "{like}");
+        assert!(nearest.starts_with(expected), "{nearest}");
         let list = check(&[], &["steps"]);
         assert!(list.contains("\n  When I clear the update request\n"), "{list}");
     }
 }
 
 #[test]
-fn the_schema_takes_what_can_be_read_and_knows_every_key() {
+fn the_schema_accepts_every_shipped_scenario() {
     let schema = windtunnel::scenario::schema();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let wrong: serde_json::Value = serde_json::json!({ "name": "n", "cluster": { "version": "4.20.1" }, "timeline": [{ "advanse": "1h" }] });

@@ -3,18 +3,18 @@
 use super::environment::{TestEnvironment, check};
 
 /// Two scenarios; the second one expects the wrong thing.
-const HOPES: &str = r"Feature: Hopes
+const EXPECTATIONS: &str = r"Feature: Expectations
 
   Background:
     Given a 4.20.1 cluster with 1 control-plane node and 0 workers
 
   @right
-  Scenario: A right one
+  Scenario: A right expectation
     When 1 minute passes
     Then ClusterVersion condition Progressing is False
 
   @wrong
-  Scenario: A wrong one
+  Scenario: A wrong expectation
     When 1 minute passes
     Then within 10 seconds ClusterVersion condition Progressing is True
     And 5 hours pass
@@ -30,7 +30,7 @@ fn feature(text: &str) -> String {
 }
 
 #[test]
-fn a_command_must_succeed_unless_the_steps_after_it_say_how_it_is_refused() {
+fn a_command_must_succeed_unless_later_steps_expect_its_rejection() {
     let check = |steps: &str, expected: &str| {
         let cluster = "Given a 4.20.1 cluster with 1 control-plane node and 0 workers\n";
         let found = self::steps(&format!("{cluster}{steps}"));
@@ -56,12 +56,12 @@ fn a_command_must_succeed_unless_the_steps_after_it_say_how_it_is_refused() {
     );
     check(
         "When I run \"oc adm upgrade --to-image $(image 4.20.3)\"\n",
-        "f.feature:4:1: no release 4.20.3 exists here: say `Given release 4.20.3 exists` before",
+        "f.feature:4:1: no release 4.20.3 exists in this scenario: add `Given release 4.20.3 exists`",
     );
 }
 
 #[test]
-fn the_update_service_is_told_of_releases_that_exist() {
+fn update_service_steps_require_existing_releases() {
     let found = steps(
         "Given a 4.20.1 cluster\nAnd the update channel \"a\" lists 4.20.1, 4.20.3\nAnd updates lead from 4.20.1 to 4.20.4\n\
          And updates from 4.20.1 to 4.20.1 have the risk \"R\" on clusters where:\n\"\"\"\nrate(x)\n\"\"\"\n",
@@ -69,28 +69,30 @@ fn the_update_service_is_told_of_releases_that_exist() {
     assert_eq!(
         found,
         "exit 2\n--- stderr\n\
-         error: f.feature:4:1: no release 4.20.3 exists here: say `Given release 4.20.3 exists` before\n\
-         error: f.feature:5:1: no release 4.20.4 exists here: say `Given release 4.20.4 exists` before\n\
+         error: f.feature:4:1: no release 4.20.3 exists in this scenario: add `Given release 4.20.3 exists`\n\
+         error: f.feature:5:1: no release 4.20.4 exists in this scenario: add `Given release 4.20.4 exists`\n\
          error: f.feature:6:1: this PromQL cannot be evaluated: unknown function with name \"rate\"\n"
     );
 }
 
 #[test]
 fn a_failure_names_the_place_the_reason_and_the_expectation() {
-    let environment =
-        TestEnvironment::with(&[("f/hopes.feature", &HOPES.replace("    And 5 hours pass\n", ""))]);
+    let environment = TestEnvironment::with(&[(
+        "f/expectations.feature",
+        &EXPECTATIONS.replace("    And 5 hours pass\n", ""),
+    )]);
     insta::assert_snapshot!(environment.run(&["test", "--junit", "j.xml", "f"]), @r#"
         exit 1
-        f/hopes.feature: Hopes
-        PASS  A right one  (0:01:00 of cluster time)
-        FAIL  A wrong one  (0:01:10 of cluster time)
+        f/expectations.feature: Expectations
+        PASS  A right expectation  (0:01:00 of cluster time)
+        FAIL  A wrong expectation  (0:01:10 of cluster time)
 
         Failures:
 
-        FAIL  A wrong one  (0:01:10 of cluster time)
-              f/hopes.feature:14:5 with seed 1
+        FAIL  A wrong expectation  (0:01:10 of cluster time)
+              f/expectations.feature:14:5 with seed 1
               within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
-              windtunnel test f/hopes.feature --seed 1
+              windtunnel test f/expectations.feature --seed 1
 
         2 scenarios: 1 passed, 1 failed; 0:02:10 of cluster time in $TIME ($N times as fast)
         "#);
@@ -98,16 +100,16 @@ fn a_failure_names_the_place_the_reason_and_the_expectation() {
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="windtunnel" tests="2" skipped="0" failures="1" errors="0">
             <testsuite name="windtunnel test" tests="2" skipped="0" errors="0" failures="1">
-                <testcase name="A right one" classname="f/hopes.feature" time="60.000">
+                <testcase name="A right expectation" classname="f/expectations.feature" time="60.000">
                     <properties>
                         <property name="seed" value="1"/>
                     </properties>
                 </testcase>
-                <testcase name="A wrong one" classname="f/hopes.feature" time="70.000">
+                <testcase name="A wrong expectation" classname="f/expectations.feature" time="70.000">
                     <properties>
                         <property name="seed" value="1"/>
                     </properties>
-                    <failure message="within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">f/hopes.feature:14:5
+                    <failure message="within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">f/expectations.feature:14:5
         within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
                 </testcase>
             </testsuite>
@@ -116,19 +118,19 @@ fn a_failure_names_the_place_the_reason_and_the_expectation() {
 }
 
 #[test]
-fn tags_choose_scenarios_or_say_that_none_fits() {
-    let text = HOPES.replace("    And 5 hours pass\n", "");
+fn tags_select_scenarios_or_fail_without_a_match() {
+    let text = EXPECTATIONS.replace("    And 5 hours pass\n", "");
     let test = |tags: &str| check(&[("f.feature", &text)], &["test", "--tags", tags, "f.feature"]);
     insta::assert_snapshot!(test("@right or (@wrong and not @wrong)"), @"
         exit 0
-        f.feature: Hopes
-        PASS  A right one  (0:01:00 of cluster time)
+        f.feature: Expectations
+        PASS  A right expectation  (0:01:00 of cluster time)
         1 scenario: 1 passed, 0 failed; 0:01:00 of cluster time in $TIME ($N times as fast)
         ");
     insta::assert_snapshot!(test("@slow"), @"
         exit 2
         --- stderr
-        error: --tags: no scenario has tags that fit `@slow`
+        error: --tags: no scenario matches `@slow`
         ");
     insta::assert_snapshot!(test("@right and"), @r#"
         exit 2
@@ -147,7 +149,7 @@ fn tags_choose_scenarios_or_say_that_none_fits() {
 }
 
 #[test]
-fn paths_that_lead_nowhere_are_told() {
+fn missing_paths_are_reported() {
     insta::assert_snapshot!(check(&[("a/b.yaml", "")], &["test", "none.feature", "a"]), @"
         exit 2
         --- stderr
@@ -173,34 +175,34 @@ fn paths_that_lead_nowhere_are_told() {
 }
 
 #[test]
-fn steps_that_nobody_knows_are_told_with_the_nearest() {
+fn unknown_steps_are_reported_with_the_nearest_ones() {
     insta::assert_snapshot!(steps("    Given a 4.20.1 cluster\n    When I updat to 4.20.3\n"), @"
         exit 2
         --- stderr
         error: f.feature:4:5: unknown step `When I updat to 4.20.3`; the nearest is `I update to 4.14.8`
         ");
-    insta::assert_snapshot!(feature(HOPES), @"
+    insta::assert_snapshot!(feature(EXPECTATIONS), @"
         exit 2
         --- stderr
-        error: f.feature:15:5: `5 hours pass` is said with `When`, found `Then`
+        error: f.feature:15:5: `5 hours pass` needs the keyword `When`, found `Then`
         ");
 }
 
 #[test]
-fn steps_that_cannot_run_are_reported_before_anything_runs() {
+fn invalid_steps_are_reported_before_the_run() {
     let text =
         "    Given a 4.99.3 cluster\n    When I delete Gadgets/a\n    Then within 5 apples Pod/a/b exists\n";
     insta::assert_snapshot!(steps(text), @r"
         exit 2
         --- stderr
-        error: f.feature:3:5: unknown release 4.99.3: there are facts for 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.3`?
+        error: f.feature:3:5: unknown release 4.99.3: known minors are 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.3`?
         error: f.feature:4:5: unknown kind `Gadgets`; there are `ClusterVersion`, `ClusterOperator`, `UpdateStatus`, `AgenticRun`, `FeatureGate`, `ClusterImagePolicy`, `Infrastructure`, `APIServer`, `Proxy`, `CredentialsRequest`, `SecurityContextConstraints`, `ServiceMonitor`, `PrometheusRule`, `MachineConfig`, `MachineConfigPool`, `MachineConfigNode`, `ControllerConfig`, `CustomResourceDefinition`, `PriorityClass`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `ReplicaSet`, `ReplicationController`, `ControllerRevision`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`, `Secret`, `Service`, `Endpoints`, `EndpointSlice`, `DaemonSet`, `StatefulSet`, `CronJob`, `PodDisruptionBudget`, `NetworkPolicy`, `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`, `RuntimeClass`, `APIService`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration`, `ValidatingAdmissionPolicy`, `ValidatingAdmissionPolicyBinding`, `FlowSchema`, `PriorityLevelConfiguration`, `Node.config.openshift.io`
         error: f.feature:5:5: expected a duration such as `40 minutes`, found `5 apples`
         ");
 }
 
 #[test]
-fn gherkin_that_cannot_be_read_is_told_with_its_place() {
+fn invalid_gherkin_is_reported_with_its_place() {
     insta::assert_snapshot!(feature(""), @"
         exit 2
         --- stderr
@@ -209,7 +211,7 @@ fn gherkin_that_cannot_be_read_is_told_with_its_place() {
     insta::assert_snapshot!(feature("Scenario: s\n"), @"
         exit 2
         --- stderr
-        error: f.feature:1:1: expected `Feature:` and its name before all else, found `Scenario: s`
+        error: f.feature:1:1: expected `Feature:` and its name first, found `Scenario: s`
         ");
     insta::assert_snapshot!(feature("Feature: f\n"), @"
         exit 2
@@ -234,27 +236,28 @@ fn gherkin_that_cannot_be_read_is_told_with_its_place() {
 }
 
 #[test]
-fn problems_of_several_features_come_at_once() {
-    let files = [("f/a.feature", "Feature: a\n"), ("f/b.feature", "What?\n"), ("f/c.feature", HOPES)];
+fn problems_of_all_features_are_reported_together() {
+    let files = [("f/a.feature", "Feature: a\n"), ("f/b.feature", "What?\n"), ("f/c.feature", EXPECTATIONS)];
     insta::assert_snapshot!(check(&files, &["test", "f"]), @"
         exit 2
         --- stderr
         error: f/a.feature:1:1: the feature has no scenario
-        error: f/b.feature:1:1: expected `Feature:` and its name before all else, found `What?`
-        error: f/c.feature:15:5: `5 hours pass` is said with `When`, found `Then`
+        error: f/b.feature:1:1: expected `Feature:` and its name first, found `What?`
+        error: f/c.feature:15:5: `5 hours pass` needs the keyword `When`, found `Then`
         ");
 }
 
 #[test]
-fn a_byte_order_mark_and_windows_line_ends_are_read() {
-    let text = format!("\u{feff}{}", HOPES.replace("    And 5 hours pass\n", "").replace('\n', "\r\n"));
+fn features_may_have_a_byte_order_mark_and_windows_line_ends() {
+    let text =
+        format!("\u{feff}{}", EXPECTATIONS.replace("    And 5 hours pass\n", "").replace('\n', "\r\n"));
     let output =
         TestEnvironment::with(&[("f.feature", &text)]).run(&["test", "--tags", "@right", "f.feature"]);
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output}");
 }
 
 #[test]
-fn steps_in_a_doc_string_are_retried_in_cluster_time_and_a_command_tells_of_the_last_time_alone() {
+fn retried_steps_take_cluster_time_and_report_only_the_last_attempt() {
     let retried = |step: &str| {
         steps(&format!(
             "Given a 4.20.1 cluster with 1 control-plane node and 0 workers\n\
@@ -273,7 +276,7 @@ fn steps_in_a_doc_string_are_retried_in_cluster_time_and_a_command_tells_of_the_
 }
 
 #[test]
-fn what_is_wrong_in_a_doc_string_of_steps_is_told_before_anything_runs() {
+fn problems_in_retried_steps_are_reported_before_the_run() {
     let check = |step: &str, expected: &str| {
         let found = steps(&format!(
             "Given a 4.20.1 cluster\nWhen I wait up to 60 seconds for the steps to pass:\n\"\"\"\n{step}\n\"\"\"\n"
@@ -286,6 +289,6 @@ fn what_is_wrong_in_a_doc_string_of_steps_is_told_before_anything_runs() {
         "f.feature:4:1: step 1 of the doc string: unknown step `Then the output should contains \"a\"`; the nearest is \
          `the output should contain:`",
     );
-    check("Then ClusterVersion field \"a\" is /(/", "`/(/` is no regular expression");
+    check("Then ClusterVersion field \"a\" is /(/", "`/(/` is not a valid regular expression");
     check("", "expected steps in the doc string");
 }

@@ -19,8 +19,8 @@ fn a_page_contains_each_scenario_and_the_reason_of_a_failure() {
     assert_eq!(count(&page, "<details class=\"scenario "), 2);
     for text in [
         "<title>windtunnel run: 1 passed, 1 failed</title>",
-        "<h2>nobody has this digest</h2>",
-        "<h2>a wrong hope</h2>",
+        "<h2>a non-existent digest</h2>",
+        "<h2>a wrong expectation</h2>",
         "<span class=\"id\">OCP-22641</span>",
         "wrong.yaml:6:3",
         "seen: Progressing=False",
@@ -32,8 +32,8 @@ fn a_page_contains_each_scenario_and_the_reason_of_a_failure() {
     }
     // The page loads nothing, and does not depend on the wall clock.
     assert_eq!((count(&page, " src="), count(&page, "<link"), count(&page, "url(")), (0, 0, 0));
-    run("again.html");
-    assert_eq!(environment.read("again.html"), page);
+    run("repeated.html");
+    assert_eq!(environment.read("repeated.html"), page);
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn a_page_that_cannot_be_written_is_reported() {
     let output = environment.run(&["run", "--quiet", "--html", "file/page.html", "s.yaml"]);
     assert_eq!(output.code, Some(2), "{output}");
     assert!(output.stdout.contains("1 passed"), "{output}");
-    assert!(output.stderr.starts_with("error: file: no folder can be made here: "), "{output}");
+    assert!(output.stderr.starts_with("error: file: cannot create the folder: "), "{output}");
 }
 
 #[cfg(feature = "gherkin")]
 #[test]
-fn features_have_a_page_too() {
+fn a_page_shows_features() {
     const FEATURE: &str = "Feature: Updates\n  Scenario: calm <b>\n    Given a 4.20.1 cluster\n    When 1 minute passes\n  \
                            Scenario: wrong\n    Given a 4.20.1 cluster\n    \
                            Then ClusterVersion condition Progressing is True\n";

@@ -9,7 +9,7 @@ fn scenario(text: &str) -> String {
 }
 
 #[test]
-fn paths_that_lead_nowhere_are_told_all_at_once() {
+fn all_missing_paths_are_reported() {
     let environment = TestEnvironment::with(&[("empty/notes.txt", ""), ("calm.yaml", CALM)]);
     insta::assert_snapshot!(environment.run(&["run", "none.yaml", "calm.yaml", "empty", "no/where"]), @"
         exit 2
@@ -37,7 +37,7 @@ fn a_missing_path_suggests_the_nearest_name_that_exists() {
 }
 
 #[test]
-fn what_is_no_text_is_told_with_its_first_bad_byte() {
+fn invalid_utf8_is_reported_with_its_first_byte() {
     let environment = TestEnvironment::new();
     environment.write("latin1.yaml", b"name: a\ncluster: \xe9t\xe9\n");
     environment.write("utf16.yaml", b"\xff\xfen\0a\0m\0e\0");
@@ -57,7 +57,7 @@ fn what_is_no_text_is_told_with_its_first_bad_byte() {
 
 #[cfg(unix)]
 #[test]
-fn links_that_go_in_circles_are_not_followed() {
+fn cyclic_links_are_not_followed() {
     let environment = TestEnvironment::with(&[("a/calm.yaml", CALM)]);
     std::os::unix::fs::symlink(environment.work().join("a"), environment.work().join("a/again")).unwrap();
     let output = environment.run(&["run", "--quiet", "a"]);
@@ -65,7 +65,7 @@ fn links_that_go_in_circles_are_not_followed() {
 }
 
 #[test]
-fn a_file_that_holds_no_scenario_says_what_was_expected() {
+fn files_without_a_scenario_are_reported() {
     insta::assert_snapshot!(scenario(""), @"
         exit 2
         --- stderr
@@ -89,13 +89,13 @@ fn a_file_that_holds_no_scenario_says_what_was_expected() {
     insta::assert_snapshot!(scenario("name: n\n"), @"
         exit 2
         --- stderr
-        error: s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with
-        error: s.yaml:1:1: a scenario needs `timeline`: what to do and expect
+        error: s.yaml:1:1: a scenario needs `cluster`: the initial cluster
+        error: s.yaml:1:1: a scenario needs `timeline`: the steps
         ");
 }
 
 #[test]
-fn yaml_that_cannot_be_read_is_told_with_its_place() {
+fn invalid_yaml_is_reported_with_its_place() {
     insta::assert_snapshot!(scenario("name: n\ncluster: {version: 4.20.1\ntimeline: []\n"), @"
         exit 2
         --- stderr
@@ -114,7 +114,7 @@ fn yaml_that_cannot_be_read_is_told_with_its_place() {
 }
 
 #[test]
-fn all_problems_of_all_files_come_at_once_and_name_the_nearest() {
+fn all_problems_are_reported_with_the_nearest_names() {
     let keys = "name: n\nclustre: {version: 4.20.1}\ncluster:\n  version: 4.20.1\n  nodes: many\ntimeline:\n- updat: {to: 4.20.3}\n";
     let values = "name: [n]\nids: [JIRA-1]\ncluster: {version: 4.99.0, kubernetes: newest}\n\
                   timeline:\n- advance: soon\n- update: {to: 4.20.3, force: maybe}\n- expect: {object: Clusterversion/version, within: -1m}\n";
@@ -127,7 +127,7 @@ fn all_problems_of_all_files_come_at_once_and_name_the_nearest() {
         error: s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
         error: s/values.yaml:1:7: expected a name, found a list
         error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
-        error: s/values.yaml:3:20: unknown release 4.99.0: there are facts for 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
+        error: s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
         error: s/values.yaml:3:40: expected a Kubernetes minor from "1.24" to "1.36", found `newest`
         error: s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
         error: s/values.yaml:6:31: expected `true` or `false`, found `maybe`
@@ -137,14 +137,14 @@ fn all_problems_of_all_files_come_at_once_and_name_the_nearest() {
 }
 
 #[test]
-fn a_byte_order_mark_and_windows_line_ends_are_read() {
+fn scenarios_may_have_a_byte_order_mark_and_windows_line_ends() {
     let text = format!("\u{feff}{}", CALM.replace('\n', "\r\n"));
     let output = TestEnvironment::with(&[("s.yaml", &text)]).run(&["run", "--quiet", "s.yaml"]);
     assert!(output.stdout.starts_with("PASS  calm  ("), "{output}");
 }
 
 #[test]
-fn an_object_that_the_api_server_refuses_fails_the_scenario() {
+fn an_object_rejected_by_the_api_server_fails_the_scenario() {
     let text = "name: n\ncluster:\n  version: 4.20.1\n  objects:\n  - apiVersion: v1\n    kind: ConfigMap\n    \
                 metadata: {name: Not_A_Name, namespace: default}\ntimeline: [clear-update]\n";
     insta::assert_snapshot!(scenario(text), @r#"
@@ -160,7 +160,7 @@ fn an_object_that_the_api_server_refuses_fails_the_scenario() {
 }
 
 #[test]
-fn wrong_arguments_are_told() {
+fn invalid_arguments_are_reported() {
     insta::assert_snapshot!(check(&[], &["run", "--seed", "lucky"]), @"
         exit 2
         --- stderr
@@ -193,16 +193,16 @@ fn wrong_arguments_are_told() {
 }
 
 #[test]
-fn a_file_for_another_command_is_told_which_one() {
+fn the_error_for_a_file_of_another_command_names_the_command() {
     let environment = TestEnvironment::with(&[("a.feature", "Feature: f\n"), ("b.yaml", "name: n\n")]);
     let run = environment.run(&["run", "a.feature"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (Some(2), "error: a.feature: files of this kind are played by `windtunnel test`\n")
+        (Some(2), "error: a.feature: run this file with `windtunnel test`\n")
     );
     let test = environment.run(&["test", "b.yaml"]);
     assert_eq!(
         (test.code, test.stderr.as_str()),
-        (Some(2), "error: b.yaml: files of this kind are played by `windtunnel run`\n")
+        (Some(2), "error: b.yaml: run this file with `windtunnel run`\n")
     );
 }

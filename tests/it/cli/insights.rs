@@ -171,8 +171,9 @@ fn insights_are_published_with_the_service_account_and_a_second_process_takes_ov
         until("published", async || {
             let [config_map, update_status] = cluster.published().await;
             let insights = &update_status["controlPlane"]["informers"][0]["insights"];
-            let begun = |text: &Value| text.as_str().is_some_and(|text| text.contains("version: \"4.18.4\""));
-            begun(&config_map["usc.cpi.cv-version"])
+            let has_target =
+                |text: &Value| text.as_str().is_some_and(|text| text.contains("version: \"4.18.4\""));
+            has_target(&config_map["usc.cpi.cv-version"])
                 && config_map["usc.ni.node-worker-0"].is_string()
                 && insights.as_array().is_some_and(|insights| insights.len() > 30)
                 && update_status["workerPools"][0]["name"] == "worker"
@@ -216,8 +217,9 @@ fn insights_are_published_with_the_service_account_and_a_second_process_takes_ov
         until("taken over", async || second.leads()).await;
         let third = Controller::start(&environment, &["--kubeconfig", "config"]);
         let (status, err) = second.end("-TERM");
-        let said = "no --prometheus: there are no insights on alerts\nleads\nleads no longer\n";
-        assert_eq!((status.code(), err.as_str()), (Some(0), said));
+        let expected =
+            "no --prometheus: there are no insights on alerts\nnow the leader\nno longer the leader\n";
+        assert_eq!((status.code(), err.as_str()), (Some(0), expected));
         until("taken over again", async || third.leads() && third.get("/readyz").0 == 200).await;
         let (status, _) = third.end("-INT");
         assert_eq!(status.code(), Some(0));
@@ -230,15 +232,15 @@ fn startup_errors_of_the_controller_are_reported() {
     let address = taken.local_addr().unwrap().to_string();
     let environment = TestEnvironment::new();
     let _served = Served::start(&environment, &["--bare", "--kubeconfig", "bare"]);
-    let check = |arguments: &[&str], code: i32, said: &str| {
+    let check = |arguments: &[&str], code: i32, expected: &str| {
         let output = environment.run(&[&["insights"], arguments].concat());
         assert_eq!(output.code, Some(code), "{arguments:?} {output}");
-        assert!(output.stderr.contains(said), "{arguments:?} {output}");
+        assert!(output.stderr.contains(expected), "{arguments:?} {output}");
     };
     check(&[], 2, "error: expected --kubeconfig FILE, or to run in a pod of the cluster: ");
     check(&["--kubeconfig", "none"], 2, "error: ");
     let bare = ["--kubeconfig", "bare"];
-    let terms = "expected --leader-elect-lease-duration to be longer than";
+    let terms = "expected --leader-elect-lease-duration > --leader-elect-renew-deadline";
     check(&[&bare[..], &["--leader-elect-retry-period", "200s"]].concat(), 2, terms);
     check(&[&bare[..], &["--leader-elect-retry-period", "20ms"]].concat(), 2, "expected whole seconds");
     check(&[&bare[..], &["--listen", &address]].concat(), 2, &format!("error: --listen {address}: "));
@@ -249,7 +251,7 @@ fn startup_errors_of_the_controller_are_reported() {
 /// A Prometheus that rejects the first few queries, and the queries that it received.
 struct Prometheus {
     url: String,
-    asked: std::sync::mpsc::Receiver<String>,
+    queries: std::sync::mpsc::Receiver<String>,
 }
 
 impl Prometheus {
@@ -257,7 +259,7 @@ impl Prometheus {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", socket.local_addr().unwrap());
         let body = json!({"status": "success", "data": {"alerts": alerts}}).to_string();
-        let (told, asked) = std::sync::mpsc::channel();
+        let (sender, queries) = std::sync::mpsc::channel();
         // The thread ends with the process of the tests.
         std::thread::spawn(move || {
             for (number, stream) in socket.incoming().enumerate() {
@@ -274,12 +276,12 @@ impl Prometheus {
                     stream,
                     "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
                 );
-                if told.send(head.join("\n")).is_err() {
+                if sender.send(head.join("\n")).is_err() {
                     return;
                 }
             }
         });
-        Self { url, asked }
+        Self { url, queries }
     }
 }
 
@@ -301,10 +303,13 @@ fn alerts_of_a_prometheus_become_insights_while_the_cluster_updates() {
             environment.run(&[&once[..], &["--prometheus", &prometheus.url]].concat())
         };
         let firing = Prometheus::start(0, &json!([alert("firing")]));
-        until("told", async || look(&firing).stdout.contains("Alert is firing: Node is not ready.")).await;
-        let asked = firing.asked.recv().unwrap();
-        assert!(asked.starts_with("GET /api/v1/alerts"), "{asked}");
-        assert!(asked.to_lowercase().contains("authorization: bearer "), "{asked}");
+        until("alert published", async || {
+            look(&firing).stdout.contains("Alert is firing: Node is not ready.")
+        })
+        .await;
+        let query = firing.queries.recv().unwrap();
+        assert!(query.starts_with("GET /api/v1/alerts"), "{query}");
+        assert!(query.to_lowercase().contains("authorization: bearer "), "{query}");
         let output = look(&Prometheus::start(0, &json!([alert("pending")])));
         assert!(!output.stdout.contains("Alert is firing"), "{output}");
         let output = look(&Prometheus::start(usize::MAX, &json!([])));

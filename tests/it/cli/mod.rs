@@ -10,16 +10,15 @@ pub(crate) mod environment;
 mod envtest;
 #[cfg(feature = "gherkin")]
 mod features;
-#[cfg(all(feature = "live", feature = "serve"))]
-mod flights;
 mod help;
 mod html;
 mod input;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod insights;
 #[cfg(unix)]
-mod looking;
-mod looking_back;
+mod interactive_run;
+#[cfg(all(feature = "live", feature = "serve"))]
+mod live_records;
 mod payloads;
 mod published;
 mod records;
@@ -30,3 +29,4 @@ pub(crate) mod serve;
 mod start_from;
 mod status;
 mod traces;
+mod whole_run;

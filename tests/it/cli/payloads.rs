@@ -32,7 +32,7 @@ fn component(index: usize, version: &str) -> Vec<(&'static str, String)> {
     };
     let mut fields = String::new();
     for field in 0..60 {
-        let description = "what it is for, in a sentence as they stand in the schemas of real operators";
+        let description = "A description of the field that is as long as those of real operators";
         writeln!(fields, "              field{field}: {{type: string, description: {description}}}").unwrap();
     }
     let crd = format!(
@@ -135,7 +135,7 @@ fn the_two_folders_of_a_release_image_are_a_payload_as_well() {
 }
 
 #[test]
-fn mistakes_in_a_payload_are_told_before_anything_runs() {
+fn mistakes_in_a_payload_are_reported_before_the_run() {
     let environment = TestEnvironment::with(&[("s.yaml", &update(0))]);
     write_payload(&environment, "p", "4.18.2", 1);
     environment.write("p/0000_05_b_1.yaml", "apiVersion: v1\nkind: [a\n");
@@ -144,7 +144,7 @@ fn mistakes_in_a_payload_are_told_before_anything_runs() {
     exit 2
     --- stderr
     error: p/0000_05_b_1.yaml:2:7: unclosed bracket '['
-    error: p/0000_05_b_2.yaml:1:1: a Kubernetes object needs `metadata.name`, which this Secret has not
+    error: p/0000_05_b_2.yaml:1:1: expected `metadata.name` in this Secret, found none
     ");
     insta::assert_snapshot!(environment.run(&["run", "s.yaml", "--payload", "4.18.2=none"]), @"
     exit 2
@@ -155,7 +155,7 @@ fn mistakes_in_a_payload_are_told_before_anything_runs() {
     insta::assert_snapshot!(environment.run(&["run", "s.yaml", "--payload", "4.18.3=other"]), @"
     exit 2
     --- stderr
-    error: other: expected the payload of 4.18.3, found that of 4.18.2 by its release-metadata
+    error: other: expected the payload of 4.18.3, found 4.18.2 in its release-metadata
     ");
     insta::assert_snapshot!(environment.run(&["run", "s.yaml", "--payload", "p"]), @"
     exit 2

@@ -52,15 +52,15 @@ fn published_insights_and_objects_give_the_same_status_of_nodes_and_pools() {
     {
         assert!(seen.contains(word), "never `{word}`: {seen}");
     }
-    let made = insights(&environment, &["s.jsonl", "--at", "20m"]);
+    let computed = insights(&environment, &["s.jsonl", "--at", "20m"]);
     let found = insights(&environment, &["s.jsonl", "--at", "20m", "--from-insights"]);
     let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<String>>();
-    assert_eq!(keys(&made), keys(&found));
+    assert_eq!(keys(&computed), keys(&found));
     let reasons = |of: &Value| -> Vec<Value> {
         let conditions = |insight: &Value| insight["node"]["conditions"][0]["reason"].clone();
         of.as_object().unwrap().values().map(conditions).collect()
     };
-    assert_eq!(reasons(&made), reasons(&found));
+    assert_eq!(reasons(&computed), reasons(&found));
     let yaml = environment.run(&["status", "s.jsonl", "--at", "20m", "--from-insights", "-o", "yaml"]).stdout;
     assert!(yaml.starts_with("usc.cpi.co-authentication:\n  uid: co-authentication\n"), "{yaml}");
     // The ConfigMap in a dump gives the same text as the record.
@@ -84,8 +84,8 @@ fn missing_insights_are_reported() {
     environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
     let output = environment.run(&["status", "s.jsonl", "--from-insights"]);
     assert_eq!((output.code, output.stderr.as_str()), (Some(2), NONE));
-    let made = insights(&environment, &["s.jsonl"]);
-    assert_eq!(made["usc.cpi.cv-version"]["clusterVersion"]["assessment"], "Completed");
+    let computed = insights(&environment, &["s.jsonl"]);
+    assert_eq!(computed["usc.cpi.cv-version"]["clusterVersion"]["assessment"], "Completed");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn record_of_calm() -> String {
 }
 
 #[test]
-fn a_record_is_reported_as_the_run_was() {
+fn report_prints_the_timeline_of_the_run() {
     for (scenario, code) in [(STALLED, 0), (WRONG, 1)] {
         let environment = TestEnvironment::with(&[("s.yaml", scenario)]);
         let run = environment.run(&["run", "--record", "out/s.jsonl", "s.yaml"]);
@@ -20,26 +20,26 @@ fn a_record_is_reported_as_the_run_was() {
         let (story, _) = reported.stdout.split_once("\n\n").unwrap();
         assert!(story.contains("cluster installed") && story.lines().count() > 4, "{story}");
         assert!(run.stdout.contains(&format!("\n\n{story}\n\n")), "{run}\n{reported}");
-        let result = if code == 0 { "PASS  nobody has this digest" } else { "FAIL  a wrong hope" };
+        let result = if code == 0 { "PASS  a non-existent digest" } else { "FAIL  a wrong expectation" };
         assert!(reported.stdout.contains(result) && run.stdout.contains(result), "{reported}");
     }
 }
 
 #[test]
-fn several_records_go_into_a_folder_and_none_overwrites_another() {
+fn several_records_get_distinct_names_in_a_folder() {
     let files = [("a/x.1.yaml", CALM), ("b/x.1.yaml", WRONG), ("b/x.2.yaml", CALM)];
     let environment = TestEnvironment::with(&files);
     environment.run(&["run", "--quiet", "--record", "out", "a", "b"]);
     let records = ["out/x.1-2.jsonl", "out/x.1.jsonl", "out/x.2.jsonl"];
     assert_eq!(environment.files()[3..], records);
-    assert!(environment.read("out/x.1-2.jsonl").contains("a wrong hope"));
+    assert!(environment.read("out/x.1-2.jsonl").contains("a wrong expectation"));
     // An existing folder is used as a folder, even for a single record.
     environment.run(&["run", "--quiet", "--record", "out", "b/x.2.yaml"]);
     assert_eq!(environment.files()[3..], records);
 }
 
 #[test]
-fn what_is_no_record_is_told_with_its_line() {
+fn an_invalid_record_is_reported_with_its_line() {
     let report = |text: &str| check(&[("r.jsonl", text)], &["report", "r.jsonl"]);
     insta::assert_snapshot!(report(""), @"
         exit 2
@@ -85,8 +85,8 @@ fn what_is_no_record_is_told_with_its_line() {
 }
 
 #[test]
-fn a_record_tells_what_the_status_command_of_oc_would_have_printed_at_any_moment() {
-    const UPDATE: &str = "name: on the way\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\n\
+fn status_shows_any_moment_of_a_record() {
+    const UPDATE: &str = "name: an update in progress\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\n\
                           timeline:\n- update: {to: 4.14.8}\n- advance: 10m\n";
     let environment = TestEnvironment::with(&[("s.yaml", UPDATE)]);
     environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);

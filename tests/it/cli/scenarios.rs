@@ -6,7 +6,7 @@ use std::process::Stdio;
 use super::environment::{TestEnvironment, check};
 
 /// An update to a non-existent digest, which is then cancelled.
-pub(super) const STALLED: &str = r"name: nobody has this digest
+pub(super) const STALLED: &str = r"name: a non-existent digest
 ids: [OTA-1321]
 cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
@@ -21,7 +21,7 @@ timeline:
 ";
 
 /// Nothing happens, but the scenario expects the wrong thing.
-pub(super) const WRONG: &str = r#"name: a wrong hope
+pub(super) const WRONG: &str = r#"name: a wrong expectation
 ids: [OTA-1269, OCP-22641]
 cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
@@ -49,7 +49,7 @@ fn without_a_command_the_help_is_an_error() {
 
 /// The README leaves out some lines, and most of the record's hash.
 #[test]
-fn the_readme_shows_what_its_scenario_prints() {
+fn the_readme_shows_the_output_of_its_scenario() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
@@ -66,10 +66,10 @@ fn the_readme_shows_what_its_scenario_prints() {
 }
 
 #[test]
-fn a_scenario_that_passes_prints_its_timeline_and_exits_with_0() {
+fn a_passed_scenario_prints_its_timeline_and_exits_with_0() {
     insta::assert_snapshot!(check(&[("stalled.yaml", STALLED)], &["run", "stalled.yaml"]), @r#"
         exit 0
-        stalled.yaml: nobody has this digest
+        stalled.yaml: a non-existent digest
 
         0:00:00                          cluster installed: NNN objects                                                                         installer
         0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 by force
@@ -86,7 +86,7 @@ fn a_scenario_that_passes_prints_its_timeline_and_exits_with_0() {
         0:00:02  ClusterVersion/version  request cleared                                                                                        administrator
         0:00:02  ok clear update
 
-        PASS  nobody has this digest  (0:00:02 of cluster time)
+        PASS  a non-existent digest  (0:00:02 of cluster time)
               seed 1, record $HASH, $TIME
 
         1 scenario: 1 passed, 0 failed; 0:00:02 of cluster time in $TIME ($N times as fast)
@@ -94,10 +94,10 @@ fn a_scenario_that_passes_prints_its_timeline_and_exits_with_0() {
 }
 
 #[test]
-fn a_scenario_that_fails_tells_where_why_and_what_was_awaited_and_exits_with_1() {
+fn a_failed_scenario_prints_place_reason_and_expectation_and_exits_with_1() {
     insta::assert_snapshot!(check(&[("wrong.yaml", WRONG)], &["run", "wrong.yaml"]), @r#"
         exit 1
-        wrong.yaml: a wrong hope
+        wrong.yaml: a wrong expectation
 
         0:00:00    cluster installed: NNN objects                                                                                                              installer
         0:01:00  ok advance 1m
@@ -105,7 +105,7 @@ fn a_scenario_that_fails_tells_where_why_and_what_was_awaited_and_exits_with_1()
         0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
                    seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL  a wrong hope  (0:01:10 of cluster time)
+        FAIL  a wrong expectation  (0:01:10 of cluster time)
               wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
@@ -121,11 +121,11 @@ fn several_scenarios_get_a_line_each_and_a_list_of_failures() {
     insta::assert_snapshot!(printed, @r#"
         exit 1
         PASS  calm  (0:00:00 of cluster time)  record $HASH
-        FAIL  a wrong hope  (0:01:10 of cluster time)  record $HASH
+        FAIL  a wrong expectation  (0:01:10 of cluster time)  record $HASH
 
         Failures:
 
-        FAIL  a wrong hope  (0:01:10 of cluster time)
+        FAIL  a wrong expectation  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               windtunnel run a/wrong.yaml --seed 1
@@ -148,7 +148,7 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
         PASS  calm  (0:00:00 of cluster time)
               seed 1, record $HASH, $TIME
 
-        a/wrong.yaml: a wrong hope
+        a/wrong.yaml: a wrong expectation
 
         0:00:00    cluster installed: NNN objects                                                                                                              installer
         0:01:00  ok advance 1m
@@ -156,7 +156,7 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
         0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
                    seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL  a wrong hope  (0:01:10 of cluster time)
+        FAIL  a wrong expectation  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
@@ -164,7 +164,7 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
 
         Failures:
 
-        FAIL  a wrong hope  (0:01:10 of cluster time)
+        FAIL  a wrong expectation  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               windtunnel run a/wrong.yaml --seed 1
@@ -174,10 +174,10 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
 }
 
 #[test]
-fn quiet_leaves_the_timeline_of_a_single_scenario_out() {
+fn quiet_omits_the_timeline_of_a_single_scenario() {
     insta::assert_snapshot!(check(&[("wrong.yaml", WRONG)], &["run", "--quiet", "wrong.yaml"]), @r#"
         exit 1
-        FAIL  a wrong hope  (0:01:10 of cluster time)
+        FAIL  a wrong expectation  (0:01:10 of cluster time)
               wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
@@ -187,7 +187,7 @@ fn quiet_leaves_the_timeline_of_a_single_scenario_out() {
 }
 
 #[test]
-fn a_scenario_that_is_named_twice_runs_once() {
+fn a_scenario_named_twice_runs_once() {
     let output = check(&[("a/calm.yaml", CALM)], &["run", "--quiet", "a", "./a/calm.yaml", "a/calm.yaml"]);
     insta::assert_snapshot!(output, @"
         exit 0
@@ -230,7 +230,7 @@ fn a_timeline_fits_the_width_or_is_printed_in_full() {
 }
 
 #[test]
-fn another_seed_gives_another_record_and_the_same_seed_the_same() {
+fn the_seed_determines_the_record() {
     let environment = TestEnvironment::with(&[("stalled.yaml", STALLED)]);
     let record = |seed: &str, file: &str| {
         let output = environment.run(&["run", "--quiet", "--seed", seed, "--record", file, "stalled.yaml"]);
@@ -244,7 +244,7 @@ fn another_seed_gives_another_record_and_the_same_seed_the_same() {
 }
 
 #[test]
-fn the_check_of_determinism_passes_without_more_words() {
+fn check_determinism_prints_nothing_if_it_passes() {
     let files = [("stalled.yaml", STALLED)];
     assert_eq!(
         check(&files, &["run", "--check-determinism", "stalled.yaml"]),
@@ -253,7 +253,7 @@ fn the_check_of_determinism_passes_without_more_words() {
 }
 
 #[test]
-fn results_are_written_as_junit_also_when_a_scenario_fails() {
+fn junit_contains_passed_and_failed_scenarios() {
     let environment = TestEnvironment::with(&[("s/wrong.yaml", WRONG), ("s/calm.yaml", CALM)]);
     let output = environment.run(&["run", "--quiet", "--junit", "results/junit.xml", "s"]);
     assert_eq!(output.code, Some(1), "{output}");
@@ -266,7 +266,7 @@ fn results_are_written_as_junit_also_when_a_scenario_fails() {
                         <property name="seed" value="1"/>
                     </properties>
                 </testcase>
-                <testcase name="a wrong hope" classname="s/wrong.yaml" time="70.000">
+                <testcase name="a wrong expectation" classname="s/wrong.yaml" time="70.000">
                     <properties>
                         <property name="seed" value="1"/>
                         <property name="id" value="OTA-1269"/>
@@ -282,7 +282,7 @@ fn results_are_written_as_junit_also_when_a_scenario_fails() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_after_the_results() {
+fn write_errors_are_reported_after_the_results() {
     let environment = TestEnvironment::with(&[("calm.yaml", CALM), ("file", "")]);
     let output = environment.run(&[
         "run",
@@ -300,14 +300,14 @@ fn what_cannot_be_written_is_told_after_the_results() {
 
         1 scenario: 1 passed, 0 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
         --- stderr
-        error: file: no folder can be made here: File exists (os error 17)
-        error: file: no folder can be made here: File exists (os error 17)
+        error: file: cannot create the folder: File exists (os error 17)
+        error: file: cannot create the folder: File exists (os error 17)
         ");
     assert_eq!(environment.files(), ["calm.yaml", "file"]);
 }
 
 #[test]
-fn standard_input_is_left_alone() {
+fn run_does_not_read_standard_input() {
     let environment = TestEnvironment::with(&[("calm.yaml", CALM)]);
     let mut command = environment.command(&["run", "--quiet", "calm.yaml"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -319,7 +319,7 @@ fn standard_input_is_left_alone() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_reason_to_panic() {
+fn a_closed_pipe_does_not_panic() {
     let environment = TestEnvironment::with(&[("stalled.yaml", STALLED)]);
     let mut command = environment.command(&["run", "stalled.yaml"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! `windtunnel run --start-from`: runs that begin with the cluster of a dump.
+//! `windtunnel run --start-from`: runs that start with the cluster of a dump.
 
 use super::environment::TestEnvironment;
 
@@ -8,7 +8,7 @@ fn dumps(name: &str) -> String {
 }
 
 #[test]
-fn the_dumped_cluster_updates_with_its_troubles_and_what_is_taken_is_told() {
+fn a_dumped_cluster_updates_with_its_failures() {
     let environment = TestEnvironment::new();
     let (dump, scenario) = (dumps("paused-workers"), dumps("update.yaml"));
     let output = environment.run(&[
@@ -23,14 +23,14 @@ fn the_dumped_cluster_updates_with_its_troubles_and_what_is_taken_is_told() {
     ]);
     assert_eq!(output.code, Some(0), "{output}");
     insta::assert_snapshot!(output.stderr, @"
-    start-from: it runs 4.16.9 since its last completed update
+    start-from: release 4.16.9, from the last completed update
     start-from: conditional updates: the releases exist, but are not recommended; their risks are not taken
     start-from: operator dns is degraded, until the scenario heals it
     start-from: node crane-worker-b is not-ready, until the scenario heals it
     start-from: pool worker is paused
-    start-from: not taken: pool infra; its nodes are in the pool worker
-    start-from: nodes: 3 of the control plane and 2 workers, in the pools master and worker
-    start-from: not taken: other pools, MachineConfigs, workloads, certificates, alerts, and every object that is not named here
+    start-from: not taken: pool infra; its nodes join pool worker
+    start-from: nodes: 3 in pool master, 2 in pool worker
+    start-from: not taken: other pools, MachineConfigs, workloads, certificates, alerts, and all objects not listed here
     ");
     let status = environment.run(&["status", "r.jsonl", "--at", "30m"]).stdout;
     assert!(status.contains("Target Version:  4.16.12 (from 4.16.9)\n"), "{status}");
@@ -44,13 +44,16 @@ fn the_dumped_cluster_updates_with_its_troubles_and_what_is_taken_is_told() {
     assert!(record.contains("\"clusterID\":\"3b1f8b5a-90c7-4a0a-8f29-6a4dbb1f2c10\""));
     assert!(record.contains("\"version\":\"4.15.20\""), "the history of before");
     // The record of the run can be a start as well.
-    let again = environment.run(&["run", &scenario, "--start-from", "r.jsonl", "--quiet"]);
-    assert_eq!(again.code, Some(1), "{again}");
-    assert!(again.stderr.contains("start-from: it runs 4.16.12 since its last completed update"), "{again}");
+    let second = environment.run(&["run", &scenario, "--start-from", "r.jsonl", "--quiet"]);
+    assert_eq!(second.code, Some(1), "{second}");
+    assert!(
+        second.stderr.contains("start-from: release 4.16.12, from the last completed update"),
+        "{second}"
+    );
 }
 
 #[test]
-fn an_update_that_was_under_way_begins_anew() {
+fn an_unfinished_update_starts_again() {
     let version = "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {name: version}\n\
                    spec: {channel: stable-4.15}\nstatus:\n  desired: {version: 4.15.3}\n  history:\n\
                    \x20 - {state: Partial, version: 4.15.3, image: i, verified: true, startedTime: '2025-01-02T00:00:00Z'}\n\
@@ -60,14 +63,11 @@ fn an_update_that_was_under_way_begins_anew() {
     let environment = TestEnvironment::with(&[("v.yaml", version), ("s.yaml", scenario)]);
     let output = environment.run(&["run", "s.yaml", "--start-from", "v.yaml", "--quiet"]);
     assert_eq!(output.code, Some(0), "{output}");
-    assert!(
-        output.stderr.contains("start-from: the update to 4.15.3, which was under way, begins anew"),
-        "{output}"
-    );
+    assert!(output.stderr.contains("start-from: the unfinished update to 4.15.3 starts again"), "{output}");
 }
 
 #[test]
-fn a_dump_without_a_cluster_that_could_be_simulated_is_told() {
+fn a_dump_without_a_supported_cluster_is_reported() {
     let version = |history: &str| {
         format!(
             "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {{name: version}}\nstatus: {{history: [{history}]}}\n"

@@ -173,7 +173,7 @@ fn health_in_detail_has_references_and_descriptions() {
 }
 
 #[test]
-fn a_must_gather_and_archives_of_it_tell_the_same_as_plain_files() {
+fn a_must_gather_and_its_archives_have_the_status_of_plain_files() {
     let expected = plain().run(&["status", "--from", "dump", "--details", "all"]);
     let environment = TestEnvironment::new();
     let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
@@ -199,14 +199,14 @@ fn a_must_gather_and_archives_of_it_tell_the_same_as_plain_files() {
 }
 
 #[test]
-fn a_moment_can_be_named_and_missing_alerts_are_told_beside_the_text() {
+fn as_of_selects_the_moment_and_missing_alerts_are_reported() {
     let environment = TestEnvironment::with(&PLAIN[..5]);
     let output = environment.run(&["status", "--from", "dump", "--as-of", "2024-01-01T00:12:00Z"]);
     assert!(output.stdout.contains("\nDuration:        12m "), "{output}");
     assert!(output.stdout.ends_with("SINCE   LEVEL     IMPACT           MESSAGE\n12m     Warning   None             Previous update to 4.16.1 never completed, last complete update was unknown\n-       Warning   Update Stalled   Outdated nodes in a paused pool 'master' will not be updated\n\nRun with --details=health for additional description and links to related online documentation\n"), "{output}");
     assert_eq!(
         output.stderr,
-        "Unable to fetch alerts, ignoring alerts in 'Update Health':  there are none in dump\n"
+        "Unable to fetch alerts, ignoring alerts in 'Update Health':  no alerts in dump\n"
     );
     let wrong = environment.run(&["status", "--from", "dump", "--as-of", "noon"]);
     assert_eq!(
@@ -216,7 +216,7 @@ fn a_moment_can_be_named_and_missing_alerts_are_told_beside_the_text() {
 }
 
 #[test]
-fn what_oc_refuses_is_refused_with_its_words_and_what_it_crashes_on_is_told() {
+fn errors_and_crashes_of_oc_are_reported() {
     let from = |files: &[(&str, &str)]| check(files, &["status", "--from", "dump"]);
     insta::assert_snapshot!(from(&PLAIN[1..]), @"
         exit 1
@@ -242,7 +242,7 @@ fn what_oc_refuses_is_refused_with_its_words_and_what_it_crashes_on_is_told() {
 }
 
 #[test]
-fn what_is_no_dump_is_told() {
+fn an_invalid_dump_is_reported() {
     let from = |files: &[(&str, &str)]| check(files, &["status", "--from", "dump"]);
     insta::assert_snapshot!(from(&[]), @"
         exit 2
@@ -275,9 +275,9 @@ fn what_is_no_dump_is_told() {
 
 #[cfg(all(feature = "live", feature = "serve"))]
 #[test]
-fn a_served_cluster_is_read_as_oc_reads_it() {
+fn status_reads_a_served_cluster_like_oc() {
     let environment =
-        TestEnvironment::with(&[("nobody", "apiVersion: v1\nkind: Config\ncurrent-context: x\n")]);
+        TestEnvironment::with(&[("no-context", "apiVersion: v1\nkind: Config\ncurrent-context: x\n")]);
     let _served = super::serve::Served::start(
         &environment,
         &["--version", "4.18.3", "--speed", "60x", "--kubeconfig", "config"],
@@ -314,7 +314,7 @@ fn a_served_cluster_is_read_as_oc_reads_it() {
     );
     let other = environment.run(&["status", "--kubeconfig", "config", "--context", "other"]);
     assert_eq!(other.code, Some(1), "{other}");
-    assert!(environment.run(&["status", "--kubeconfig", "nobody"]).stderr.starts_with("error: "));
+    assert!(environment.run(&["status", "--kubeconfig", "no-context"]).stderr.starts_with("error: "));
     let _bare = super::serve::Served::start(&environment, &["--bare", "--kubeconfig", "bare"]);
     assert_eq!(
         environment.run(&["status", "--kubeconfig", "bare"]).to_string(),
@@ -322,7 +322,7 @@ fn a_served_cluster_is_read_as_oc_reads_it() {
     );
 }
 
-const SCENARIO: &str = "name: looked at
+const SCENARIO: &str = "name: status files
 cluster: {version: 4.14.1}
 releases: {4.14.8: }
 timeline:
@@ -332,7 +332,7 @@ timeline:
 - expect: {status: {matches: kept/updating.txt, details: all}}
 ";
 #[cfg(feature = "gherkin")]
-const FEATURE: &str = "Feature: looked at
+const FEATURE: &str = "Feature: status files
   Scenario: by its status
     Given a 4.14.1 cluster
     And release 4.14.8 exists
@@ -368,7 +368,7 @@ fn check_snapshots(command: &str, file: &str, text: &str) {
     let lines: Vec<&str> = differs.stdout.lines().map(str::trim_start).collect();
     let start = lines.iter().position(|line| *line == "--- suite/kept/updating.txt").unwrap();
     assert!(lines[start - 1].ends_with(
-        "the status is not as in suite/kept/updating.txt (`--update-snapshots` writes what it is):"
+        "the status differs from suite/kept/updating.txt (`--update-snapshots` rewrites the file):"
     ));
     assert_eq!(lines[start + 1], "+++ the status");
     assert!(
@@ -382,12 +382,12 @@ fn check_snapshots(command: &str, file: &str, text: &str) {
 }
 
 #[test]
-fn a_scenario_is_compared_with_the_statuses_beside_it() {
+fn a_scenario_is_compared_with_its_status_files() {
     check_snapshots("run", "suite/s.yaml", SCENARIO);
 }
 
 #[cfg(feature = "gherkin")]
 #[test]
-fn a_feature_is_compared_with_the_statuses_beside_it() {
+fn a_feature_is_compared_with_its_status_files() {
     check_snapshots("test", "suite/f.feature", FEATURE);
 }

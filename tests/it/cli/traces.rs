@@ -61,18 +61,18 @@ fn since(epoch: Time, at: Time) -> String {
 }
 
 fn changes(before: &Object, after: &Object) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut changes = Vec::new();
     let history = |object: &Object| -> Vec<String> {
         let entries = object.list("/status/history").iter();
         entries.map(|e| format!("{} {}", text(e, "state"), text(e, "version"))).collect()
     };
     if history(before) != history(after) {
-        said.push(format!("history {}", history(after).join(", ")));
+        changes.push(format!("history {}", history(after).join(", ")));
     }
     for field in ["/metadata/generation", "/status/observedGeneration"] {
         if before.number(field) != after.number(field) {
             let name = field.rsplit('/').next().unwrap();
-            said.push(format!("{name} {}", after.number(field).unwrap()));
+            changes.push(format!("{name} {}", after.number(field).unwrap()));
         }
     }
     let list = |object: &Object| object.list("/status/conditions").to_vec();
@@ -84,13 +84,13 @@ fn changes(before: &Object, after: &Object) -> Vec<String> {
         if !same {
             let (status, reason, message) =
                 (text(&now, "status"), text(&now, "reason"), text(&now, "message"));
-            said.push(format!("{kind}={status} {reason} {message:?}"));
+            changes.push(format!("{kind}={status} {reason} {message:?}"));
         }
     }
     let gone =
         list(before).into_iter().filter(|old| condition::find_in_status(after, text(old, "type")).is_none());
-    said.extend(gone.map(|old| format!("no {}", text(&old, "type"))));
-    said
+    changes.extend(gone.map(|old| format!("no {}", text(&old, "type"))));
+    changes
 }
 
 fn text<'v>(value: &'v Value, field: &str) -> &'v str {
@@ -102,7 +102,7 @@ const UNSIGNED: &str =
     "cluster: {version: 4.20.1, payload: 4.20.1}\nreleases: {4.20.2: {payload: 4.20.2, openpgp: missing}}\n";
 
 #[test]
-fn a_normal_update() {
+fn an_update_completes() {
     insta::assert_snapshot!(trace(CLUSTER, "- update: {to: 4.20.2}\n- advance: 40m\n"), @r#"
         00:00 administrator: generation 2
         00:15 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
@@ -120,15 +120,15 @@ fn a_normal_update() {
 }
 
 #[test]
-fn a_digest_that_nobody_has_by_force_and_its_withdrawal() {
+fn a_forced_update_to_a_non_existent_digest_is_cleared() {
     let image = format!("quay.io/openshift-release-dev/ocp-release@sha256:{}", "0".repeat(64));
     let timeline = format!(
         "- update: {{image: \"{image}\"}}\n- advance: 2m\n- update: {{image: \"{image}\", force: true}}\n- advance: 4s\n\
          - clear-update\n- advance: 10m\n"
     );
-    let told = trace(CLUSTER, &timeline);
+    let trace = trace(CLUSTER, &timeline);
     let pod = regex::Regex::new("version--[a-z0-9]{5}").unwrap();
-    insta::assert_snapshot!(pod.replace_all(&told, "version--xxxxx"), @r#"
+    insta::assert_snapshot!(pod.replace_all(&trace, "version--xxxxx"), @r#"
         00:00 administrator: generation 2
         00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=The update cannot be verified: unable to verify sha256:0000000000000000000000000000000000000000000000000000000000000000 against keyrings: verifier-public-key-redhat"
         00:47 cluster-version-operator: observedGeneration 2
@@ -142,7 +142,7 @@ fn a_digest_that_nobody_has_by_force_and_its_withdrawal() {
 }
 
 #[test]
-fn a_release_without_signature_by_force_and_the_request_cleared_on_the_way() {
+fn a_forced_update_to_an_unsigned_release_completes_after_its_request_is_cleared() {
     let timeline = "- update: {to: 4.20.2}\n- advance: 2m\n- update: {to: 4.20.2, force: true}\n- advance: 5m\n\
                     - clear-update\n- advance: 40m\n";
     insta::assert_snapshot!(trace(UNSIGNED, timeline), @r#"

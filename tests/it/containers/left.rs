@@ -21,7 +21,7 @@ fn killed_after(environment: &TestEnvironment, word: &str, millis: u64) -> Strin
     let mut name = String::new();
     for line in BufReader::new(child.stderr.take().unwrap()).lines() {
         let line = line.unwrap();
-        if let Some(rest) = line.strip_prefix("making cluster ") {
+        if let Some(rest) = line.strip_prefix("creating cluster ") {
             rest.split(' ').next().unwrap_or_default().clone_into(&mut name);
         }
         if line.starts_with(word) {
@@ -45,14 +45,14 @@ fn the_next_start_cleans_up_a_run_killed_in_any_phase() {
     }
     let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
     let phases = [
-        ("making cluster", 0),
+        ("creating cluster", 0),
         ("run: docker run", 0),
         ("done: docker run", 0),
         ("done: docker port", 0),
         // While objects are created, and while the scenario runs.
         ("done: docker port", 200),
         ("done: docker port", 1000),
-        ("removing what run", 0),
+        ("removing the objects of run", 0),
         ("run: docker rm", 0),
     ];
     for (phase, millis) in phases {

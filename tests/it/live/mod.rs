@@ -9,7 +9,7 @@ use self::control_plane::{CONTEXT, ControlPlane};
 use crate::cli::backends::{signal, tools};
 use crate::cli::environment::{Output, TestEnvironment};
 
-/// An update in a name and five lines.
+/// A short scenario: an update in five lines and a name.
 const SCENARIO: &str = "name: five lines
 cluster: {version: 4.20.1}
 releases: {4.20.3: {}}
@@ -47,7 +47,7 @@ fn environment(plane: &ControlPlane) -> TestEnvironment {
 
 /// Checks that a run passes, that none of its pods lands on the foreign node, and that it leaves nothing
 /// behind.
-fn holds(plane: &ControlPlane, run: impl FnOnce() -> Output, passed: usize) {
+fn check_run(plane: &ControlPlane, run: impl FnOnce() -> Output, passed: usize) {
     let (before, bound) = (plane.objects(), plane.watch_foreign_node());
     let output = run();
     let bound = bound.names();
@@ -62,7 +62,7 @@ fn the_z_stream_feature_passes_in_an_existing_cluster() {
     let Some(plane) = ControlPlane::real() else { return };
     let environment = environment(&plane);
     let place = [&["test", "z_stream_update.feature", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
-    holds(&plane, || environment.run(&place), 4);
+    check_run(&plane, || environment.run(&place), 4);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn an_update_in_five_lines_passes_in_an_existing_cluster() {
     let Some(plane) = ControlPlane::real() else { return };
     let environment = environment(&plane);
     let place = [&["run", "s.yaml", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
-    holds(&plane, || environment.run(&place), 1);
+    check_run(&plane, || environment.run(&place), 1);
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn an_update_passes_in_a_kind_cluster() {
     let environment = environment(&plane);
     tools::install(&environment, "kind");
     let arguments = [&["test", "small.feature", "--backend", "kind"], &PACE[..]].concat();
-    holds(&plane, || tools::run(&environment, &arguments), 1);
+    check_run(&plane, || tools::run(&environment, &arguments), 1);
 }
 
 /// Starts an endless run in a control plane and waits until its update is under way.
-fn begun(plane: &ControlPlane, environment: &TestEnvironment) -> Child {
+fn start_endless_run(plane: &ControlPlane, environment: &TestEnvironment) -> Child {
     let place = [&["test", "endless.feature", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
     let mut command = environment.command(&place);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -92,9 +92,9 @@ fn begun(plane: &ControlPlane, environment: &TestEnvironment) -> Child {
 }
 
 /// Interrupts a run and checks that it leaves nothing behind.
-fn is_interrupted(plane: &ControlPlane) {
+fn check_interrupt(plane: &ControlPlane) {
     let (environment, before) = (environment(plane), plane.objects());
-    let child = begun(plane, &environment);
+    let child = start_endless_run(plane, &environment);
     signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -104,9 +104,9 @@ fn is_interrupted(plane: &ControlPlane) {
 }
 
 /// Kills a run and checks that `windtunnel clean` removes everything that it left.
-fn is_cleaned_up(plane: &ControlPlane) {
+fn check_clean(plane: &ControlPlane) {
     let (environment, before) = (environment(plane), plane.objects());
-    let mut child = begun(plane, &environment);
+    let mut child = start_endless_run(plane, &environment);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_ne!(plane.objects(), before);
@@ -119,20 +119,20 @@ fn is_cleaned_up(plane: &ControlPlane) {
 #[test]
 fn an_interrupted_run_removes_its_objects() {
     let Some(plane) = ControlPlane::real() else { return };
-    is_interrupted(&plane);
+    check_interrupt(&plane);
 }
 
 #[test]
 fn clean_removes_the_objects_of_a_killed_run() {
     let Some(plane) = ControlPlane::real() else { return };
-    is_cleaned_up(&plane);
+    check_clean(&plane);
 }
 
 #[test]
 fn interrupted_and_killed_runs_leave_nothing_behind_with_our_controllers() {
     let plane = ControlPlane::ours();
-    is_interrupted(&plane);
-    is_cleaned_up(&plane);
+    check_interrupt(&plane);
+    check_clean(&plane);
 }
 
 #[test]
@@ -144,5 +144,5 @@ fn an_update_passes_with_our_controllers() {
     let own = scenarios.split("\n\n").find(|scenario| scenario.contains("replaces itself")).unwrap();
     environment.write("own.feature", format!("{head}{own}\n"));
     let place = [&["test", "own.feature", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
-    holds(&plane, || environment.run(&place), 1);
+    check_run(&plane, || environment.run(&place), 1);
 }

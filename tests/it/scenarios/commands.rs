@@ -1,4 +1,4 @@
-//! Commands in scenarios, values that they keep for later steps, and retried steps.
+//! Commands, kept values and retried steps of scenarios.
 
 use windtunnel::record::Record;
 
@@ -57,7 +57,7 @@ fn later_steps_use_kept_values_and_steps_are_retried_until_they_pass() {
             "{keep}- expect: {{object: ClusterVersion/version, fields: {{spec.channel: $(kept imag)}}}}"
         ),
         "n.yaml:6:3: expect ClusterVersion/version spec.channel is `$(kept imag)`: \
-         nothing was kept as `imag` before; did you mean `image`?",
+         no earlier step kept a value as `imag`; did you mean `image`?",
     );
     check(
         "- keep: {as: x, object: ConfigMap/default/none, field: data}",
@@ -66,9 +66,9 @@ fn later_steps_use_kept_values_and_steps_are_retried_until_they_pass() {
     let version =
         "- keep: {as: target, object: ClusterVersion/version, field: 'status.availableUpdates[0].version'}\n";
     check(&format!("- advance: 5m\n{version}- run: oc adm upgrade --to $(kept target)"), "");
-    let asked =
+    let update =
         "- expect: {object: ClusterVersion/version, fields: {spec.desiredUpdate.version: $(kept target)}}";
-    check(&format!("- advance: 5m\n{version}- run: 'oc adm upgrade \"--to=$(kept target)\"'\n{asked}"), "");
+    check(&format!("- advance: 5m\n{version}- run: 'oc adm upgrade \"--to=$(kept target)\"'\n{update}"), "");
     let retry = |what: &str| {
         format!(
             "- retry:\n    within: 5m\n    steps:\n    - run: {{command: oc get nodes, prints: /{what}/}}\n    \

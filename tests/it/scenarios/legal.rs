@@ -1,4 +1,4 @@
-//! Unusual runs in which nothing is wrong: none of them fails.
+//! Unusual but valid runs: no invariant fails in them.
 
 use windtunnel::record::{Event, Record, WriteEvent};
 use windtunnel_core::resources::{MACHINE_CONFIGS, PODS};
@@ -60,7 +60,7 @@ timeline:
     );
 }
 
-/// When the MachineConfig of a flipping pool was created and deleted.
+/// Returns when the MachineConfig of a flipping pool was created and deleted.
 fn flips(fault: &str) -> Vec<(i64, String)> {
     let record = passing(&format!(
         "cluster: {{version: 4.18.3, nodes: {{control-plane: 1, workers: 0}}}}
@@ -97,10 +97,10 @@ timeline:
 - expect: {object: Node/worker-0, condition: {type: Ready, status: \"True\"}, within: 10m}
 ",
     );
-    let told = writes(&record).filter(|(_, write)| write.by == "administrator" && write.code < 400);
-    assert_eq!(told.map(|(second, _)| second).collect::<Vec<_>>(), [50, 300]);
-    let announced = record.entries.iter().filter(|entry| matches!(entry.event, Event::Fault { .. }));
-    assert_eq!(announced.count(), 4 + 2, "what is repeated is announced once");
+    let accepted = writes(&record).filter(|(_, write)| write.by == "administrator" && write.code < 400);
+    assert_eq!(accepted.map(|(second, _)| second).collect::<Vec<_>>(), [50, 300]);
+    let announcements = record.entries.iter().filter(|entry| matches!(entry.event, Event::Fault { .. }));
+    assert_eq!(announcements.count(), 4 + 2, "a retried fault is announced once");
 }
 
 #[test]
@@ -151,7 +151,7 @@ timeline:
     );
 }
 
-/// In this update, somebody else than the drain controller grants the drain of a node.
+/// In this update, the administrator grants the drain of a node instead of the drain controller.
 #[test]
 fn a_reboot_without_a_drain_breaks_the_node_order_invariant() {
     let text = "name: n
@@ -171,7 +171,7 @@ timeline:
 - advance: 10m
 ";
     let failure = run(&plan("n.yaml", text), 1).1;
-    let expected = "invariant `node-order` is broken by Node/worker-0 at ";
+    let expected = "Node/worker-0 broke invariant `node-order` at ";
     assert!(failure.starts_with("n.yaml:15:3: advance 10m: ") && failure.contains(expected), "{failure}");
     assert!(
         failure.ends_with(" without a drain") && failure.contains("it reboots into rendered-worker-"),

@@ -1,4 +1,4 @@
-//! Everything that is shipped passes, gives the same record every time, and fails when it should.
+//! All shipped scenarios and features pass and give reproducible records; wrong expectations fail.
 
 mod commands;
 mod legal;
@@ -16,8 +16,8 @@ use windtunnel::report::{CANARY, timeline};
 use windtunnel::scenario;
 use windtunnel_core::resources::CLUSTER_OPERATORS;
 
-/// A non-existent digest.
-const NOWHERE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+/// An image with a non-existent digest.
+const NONEXISTENT_IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Name and text of all shipped files below a folder.
 pub(crate) fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
@@ -54,7 +54,7 @@ pub(crate) fn plans(file: &str, text: &str) -> Vec<Plan> {
 }
 
 /// A failure without the random end of a version pod's name.
-fn redacted(failure: &str) -> String {
+fn redact_pod_name(failure: &str) -> String {
     regex::Regex::new(r"version--[a-z0-9]{5}\b").unwrap().replace_all(failure, "version--xxxxx").into_owned()
 }
 
@@ -67,10 +67,10 @@ fn run(plan: &Plan, seed: u64) -> (Outcome, String) {
     (outcome, failure)
 }
 
-/// Each suite has a canary, which must fail by its wrong expectation and nothing else. It reveals a harness
-/// that passes everything.
+/// The canary of each suite must fail by its wrong expectation and nothing else. It reveals a harness that
+/// passes everything.
 #[test]
-fn the_canary_of_the_scenarios_fails_where_it_hopes() {
+fn scenario_canary_fails_only_by_its_wrong_expectation() {
     let canaries: Vec<Plan> = shipped("scenarios", "yaml")
         .iter()
         .flat_map(|(file, text)| plans(file, text))
@@ -84,9 +84,9 @@ fn the_canary_of_the_scenarios_fails_where_it_hopes() {
     );
 }
 
-/// The documents also show whole scenarios, and a user who copies one expects it to pass.
+/// Users copy the complete scenarios of the documents, so they must pass.
 #[test]
-fn every_whole_scenario_of_the_documents_passes() {
+fn every_complete_scenario_in_the_documents_passes() {
     for document in ["README.md", "docs/scenario-language.md"] {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
         let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -99,7 +99,7 @@ fn every_whole_scenario_of_the_documents_passes() {
 }
 
 #[test]
-fn an_invariant_that_is_broken_fails_the_scenario_unless_it_is_not_checked() {
+fn broken_invariant_fails_the_scenario_unless_excluded() {
     let failure = |invariants: &str| {
         let text = format!(
             "name: n
@@ -119,8 +119,8 @@ timeline:
         run(&plan("n.yaml", &text), 1).1
     };
     let broken = failure("invariants: true");
-    let told = "invariant `node-order` is broken by Node/worker-0 at 0:";
-    assert!(broken.starts_with("n.yaml:8:3: apply Node/worker-0") && broken.contains(told), "{broken}");
+    let expected = "Node/worker-0 broke invariant `node-order` at 0:";
+    assert!(broken.starts_with("n.yaml:8:3: apply Node/worker-0") && broken.contains(expected), "{broken}");
     assert!(broken.ends_with("it went from Updating to Rebooting"), "{broken}");
     assert_eq!(failure("invariants: {except: [history-order]}"), broken);
     for unchecked in ["invariants: false", "invariants: {except: [history-order, node-order]}"] {
@@ -137,7 +137,7 @@ fn failure_of(timeline: &str) -> String {
 }
 
 #[test]
-fn a_cluster_version_is_not_deleted_but_may_go_with_its_definition_which_stops_no_run() {
+fn deleting_the_definition_of_cluster_version_does_not_stop_a_run() {
     let refused = "- try: {delete: ClusterVersion/version, refused: {contains: is not allowed}}";
     assert_eq!(failure_of(refused), "");
     let reconciles =
@@ -150,7 +150,7 @@ fn a_cluster_version_is_not_deleted_but_may_go_with_its_definition_which_stops_n
 }
 
 #[test]
-fn the_record_tells_of_custom_resources_that_go_with_their_definition() {
+fn record_contains_custom_resources_deleted_with_their_definition() {
     let text = "name: n
 cluster: {version: 4.20.1}
 timeline:
@@ -170,7 +170,7 @@ timeline:
 }
 
 #[test]
-fn a_component_that_lost_its_rights_is_refused_and_goes_on_when_it_has_them_again() {
+fn component_without_rights_is_rejected_and_continues_when_they_return() {
     let text = r#"name: n
 cluster: {version: 4.20.1}
 releases: {4.20.3: {}}
@@ -196,7 +196,7 @@ timeline:
 }
 
 #[test]
-fn who_finds_the_lease_in_other_hands_ends_and_takes_it_when_it_has_run_out() {
+fn operator_restarts_on_a_foreign_lease_and_takes_it_when_it_expires() {
     let timeline = "- apply:
     apiVersion: coordination.k8s.io/v1
     kind: Lease
@@ -216,30 +216,30 @@ fn who_finds_the_lease_in_other_hands_ends_and_takes_it_when_it_has_run_out() {
 /// An update that stalls at once, with an expectation in line 8.
 fn stalled_update(expectation: &str) -> Plan {
     let text = format!(
-        "name: canary\ncluster: {{version: 4.20.1}}\ntimeline:\n- update:\n    image: {NOWHERE}\n    force: true\n- \
+        "name: canary\ncluster: {{version: 4.20.1}}\ntimeline:\n- update:\n    image: {NONEXISTENT_IMAGE}\n    force: true\n- \
          advance: 30s\n- expect: {expectation}\n"
     );
     plan("canary.yaml", &text)
 }
 
 #[test]
-fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what_is_waited_for() {
+fn wrong_expectation_of_a_scenario_fails_with_seen_state_and_pending_work() {
     let (_, failure) = run(
         &stalled_update(
             "{object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}}",
         ),
         1,
     );
-    assert_eq!(failure, "", "what is so must pass");
+    assert_eq!(failure, "", "a true expectation must pass");
     let wrong =
         "{object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10s}";
     let (outcome, failure) = run(&stalled_update(wrong), 1);
-    insta::assert_snapshot!(redacted(&failure), @r#"
+    insta::assert_snapshot!(redact_pod_name(&failure), @r#"
         canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
           pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
           pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
         "#);
-    assert_eq!(outcome.virtual_time.as_secs(), 40, "a wait ends when its time is over");
+    assert_eq!(outcome.virtual_time.as_secs(), 40, "a wait ends when its time limit is over");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn steps_after_a_failed_one_do_not_run() {
 }
 
 #[test]
-fn what_people_write_into_objects_does_not_stop_a_run() {
+fn extreme_or_malformed_values_in_objects_do_not_stop_a_run() {
     let containers = "containers: [{name: a, image: x}]";
     for object in [
         format!(
@@ -289,7 +289,7 @@ fn what_people_write_into_objects_does_not_stop_a_run() {
 }
 
 #[test]
-fn a_record_written_and_parsed_again_gives_the_same_timeline() {
+fn parsed_record_gives_the_same_timeline() {
     let (outcome, _) = run(&stalled_update("{object: ConfigMap/default/none}"), 1);
     let lines = outcome.record.to_lines();
     let parsed = Record::parse(&lines).unwrap();
@@ -307,13 +307,13 @@ mod features {
 
     use windtunnel::steps::{FeatureFiles, RunOptions, ScenarioResult, Suite};
 
-    use super::shipped::lacks;
-    use super::{CANARY, NOWHERE, redacted, shipped};
+    use super::shipped::missing_parts;
+    use super::{CANARY, NONEXISTENT_IMAGE, redact_pod_name, shipped};
 
     fn read(files: &[(String, String)]) -> Suite {
-        let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
-        let beside = FeatureFiles { folder: yaml_beside, text: text_beside, snapshot };
-        Suite::parse_with_files(files, beside).unwrap_or_else(|problems| panic!("{problems}"))
+        let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has snapshot files"));
+        let feature_files = FeatureFiles { folder: yaml_beside, text: text_beside, snapshot };
+        Suite::parse_with_files(files, feature_files).unwrap_or_else(|problems| panic!("{problems}"))
     }
 
     /// Runs features, each given by file name and text, with seed 1.
@@ -366,8 +366,8 @@ mod features {
         let planned = read(&shipped("features", "feature")).planned();
         let problems = planned.iter().flat_map(|(scenario, steps)| {
             let place = format!("{}:{}", scenario.file, scenario.line);
-            let lacks = lacks(&scenario.tags, &scenario.ids, steps);
-            lacks.into_iter().map(move |what| format!("{place}: {what}"))
+            let missing_parts = missing_parts(&scenario.tags, &scenario.ids, steps);
+            missing_parts.into_iter().map(move |what| format!("{place}: {what}"))
         });
         let problems: Vec<String> = problems.collect();
         assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -377,7 +377,7 @@ mod features {
     fn failure(then: &str) -> String {
         let text = format!(
             "Feature: canary\n  Scenario: an update that stalls\n    Given a 4.20.1 cluster\n    When I update to image \
-             \"{NOWHERE}\" by force\n    And 30 seconds pass\n    Then {then}\n"
+             \"{NONEXISTENT_IMAGE}\" by force\n    And 30 seconds pass\n    Then {then}\n"
         );
         let results = run_all(&[("canary.feature".to_owned(), text)]);
         let [result] = results.as_slice() else { panic!("{results:?}") };
@@ -385,10 +385,11 @@ mod features {
     }
 
     #[test]
-    fn a_feature_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what_is_waited_for() {
-        assert_eq!(failure("ClusterVersion condition Progressing is False"), "", "what is so must pass");
+    fn wrong_expectation_of_a_feature_fails_with_seen_state_and_pending_work() {
+        let passing = failure("ClusterVersion condition Progressing is False");
+        assert_eq!(passing, "", "a true expectation must pass");
         let failure = failure("within 10 seconds ClusterVersion condition Progressing is True");
-        insta::assert_snapshot!(redacted(&failure), @r#"
+        insta::assert_snapshot!(redact_pod_name(&failure), @r#"
             within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
               pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
               pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000

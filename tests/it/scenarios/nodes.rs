@@ -20,7 +20,7 @@ fn transitions(before: &Object, after: &Object) -> Option<String> {
     after.list("/status/conditions").iter().find_map(|new| {
         let kind = new["type"].as_str()?;
         let old = condition::find_in_status(before, kind)?;
-        let [was, is] = [old, new].map(|of| of["lastTransitionTime"].as_str().unwrap_or_default());
+        let [was, is] = [old, new].map(|found| found["lastTransitionTime"].as_str().unwrap_or_default());
         let moved = old["status"] != new["status"];
         if moved && is < was {
             return Some(format!(
@@ -29,7 +29,7 @@ fn transitions(before: &Object, after: &Object) -> Option<String> {
             ));
         }
         (!moved && is != was)
-            .then(|| format!("{kind} stays {} and says that it changed at {is}", new["status"]))
+            .then(|| format!("{kind} stays {} but has a new transition time {is}", new["status"]))
     })
 }
 
@@ -39,10 +39,10 @@ fn target(before: &Object, target: &str, view: &View) -> Option<&'static str> {
     if before["spec"]["unschedulable"] == true {
         Some("is cordoned and was given another target")
     } else if view.get(&MACHINE_CONFIGS, "", target).is_none() {
-        Some("was given a target that there is not")
+        Some("was given a target that does not exist")
     } else if view.list(&MACHINE_CONFIG_POOLS).find(is_for).is_some_and(|pool| pool["spec"]["paused"] == true)
     {
-        Some("was given a target though its pool is paused")
+        Some("was given a target although its pool is paused")
     } else {
         None
     }
@@ -53,11 +53,11 @@ fn node(by: &str, before: &Object, after: &Object, view: &View) -> Option<String
     let moves = |key: &str| annotation(before, key) != annotation(after, key);
     let now = |key: &str| annotation(after, key);
     if moves(CURRENT_CONFIG) && now(STATE) != "Done" {
-        return Some(format!("has another configuration and is {:?}", now(STATE)));
+        return Some(format!("has a new configuration in the state {:?}", now(STATE)));
     }
     if moves(LAST_APPLIED_DRAIN) && now(LAST_APPLIED_DRAIN) != now(DESIRED_DRAIN) {
         return Some(format!(
-            "was granted {:?} and wishes {:?}",
+            "has the drain {:?} and requests {:?}",
             now(LAST_APPLIED_DRAIN),
             now(DESIRED_DRAIN)
         ));
@@ -75,8 +75,8 @@ fn reboot(before: &Object, after: &Object, announced: &BTreeSet<String>) -> Opti
     let is_new = !before.text(boot).is_empty() && before.text(boot) != after.text(boot);
     // Before 4.15, only the state shows that a daemon is at work.
     let is_old = before.annotation(POST_CONFIG_ACTION).is_none();
-    let is_told = announced.contains(after.name()) || is_old && annotation(before, STATE) != "Done";
-    (is_new && !is_told).then(|| "was rebooted though its daemon had not said so".to_owned())
+    let is_announced = announced.contains(after.name()) || is_old && annotation(before, STATE) != "Done";
+    (is_new && !is_announced).then(|| "was rebooted although its daemon had not announced it".to_owned())
 }
 
 /// The problem with one write to a MachineConfigPool, if any.
@@ -97,7 +97,7 @@ fn pool(before: &Object, after: &Object, view: &View) -> Option<String> {
         annotation(node, DESIRED_CONFIG) == config
             && (annotation(node, CURRENT_CONFIG), annotation(node, STATE)) != (config, "Done")
     };
-    view.list(&NODES).find(late).map(|node| format!("has {config} while {} is on its way there", node.name()))
+    view.list(&NODES).find(late).map(|node| format!("has {config} while {} still updates to it", node.name()))
 }
 
 /// The problem with one write, in the cluster after it, if any.
@@ -116,12 +116,12 @@ fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Optio
     // In MachineConfigNodes, daemons update the time whenever a condition changes in any way, not only its
     // status.
     let keeps_time = ["Node", "MachineConfigPool", "ClusterOperator"];
-    let judged = keeps_time.contains(&write.kind.as_str()) && !view.list(&NODES).any(has_own_clock);
-    let found = found.or_else(|| if judged { transitions(before, after) } else { None })?;
+    let is_checked = keeps_time.contains(&write.kind.as_str()) && !view.list(&NODES).any(has_own_clock);
+    let found = found.or_else(|| if is_checked { transitions(before, after) } else { None })?;
     Some(format!("{} {}: {found} ({})", write.kind, write.key.name, write.by))
 }
 
-/// Takes in whether a daemon has announced a reboot, or is done.
+/// Records that a daemon has announced a reboot, or is done.
 fn track_announcement(write: &WriteEvent, announced: &mut BTreeSet<String>) {
     let Some(after) = write.after.as_ref().filter(|_| write.kind == "Node") else { return };
     let is_there = annotation(after, CURRENT_CONFIG) == annotation(after, DESIRED_CONFIG);
@@ -147,7 +147,7 @@ pub(super) fn contradiction(record: &Record) -> Option<String> {
 
 #[test]
 fn finds_contradictions_of_nodes() {
-    let of = |annotations: &[(&str, &str)], boot: &str, cordoned: bool| {
+    let node_of = |annotations: &[(&str, &str)], boot: &str, cordoned: bool| {
         let annotations: Value =
             annotations.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
         Object::new(json!({
@@ -159,29 +159,31 @@ fn finds_contradictions_of_nodes() {
     let found = |before: &Object, after: &Object| {
         node("machine-config-controller/node", before, after, &View::default()).unwrap_or_default()
     };
-    let idle = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (STATE, "Done")], "1", false);
-    let done = of(&[(CURRENT_CONFIG, "b"), (DESIRED_CONFIG, "a"), (STATE, "Done")], "1", false);
+    let idle = node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (STATE, "Done")], "1", false);
+    let done = node_of(&[(CURRENT_CONFIG, "b"), (DESIRED_CONFIG, "a"), (STATE, "Done")], "1", false);
     assert_eq!(found(&idle, &done), "");
-    let early = of(&[(CURRENT_CONFIG, "b"), (DESIRED_CONFIG, "a"), (STATE, "Working")], "1", false);
-    assert_eq!(found(&idle, &early), "has another configuration and is \"Working\"");
+    let early = node_of(&[(CURRENT_CONFIG, "b"), (DESIRED_CONFIG, "a"), (STATE, "Working")], "1", false);
+    assert_eq!(found(&idle, &early), "has a new configuration in the state \"Working\"");
     let granted =
-        of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (LAST_APPLIED_DRAIN, "drain-b")], "1", false);
-    assert_eq!(found(&idle, &granted), "was granted \"drain-b\" and wishes \"\"");
-    let cordoned = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a")], "1", true);
-    let sent = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "b")], "1", true);
+        node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (LAST_APPLIED_DRAIN, "drain-b")], "1", false);
+    assert_eq!(found(&idle, &granted), "has the drain \"drain-b\" and requests \"\"");
+    let cordoned = node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a")], "1", true);
+    let sent = node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "b")], "1", true);
     assert_eq!(found(&cordoned, &sent), "is cordoned and was given another target");
-    assert_eq!(found(&idle, &sent), "was given a target that there is not");
-    let booted = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "2", false);
-    let said = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "1", false);
-    assert_eq!(reboot(&said, &booted, &BTreeSet::from(["w".to_owned()])), None);
-    let unsaid = reboot(&said, &booted, &BTreeSet::new()).unwrap();
-    assert_eq!(unsaid, "was rebooted though its daemon had not said so");
-    assert!(reboot(&idle, &booted, &BTreeSet::new()).is_some(), "done, and of an old release");
+    assert_eq!(found(&idle, &sent), "was given a target that does not exist");
+    let booted =
+        node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "2", false);
+    let before_boot =
+        node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "1", false);
+    assert_eq!(reboot(&before_boot, &booted, &BTreeSet::from(["w".to_owned()])), None);
+    let unannounced = reboot(&before_boot, &booted, &BTreeSet::new()).unwrap();
+    assert_eq!(unannounced, "was rebooted although its daemon had not announced it");
+    assert!(reboot(&idle, &booted, &BTreeSet::new()).is_some(), "idle, in an old release");
 }
 
 #[test]
 fn finds_contradictions_of_pools_and_conditions() {
-    let of = |config: &str, updated: i64, conditions: &[(&str, &str, &str)]| {
+    let pool_with = |config: &str, updated: i64, conditions: &[(&str, &str, &str)]| {
         let condition = |(kind, status, at): &(&str, &str, &str)| json!({ "type": kind, "status": status, "lastTransitionTime": at });
         Object::new(json!({ "status": {
             "configuration": { "name": config },
@@ -191,20 +193,20 @@ fn finds_contradictions_of_pools_and_conditions() {
     };
     let mut view = View::default();
     let found = |before: &Object, after: &Object, view: &View| pool(before, after, view).unwrap_or_default();
-    let both = of("a", 2, &[("Updated", "True", ""), ("Updating", "True", "")]);
+    let both = pool_with("a", 2, &[("Updated", "True", ""), ("Updating", "True", "")]);
     assert_eq!(found(&both, &both, &view), "is updated and updating");
-    let before = of("a", 0, &[]);
-    assert_eq!(found(&before, &of("b", 1, &[]), &view), "has b while not all of its 2 nodes do");
-    assert_eq!(found(&before, &of("b", 2, &[]), &view), "");
+    let before = pool_with("a", 0, &[]);
+    assert_eq!(found(&before, &pool_with("b", 1, &[]), &view), "has b while not all of its 2 nodes do");
+    assert_eq!(found(&before, &pool_with("b", 2, &[]), &view), "");
     let late = json!({ "metadata": { "name": "w", "annotations": { (DESIRED_CONFIG): "b", (CURRENT_CONFIG): "a" } } });
     let (key, kind) = (NODES.key("", "w"), ChangeKind::Added);
     view.apply(&Change { key, kind, object: Object::new(late), old: None });
-    assert_eq!(found(&before, &of("b", 2, &[]), &view), "has b while w is on its way there");
-    let told = |status: &str, at: &str| of("a", 0, &[("Updated", status, at)]);
-    assert_eq!(transitions(&told("True", "2"), &told("False", "2")), None);
-    assert_eq!(transitions(&told("True", "2"), &told("True", "2")), None);
-    let back = transitions(&told("True", "2"), &told("False", "1")).unwrap();
+    assert_eq!(found(&before, &pool_with("b", 2, &[]), &view), "has b while w still updates to it");
+    let pool_at = |status: &str, at: &str| pool_with("a", 0, &[("Updated", status, at)]);
+    assert_eq!(transitions(&pool_at("True", "2"), &pool_at("False", "2")), None);
+    assert_eq!(transitions(&pool_at("True", "2"), &pool_at("True", "2")), None);
+    let back = transitions(&pool_at("True", "2"), &pool_at("False", "1")).unwrap();
     assert_eq!(back, "Updated became \"False\" at 1, before it was \"True\" at 2");
-    let moved = transitions(&told("True", "1"), &told("True", "2")).unwrap();
-    assert_eq!(moved, "Updated stays \"True\" and says that it changed at 2");
+    let moved = transitions(&pool_at("True", "1"), &pool_at("True", "2")).unwrap();
+    assert_eq!(moved, "Updated stays \"True\" but has a new transition time 2");
 }

@@ -12,12 +12,12 @@ use windtunnel::report::CANARY;
 use super::nodes::contradiction;
 use super::{plans, run, shipped};
 
-/// Runs a scenario. Returns why it does not pass. A canary passes by failing.
+/// Runs a scenario, and returns the reason if it does not pass. A canary passes by failing.
 fn passes(plan: &Plan, seed: u64) -> Result<Outcome, String> {
     let (outcome, failure) = run(plan, seed);
     let is_canary = plan.tags.iter().any(|tag| tag == CANARY);
     match (is_canary, failure.is_empty()) {
-        (true, true) => Err(format!("{}: a canary in which nobody notices anything", plan.file)),
+        (true, true) => Err(format!("{}: the canary passes, but it must fail", plan.file)),
         (false, false) => Err(format!("with seed {seed}: {failure}")),
         _ => match contradiction(&outcome.record).or_else(|| idle_write(&outcome.record)) {
             Some(why) => Err(format!("{}: with seed {seed}: {why}", plan.file)),
@@ -26,31 +26,31 @@ fn passes(plan: &Plan, seed: u64) -> Result<Outcome, String> {
     }
 }
 
-/// A write that changes nothing: a component that such a write of its own wakes would never come to rest. A
-/// replaced machine-config daemon reports the state of its node once more.
+/// Returns a write that changes nothing. If such a write woke its own writer, the writer would never settle.
+/// A replaced machine-config daemon may repeat the state of its node.
 fn idle_write(record: &Record) -> Option<String> {
-    let may = |by: &str| by == INSTALLER || by.starts_with("machine-config-daemon/");
+    let is_allowed = |by: &str| by == INSTALLER || by.starts_with("machine-config-daemon/");
     record.entries.iter().find_map(|entry| {
         let Event::Write(write) = &entry.event else { return None };
         let is_idle =
             matches!((&write.before, &write.after), (Some(before), Some(after)) if before.is_same(after));
-        let is_told = is_idle && write.code < 400 && !may(&write.by);
-        is_told.then(|| format!("{}: {} writes to {} what stands there", entry.at, write.by, write.key))
+        let is_problem = is_idle && write.code < 400 && !is_allowed(&write.by);
+        is_problem.then(|| format!("{}: {} writes {} without changing it", entry.at, write.by, write.key))
     })
 }
 
-/// The same seed twice must give the same record, and another seed must pass as well.
-fn repeats(plan: &Plan) -> Result<(), String> {
-    let (one, again) = (passes(plan, 1)?, passes(plan, 1)?);
-    if one.record.hash() != again.record.hash() {
-        let (one, again) = (one.record.to_lines(), again.record.to_lines());
-        let line = one.lines().zip(again.lines()).position(|(a, b)| a != b);
+/// Checks that two runs with the same seed give the same record, and that another seed passes.
+fn check_reproducible(plan: &Plan) -> Result<(), String> {
+    let (first, second) = (passes(plan, 1)?, passes(plan, 1)?);
+    if first.record.hash() != second.record.hash() {
+        let (first, second) = (first.record.to_lines(), second.record.to_lines());
+        let line = first.lines().zip(second.lines()).position(|(a, b)| a != b);
         return Err(format!("{}: two records with seed 1 differ at line {line:?}", plan.file));
     }
     passes(plan, 2).map(drop)
 }
 
-/// The failures of these plans, which run in parallel, one per core.
+/// Checks plans in parallel, one per core, and returns the failures.
 fn failures(plans: &[Plan], check: impl Fn(&Plan) -> Result<(), String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -64,8 +64,8 @@ fn failures(plans: &[Plan], check: impl Fn(&Plan) -> Result<(), String> + Sync) 
     })
 }
 
-/// Runs one row of a table of runs. `windtunnel run scenarios/ --check-determinism` runs all rows, three
-/// times each.
+/// Runs the first row of each table of parameters. `windtunnel run scenarios/ --check-determinism` runs all
+/// rows, three times each.
 #[test]
 fn every_shipped_scenario_passes() {
     let shipped = shipped("scenarios", "yaml");
@@ -75,10 +75,10 @@ fn every_shipped_scenario_passes() {
 }
 
 #[test]
-fn records_of_updates_are_reproducible_and_another_seed_passes_as_well() {
+fn records_of_updates_are_reproducible_and_pass_with_another_seed() {
     let shipped = shipped("scenarios/update", "yaml");
     let plans: Vec<Plan> = shipped.iter().flat_map(|(file, text)| plans(file, text)).collect();
-    let failures = failures(&plans, repeats);
+    let failures = failures(&plans, check_reproducible);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
@@ -107,29 +107,30 @@ fn expected(steps: &[PlannedStep]) -> Vec<&ExpectedState> {
     found
 }
 
-/// Whether an insight must exist: expecting its absence also passes if none is published.
-fn tells(what: &ExpectedState) -> bool {
-    matches!(what, ExpectedState::Insight(..) | ExpectedState::Statuses { of: Subject::Insight(_), .. })
+/// Returns whether an insight must exist. An expected absence also passes if no insight is published.
+fn requires_insight(what: &ExpectedState) -> bool {
+    matches!(what, ExpectedState::Insight(..) | ExpectedState::Statuses { subject: Subject::Insight(_), .. })
 }
 
-/// What a scenario lacks that every scenario of the library must have.
-pub(super) fn lacks(tags: &[String], ids: &[String], steps: &[PlannedStep]) -> Vec<&'static str> {
+/// Returns the parts that every scenario of the library must have and this one does not.
+pub(super) fn missing_parts(tags: &[String], ids: &[String], steps: &[PlannedStep]) -> Vec<&'static str> {
     let tagged = |tag: &str| tags.iter().any(|found| found == tag);
     let expected = expected(steps);
     let of_insights = |what: &ExpectedState| {
-        tells(what) || matches!(what, ExpectedState::NoInsight(..) | ExpectedState::NeverInsight(..))
+        requires_insight(what)
+            || matches!(what, ExpectedState::NoInsight(..) | ExpectedState::NeverInsight(..))
     };
-    let mut lacks = Vec::new();
-    if !expected.iter().any(|what| tells(what)) {
-        lacks.push("expects no insight");
+    let mut missing_parts = Vec::new();
+    if !expected.iter().any(|what| requires_insight(what)) {
+        missing_parts.push("expects no insight");
     }
     if expected.iter().all(|what| of_insights(what)) && !tagged(CANARY) {
-        lacks.push("expects nothing but insights");
+        missing_parts.push("expects nothing but insights");
     }
     if ids.is_empty() != tagged("own") {
-        lacks.push("has either ids, or the tag `own` where no case is known");
+        missing_parts.push("needs either ids, or the tag `own` if no case is known");
     }
-    lacks
+    missing_parts
 }
 
 #[test]
@@ -138,8 +139,8 @@ fn every_shipped_scenario_expects_insights_and_state_and_names_its_source() {
     let plans = plans.iter().flat_map(|(file, text)| super::plans(file, text));
     let mut problems: Vec<String> = plans
         .flat_map(|plan| {
-            let lacks = lacks(&plan.tags, &plan.ids, &plan.timeline);
-            lacks.into_iter().map(move |what| format!("{}: {what}", plan.file))
+            let missing_parts = missing_parts(&plan.tags, &plan.ids, &plan.timeline);
+            missing_parts.into_iter().map(move |what| format!("{}: {what}", plan.file))
         })
         .collect();
     problems.dedup();

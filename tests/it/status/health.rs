@@ -63,7 +63,7 @@ fn is_of_client(told: &HealthFinding) -> bool {
     let others = [
         "Forced health insight",
         "The payload of release",
-        "Nobody who is trusted",
+        "No trusted key",
         "The cluster does not meet",
         "Release ",
         "The update of the control plane",

@@ -1,6 +1,6 @@
-//! `Accept` headers taken apart, as the library does it that the server uses (goautoneg).
+//! Parses `Accept` headers like goautoneg, the library that the real server uses.
 
-/// One clause: a media range with parameters.
+/// A clause of an `Accept` header: a media range with parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Clause<'a> {
     main: &'a str,
@@ -29,7 +29,7 @@ impl<'a> Clause<'a> {
         Some(clause)
     }
 
-    /// A parameter; empty where it is not given.
+    /// The value of a parameter; empty if it is not given.
     pub(super) fn parameter(&self, name: &str) -> &'a str {
         self.parameters.iter().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
     }
@@ -44,7 +44,7 @@ impl<'a> Clause<'a> {
     }
 }
 
-/// The clauses of a header: by quality, then the narrow ones before the wide ones, then in order.
+/// The clauses of a header, sorted by quality, then from the narrowest range to the widest, then in header order.
 pub(super) fn clauses(header: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = header.split(',').filter_map(Clause::read).collect();
     clauses.sort_by(|one, other| {
@@ -54,7 +54,7 @@ pub(super) fn clauses(header: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// Whether the router lets a request through: one of the media types by name, or `*/*`, whatever the quality.
+/// Whether the router accepts a request: the header names one of the media types or `*/*`, whatever the quality.
 pub(super) fn is_routed<const N: usize>(header: &str, served: [&str; N]) -> bool {
     header.split(',').any(|clause| {
         let range = clause.split(';').next().unwrap_or_default().trim();
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clauses_stand_by_quality_and_then_by_width() {
+    fn clauses_are_sorted_by_quality_then_width() {
         let ranges: Vec<String> = clauses("*/*, a/*;q=0.9, nonsense, a/b;q=0.9;x=1, c/d")
             .iter()
             .map(|clause| format!("{}/{}", clause.main, clause.sub))
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_router_knows_no_half_wildcards() {
+    fn router_rejects_half_wildcards() {
         assert!(is_routed("a/b;q=0", ["a/b"]));
         assert!(!is_routed("a/*", ["a/b"]));
     }

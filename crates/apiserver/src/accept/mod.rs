@@ -1,7 +1,7 @@
-//! What a client accepts for an answer: the media type, and how objects are to be shown
+//! Content negotiation: the media type of an answer and the shape of its objects
 //! (`k8s.io/apiserver/pkg/endpoints/handlers/negotiation`).
 //!
-//! Who accepts protobuf is answered in JSON, for which clients look at the answer's content type.
+//! A client that accepts protobuf gets JSON. This works because clients read the content type of the answer.
 
 mod header;
 
@@ -17,16 +17,16 @@ const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// The media types of answers, in the order in which a wildcard takes them.
+/// The served media types. A wildcard selects the first that fits.
 const SERVED: [(&str, Media); 3] = [(JSON, Media::Json), (YAML, Media::Yaml), (PROTOBUF, Media::Json)];
 
-/// What an answer is written in.
+/// The format of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Media {
     /// `application/json`.
     #[default]
     Json,
-    /// The same, indented.
+    /// `application/json`, indented.
     PrettyJson,
     /// `application/yaml`.
     Yaml,
@@ -39,28 +39,28 @@ pub(crate) enum MetaVersion {
     V1Beta1,
 }
 
-/// How much of an object a client wants, and in which form.
+/// The part of an object that a client wants, and its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Shape {
-    /// All of it.
+    /// The whole object.
     #[default]
     Whole,
-    /// Its metadata.
+    /// The metadata of the object.
     Metadata(MetaVersion),
     /// The metadata of the objects of a list.
     MetadataList(MetaVersion),
-    /// A Table.
+    /// A table.
     Table(MetaVersion),
 }
 
-/// What an endpoint can answer.
+/// The properties of an endpoint that limit its answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer {
-    /// Whether objects are custom resources, which have no protobuf.
+    /// Whether the objects are custom resources, which have no protobuf form.
     pub(crate) custom: bool,
-    /// Whether the endpoint is one of lists, which can be watched.
+    /// Whether the endpoint lists objects and thus can be watched.
     pub(crate) list: bool,
-    /// Whether this request is a watch, which has no YAML.
+    /// Whether the request is a watch, which has no YAML form.
     pub(crate) watch: bool,
 }
 
@@ -74,15 +74,15 @@ impl MetaVersion {
     }
 }
 
-/// Chooses by an `Accept` header: the clause that is wanted most and can be answered.
+/// Chooses the first clause of an `Accept` header, by preference, that the endpoint can answer.
 ///
 /// # Errors
-/// 406 where there is none.
+/// 406 if there is none.
 pub(crate) fn negotiate(header: &str, offer: Offer) -> Outcome<(Media, Shape)> {
     if header.is_empty() {
         return Ok((Media::Json, Shape::Whole));
     }
-    // The built-in groups stand behind a router that looks at the media types first.
+    // In the real server, a router checks the media types of requests for built-in groups first.
     if !offer.custom && !header::is_routed(header, SERVED.map(|(name, _)| name)) {
         return Err(Refused::not_acceptable(offer.list));
     }
@@ -100,10 +100,10 @@ pub(crate) fn negotiate(header: &str, offer: Offer) -> Outcome<(Media, Shape)> {
         }
     }
     let types = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-    Err(Refused::not_in_that_shape(format!("only the following media types are accepted: {types}")))
+    Err(Refused::unsupported_shape(format!("only the following media types are accepted: {types}")))
 }
 
-/// Reads `as`, `g` and `v`; `None` for what no answer can be brought into.
+/// The shape that the parameters `as`, `g` and `v` select; `None` if it is not supported.
 fn shape(clause: &Clause<'_>) -> Option<Shape> {
     let (kind, group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"));
     if kind.is_empty() && group.is_empty() && version.is_empty() {
@@ -123,7 +123,7 @@ fn shape(clause: &Clause<'_>) -> Option<Shape> {
     }
 }
 
-/// Whether JSON is to be indented: where the query asks for it, or the client is one that people look at.
+/// Whether to indent JSON: if the query asks for it, or if the client is interactive (curl, Wget or a browser).
 pub(crate) fn is_pretty(query: &Query, user_agent: &str) -> bool {
     match query.get("pretty") {
         "" => ["curl", "Wget", "Mozilla/5.0"].iter().any(|name| user_agent.starts_with(name)),
@@ -131,7 +131,7 @@ pub(crate) fn is_pretty(query: &Query, user_agent: &str) -> bool {
     }
 }
 
-/// Whether a header asks for a kind of the group `apidiscovery.k8s.io` before it asks for plain JSON: the version.
+/// The version of a kind of the group `apidiscovery.k8s.io`, if the header prefers that kind to plain JSON.
 pub(crate) fn discovery_version<'a>(header: &'a str, kind: &str, served: &[&str]) -> Option<&'a str> {
     let wanted = clauses(header).into_iter().find_map(|clause| {
         if !clause.covers(JSON) {
@@ -140,7 +140,9 @@ pub(crate) fn discovery_version<'a>(header: &'a str, kind: &str, served: &[&str]
         let version = clause.parameter("v");
         match (clause.parameter("g"), clause.parameter("as")) {
             ("", "") => Some(None),
-            ("apidiscovery.k8s.io", of) if of == kind && served.contains(&version) => Some(Some(version)),
+            ("apidiscovery.k8s.io", requested) if requested == kind && served.contains(&version) => {
+                Some(Some(version))
+            }
             _ => None,
         }
     });
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clause_that_is_wanted_most_counts() {
+    fn negotiate_chooses_preferred_clause() {
         let partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
         let table = "application/json;as=Table;v=v1beta1;g=meta.k8s.io";
         let metadata = Shape::Metadata(MetaVersion::V1);
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_answered_is_refused() {
+    fn negotiate_rejects_unsupported_types() {
         check("image/png, text/html", Err(406));
         check("application/json;as=Nonsense;v=v1;g=meta.k8s.io", Err(406));
         let refused = |header: &str, offer| negotiate(header, offer).unwrap_err().message.clone();
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn people_get_pretty_json() {
+    fn interactive_clients_get_pretty_json() {
         let pretty = |query: &str, agent: &str| is_pretty(&Query::parse(query), agent);
         assert!(pretty("pretty=true", ""));
         assert!(pretty("", "curl/8.0"));

@@ -1,5 +1,5 @@
-//! Cluster roles made of others (`aggregationRule`). In a cluster a controller fills their rules; here the server does,
-//! as a write of its own after the one that changed something.
+//! Aggregated ClusterRoles (`aggregationRule`). In a real cluster a controller fills in their rules. Here the server
+//! does, with a write of its own after each write that changes a ClusterRole.
 
 use serde_json::Value;
 use windtunnel_core::resources::CLUSTER_ROLES;
@@ -8,7 +8,7 @@ use super::rule::Rule;
 use crate::selector::LabelSelector;
 use crate::server::ApiServer;
 
-/// A cluster role as far as others are made of it.
+/// The parts of a ClusterRole that matter for aggregation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub(crate) name: &'a str,
@@ -16,13 +16,13 @@ pub(crate) struct Part<'a> {
     pub(crate) rules: &'a [Rule],
 }
 
-/// Which roles a role is made of; `None` if of none. A selector that cannot be read selects nothing.
+/// The selectors of an aggregated role; `None` for other roles. Leaves out invalid selectors.
 pub(crate) fn selectors(role: &Value) -> Option<Vec<LabelSelector>> {
     let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array()?;
     Some(selectors.iter().filter_map(|selector| LabelSelector::parse(&text(selector)).ok()).collect())
 }
 
-/// The rules that the role `name` should have, by all cluster roles in order of their names.
+/// The rules that the role `name` should have, given all ClusterRoles in order of their names.
 pub(crate) fn rules<'a>(
     name: &str,
     selectors: &[LabelSelector],
@@ -41,7 +41,7 @@ pub(crate) fn rules<'a>(
     rules
 }
 
-/// A `metav1.LabelSelector` as the text of a query.
+/// Writes a `metav1.LabelSelector` in the syntax of query parameters.
 fn text(selector: &Value) -> String {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut parts: Vec<String> =
@@ -61,11 +61,11 @@ fn text(selector: &Value) -> String {
 }
 
 impl ApiServer {
-    /// Gives the roles that are made of others the rules that these have now.
+    /// Updates the rules of all aggregated roles.
     pub(crate) fn aggregate_roles(&mut self) {
         let table = self.access.policy.tables().cluster_roles;
         self.access.policy.follow(&self.store);
-        // Each round settles at least one more role of a chain.
+        // Each round updates one role. Roles may aggregate other aggregated roles, so the rounds have a limit.
         for _ in 0..=self.access.policy.aggregated() {
             let Some((name, rules)) = self.access.policy.stale_aggregate() else { return };
             let Some(entry) = self.store.get(table, "", &name) else { return };

@@ -1,4 +1,4 @@
-//! What a request asks for, in the words of access control (`authorizer.Attributes`), and how its refusal is worded.
+//! The attributes of a request that authorizers look at (`authorizer.Attributes`), and the 403 error of a rejection.
 
 use std::borrow::Cow;
 
@@ -8,35 +8,35 @@ use crate::request::{Method, Query, Request, ResourcePath, Target};
 use crate::selector::FieldSelector;
 use crate::status::Refused;
 
-/// What is asked for.
+/// The verb and the object or path of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attributes<'a> {
     pub(crate) verb: Cow<'a, str>,
     pub(crate) group: Cow<'a, str>,
     pub(crate) resource: Cow<'a, str>,
     pub(crate) subresource: Cow<'a, str>,
-    /// Empty for the cluster.
+    /// Empty for cluster-scoped requests.
     pub(crate) namespace: Cow<'a, str>,
     /// Empty for a collection.
     pub(crate) name: Cow<'a, str>,
-    /// The path of a request that is for no resource; all above but the verb is empty then.
+    /// The path of a non-resource request; all fields above except the verb are then empty.
     pub(crate) path: Option<Cow<'a, str>>,
 }
 
 impl<'a> Attributes<'a> {
-    /// Takes them from a request (`RequestInfoFactory.NewRequestInfo`).
-    pub(crate) fn of(request: &'a Request<'_>) -> Self {
+    /// Derives them from a request (`RequestInfoFactory.NewRequestInfo`).
+    pub(crate) fn from_request(request: &'a Request<'_>) -> Self {
         match &request.target {
             Target::Path(path) => Self {
                 verb: Cow::Borrowed(method(request.method)),
                 path: Some(Cow::Borrowed(path)),
                 ..Self::default()
             },
-            Target::Resource(path) => Self::of_resource(request.method, path, &request.query),
+            Target::Resource(path) => Self::from_resource(request.method, path, &request.query),
         }
     }
 
-    fn of_resource(method: Method, path: &'a ResourcePath<'_>, query: &'a Query) -> Self {
+    fn from_resource(method: Method, path: &'a ResourcePath<'_>, query: &'a Query) -> Self {
         let mut name = Cow::Borrowed(&*path.name);
         let verb = match method {
             Method::Get | Method::Other if path.watch => "watch",
@@ -54,10 +54,10 @@ impl<'a> Attributes<'a> {
             Method::Delete => "delete",
             Method::Other => "",
         };
-        // A namespace is in itself.
-        let in_itself = path.group.is_empty() && path.resource == "namespaces" && !path.name.is_empty();
-        let namespace = if in_itself { &path.name } else { &path.namespace };
-        // What follows the subresource is for the subresource to read.
+        // A namespace object counts as an object in the namespace of its own name.
+        let is_namespace = path.group.is_empty() && path.resource == "namespaces" && !path.name.is_empty();
+        let namespace = if is_namespace { &path.name } else { &path.namespace };
+        // The rest of the path after the subresource, as in `proxy/x/y`, does not matter for authorization.
         let subresource = path.subresource.split('/').next().unwrap_or_default();
         Self {
             verb: Cow::Borrowed(verb),
@@ -70,7 +70,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// 403 of a request that nothing allows; `reason` is what the authorizer has to say, or empty.
+    /// The 403 error of a request that no authorizer allows. `reason` is the authorizers' reason, or empty.
     pub(crate) fn forbidden(&self, user: &str, reason: &str) -> Refused {
         let mut why = format!("User {} cannot {} ", quote(user), self.verb);
         if let Some(path) = &self.path {
@@ -111,7 +111,7 @@ fn watches(query: &Query) -> bool {
     }
 }
 
-/// A collection of which a field selector takes one name counts as the object of that name.
+/// The name in a `metadata.name` field selector. Such a list counts as a request for that object.
 fn named_by_selector(query: &Query) -> Option<String> {
     let selector = query.get("fieldSelector");
     if selector.is_empty() {
@@ -127,9 +127,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_told_by_verb_resource_name_and_namespace() {
+    fn attributes_have_verb_resource_name_and_namespace() {
         let who = Identity::admin();
-        for (method, path, told) in [
+        for (method, path, expected) in [
             (Method::Get, "/api/v1/nodes", "list nodes// in "),
             (Method::Get, "/api/v1/nodes/n", "get nodes//n in "),
             (Method::Get, "/api/v1/nodes?watch=1", "watch nodes// in "),
@@ -147,15 +147,15 @@ mod tests {
             (Method::Post, "/version", "post path /version"),
         ] {
             let request = Request::new(method, path, &who);
-            let asked = Attributes::of(&request);
-            let is = asked.path.as_ref().map_or_else(
+            let asked = Attributes::from_request(&request);
+            let actual = asked.path.as_ref().map_or_else(
                 || {
                     let Attributes { resource, subresource, name, namespace, .. } = &asked;
                     format!("{} {resource}/{subresource}/{name} in {namespace}", asked.verb)
                 },
                 |path| format!("{} path {path}", asked.verb),
             );
-            assert_eq!(is, told, "{path}");
+            assert_eq!(actual, expected, "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the credentials of an HTTP request to an identity (`k8s.io/apiserver/pkg/authentication`).
+//! Derives an identity from the credentials of an HTTP request (`k8s.io/apiserver/pkg/authentication`).
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -16,16 +16,17 @@ use crate::status::{Outcome, Refused};
 const INVALID: &str = "invalid bearer token";
 
 impl ApiServer {
-    /// Lets whoever has a bearer token be `who` (`--token-auth-file`).
+    /// Authenticates clients with this bearer token as `who` (`--token-auth-file`).
     pub fn accept_token(&mut self, token: impl Into<String>, who: Identity) {
         self.access.tokens.insert(token.into(), who);
     }
 
-    /// Who sends a request: by the client certificate that the connection was made with (common name and organizations,
-    /// as user and groups), else by the bearer token in the headers, else nobody ([`Identity::anonymous`]).
+    /// The user that sends a request. The client certificate of the connection comes first (common name and
+    /// organizations are user and groups), then the bearer token in the headers. A request without credentials is
+    /// [`Identity::anonymous`].
     ///
     /// # Errors
-    /// The answer to a token that is not known, has expired or belongs to nobody any more: 401.
+    /// The 401 answer to a token that is unknown or expired, or whose ServiceAccount no longer exists.
     pub fn authenticate(
         &self,
         headers: &HeaderMap,
@@ -35,7 +36,7 @@ impl ApiServer {
         self.identify(headers, Ok(certificate), now).map_err(|refused| Box::new(Reply::refused(&refused)))
     }
 
-    /// The same; a certificate that cannot be trusted is an error, unless a token says who it is.
+    /// Does the same; `Err(())` is an untrusted certificate, which is an error unless there is a valid token.
     pub(crate) fn identify(
         &self,
         headers: &HeaderMap,
@@ -53,10 +54,10 @@ impl ApiServer {
         }
     }
 
-    /// Whose a bearer token is, and for which of the audiences it is.
+    /// The user of a bearer token, and those of the audiences for which the token is valid.
     ///
     /// # Errors
-    /// Why it is no good, in the words of a TokenReview.
+    /// The error message of a TokenReview.
     pub(crate) fn bearer(
         &self,
         token: &str,
@@ -83,7 +84,8 @@ impl ApiServer {
         Ok((identity(&claims), shared))
     }
 
-    /// Whether what a token says holds now (`serviceaccount.validator`).
+    /// Checks that the token is valid now and that its ServiceAccount and bound objects exist
+    /// (`serviceaccount.validator`).
     fn check_claims(&self, claims: &Claims, now: Time) -> Result<(), String> {
         let now = now.as_second();
         if now > claims.expires {
@@ -106,12 +108,12 @@ impl ApiServer {
         let bound = &claims.bound;
         self.check_bound(&SECRETS, "secret", namespace, bound.secret.as_ref(), now)?;
         self.check_bound(&PODS, "pod", namespace, bound.pod.as_ref(), now)?;
-        // The node of a pod says where it runs, and does not end its token.
+        // For a token bound to a pod, the node is only information: deleting it does not invalidate the token.
         let node = bound.node.as_ref().filter(|_| bound.pod.is_none());
         self.check_bound(&NODES, "node", "", node, now)
     }
 
-    /// Whether the object that a token is bound to is still there.
+    /// Checks that the object to which a token is bound still exists.
     fn check_bound(
         &self,
         resource: &Resource,
@@ -124,22 +126,22 @@ impl ApiServer {
         let found = self.object(resource, namespace, &reference.name);
         let found = found.filter(|object| !is_deleted(object, now));
         let found = found.ok_or("service account token has been invalidated")?;
-        let (is, claim) = (found.uid(), &reference.uid);
-        if is != claim {
+        let (uid, claim) = (found.uid(), &reference.uid);
+        if uid != claim {
             return Err(format!(
-                "{what} UID ({is}) does not match service account {what} ref claim ({claim})"
+                "{what} UID ({uid}) does not match service account {what} ref claim ({claim})"
             ));
         }
         Ok(())
     }
 }
 
-/// Whether an object has been going away for longer than clocks may differ (a minute).
+/// Whether the deletion timestamp of an object is more than a minute ago, the tolerated clock skew.
 fn is_deleted(object: &Object, now: i64) -> bool {
     object.time("/metadata/deletionTimestamp").is_some_and(|at| at.as_second() < now - 60)
 }
 
-/// The user that a token of a ServiceAccount makes.
+/// The user of a ServiceAccount token.
 fn identity(claims: &Claims) -> Identity {
     let bound = &claims.bound;
     let mut who = Identity::service_account(&bound.namespace, &bound.account.name);
@@ -159,7 +161,7 @@ fn identity(claims: &Claims) -> Identity {
     who
 }
 
-/// The token of an `Authorization` header; other schemes are as good as no header.
+/// The bearer token of the `Authorization` header; `None` for other schemes.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut words = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().splitn(3, ' ');
     let scheme = words.next()?;

@@ -1,4 +1,4 @@
-//! Whether a user may do what a request asks for: before the verb, and wherever the server asks on its own.
+//! Authorization of requests before their verb runs, and of single permissions that other checks of the server need.
 
 use windtunnel_core::Identity;
 
@@ -11,23 +11,30 @@ use crate::request::Request;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
-/// The group to which nothing is forbidden.
+/// The group whose members may do everything.
 const PRIVILEGED: &str = "system:masters";
 
 impl ApiServer {
-    /// Checks a request as a whole.
+    /// Checks whether the user may send the request.
+    ///
+    /// # Errors
+    /// 403 if no authorizer allows the request.
     pub(crate) fn check_access(&mut self, request: &Request<'_>) -> Outcome<()> {
-        if self.admission.asks_authorizer() {
-            // Expressions ask on behalf of others than the user too, when the index can no longer be brought up to date.
+        if self.admission.needs_authorizer() {
+            // CEL expressions may check permissions of other users too. By then the server is borrowed immutably and
+            // cannot update the index.
             self.access.policy.follow(&self.store);
         }
-        if self.access.lets_everything(request.user) {
+        if self.access.allows_everything(request.user) {
             return Ok(());
         }
-        self.check_attributes(request.user, &Attributes::of(request))
+        self.check_attributes(request.user, &Attributes::from_request(request))
     }
 
-    /// Checks one thing that a user wants.
+    /// Checks whether a user may do one thing.
+    ///
+    /// # Errors
+    /// 403 if no authorizer allows it.
     pub(crate) fn check_attributes(&mut self, who: &Identity, asked: &Attributes<'_>) -> Outcome<()> {
         if self.may(who, asked) {
             return Ok(());
@@ -36,9 +43,9 @@ impl ApiServer {
         Err(asked.forbidden(&who.user, &decision.reason))
     }
 
-    /// Whether a user may.
+    /// Whether a user may do one thing.
     pub(crate) fn may(&mut self, who: &Identity, asked: &Attributes<'_>) -> bool {
-        if self.access.lets_everything(who) {
+        if self.access.allows_everything(who) {
             return true;
         }
         self.access.policy.follow(&self.store);
@@ -48,32 +55,32 @@ impl ApiServer {
             || self.access.policy.allows(subject, asked)
     }
 
-    /// What is decided for a user who has exactly these groups, with the reason.
+    /// Decides for a user with exactly these groups, and gives the reason.
     pub(crate) fn decide(&mut self, user: &str, groups: &[&str], asked: &Attributes<'_>) -> Decision {
         if self.access.mode == AuthorizationMode::AlwaysAllow || groups.contains(&PRIVILEGED) {
             return Decision { allowed: true, reason: String::new() };
         }
         self.access.policy.follow(&self.store);
-        self.decide_as_known(Subject { user, groups }, asked)
+        self.decide_from_index(Subject { user, groups }, asked)
     }
 
-    /// What the authorizers come to, one after the other, by the roles that are known.
-    pub(crate) fn decide_as_known(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
+    /// Decides by the node authorizer, then by RBAC, without updating the index of roles.
+    pub(crate) fn decide_from_index(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
         let node = self.decide_for_node(who, asked);
         if let Some(decision) = node.as_ref().filter(|decision| decision.allowed) {
             return decision.clone();
         }
         let mut decision = self.access.policy.decide(who, asked);
-        let said = node.map(|decision| decision.reason).filter(|_| !decision.allowed);
-        if let Some(said) = said.filter(|said| !said.is_empty()) {
-            let more =
+        let node_reason = node.map(|decision| decision.reason).filter(|_| !decision.allowed);
+        if let Some(node_reason) = node_reason.filter(|reason| !reason.is_empty()) {
+            let rbac_reason =
                 if decision.reason.is_empty() { String::new() } else { format!("\n{}", decision.reason) };
-            decision.reason = said + &more;
+            decision.reason = node_reason + &rbac_reason;
         }
         decision
     }
 
-    /// What is decided for a node; nothing for anybody else.
+    /// Decides by the node authorizer; `None` if the user is not a kubelet.
     fn decide_for_node(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Option<Decision> {
         let node = node::node_of(who).filter(|_| self.access.mode == AuthorizationMode::NodeRbac)?;
         let rules = self.access.policy.role(RoleKind::ClusterRole, "", "system:node")?;
@@ -81,9 +88,9 @@ impl ApiServer {
         Some(node::decide(node, rules, node::pods(&self.store, pods), asked))
     }
 
-    /// An update that creates what is not there needs the verb `create` as well.
+    /// Checks an update that creates a missing object: the user needs the verb `create` as well.
     pub(crate) fn check_create_on_update(&mut self, call: &Call<'_>) -> Outcome<()> {
-        let asked = Attributes { verb: "create".into(), ..Attributes::of(call.request) };
+        let asked = Attributes { verb: "create".into(), ..Attributes::from_request(call.request) };
         if self.may(call.request.user, &asked) {
             return Ok(());
         }
@@ -92,7 +99,7 @@ impl ApiServer {
 }
 
 impl Access {
-    fn lets_everything(&self, who: &Identity) -> bool {
+    fn allows_everything(&self, who: &Identity) -> bool {
         self.mode == AuthorizationMode::AlwaysAllow || who.is_privileged()
     }
 }

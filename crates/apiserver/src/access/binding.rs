@@ -1,4 +1,4 @@
-//! A binding of a role to subjects, and how texts name it.
+//! A binding of a role to subjects, and its form in messages.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::gotext::quote;
 /// `RoleBinding` or `ClusterRoleBinding`.
 #[derive(Debug, Clone)]
 pub(crate) struct Binding {
-    /// Empty for a binding of the cluster.
+    /// Empty for a ClusterRoleBinding.
     pub(crate) namespace: String,
     name: String,
     pub(crate) role_kind: RoleKind,
@@ -16,7 +16,7 @@ pub(crate) struct Binding {
     pub(crate) subjects: Vec<BoundSubject>,
 }
 
-/// Which kind of role a binding refers to.
+/// The kind of role to which a binding refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoleKind {
     Role,
@@ -32,12 +32,11 @@ pub(crate) struct BoundSubject {
 }
 
 impl RoleKind {
-    /// The kind of a `roleRef`. Validation lets no other kind in.
-    pub(crate) fn of(reference: &Value) -> Self {
+    /// Reads the kind of a `roleRef`. Validation rejects other kinds.
+    pub(crate) fn from_reference(reference: &Value) -> Self {
         if reference["kind"] == "ClusterRole" { Self::ClusterRole } else { Self::Role }
     }
 
-    /// The name of the kind.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Role => "Role",
@@ -45,7 +44,7 @@ impl RoleKind {
         }
     }
 
-    /// The plural of the kind.
+    /// The plural resource name.
     pub(crate) fn plural(self) -> &'static str {
         match self {
             Self::Role => "roles",
@@ -60,13 +59,13 @@ impl BoundSubject {
         Self { kind: text("kind"), name: text("name"), namespace: text("namespace") }
     }
 
-    /// Whether it is a user rather than a group, and its name; `None` if it can be nobody.
-    pub(crate) fn key(&self, of_binding: &str) -> Option<(bool, String)> {
+    /// Whether the subject is a user rather than a group, and its name; `None` if it matches nobody.
+    pub(crate) fn key(&self, binding_namespace: &str) -> Option<(bool, String)> {
         match self.kind.as_str() {
             "User" => Some((true, self.name.clone())),
             "Group" => Some((false, self.name.clone())),
             "ServiceAccount" => {
-                let namespace = if self.namespace.is_empty() { of_binding } else { &self.namespace };
+                let namespace = if self.namespace.is_empty() { binding_namespace } else { &self.namespace };
                 (!namespace.is_empty())
                     .then(|| (true, format!("system:serviceaccount:{namespace}:{}", self.name)))
             }
@@ -74,19 +73,19 @@ impl BoundSubject {
         }
     }
 
-    fn is(&self, who: Subject<'_>, of_binding: &str) -> bool {
-        match self.key(of_binding) {
+    fn matches(&self, who: Subject<'_>, binding_namespace: &str) -> bool {
+        match self.key(binding_namespace) {
             Some((true, user)) => user == who.user,
             Some((false, group)) => who.groups.contains(&group.as_str()),
             None => false,
         }
     }
 
-    fn text(&self, of_binding: &str) -> String {
+    fn text(&self, binding_namespace: &str) -> String {
         if self.kind != "ServiceAccount" {
             return format!("{} {}", self.kind, quote(&self.name));
         }
-        let namespace = if self.namespace.is_empty() { of_binding } else { &self.namespace };
+        let namespace = if self.namespace.is_empty() { binding_namespace } else { &self.namespace };
         format!("{} {}", self.kind, quote(&format!("{}/{namespace}", self.name)))
     }
 }
@@ -98,18 +97,18 @@ impl Binding {
         Self {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-            role_kind: RoleKind::of(&object["roleRef"]),
+            role_kind: RoleKind::from_reference(&object["roleRef"]),
             role: object["roleRef"]["name"].as_str().unwrap_or_default().to_owned(),
             subjects: subjects.map(BoundSubject::read).collect(),
         }
     }
 
-    /// The first subject that a user is.
-    pub(crate) fn subject_of(&self, who: Subject<'_>) -> Option<usize> {
-        self.subjects.iter().position(|subject| subject.is(who, &self.namespace))
+    /// The index of the first subject that matches a user.
+    pub(crate) fn find_subject(&self, who: Subject<'_>) -> Option<usize> {
+        self.subjects.iter().position(|subject| subject.matches(who, &self.namespace))
     }
 
-    /// How the reason of a review names it, bound to one of its subjects.
+    /// The binding and one of its subjects as the reason of a review names them.
     pub(crate) fn text(&self, subject: usize) -> String {
         let (kind, name) = if self.namespace.is_empty() {
             ("ClusterRoleBinding", quote(&self.name))
@@ -120,8 +119,8 @@ impl Binding {
         format!("{kind} {name} of {} {} to {to}", self.role_kind.name(), quote(&self.role))
     }
 
-    /// What is said when its role is not there, whatever the kind is called.
-    pub(crate) fn lost_role(&self, kind: &str) -> String {
+    /// The error if the role does not exist; `kind` is the role's kind as the caller words it.
+    pub(crate) fn role_not_found(&self, kind: &str) -> String {
         format!("{kind}.rbac.authorization.k8s.io {} not found", quote(&self.role))
     }
 }

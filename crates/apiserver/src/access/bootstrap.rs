@@ -1,4 +1,4 @@
-//! The roles and bindings that a kube-apiserver makes at its start (`bootstrappolicy`), from `bootstrap.txt`.
+//! The roles and bindings that a kube-apiserver creates at its start (`bootstrappolicy`), from `bootstrap.txt`.
 
 use std::sync::LazyLock;
 
@@ -10,22 +10,22 @@ use super::aggregation::{self, Part};
 use super::policy::Tables;
 use super::rule::Rule;
 use crate::server::ApiServer;
-use crate::store::{Owned, TableId};
+use crate::store::{FieldOwners, TableId};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// An object to be made.
+/// An object to create.
 #[derive(Debug)]
 struct Template {
     resource: Resource,
     object: Value,
 }
 
-/// Read once in the life of the process.
-static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| read(include_str!("bootstrap.txt")));
+/// Parsed once per process.
+static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| parse(include_str!("bootstrap.txt")));
 
 impl ApiServer {
-    /// Makes the roles and bindings that are there from the start, those that are missing.
+    /// Creates the default roles and bindings that do not exist.
     pub(crate) fn bootstrap_access(&mut self, now: Time) {
         let created = json!(rfc3339(now));
         let tables = self.access.policy.tables();
@@ -33,12 +33,12 @@ impl ApiServer {
             let text = |field: &str| template.object["metadata"][field].as_str().unwrap_or_default();
             let key = template.resource.key(text("namespace"), text("name"));
             let table = table(tables, &template.resource);
-            // A server that was started again has them.
+            // A restarted server already has them.
             if self.store.get(table, &key.namespace, &key.name).is_none() {
                 let mut object = template.object.clone();
                 object["metadata"]["uid"] = json!(self.draws.uid());
                 object["metadata"]["creationTimestamp"] = created.clone();
-                self.store.put(table, &key, 0, object, Owned::default());
+                self.store.put(table, &key, 0, object, FieldOwners::default());
             }
         }
     }
@@ -53,7 +53,7 @@ fn table(tables: Tables, resource: &Resource) -> TableId {
     }
 }
 
-fn read(text: &str) -> Vec<Template> {
+fn parse(text: &str) -> Vec<Template> {
     let mut templates: Vec<Template> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -166,7 +166,7 @@ fn add_rule(role: &mut Value, words: &[&str]) {
     }
 }
 
-/// The items of a list, sorted as the server's builder of rules sorts them.
+/// The items of a list without duplicates, sorted like those of the server's rule builder.
 fn list(text: &str) -> Vec<String> {
     let words = text.split(',').flat_map(|word| match word {
         "core" => vec![""],
@@ -180,7 +180,7 @@ fn list(text: &str) -> Vec<String> {
     items
 }
 
-/// Fills the roles that are made of others; the chain of these (`view`, `edit`, `admin`) is short.
+/// Fills in the rules of aggregated roles. Three rounds are enough for the chain `view`, `edit`, `admin`.
 fn aggregate(templates: &mut [Template]) {
     for _ in 0..3 {
         let roles = templates.iter().filter(|template| template.resource.plural == "clusterroles");
@@ -207,15 +207,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_understood() {
+    fn parser_reads_every_line() {
         let text = include_str!("bootstrap.txt");
         let lines = |prefix: &str| text.lines().filter(|line| line.starts_with(prefix)).count();
-        let made =
+        let count =
             |plural: &str| TEMPLATES.iter().filter(|template| template.resource.plural == plural).count();
-        assert_eq!(made("clusterroles"), lines("cluster-role ") + lines("controller "));
-        assert_eq!(made("clusterrolebindings"), lines("cluster-binding ") + lines("controller "));
-        assert_eq!(made("roles"), lines("role "));
-        assert_eq!(made("rolebindings"), lines("binding "));
+        assert_eq!(count("clusterroles"), lines("cluster-role ") + lines("controller "));
+        assert_eq!(count("clusterrolebindings"), lines("cluster-binding ") + lines("controller "));
+        assert_eq!(count("roles"), lines("role "));
+        assert_eq!(count("rolebindings"), lines("binding "));
         let rules = TEMPLATES.iter().filter(|template| template.object["aggregationRule"].is_null());
         let rules: usize = rules.map(|template| Rule::read_all(&template.object).len()).sum();
         assert_eq!(rules, lines("  ") - lines("  aggregate "));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn admin_has_what_edit_and_view_have() {
+    fn admin_includes_rules_of_edit_and_view() {
         let rules = |name: &str| {
             let role = TEMPLATES.iter().find(|template| {
                 template.resource.plural == "clusterroles" && template.object["metadata"]["name"] == name

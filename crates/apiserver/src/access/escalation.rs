@@ -1,4 +1,4 @@
-//! Nobody gives what they do not have: the checks on writes of roles and bindings (`pkg/registry/rbac/*/policybased`).
+//! Escalation checks: a user may only grant permissions that the user has (`pkg/registry/rbac/*/policybased`).
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,10 @@ use crate::status::{Outcome, Refused};
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 impl ApiServer {
-    /// Checks a role or a binding that is created, or replaces `old`.
+    /// Checks a role or a binding that is created, or that replaces `old`.
+    ///
+    /// # Errors
+    /// 403 if it grants permissions that the user does not have, 404 if the bound role does not exist.
     pub(crate) fn check_escalation(
         &mut self,
         call: &Call<'_>,
@@ -29,7 +32,7 @@ impl ApiServer {
         let tables = self.access.policy.tables();
         if !tables.has(call.kind.table)
             || who.is_privileged()
-            || old.is_some_and(|old| only_collects(object, old))
+            || old.is_some_and(|old| changes_only_gc_fields(object, old))
         {
             return Ok(());
         }
@@ -42,7 +45,7 @@ impl ApiServer {
 
     fn check_role(&mut self, call: &Call<'_>, object: &Value, old: Option<&Value>) -> Outcome<()> {
         let who = call.request.user;
-        let escalate = Attributes { verb: "escalate".into(), ..Attributes::of(call.request) };
+        let escalate = Attributes { verb: "escalate".into(), ..Attributes::from_request(call.request) };
         if self.may(who, &escalate) {
             return Ok(());
         }
@@ -65,7 +68,7 @@ impl ApiServer {
     fn check_binding(&mut self, call: &Call<'_>, object: &Value) -> Outcome<()> {
         let (who, namespace) = (call.request.user, &*call.path.namespace);
         let reference = &object["roleRef"];
-        let kind = RoleKind::of(reference);
+        let kind = RoleKind::from_reference(reference);
         let role = reference["name"].as_str().unwrap_or_default();
         let bind = Attributes {
             verb: "bind".into(),
@@ -90,7 +93,10 @@ impl ApiServer {
             .map_err(|why| Refused::forbidden(&call.kind.resource, metadata::text(object, "name"), &why))
     }
 
-    /// Whether a user has all of these rules (`ConfirmNoEscalation`); else what is missing.
+    /// Checks that a user has all of these rules (`ConfirmNoEscalation`).
+    ///
+    /// # Errors
+    /// The message with the missing rules.
     fn confirm(&mut self, who: &Identity, namespace: &str, wanted: &[Rule]) -> Result<(), String> {
         self.access.policy.follow(&self.store);
         let groups: Vec<&str> = who.all_groups().collect();
@@ -107,24 +113,24 @@ impl ApiServer {
             groups.join(" "),
             texts.into_iter().collect::<Vec<_>>().join("\n")
         );
-        let lost: BTreeSet<String> = grants.iter().filter_map(Grant::lost_in_storage).collect();
-        let lost: Vec<String> = lost.into_iter().collect();
-        match lost.as_slice() {
+        let errors: BTreeSet<String> = grants.iter().filter_map(Grant::stored_role_not_found).collect();
+        let errors: Vec<String> = errors.into_iter().collect();
+        match errors.as_slice() {
             [] => {}
             [only] => why += &format!("; resolution errors: [{only}]"),
-            _ => why += &format!("; resolution errors: [[{}]]", lost.join(", ")),
+            _ => why += &format!("; resolution errors: [[{}]]", errors.join(", ")),
         }
         Err(why)
     }
 }
 
-/// Whether an update changes nothing but what the garbage collector needs to (`IsOnlyMutatingGCFields`).
-fn only_collects(object: &Value, old: &Value) -> bool {
-    const COLLECTED: [&str; 4] = ["ownerReferences", "finalizers", "selfLink", "managedFields"];
+/// Whether an update changes only fields that the garbage collector writes (`IsOnlyMutatingGCFields`).
+fn changes_only_gc_fields(object: &Value, old: &Value) -> bool {
+    const GC_FIELDS: [&str; 4] = ["ownerReferences", "finalizers", "selfLink", "managedFields"];
     let rest = |object: &Value| {
         let mut object = object.clone();
         let metadata = metadata::metadata_mut(&mut object);
-        for field in COLLECTED {
+        for field in GC_FIELDS {
             metadata.remove(field);
         }
         object

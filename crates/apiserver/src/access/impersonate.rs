@@ -1,7 +1,7 @@
-//! Acting as another user (`Impersonate-User` and its like): who may, and who they are then.
+//! Impersonation: acting as another user (`Impersonate-User` and related headers).
 //!
-//! Kubernetes 1.36 asks for the narrow permissions of constrained impersonation first, and for the verb `impersonate` of
-//! old if they are not there; the refusal is the first one.
+//! Kubernetes 1.36 checks the narrow permissions of constrained impersonation first, then the older verb
+//! `impersonate`. If neither is granted, it returns the first error.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,15 +22,15 @@ const AUTHENTICATED: &str = "system:authenticated";
 const UNAUTHENTICATED: &str = "system:unauthenticated";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
-/// From so many groups or extra values on, a permission for all of them is looked for first.
+/// With at least this many groups or extra values, a wildcard permission is checked first.
 const MANY: usize = 4;
 
-/// The user that a request asks to act as.
+/// The user to impersonate, from the headers of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Impersonate {
     /// `Impersonate-User`.
     pub user: String,
-    /// `Impersonate-Group`, each time it is given.
+    /// All `Impersonate-Group` headers.
     pub groups: Vec<String>,
     /// `Impersonate-Uid`.
     pub uid: String,
@@ -38,19 +38,19 @@ pub struct Impersonate {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// A way to act as another user, by what the user is.
+/// A mode of constrained impersonation, by the kind of the impersonated user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     AssociatedNode,
     ArbitraryNode,
     ServiceAccount,
     UserInfo,
-    /// As before there were modes.
+    /// The verb `impersonate`, without constraints.
     Legacy,
 }
 
 impl Impersonate {
-    /// Reads the headers of a request; `None` if it asks to act as nobody else.
+    /// Reads the headers of a request; `None` if there are no impersonation headers.
     pub fn read(headers: &HeaderMap) -> Option<Self> {
         let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let first = |name: &str| headers.get(name).map(text).unwrap_or_default();
@@ -73,14 +73,14 @@ impl Impersonate {
         self.groups.is_empty() && self.uid.is_empty() && self.extra.is_empty()
     }
 
-    /// 400 of one that names no user.
+    /// The 400 error of headers that name no user.
     fn without_user(&self, constrained: bool) -> Refused {
         let text = if constrained { self.as_user_info() } else { self.as_references() };
         let what = if constrained { "a user name" } else { "a user" };
         Refused::bad_request(format!("requested {text} without impersonating {what}"))
     }
 
-    /// `%#v` of a `user.DefaultInfo`.
+    /// The user as Go prints a `user.DefaultInfo` with `%#v`.
     fn as_user_info(&self) -> String {
         let list = |items: &[String]| {
             let quoted: Vec<String> = items.iter().map(|item| quote(item)).collect();
@@ -96,7 +96,7 @@ impl Impersonate {
         )
     }
 
-    /// `%v` of a list of `v1.ObjectReference`.
+    /// The user as Go prints a list of `v1.ObjectReference` with `%v`.
     fn as_references(&self) -> String {
         let version = format!("{AUTHENTICATION}/v1");
         let mut parts: Vec<String> =
@@ -110,7 +110,7 @@ impl Impersonate {
         format!("[{}]", parts.join(" "))
     }
 
-    /// Who they are then.
+    /// The identity of the impersonated user.
     fn identity(&self, mode: Mode) -> Identity {
         let mut groups = self.groups.clone();
         if matches!(mode, Mode::AssociatedNode | Mode::ArbitraryNode) {
@@ -130,11 +130,11 @@ impl Impersonate {
     }
 }
 
-/// Namespace and name of a ServiceAccount's user name.
+/// The namespace and name in a ServiceAccount's user name.
 pub(super) fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
-    let good = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
-    good.then_some((namespace, name))
+    let valid = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
+    valid.then_some((namespace, name))
 }
 
 fn node(user: &str) -> Option<&str> {
@@ -155,7 +155,7 @@ impl Mode {
         }
     }
 
-    /// Whether a user can be acted as in this way.
+    /// Whether `who` can impersonate the wanted user in this mode.
     fn fits(self, wanted: &Impersonate, who: &Identity) -> bool {
         let (node, account) = (node(&wanted.user), service_account(&wanted.user));
         match self {
@@ -171,15 +171,16 @@ impl Mode {
         }
     }
 
-    /// The permission to act as one user, group, uid or extra value.
+    /// The permission to impersonate one user, group, uid or extra value.
     fn permission<'a>(self, resource: &'a str, name: &'a str) -> Attributes<'a> {
-        let of_old = self == Self::Legacy && matches!(resource, "users" | "groups" | "serviceaccounts");
+        let is_legacy_group =
+            self == Self::Legacy && matches!(resource, "users" | "groups" | "serviceaccounts");
         Attributes {
             verb: match self {
                 Self::Legacy => "impersonate".into(),
                 _ => format!("impersonate:{}", self.name()).into(),
             },
-            group: if of_old { "".into() } else { AUTHENTICATION.into() },
+            group: if is_legacy_group { "".into() } else { AUTHENTICATION.into() },
             resource: resource.into(),
             name: name.into(),
             ..Attributes::default()
@@ -188,13 +189,16 @@ impl Mode {
 }
 
 impl ApiServer {
-    /// The user that a request is made as, if its sender may act as that user.
+    /// The impersonated user.
+    ///
+    /// # Errors
+    /// 400 if the headers name no user, 403 if the client may not impersonate the user.
     pub(crate) fn impersonated(&mut self, request: &Request<'_>, wanted: &Impersonate) -> Outcome<Identity> {
         let constrained = self.profile.constrained_impersonation;
         if wanted.user.is_empty() {
             return Err(wanted.without_user(constrained));
         }
-        let asked = Attributes::of(request);
+        let asked = Attributes::from_request(request);
         let who = request.user;
         let mut first = None;
         if constrained {
@@ -257,7 +261,7 @@ impl ApiServer {
     ) -> Outcome<()> {
         if mode != Mode::Legacy {
             for (key, values) in extra {
-                if let Some(why) = odd_extra(key, values) {
+                if let Some(why) = forbidden_extra(key, values) {
                     return Err(mode.permission("userextras", "").forbidden(&who.user, why));
                 }
             }
@@ -278,8 +282,8 @@ impl ApiServer {
     }
 }
 
-/// Why an extra value is never taken over, if it is not.
-fn odd_extra(key: &str, values: &[String]) -> Option<&'static str> {
+/// The reason why constrained impersonation never allows an extra value, if it does not.
+fn forbidden_extra(key: &str, values: &[String]) -> Option<&'static str> {
     if key.is_empty() {
         return Some("impersonating the empty string key in extra is not allowed");
     }

@@ -1,10 +1,12 @@
-//! Who asks, and whether they may: authentication, impersonation, RBAC, reviews and the tokens of ServiceAccounts.
+//! Access control: authentication, impersonation, RBAC, reviews and ServiceAccount tokens.
 //!
-//! A request comes with an [`Identity`]: that of the process that holds the server, or the one that
-//! [`ApiServer::authenticate`] finds in the headers of an HTTP request. [`ApiServer::handle`] then lets it act as another
-//! user, where it asks for that ([`Impersonate`]) and may, and checks it against the roles and bindings in the store before the verb
-//! begins. `policy` holds these as an index that reads what was written since it was last asked, and remembers what it
-//! found for a user until a role or a binding changes.
+//! Each request has an [`Identity`]. A program that embeds the server passes it; for an HTTP request
+//! [`ApiServer::authenticate`] derives it from the headers. [`ApiServer::handle`] then replaces it by the
+//! impersonated user, if the request has [`Impersonate`] headers and the client may use them. Before the verb runs, it
+//! checks the identity against the stored roles and bindings.
+//!
+//! `policy` indexes roles and bindings. The index reads only the changes since its last update, and caches the rules
+//! of a user until a role or a binding changes.
 
 mod aggregation;
 mod attributes;
@@ -34,30 +36,30 @@ pub(crate) use authenticate::bearer_token;
 pub use impersonate::Impersonate;
 pub(crate) use policy::{Subject, Tables};
 
-/// What tokens may be bound to, beside pods and nodes.
+/// Secrets, to which tokens may be bound as well as to pods and nodes.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
-/// Who decides what users may do (`--authorization-mode`).
+/// The authorizers that decide what users may do (`--authorization-mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AuthorizationMode {
-    /// Roles and their bindings, and for kubelets what is theirs (`Node,RBAC`); whoever has none may do nothing.
+    /// RBAC, and for kubelets the node authorizer (`Node,RBAC`). A user without a binding may do nothing.
     #[default]
     NodeRbac,
-    /// Roles and their bindings alone, of which kubelets have none (`RBAC`).
+    /// RBAC alone (`RBAC`). Kubelets may do nothing, because no binding names them.
     Rbac,
-    /// Everybody may do everything.
+    /// Every user may do everything.
     AlwaysAllow,
 }
 
-/// What the server knows of its users.
+/// The authorization mode, the RBAC index and the tokens of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     mode: AuthorizationMode,
     pub(crate) policy: policy::Policy,
-    /// Bearer tokens that stand for a user.
+    /// Static bearer tokens and their users.
     tokens: BTreeMap<String, Identity>,
     issuer: Arc<token::Issuer>,
-    /// Ids of tokens, and of the requests for them.
+    /// Draws the ids of tokens and of `TokenRequest` objects.
     token_ids: Stream,
 }
 
@@ -72,17 +74,16 @@ impl Access {
         }
     }
 
-    /// Who decides.
     pub(crate) fn mode(&self) -> AuthorizationMode {
         self.mode
     }
 
-    /// The keys by which others verify tokens (`/openid/v1/jwks`).
+    /// The public keys that verify tokens (`/openid/v1/jwks`).
     pub(crate) fn key_set(&self) -> Value {
         self.issuer.key_set()
     }
 
-    /// What others need to know of the issuer (`/.well-known/openid-configuration`).
+    /// The OpenID discovery document of the issuer (`/.well-known/openid-configuration`).
     pub(crate) fn configuration(&self) -> Value {
         self.issuer.configuration()
     }

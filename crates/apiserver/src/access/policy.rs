@@ -1,4 +1,4 @@
-//! Roles and bindings as an index that follows the store, and what it allows to whom (`RBACAuthorizer`).
+//! An index of roles and bindings that follows the store, and its RBAC decisions (`RBACAuthorizer`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::rule::Rule;
 use crate::selector::LabelSelector;
 use crate::store::{Event, EventKind, Store, TableId};
 
-/// How many users' rules are remembered at most; then all are found anew.
-const REMEMBERED_USERS: usize = 4096;
+/// The maximum number of users in the cache. When it is full, it is emptied.
+const MAX_CACHED_USERS: usize = 4096;
 
-/// Where roles and bindings are stored.
+/// The tables of roles and bindings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tables {
     pub(crate) roles: TableId,
@@ -24,34 +24,34 @@ pub(crate) struct Tables {
     pub(crate) cluster_bindings: TableId,
 }
 
-/// A user as access control sees one: a name, and all groups.
+/// A user to authorize: the name and all groups.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) user: &'a str,
     pub(crate) groups: &'a [&'a str],
 }
 
-/// What was decided, and why (`authorizer.Decision`).
+/// An authorization decision and its reason (`authorizer.Decision`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
     pub(crate) reason: String,
 }
 
-/// The rules of one role, which a binding gives to a user.
+/// The rules of a role that one binding grants to a user.
 #[derive(Debug)]
 pub(crate) struct Grant {
     binding: Arc<Binding>,
-    /// Which of the binding's subjects the user is.
+    /// The index of the binding's subject that matches the user.
     subject: usize,
-    /// `None` if there is no such role.
+    /// `None` if the role does not exist.
     pub(crate) rules: Option<Arc<[Rule]>>,
 }
 
-/// All grants of a user in a namespace, those of the cluster first.
+/// All grants of a user in a namespace: first those of ClusterRoleBindings.
 type Grants = Arc<[Grant]>;
 
-/// The bindings of a namespace, or those of the cluster.
+/// The RoleBindings of one namespace, or all ClusterRoleBindings, indexed by subject.
 #[derive(Debug, Clone, Default)]
 struct Scope {
     bindings: BTreeMap<String, Arc<Binding>>,
@@ -63,28 +63,28 @@ struct Scope {
 struct Role {
     rules: Arc<[Rule]>,
     labels: Value,
-    /// Which roles it is made of, if of others.
+    /// The selectors of an aggregated role.
     selectors: Option<Vec<LabelSelector>>,
 }
 
-/// The index.
+/// The index of roles and bindings.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
     tables: Tables,
-    /// The revision that it knows of each table.
+    /// The last applied revision of each table.
     seen: [u64; 4],
-    /// Roles by namespace and name; cluster roles have no namespace.
+    /// Roles by namespace and name; ClusterRoles are under the empty namespace.
     roles: BTreeMap<String, BTreeMap<String, Role>>,
-    /// Bindings by namespace; those of the cluster have none.
+    /// Bindings by namespace; ClusterRoleBindings are under the empty namespace.
     scopes: BTreeMap<String, Scope>,
-    /// What was found since the last change: by user, then by groups and namespace.
-    remembered: BTreeMap<String, Vec<Remembered>>,
-    /// Whether a role that is made of others may have other rules by now.
+    /// The grants found since the last change, by user.
+    cache: BTreeMap<String, Vec<CachedGrants>>,
+    /// Whether the rules of an aggregated role may be outdated.
     may_be_stale: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Remembered {
+struct CachedGrants {
     groups: Vec<String>,
     by_namespace: BTreeMap<String, Grants>,
 }
@@ -104,14 +104,14 @@ impl Tables {
         [self.roles, self.bindings, self.cluster_roles, self.cluster_bindings]
     }
 
-    /// Whether it is one of these.
+    /// Whether the table is one of these.
     pub(crate) fn has(self, table: TableId) -> bool {
         self.all().contains(&table)
     }
 }
 
 impl Scope {
-    /// Replaces or removes a binding.
+    /// Replaces the binding, or removes it for `None`.
     fn set(&mut self, name: &str, binding: Option<Binding>) {
         if let Some(old) = self.bindings.remove(name) {
             self.index(&old, |names| {
@@ -129,23 +129,23 @@ impl Scope {
     fn index(&mut self, binding: &Binding, change: impl Fn(&mut BTreeSet<String>)) {
         for subject in &binding.subjects {
             let Some((user, key)) = subject.key(&binding.namespace) else { continue };
-            let of = if user { &mut self.users } else { &mut self.groups };
-            let names = of.entry(key.clone()).or_default();
+            let subjects = if user { &mut self.users } else { &mut self.groups };
+            let names = subjects.entry(key.clone()).or_default();
             change(names);
             if names.is_empty() {
-                of.remove(&key);
+                subjects.remove(&key);
             }
         }
     }
 
-    /// The bindings that apply to a user, by name.
-    fn of<'a>(&'a self, who: Subject<'a>) -> impl Iterator<Item = (&'a Arc<Binding>, usize)> {
+    /// The bindings that apply to a user, sorted by name, each with the index of the matching subject.
+    fn bindings_for<'a>(&'a self, who: Subject<'a>) -> impl Iterator<Item = (&'a Arc<Binding>, usize)> {
         let names = self.users.get(who.user).into_iter();
         let names = names.chain(who.groups.iter().filter_map(|group| self.groups.get(*group)));
         let names: BTreeSet<&String> = names.flatten().collect();
         names.into_iter().filter_map(move |name| {
             let binding = self.bindings.get(name)?;
-            Some((binding, binding.subject_of(who)?))
+            Some((binding, binding.find_subject(who)?))
         })
     }
 }
@@ -157,7 +157,7 @@ impl Policy {
             seen: [0; 4],
             roles: BTreeMap::new(),
             scopes: BTreeMap::new(),
-            remembered: BTreeMap::new(),
+            cache: BTreeMap::new(),
             may_be_stale: false,
         }
     }
@@ -166,19 +166,19 @@ impl Policy {
         self.tables
     }
 
-    /// Begins anew: what was read may not have happened.
-    pub(crate) fn forget(&mut self) {
+    /// Empties the index. A rewind of the store may have undone the changes in it.
+    pub(crate) fn reset(&mut self) {
         *self = Self::new(self.tables);
     }
 
-    /// Brings the index up to the store: what was written since is all that is read.
+    /// Updates the index with the changes since the last call. Reads a table whole if its history was compacted.
     pub(crate) fn follow(&mut self, store: &Store) {
         for (at, table) in self.tables.all().into_iter().enumerate() {
             let history = &store.table(table).history;
             if history.latest() == self.seen[at] {
                 continue;
             }
-            self.remembered.clear();
+            self.cache.clear();
             match history.since(self.seen[at]) {
                 Ok(events) => events.for_each(|event| self.apply(table, event)),
                 Err(_) => self.read(table, store),
@@ -192,7 +192,7 @@ impl Policy {
         self.set(table, &event.key.namespace, &event.key.name, object);
     }
 
-    /// Reads a table as a whole.
+    /// Replaces the index of a table by its stored objects.
     fn read(&mut self, table: TableId, store: &Store) {
         let cluster = table == self.tables.cluster_roles || table == self.tables.cluster_bindings;
         if table == self.tables.roles || table == self.tables.cluster_roles {
@@ -209,14 +209,17 @@ impl Policy {
         if table == self.tables.roles || table == self.tables.cluster_roles {
             let named = self.roles.entry(namespace.to_owned()).or_default();
             let new = object.map(Role::read);
-            let moved = new.as_ref().map(|role| (role.labels.clone(), role.selectors.is_some()));
-            let old = match new {
+            let after = new.as_ref().map(|role| (role.labels.clone(), role.selectors.is_some()));
+            let replaced = match new {
                 Some(role) => named.insert(name.to_owned(), role),
                 None => named.remove(name),
             };
-            let old = old.map(|role| (role.labels, role.selectors.is_some()));
+            let before = replaced.map(|role| (role.labels, role.selectors.is_some()));
             self.may_be_stale = self.may_be_stale
-                || [moved, old].into_iter().flatten().any(|(labels, made)| made || self.is_part(&labels));
+                || [after, before]
+                    .into_iter()
+                    .flatten()
+                    .any(|(labels, is_aggregated)| is_aggregated || self.is_part(&labels));
         } else {
             let scope = self.scopes.entry(namespace.to_owned()).or_default();
             scope.set(name, object.map(|binding| Binding::read(binding, namespace, name)));
@@ -226,7 +229,7 @@ impl Policy {
         }
     }
 
-    /// The rules of a role; `None` if there is no such role.
+    /// The rules of a role; `None` if the role does not exist.
     pub(crate) fn role(&self, kind: RoleKind, namespace: &str, name: &str) -> Option<&Arc<[Rule]>> {
         let namespace = if kind == RoleKind::ClusterRole { "" } else { namespace };
         Some(&self.roles.get(namespace)?.get(name)?.rules)
@@ -236,24 +239,24 @@ impl Policy {
         self.roles.get("").into_iter().flatten()
     }
 
-    /// Whether a cluster role is made of roles with these labels.
+    /// Whether an aggregated ClusterRole selects roles with these labels.
     fn is_part(&self, labels: &Value) -> bool {
         let selectors = self.cluster_roles().filter_map(|(_, role)| role.selectors.as_ref());
         selectors.flatten().any(|selector| selector.matches(labels))
     }
 
-    /// How many cluster roles are made of others.
+    /// The number of aggregated ClusterRoles.
     pub(crate) fn aggregated(&self) -> usize {
         self.cluster_roles().filter(|(_, role)| role.selectors.is_some()).count()
     }
 
-    /// A cluster role that is made of others and does not have the rules that it should, with these.
+    /// An aggregated ClusterRole with outdated rules, and the rules that it should have.
     pub(crate) fn stale_aggregate(&mut self) -> Option<(String, Vec<Rule>)> {
         if !std::mem::replace(&mut self.may_be_stale, false) {
             return None;
         }
         let stale = self.find_stale();
-        // There may be more of them.
+        // There may be more stale roles.
         self.may_be_stale = stale.is_some();
         stale
     }
@@ -267,21 +270,21 @@ impl Policy {
         })
     }
 
-    /// What bindings give to a user in a namespace and in the cluster.
+    /// The grants of a user from the bindings of a namespace and from ClusterRoleBindings.
     pub(crate) fn grants(&mut self, who: Subject<'_>, namespace: &str) -> Grants {
-        let same = |found: &&mut Remembered| found.groups == who.groups;
-        let known = self.remembered.get_mut(who.user).and_then(|all| all.iter_mut().find(same));
+        let same = |found: &&mut CachedGrants| found.groups == who.groups;
+        let known = self.cache.get_mut(who.user).and_then(|all| all.iter_mut().find(same));
         if let Some(found) = known.and_then(|found| found.by_namespace.get(namespace)) {
             return Arc::clone(found);
         }
         let grants: Grants = self.find(who, namespace).into();
-        if self.remembered.len() >= REMEMBERED_USERS {
-            self.remembered.clear();
+        if self.cache.len() >= MAX_CACHED_USERS {
+            self.cache.clear();
         }
-        let all = self.remembered.entry(who.user.to_owned()).or_default();
+        let all = self.cache.entry(who.user.to_owned()).or_default();
         let at = all.iter().position(|found| found.groups == who.groups).unwrap_or_else(|| {
             let groups = who.groups.iter().map(|&group| group.to_owned()).collect();
-            all.push(Remembered { groups, by_namespace: BTreeMap::new() });
+            all.push(CachedGrants { groups, by_namespace: BTreeMap::new() });
             all.len() - 1
         });
         all[at].by_namespace.insert(namespace.to_owned(), Arc::clone(&grants));
@@ -291,7 +294,7 @@ impl Policy {
     fn find(&self, who: Subject<'_>, namespace: &str) -> Vec<Grant> {
         let scopes = ["", namespace].into_iter().take(if namespace.is_empty() { 1 } else { 2 });
         let scopes = scopes.filter_map(|scope| self.scopes.get(scope));
-        let found = scopes.flat_map(|scope| scope.of(who));
+        let found = scopes.flat_map(|scope| scope.bindings_for(who));
         let grant = |(binding, subject): (&Arc<Binding>, usize)| Grant {
             rules: self.role(binding.role_kind, &binding.namespace, &binding.role).cloned(),
             binding: Arc::clone(binding),
@@ -300,14 +303,14 @@ impl Policy {
         found.map(grant).collect()
     }
 
-    /// All rules of a user in a namespace, and what is said of the roles that are not there.
+    /// All rules of a user in a namespace, and the error about roles that do not exist.
     pub(crate) fn rules(&mut self, who: Subject<'_>, namespace: &str) -> (Vec<Rule>, String) {
         let grants = self.grants(who, namespace);
-        (grants.iter().flat_map(Grant::rules).cloned().collect(), lost_roles(&grants))
+        (grants.iter().flat_map(Grant::rules).cloned().collect(), roles_not_found(&grants))
     }
 
-    /// Whether bindings allow what is asked for, by what the index knew when it last followed the store. The reason names the
-    /// binding that does, or the roles that are not there.
+    /// Decides by the index as of its last update. The reason names the binding that allows the request, or the bound
+    /// roles that do not exist.
     pub(crate) fn decide(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
         Self::decide_by(&self.find(who, &asked.namespace), asked)
     }
@@ -320,39 +323,39 @@ impl Policy {
             let reason = format!("RBAC: allowed by {}", grant.binding.text(grant.subject));
             return Decision { allowed: true, reason };
         }
-        let lost = lost_roles(grants);
-        let reason = if lost.is_empty() { lost } else { format!("RBAC: {lost}") };
+        let error = roles_not_found(grants);
+        let reason = if error.is_empty() { error } else { format!("RBAC: {error}") };
         Decision { allowed: false, reason }
     }
 
-    /// The same without a reason, which costs to make.
+    /// Decides like [`Policy::decide`], but uses the cache and builds no reason.
     pub(crate) fn allows(&mut self, who: Subject<'_>, asked: &Attributes<'_>) -> bool {
         let grants = self.grants(who, &asked.namespace);
         grants.iter().flat_map(Grant::rules).any(|rule| rule.allows(asked))
     }
 }
 
-/// What is said of the roles that are not there: nothing, one text, or a list of them.
-fn lost_roles(grants: &[Grant]) -> String {
-    let lost: BTreeSet<String> = grants.iter().filter_map(Grant::lost_role).collect();
-    let lost: Vec<String> = lost.into_iter().collect();
-    if lost.len() > 1 { format!("[{}]", lost.join(", ")) } else { lost.concat() }
+/// The error about roles that do not exist: empty, one message, or a list of messages.
+fn roles_not_found(grants: &[Grant]) -> String {
+    let errors: BTreeSet<String> = grants.iter().filter_map(Grant::role_not_found).collect();
+    let errors: Vec<String> = errors.into_iter().collect();
+    if errors.len() > 1 { format!("[{}]", errors.join(", ")) } else { errors.concat() }
 }
 
 impl Grant {
-    /// The rules, none if the role is not there.
+    /// The rules; none if the role does not exist.
     pub(crate) fn rules(&self) -> impl Iterator<Item = &Rule> + Clone {
         self.rules.iter().flat_map(|rules| rules.iter())
     }
 
-    /// What is said of a role that is not there, as the authorizer's cache says it.
-    fn lost_role(&self) -> Option<String> {
+    /// The error about a role that does not exist, as the authorizer's cache words it.
+    fn role_not_found(&self) -> Option<String> {
         let kind = self.binding.role_kind.name().to_lowercase();
-        self.rules.is_none().then(|| self.binding.lost_role(&kind))
+        self.rules.is_none().then(|| self.binding.role_not_found(&kind))
     }
 
-    /// The same as the storage says it.
-    pub(crate) fn lost_in_storage(&self) -> Option<String> {
-        self.rules.is_none().then(|| self.binding.lost_role(self.binding.role_kind.plural()))
+    /// The error about a role that does not exist, as the storage words it.
+    pub(crate) fn stored_role_not_found(&self) -> Option<String> {
+        self.rules.is_none().then(|| self.binding.role_not_found(self.binding.role_kind.plural()))
     }
 }

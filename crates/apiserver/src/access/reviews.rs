@@ -1,4 +1,4 @@
-//! Reviews: questions about access that are asked by creating an object, which is answered and not kept.
+//! Access reviews: a client creates an object, and the server answers with its status and does not store it.
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
@@ -70,11 +70,11 @@ impl ApiServer {
     }
 
     fn decision(&mut self, user: &str, groups: &[&str], spec: &Value) -> Value {
-        let of = |part: &'static str| {
+        let reader = |part: &'static str| {
             move |field: &str| spec[part][field].as_str().unwrap_or_default().to_owned().into()
         };
         let asked = if spec["resourceAttributes"].is_object() {
-            let text = of("resourceAttributes");
+            let text = reader("resourceAttributes");
             Attributes {
                 verb: text("verb"),
                 group: text("group"),
@@ -85,7 +85,7 @@ impl ApiServer {
                 path: None,
             }
         } else {
-            let text = of("nonResourceAttributes");
+            let text = reader("nonResourceAttributes");
             Attributes { verb: text("verb"), path: Some(text("path")), ..Attributes::default() }
         };
         let decision = self.decide(user, groups, &asked);
@@ -96,7 +96,7 @@ impl ApiServer {
         status
     }
 
-    /// What must hold of an access review; with `subject`, of one that names its user.
+    /// Validates an access review; with `subject`, one whose spec names the user.
     fn check_review(&self, review: &Value, subject: bool) -> Outcome<()> {
         let spec = &review["spec"];
         let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
@@ -120,9 +120,10 @@ impl ApiServer {
         for field in ["fieldSelector", "labelSelector"] {
             errors.extend(check_selector(&resource[field], &format!("spec.resourceAttributes.{field}")));
         }
-        let named = review["metadata"].as_object();
-        let named = named.is_some_and(|map| map.keys().any(|field| !subject || field != "namespace"));
-        if named {
+        let metadata = review["metadata"].as_object();
+        let has_metadata =
+            metadata.is_some_and(|map| map.keys().any(|field| !subject || field != "namespace"));
+        if has_metadata {
             errors.push(FieldError::invalid("metadata", review["metadata"].clone(), "must be empty"));
         }
         self.invalid(&errors)
@@ -151,7 +152,7 @@ impl ApiServer {
         Ok(())
     }
 
-    /// 422 of a review; the server forgets to name the kind.
+    /// Returns the 422 error of an invalid review. Like the real server, it does not name the kind.
     fn invalid(&self, errors: &[FieldError]) -> Outcome<()> {
         if errors.is_empty() {
             return Ok(());
@@ -159,7 +160,7 @@ impl ApiServer {
         Err(Refused::invalid(AUTHORIZATION, "", "", errors, &self.profile))
     }
 
-    /// All rules of a user in a namespace.
+    /// The status of a SelfSubjectRulesReview: all rules of a user in a namespace.
     fn rules_of(&mut self, who: &Identity, namespace: &str) -> Value {
         if self.access.mode == AuthorizationMode::AlwaysAllow {
             let rules = |rule: Rule| [rule.as_json()];
@@ -171,15 +172,16 @@ impl ApiServer {
         }
         self.access.policy.follow(&self.store);
         let groups: Vec<&str> = who.all_groups().collect();
-        let (rules, lost) = self.access.policy.rules(Subject { user: &who.user, groups: &groups }, namespace);
+        let (rules, error) =
+            self.access.policy.rules(Subject { user: &who.user, groups: &groups }, namespace);
         let (urls, resources): (Vec<Rule>, Vec<Rule>) =
             rules.into_iter().partition(|rule| rule.resources.is_empty());
         let as_json = |rules: Vec<Rule>| rules.iter().map(Rule::as_json).collect::<Vec<_>>();
         let mut status = json!({
             "resourceRules": as_json(resources), "nonResourceRules": as_json(urls), "incomplete": false,
         });
-        if !lost.is_empty() {
-            status["evaluationError"] = json!(lost);
+        if !error.is_empty() {
+            status["evaluationError"] = json!(error);
         }
         status
     }

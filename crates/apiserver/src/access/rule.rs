@@ -1,4 +1,4 @@
-//! One rule of a role: what it allows, which other rules it covers, and how texts show it.
+//! One rule of a role: which requests it allows, which other rules it covers, and its form in messages.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::attributes::Attributes;
 use crate::gotext::quote;
 
-/// Stands for every verb, group, resource or path.
+/// Matches every verb, group, resource or path.
 const ALL: &str = "*";
 
 /// `rbac.authorization.k8s.io/v1 PolicyRule`.
@@ -16,24 +16,24 @@ pub(crate) struct Rule {
     pub(crate) verbs: Vec<String>,
     pub(crate) groups: Vec<String>,
     pub(crate) resources: Vec<String>,
-    /// Names of objects; none stands for all.
+    /// Names of objects. Empty means all objects.
     pub(crate) names: Vec<String>,
     pub(crate) urls: Vec<String>,
 }
 
 impl Rule {
-    /// Everything in the API; with [`Rule::all_urls`] what `cluster-admin` may.
+    /// Every verb on every resource. `cluster-admin` has this rule and [`Rule::all_urls`].
     pub(crate) fn all_resources() -> Self {
         let all = || vec![ALL.to_owned()];
         Self { verbs: all(), groups: all(), resources: all(), ..Self::default() }
     }
 
-    /// Every path that is no resource.
+    /// Every verb on every non-resource path.
     pub(crate) fn all_urls() -> Self {
         Self { verbs: vec![ALL.to_owned()], urls: vec![ALL.to_owned()], ..Self::default() }
     }
 
-    /// The rules of a stored role.
+    /// Reads the rules of a stored role.
     pub(crate) fn read_all(role: &Value) -> Vec<Self> {
         role["rules"].as_array().map(|rules| rules.iter().map(Self::read).collect()).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl Rule {
         }
     }
 
-    /// The rule as the API shows it; lists that are empty are left out, but for the verbs.
+    /// The rule as JSON of the API, without empty lists. `verbs` is required and always present.
     pub(crate) fn as_json(&self) -> Value {
         let mut value = json!({ "verbs": self.verbs });
         for (field, list) in [
@@ -81,36 +81,41 @@ impl Rule {
             && (self.names.is_empty() || has(&self.names, &asked.name))
     }
 
-    /// The rule in rules of one verb, one resource and one name each (`BreakdownRule`).
+    /// Splits the rule into rules of one verb, one resource and one name each (`BreakdownRule`).
     fn parts(&self) -> Vec<Self> {
-        let one = |text: &String| vec![text.clone()];
+        let single = |text: &String| vec![text.clone()];
         let mut parts = Vec::new();
         for group in &self.groups {
             for resource in &self.resources {
                 for verb in &self.verbs {
                     let plain = Self {
-                        verbs: one(verb),
-                        groups: one(group),
-                        resources: one(resource),
+                        verbs: single(verb),
+                        groups: single(group),
+                        resources: single(resource),
                         ..Self::default()
                     };
                     if self.names.is_empty() {
                         parts.push(plain);
                     } else {
-                        parts
-                            .extend(self.names.iter().map(|name| Self { names: one(name), ..plain.clone() }));
+                        parts.extend(
+                            self.names.iter().map(|name| Self { names: single(name), ..plain.clone() }),
+                        );
                     }
                 }
             }
         }
         for url in &self.urls {
             let verbs = self.verbs.iter();
-            parts.extend(verbs.map(|verb| Self { verbs: one(verb), urls: one(url), ..Self::default() }));
+            parts.extend(verbs.map(|verb| Self {
+                verbs: single(verb),
+                urls: single(url),
+                ..Self::default()
+            }));
         }
         parts
     }
 
-    /// Whether whoever has this rule has a part of another one as well (`ruleCovers`).
+    /// Whether this rule allows everything that `part`, a single permission, allows (`ruleCovers`).
     fn covers(&self, part: &Self) -> bool {
         let covers =
             |mine: &[String], theirs: &[String]| has(mine, ALL) || theirs.iter().all(|text| has(mine, text));
@@ -133,7 +138,7 @@ impl Rule {
         })
     }
 
-    /// The rule as refusals show it (`CompactString`).
+    /// The rule as error messages show it (`CompactString`).
     pub(crate) fn text(&self) -> String {
         let list = |name: &str, list: &[String]| {
             let quoted: Vec<String> = list.iter().map(|text| quote(text)).collect();
@@ -167,20 +172,22 @@ fn resource_matches(rule: &str, resource: &str, subresource: &str) -> bool {
     }
     match rule.split_once('/') {
         None => subresource.is_empty() && rule == resource,
-        Some((of, sub)) => !subresource.is_empty() && sub == subresource && (of == ALL || of == resource),
+        Some((main, sub)) => {
+            !subresource.is_empty() && sub == subresource && (main == ALL || main == resource)
+        }
     }
 }
 
-/// Whether a path of a rule, perhaps with stars at its end, covers a path.
+/// Whether a rule's path, which may end in `*`, covers a path.
 fn url_covers(rule: &str, path: &str) -> bool {
     rule == path || (rule.ends_with('*') && path.starts_with(rule.trim_end_matches('*')))
 }
 
-/// What the wanted rules allow beyond the held ones: single permissions, and those of one resource put together again
-/// (`Covers` and `CompactRules`).
-pub(crate) fn missing<'a>(held: &(impl Iterator<Item = &'a Rule> + Clone), wanted: &[Rule]) -> Vec<Rule> {
+/// The permissions in `wanted` that no rule in `granted` covers (`Covers`). Permissions on the same resource become
+/// one rule (`CompactRules`).
+pub(crate) fn missing<'a>(granted: &(impl Iterator<Item = &'a Rule> + Clone), wanted: &[Rule]) -> Vec<Rule> {
     let parts = wanted.iter().flat_map(Rule::parts);
-    let uncovered = parts.filter(|part| !held.clone().any(|rule| rule.covers(part)));
+    let uncovered = parts.filter(|part| !granted.clone().any(|rule| rule.covers(part)));
     let mut compacted = Vec::new();
     let mut simple: BTreeMap<(Vec<String>, Vec<String>), Rule> = BTreeMap::new();
     for part in uncovered {
@@ -200,7 +207,7 @@ pub(crate) fn missing<'a>(held: &(impl Iterator<Item = &'a Rule> + Clone), wante
 mod tests {
     use super::*;
 
-    /// `VERBS GROUPS RESOURCES [NAMES]` or `VERBS urls PATHS`, lists with commas.
+    /// Parses `VERBS GROUPS RESOURCES [NAMES]` or `VERBS urls PATHS`, with comma-separated lists.
     fn rule(text: &str) -> Rule {
         let words: Vec<&str> = text.split(' ').collect();
         let list = |at: usize| {
@@ -214,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_allows_what_its_verbs_groups_resources_and_names_say() {
+    fn rule_allows_its_verbs_groups_resources_and_names() {
         for (text, verb, group, resource, subresource, name, allowed) in [
             ("get core pods", "get", "", "pods", "", "a", true),
             ("get core pods", "list", "", "pods", "", "", false),
@@ -244,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_match_as_they_are_or_by_a_star_at_the_end() {
+    fn url_rule_matches_exact_path_or_trailing_star() {
         for (text, path, allowed) in [
             ("get urls /metrics", "/metrics", true),
             ("get urls /metrics", "/metricsx", false),
@@ -260,11 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_by_resource() {
-        let texts = |held: &[&str], wanted: &[&str]| -> Vec<String> {
-            let held: Vec<Rule> = held.iter().map(|text| rule(text)).collect();
+    fn missing_groups_permissions_by_resource() {
+        let texts = |granted: &[&str], wanted: &[&str]| -> Vec<String> {
+            let granted: Vec<Rule> = granted.iter().map(|text| rule(text)).collect();
             let wanted: Vec<Rule> = wanted.iter().map(|text| rule(text)).collect();
-            missing(&held.iter(), &wanted).iter().map(Rule::text).collect()
+            missing(&granted.iter(), &wanted).iter().map(Rule::text).collect()
         };
         assert!(texts(&["* * *"], &["get core pods", "get apps deployments/scale a"]).is_empty());
         assert!(texts(&["get core */scale"], &["get core pods/scale"]).is_empty());

@@ -1,4 +1,4 @@
-//! Tokens of ServiceAccounts: signed claims (JWT, ES256), and the documents by which others verify them.
+//! ServiceAccount tokens: signed claims (JWT, ES256), and the OpenID documents that let clients verify them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::rng::Stream;
 
-/// Who issues tokens, and for whom they are unless told otherwise (`--service-account-issuer`).
+/// The issuer of tokens, and their default audience (`--service-account-issuer`).
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
 
-/// How many tokens are remembered whose signature was good.
-const REMEMBERED: usize = 1024;
+/// The maximum number of verified tokens in the cache. When it is full, it is emptied.
+const MAX_VERIFIED: usize = 1024;
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Claims {
     #[serde(rename = "aud")]
     pub(crate) audiences: Vec<String>,
-    /// Seconds since 1970, as all times here.
+    /// Seconds since 1970, like all times here.
     #[serde(rename = "exp")]
     pub(crate) expires: i64,
     #[serde(rename = "iat")]
@@ -40,7 +40,7 @@ pub(crate) struct Claims {
     pub(crate) subject: String,
 }
 
-/// Whose a token is, and with which objects it ends.
+/// The ServiceAccount of a token, and the objects to which the token is bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bound {
     pub(crate) namespace: String,
@@ -56,7 +56,7 @@ pub(crate) struct Bound {
     pub(crate) warn_after: Option<i64>,
 }
 
-/// One object.
+/// A reference to an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reference {
     pub(crate) name: String,
@@ -64,7 +64,7 @@ pub(crate) struct Reference {
     pub(crate) uid: String,
 }
 
-/// Signs and verifies. The key is drawn when the first token is asked for: that takes longer than all else at the start.
+/// Signs and verifies tokens. It draws the key on first use, because that would take most of the start-up time.
 #[derive(Debug)]
 pub(crate) struct Issuer {
     stream: Stream,
@@ -88,7 +88,7 @@ impl Issuer {
         self.keys.get_or_init(|| Keys::draw(self.stream.clone()))
     }
 
-    /// The token that says this.
+    /// Creates a token with these claims.
     pub(crate) fn sign(&self, claims: &Claims) -> String {
         let keys = self.keys();
         let header = json!({ "alg": "ES256", "kid": keys.id });
@@ -99,7 +99,7 @@ impl Issuer {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature.to_bytes()))
     }
 
-    /// What a token says, if it was signed here.
+    /// The claims of a token; `None` if this issuer did not sign it.
     pub(crate) fn verify(&self, token: &str) -> Option<Arc<Claims>> {
         let known = |issuer: &Self| {
             issuer.verified.lock().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
@@ -119,14 +119,14 @@ impl Issuer {
         let claims: Claims = serde_json::from_slice(&decode(claims)?).ok()?;
         let claims = Arc::new(claims);
         let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        if verified.len() >= REMEMBERED {
+        if verified.len() >= MAX_VERIFIED {
             verified.clear();
         }
         verified.insert(token.to_owned(), Arc::clone(&claims));
         Some(claims)
     }
 
-    /// `/openid/v1/jwks`.
+    /// The public keys (`/openid/v1/jwks`).
     pub(crate) fn key_set(&self) -> Value {
         let keys = self.keys();
         let point = keys.verifying.to_sec1_point(false);
@@ -137,7 +137,7 @@ impl Issuer {
         }] })
     }
 
-    /// `/.well-known/openid-configuration`.
+    /// The discovery document (`/.well-known/openid-configuration`).
     #[expect(clippy::unused_self, reason = "an issuer's own document")]
     pub(crate) fn configuration(&self) -> Value {
         json!({
@@ -157,7 +157,7 @@ impl Keys {
             for chunk in bytes.chunks_mut(8) {
                 chunk.copy_from_slice(&stream.bits().to_be_bytes());
             }
-            // One draw in four billion is not a key.
+            // About one draw in four billion is not a valid key.
             if let Ok(signing) = SigningKey::from_slice(&bytes) {
                 let verifying = *signing.verifying_key();
                 let id = URL_SAFE_NO_PAD.encode(Sha256::digest(verifying.to_sec1_bytes()));
@@ -187,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_says_what_was_signed_and_the_same_seed_signs_alike() {
+    fn token_carries_signed_claims_and_same_seed_gives_same_token() {
         let token = issuer(1).sign(&claims());
         assert_eq!(token, issuer(1).sign(&claims()));
         assert_eq!(issuer(1).verify(&token).as_deref(), Some(&claims()));
     }
 
     #[test]
-    fn a_token_of_another_key_or_one_that_was_touched_says_nothing() {
+    fn issuer_rejects_altered_tokens_and_tokens_of_other_keys() {
         let token = issuer(1).sign(&claims());
         assert_eq!(issuer(2).verify(&token), None);
         let other = issuer(1).sign(&Claims { expires: 10, ..claims() });

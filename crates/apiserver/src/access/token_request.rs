@@ -1,4 +1,4 @@
-//! `serviceaccounts/NAME/token`: a token for a ServiceAccount, perhaps bound to an object (`TokenRequest`).
+//! `serviceaccounts/NAME/token`: creates a ServiceAccount token, which may be bound to an object (`TokenRequest`).
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
@@ -18,11 +18,12 @@ use crate::{body, metadata};
 
 const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
-/// Seconds that a token lives if nothing is asked for.
+/// The default lifetime of a token, in seconds.
 const DEFAULT_EXPIRATION: i64 = 3600;
 const SHORTEST: i64 = 600;
 const LONGEST: i64 = 1 << 32;
-/// What kubelets ask for, for pods: such a token warns after that time but lives for a year.
+/// The lifetime that kubelets request for pods. Such a token lives for a year; this time becomes its `warnafter`
+/// claim.
 const WARN_ONLY: i64 = 3607;
 const EXTENDED: i64 = 365 * 24 * 3600;
 
@@ -81,7 +82,7 @@ impl ApiServer {
         ))
     }
 
-    /// A name and a namespace in the body are those of the path.
+    /// Checks that the name and the namespace in the body, if any, are those of the path.
     fn check_place(&self, call: &Call<'_>, request: &Value) -> Outcome<()> {
         for (field, path, what) in
             [("name", &call.path.name, "name"), ("namespace", &call.path.namespace, "namespace")]

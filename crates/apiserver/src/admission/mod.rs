@@ -1,8 +1,8 @@
-//! Admission: who may object to a write, or change it, between its being understood and its being stored.
+//! Admission: built-in plug-ins, policies and webhooks that change or reject a write before it is stored.
 //!
-//! A create, update or patch passes [`ApiServer::mutate`] once its object is decoded and before defaults and the rules of
-//! its kind, and [`ApiServer::validate`] last before it is stored. A deletion passes both with the object that is to go.
-//! Nothing here costs anything while nothing is configured.
+//! A create, update or patch passes [`ApiServer::mutate`] after its object is decoded and before the defaults and the
+//! validation of its kind. It passes [`ApiServer::validate`] as the last step before it is stored. A deletion passes
+//! both, with the object to delete. Admission that is not configured costs nothing.
 
 pub(crate) mod builtin;
 mod plugin;
@@ -23,7 +23,7 @@ use super::server::ApiServer;
 use super::status::Outcome;
 use super::store::{Stored, TableId, joined};
 
-/// What a write does to its object (`admission.Operation`).
+/// The operation of a write (`admission.Operation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,
@@ -32,7 +32,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// As rules and reviews name it.
+    /// The name in rules and reviews.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -42,31 +42,31 @@ impl Operation {
     }
 }
 
-/// What admission is told of a write beside its object (`admission.Attributes`); the rest stands in the call.
+/// The attributes of a write beside its object (`admission.Attributes`); the other ones are in the call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attributes<'a> {
     pub(crate) operation: Operation,
-    /// Empty where the server has not made it yet.
+    /// Empty if the server has not generated it yet.
     pub(crate) name: &'a str,
-    /// Empty for objects of the cluster.
+    /// Empty for cluster-scoped objects.
     pub(crate) namespace: &'a str,
     /// The object before the write.
     pub(crate) old: Option<&'a Value>,
 }
 
-/// What is configured, read once per change.
+/// The admission configuration, parsed once per change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Admission {
     mutating: Vec<Webhook>,
     validating: Vec<Webhook>,
     policies: Policies,
-    /// Where LimitRanges are, if there are any.
+    /// The table of LimitRanges, if there are any.
     limit_ranges: Option<TableId>,
-    /// Where ResourceQuotas are, if there are any.
+    /// The table of ResourceQuotas, if there are any.
     quotas: Option<TableId>,
-    /// Whether pods run as ServiceAccounts that must be there.
+    /// Whether pods need an existing ServiceAccount.
     service_accounts: bool,
-    /// Plug-ins that the server was built with.
+    /// Plug-ins from [`Builder::admission_plugin`](crate::Builder::admission_plugin).
     plugins: Vec<Box<dyn AdmissionPlugin>>,
 }
 
@@ -75,24 +75,24 @@ impl Admission {
         Self { service_accounts, plugins, ..Self::default() }
     }
 
-    /// Whether objects that are there already may be changed.
+    /// Whether any configured webhook or policy may change updated objects.
     pub(crate) fn may_mutate(&self) -> bool {
         !self.mutating.is_empty() || !self.policies.mutating_bindings.is_empty()
     }
 
-    /// Whether there are policies or webhooks: they see objects with the owners of their fields.
-    fn asks_others(&self) -> bool {
+    /// Whether there are policies or webhooks. They see objects with their managed fields.
+    fn has_policies_or_webhooks(&self) -> bool {
         let policies = &self.policies;
         self.may_mutate() || !self.validating.is_empty() || !policies.validating_bindings.is_empty()
     }
 
-    /// What is there before a write, as those see it who are asked about the write.
-    pub(crate) fn shown<'a>(&self, old: &'a Stored) -> Cow<'a, Value> {
-        if self.asks_others() { Cow::Owned(old.to_value()) } else { Cow::Borrowed(&**old) }
+    /// The stored object in the form that admission needs: with managed fields if there are policies or webhooks.
+    pub(crate) fn stored_form<'a>(&self, old: &'a Stored) -> Cow<'a, Value> {
+        if self.has_policies_or_webhooks() { Cow::Owned(old.to_value()) } else { Cow::Borrowed(&**old) }
     }
 
-    /// Whether there are expressions, which may ask what users may do.
-    pub(crate) fn asks_authorizer(&self) -> bool {
+    /// Whether there are CEL expressions, which may check permissions of users.
+    pub(crate) fn needs_authorizer(&self) -> bool {
         let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);
         let bound =
             !self.policies.validating_bindings.is_empty() || !self.policies.mutating_bindings.is_empty();
@@ -101,10 +101,10 @@ impl Admission {
 }
 
 impl ApiServer {
-    /// Lets admission change the object of a write. Of a deletion there is none.
+    /// Runs mutating admission on the object of a write. A deletion has no object.
     ///
     /// # Errors
-    /// Somebody objects.
+    /// A policy or a webhook rejects the write.
     pub(crate) fn mutate(
         &self,
         call: &mut Call<'_>,
@@ -120,29 +120,29 @@ impl ApiServer {
         if is_exempt(&call.kind) {
             return Ok(());
         }
-        // Policies that an older minor does not serve do nothing there.
+        // Minors that do not serve mutating policies ignore stored ones.
         let policies = !self.admission.policies.mutating_bindings.is_empty()
             && self.profile.minor >= since::MUTATING_POLICIES;
         if let Some(object) = object.as_deref_mut().filter(|_| policies) {
-            self.change_by_policies(call, attributes, object, false)?;
+            self.run_mutating_policies(call, attributes, object, false)?;
         }
         if self.admission.mutating.is_empty() {
             return Ok(());
         }
         let before = object.as_deref().filter(|_| policies).cloned();
-        self.ask_mutating(call, attributes, object.as_deref_mut())?;
+        self.call_mutating(call, attributes, object.as_deref_mut())?;
         match (before, object) {
             (Some(before), Some(object)) if before != *object => {
-                self.change_by_policies(call, attributes, object, true).map(drop)
+                self.run_mutating_policies(call, attributes, object, true).map(drop)
             }
             _ => Ok(()),
         }
     }
 
-    /// Asks admission about the object as it would be stored, and the owners of its fields beside it.
+    /// Runs validating admission on the object to store and its managed fields.
     ///
     /// # Errors
-    /// Somebody objects.
+    /// A LimitRange, a quota, a policy or a webhook rejects the write.
     pub(crate) fn validate(
         &self,
         call: &mut Call<'_>,
@@ -153,35 +153,35 @@ impl ApiServer {
         if let Some(object) = object.filter(|_| self.admission.limit_ranges.is_some()) {
             self.check_limits(call, attributes, object)?;
         }
-        if self.admission.asks_others() && !is_exempt(&call.kind) {
+        if self.admission.has_policies_or_webhooks() && !is_exempt(&call.kind) {
             let whole = written.map(|(object, owners)| joined(object, owners));
-            self.ask_others(call, attributes, whole.as_ref())?;
+            self.run_policies_and_webhooks(call, attributes, whole.as_ref())?;
         }
-        // Last: what is refused for something else takes nothing from a quota.
+        // Quotas come last, so that a write that other checks reject uses none of a quota.
         match object.filter(|_| self.admission.quotas.is_some()) {
             Some(object) => self.check_quotas(call, attributes, object),
             None => Ok(()),
         }
     }
 
-    /// Asks policies and webhooks.
-    fn ask_others(
+    /// Runs validating policies and webhooks.
+    fn run_policies_and_webhooks(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<()> {
         if !self.admission.policies.validating_bindings.is_empty() {
-            self.ask_policies(call, attributes, object)?;
+            self.run_policies(call, attributes, object)?;
         }
         if self.admission.validating.is_empty() {
             return Ok(());
         }
-        self.ask_validating(call, attributes, object)
+        self.call_validating(call, attributes, object)
     }
 
-    /// Reads what is configured anew if an object of this kind has a say in it.
-    pub(crate) fn admission_written(&mut self, kind: &Kind) {
+    /// Updates the configuration after a write of this kind.
+    pub(crate) fn refresh_admission(&mut self, kind: &Kind) {
         let any = (self.store.count(kind.table) > 0).then_some(kind.table);
         if kind.is_resource("", "limitranges") {
             self.admission.limit_ranges = any;
@@ -193,7 +193,7 @@ impl ApiServer {
         if !is_policy && !configuration::is_configuration(kind) {
             return;
         }
-        // In the order of their names, and each in its own order.
+        // Webhooks run in the order of the names of their configurations, then in the order within each.
         let stored = self.store.list(kind.table, "").map(|(_, _, entry)| entry.served());
         if is_policy {
             let (policies, mutating) =
@@ -220,7 +220,8 @@ impl ApiServer {
     }
 }
 
-/// Whether a kind configures admission itself: a policy or a webhook that could not be removed would lock everybody out.
+/// Whether a kind configures admission. Such kinds are exempt, because a policy or webhook that rejects its own removal
+/// would lock out every user.
 fn is_exempt(kind: &Kind) -> bool {
     kind.resource.group == "admissionregistration.k8s.io"
 }

@@ -1,4 +1,4 @@
-//! Plug-ins that the server was built with, beside those that every kube-apiserver has.
+//! Admission plug-ins that an embedding program adds to the built-in ones.
 
 use std::mem;
 
@@ -13,7 +13,7 @@ use crate::status::{Outcome, Refused};
 use crate::{access, metadata};
 
 impl Builder {
-    /// Adds an admission plug-in. Plug-ins decide in the order in which they were added.
+    /// Adds an admission plug-in. Plug-ins run in the order in which they are added.
     #[must_use]
     pub fn admission_plugin(mut self, plugin: impl AdmissionPlugin + 'static) -> Self {
         self.plugins.push(Box::new(plugin));
@@ -22,7 +22,7 @@ impl Builder {
 }
 
 impl ApiServer {
-    /// Lets plug-ins change a new object.
+    /// Lets plug-ins change an object that is created.
     ///
     /// # Errors
     /// A plug-in rejects it.
@@ -51,11 +51,11 @@ impl ApiServer {
         })
     }
 
-    /// Asks plug-ins about the deletion of an object.
+    /// Checks the deletion of an object with all plug-ins.
     ///
     /// # Errors
     /// A plug-in rejects it.
-    pub(crate) fn ask_plugins_about_deletion(&self, call: &Call<'_>, old: Option<&Value>) -> Outcome<()> {
+    pub(crate) fn check_deletion_with_plugins(&self, call: &Call<'_>, old: Option<&Value>) -> Outcome<()> {
         let (kind, name) = (&call.kind, &*call.path.name);
         let request = AdmissionRequest {
             resource: &kind.resource,

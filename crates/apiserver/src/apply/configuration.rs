@@ -8,9 +8,10 @@ use crate::kinds::Kind;
 
 /// The object merged with the configuration.
 ///
-/// # Errors The server's message for a configuration that is invalid or would replace an atomic value.
+/// # Errors
+/// The server's message for a configuration that is invalid or would replace an atomic value.
 pub(crate) fn configured(kind: &Kind, object: &Value, configuration: &Value) -> Result<Value, String> {
-    let shape = Shape::of(kind);
+    let shape = Shape::for_kind(kind);
     let text = |what: &str, problems: &[Problem]| format!("{what}: {}", Problem::text(problems));
     typed::validate(configuration, shape, false)
         .map_err(|wrong| text("failed to convert patch object to typed object", &wrong))?;

@@ -25,7 +25,8 @@ pub(super) fn is_key(element: &str) -> bool {
 
 /// The path element of an element of a set.
 ///
-/// # Errors The reason why the element is invalid.
+/// # Errors
+/// The reason why the element is invalid.
 pub(super) fn set_element(item: &Value) -> Result<String, String> {
     match item {
         Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
@@ -37,7 +38,8 @@ pub(super) fn set_element(item: &Value) -> Result<String, String> {
 
 /// The path element of an element in a list with keys. Keys with a default may be absent.
 ///
-/// # Errors The reason why the element is invalid.
+/// # Errors
+/// The reason why the element is invalid.
 pub(super) fn keyed_element(item: &Value, keys: Keys<'_>) -> Result<String, String> {
     let map = match item {
         Value::Object(map) => map,

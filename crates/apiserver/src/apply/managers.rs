@@ -123,7 +123,7 @@ impl Managers {
         }
     }
 
-    /// Merges the oldest updates until the limit is kept.
+    /// Merges the oldest updates until there are no more than the maximum.
     pub(super) fn merge_oldest_updates(&mut self) {
         let is_update = |entry: &Entry| entry.manager.operation == Operation::Update;
         let mut length = self.0.iter().filter(|entry| is_update(entry)).count();

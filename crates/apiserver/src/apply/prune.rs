@@ -24,8 +24,8 @@ impl Tracker<'_> {
         let Some((before, shape)) = self.versions.convert(&merged, &last.manager.api_version) else {
             return merged;
         };
-        let gone = with_named_fields(&last.fields, shape);
-        let pruned = typed::remove(&before, &gone, shape);
+        let removed = with_named_fields(&last.fields, shape);
+        let pruned = typed::remove(&before, &removed, shape);
         let pruned = self.add_back_owned(&before, pruned, managers, &last.manager.api_version);
         let Some((pruned, _)) = self.versions.convert(&pruned, &last.manager.api_version) else {
             return merged;
@@ -33,8 +33,8 @@ impl Tracker<'_> {
         // Fields that this manager did not own stay, with or without another owner.
         let mut difference = with_named_fields(&typed::fields(&before, shape), shape);
         difference.subtract(&with_named_fields(&typed::fields(&pruned, shape), shape));
-        let gone = difference.intersection(&gone);
-        let pruned = typed::remove(&before, &gone, shape);
+        let removed = difference.intersection(&removed);
+        let pruned = typed::remove(&before, &removed, shape);
         self.versions
             .convert(&pruned, &self.versions.own())
             .map(|(object, _)| object.into_owned())
@@ -95,8 +95,8 @@ impl Tracker<'_> {
 
 /// `whole` without the fields that are neither in `part` nor owned.
 fn without_unowned(whole: &Value, part: &Value, owned: &FieldSet, shape: Shape<'_>) -> Value {
-    let mut gone = with_named_fields(&typed::fields(whole, shape), shape);
-    gone.subtract(&with_named_fields(&typed::fields(part, shape), shape));
-    gone.subtract(&with_named_fields(owned, shape));
-    typed::remove(whole, &gone, shape)
+    let mut removed = with_named_fields(&typed::fields(whole, shape), shape);
+    removed.subtract(&with_named_fields(&typed::fields(part, shape), shape));
+    removed.subtract(&with_named_fields(owned, shape));
+    typed::remove(whole, &removed, shape)
 }

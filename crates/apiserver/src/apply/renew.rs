@@ -85,8 +85,8 @@ fn text_of<'a>(entry: &'a Value, field: &str) -> &'a str {
 }
 
 /// The order of entries in `Managers`. Conveniently, `Apply` precedes `Update` alphabetically as well.
-fn order(one: &Value, other: &Value) -> Ordering {
-    let by = |field: &str| text_of(one, field).cmp(text_of(other, field));
+fn order(left: &Value, right: &Value) -> Ordering {
+    let by = |field: &str| text_of(left, field).cmp(text_of(right, field));
     by("operation").then_with(|| by("time")).then_with(|| by("manager")).then_with(|| by("subresource"))
 }
 
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
     fn value(
         &mut self,
         pair: Pair<'_, '_>,
-        way: &FieldPath<'_>,
+        path: &FieldPath<'_>,
         skipped: &[&Tree],
     ) -> Result<(), NeedsFullUpdate> {
         let Pair { old, new, shape, .. } = pair;
@@ -104,12 +104,12 @@ impl<'a> Walk<'a> {
                 Form::Map { atomic: false },
                 Value::Object(_),
                 Value::Object(_),
-            ) => self.members(pair, Some(way), skipped),
+            ) => self.members(pair, Some(path), skipped),
             (Form::List(ListMerge::Map(keys), inner), _, Value::Array(old), Value::Array(new)) => {
-                self.items(old, new, pair.delta, keys, inner, way)
+                self.items(old, new, pair.delta, keys, inner, path)
             }
             (Form::List(ListMerge::Set, _), ..) => Err(NeedsFullUpdate),
-            (was, is, ..) if is_leaf(was) && is_leaf(is) => self.leaf(way),
+            (was, is, ..) if is_leaf(was) && is_leaf(is) => self.leaf(path),
             _ => Err(NeedsFullUpdate),
         }
     }
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
     fn members(
         &mut self,
         pair: Pair<'_, '_>,
-        way: Option<&FieldPath<'_>>,
+        path: Option<&FieldPath<'_>>,
         skipped: &[&Tree],
     ) -> Result<(), NeedsFullUpdate> {
         let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else {
@@ -140,9 +140,9 @@ impl<'a> Walk<'a> {
                 Member::Declared(inner) | Member::Key(inner) => inner,
                 Member::Unknown => Shape::Deduced,
             };
-            let way = FieldPath { name, before: way };
+            let path = FieldPath { name, before: path };
             let below: Vec<&Tree> = skipped.iter().filter_map(|tree| child(tree, &field)).collect();
-            self.value(Pair { old, new, delta, shape }, &way, &below)?;
+            self.value(Pair { old, new, delta, shape }, &path, &below)?;
         }
         Ok(())
     }
@@ -155,13 +155,13 @@ impl<'a> Walk<'a> {
         delta: &Delta,
         keys: Keys<'_>,
         shape: Shape<'_>,
-        way: &FieldPath<'_>,
+        path: &FieldPath<'_>,
     ) -> Result<(), NeedsFullUpdate> {
         let Delta::Within { inner, .. } = delta else { return Err(NeedsFullUpdate) };
         if !are_distinct(old, keys) {
             return Err(NeedsFullUpdate);
         }
-        let list = self.at(|tree| way.node(tree));
+        let list = self.at(|tree| path.node(tree));
         let pairs = old.iter().zip(new).zip(inner).filter(|(_, delta)| !delta.is_same());
         for ((old, new), delta) in pairs {
             let maps =
@@ -184,10 +184,10 @@ impl<'a> Walk<'a> {
     }
 
     /// A changed value must be owned by this manager, and by nobody else.
-    fn leaf(&mut self, way: &FieldPath<'_>) -> Result<(), NeedsFullUpdate> {
+    fn leaf(&mut self, path: &FieldPath<'_>) -> Result<(), NeedsFullUpdate> {
         self.changed = true;
-        let mine = self.mine.is_some_and(|tree| way.is_member(tree));
-        if mine && !self.others.iter().any(|tree| way.is_member(tree)) {
+        let mine = self.mine.is_some_and(|tree| path.is_member(tree));
+        if mine && !self.others.iter().any(|tree| path.is_member(tree)) {
             Ok(())
         } else {
             Err(NeedsFullUpdate)
@@ -216,7 +216,7 @@ fn are_distinct(items: &[Value], keys: Keys<'_>) -> bool {
     let texts: Option<Vec<&str>> = items.iter().map(|item| item.get(key)?.as_str()).collect();
     texts.is_some_and(|mut texts| {
         texts.sort_unstable();
-        texts.is_sorted_by(|one, next| one < next)
+        texts.is_sorted_by(|text, next| text < next)
     })
 }
 

@@ -161,10 +161,10 @@ fn subtract(tree: &mut Tree, other: &Tree, recursively: bool) {
     }
 }
 
-fn intersection(one: &Tree, other: &Tree) -> Tree {
+fn intersection(left: &Tree, right: &Tree) -> Tree {
     let mut both = Map::new();
-    for (element, node) in children(one) {
-        if let Some(found) = child(other, element) {
+    for (element, node) in children(left) {
+        if let Some(found) = child(right, element) {
             let member = is_member(node) && is_member(found);
             Node { member, below: intersection(node, found) }.attach(element.clone(), &mut both);
         }

@@ -80,7 +80,7 @@ const DEFAULT: &ApplyMerge = &ApplyMerge::Default;
 
 impl<'a> Shape<'a> {
     /// The shape of a kind's objects.
-    pub(crate) fn of(kind: &'a Kind) -> Self {
+    pub(crate) fn for_kind(kind: &'a Kind) -> Self {
         if let Some(custom) = &kind.custom {
             return Self::Node { schema: &custom.version.schema, preserves: false, object: true };
         }

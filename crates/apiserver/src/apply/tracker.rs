@@ -85,7 +85,8 @@ impl Tracker<'_> {
 
     /// Applies `config` to `live`. For a new object, `live` contains only its type.
     ///
-    /// # Errors `config` does not have the shape of the kind, or it changes fields of other managers and
+    /// # Errors
+    /// `config` does not have the shape of the kind, or it changes fields of other managers and
     /// `force` is not set.
     pub(crate) fn apply(
         &self,
@@ -155,7 +156,8 @@ impl Tracker<'_> {
 
     /// Removes changed and removed fields from the entries of all managers except one.
     ///
-    /// # Errors The changed fields of other managers, unless the write is forced.
+    /// # Errors
+    /// The changed fields of other managers, unless the write is forced.
     fn remove_from_others(
         &self,
         old: &Value,
@@ -169,10 +171,10 @@ impl Tracker<'_> {
         let mut conflicts = Vec::new();
         let mut changes: Vec<(String, Option<(FieldSet, FieldSet)>)> =
             vec![(own, Some((comparison.changed(), comparison.removed.clone())))];
-        let mut kept = Vec::with_capacity(managers.0.len());
+        let mut remaining = Vec::with_capacity(managers.0.len());
         for mut entry in std::mem::take(&mut managers.0) {
             if except == Some(&entry.manager) {
-                kept.push(entry);
+                remaining.push(entry);
                 continue;
             }
             let version = &entry.manager.api_version;
@@ -190,10 +192,10 @@ impl Tracker<'_> {
             }
             entry.fields.subtract(changed);
             entry.fields.subtract(removed);
-            kept.push(entry);
+            remaining.push(entry);
         }
-        kept.retain(|entry| !entry.fields.is_empty());
-        managers.0 = kept;
+        remaining.retain(|entry| !entry.fields.is_empty());
+        managers.0 = remaining;
         if conflicts.is_empty() { Ok(()) } else { Err(conflicts) }
     }
 

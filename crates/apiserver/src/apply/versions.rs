@@ -22,7 +22,7 @@ impl<'a> Versions<'a> {
 
     /// The shape of objects in the version of the request.
     pub(crate) fn shape(&self) -> Shape<'a> {
-        Shape::of(self.own)
+        Shape::for_kind(self.own)
     }
 
     /// The version of the request.
@@ -44,16 +44,16 @@ impl<'a> Versions<'a> {
     ) -> Option<(Cow<'v, Value>, Shape<'a>)> {
         let kind = self.find(version)?;
         if object["apiVersion"] == *version || kind.custom.is_none() {
-            return Some((Cow::Borrowed(object), Shape::of(kind)));
+            return Some((Cow::Borrowed(object), Shape::for_kind(kind)));
         }
         let custom = kind.custom.as_ref()?;
         let converted = custom.convert(object, &custom.version, &kind.resource.group);
-        Some((Cow::Owned(converted), Shape::of(kind)))
+        Some((Cow::Owned(converted), Shape::for_kind(kind)))
     }
 
     /// The shape of objects in a served version.
     pub(crate) fn shape_in(&self, version: &str) -> Option<Shape<'a>> {
-        self.find(version).map(|kind| Shape::of(kind))
+        self.find(version).map(|kind| Shape::for_kind(kind))
     }
 
     fn find(&self, api_version: &str) -> Option<&'a Arc<Kind>> {

@@ -60,8 +60,8 @@ fn lists_equal(a: &List<'_>, b: &List<'_>) -> Result<bool, EvalError> {
         return Ok(false);
     }
     // The same JSON with the same declaration is equal without conversion.
-    if let (List::Json(mine, of), List::Json(theirs, other)) = (a, b)
-        && same_decl(*of, *other)
+    if let (List::Json(mine, decl), List::Json(theirs, other)) = (a, b)
+        && same_decl(*decl, *other)
         && mine == theirs
     {
         return Ok(true);
@@ -155,8 +155,8 @@ fn maps_equal(a: &Map<'_>, b: &Map<'_>) -> Result<bool, EvalError> {
     if a.len() != b.len() {
         return Ok(false);
     }
-    if let (Map::Json(mine, of), Map::Json(theirs, other)) = (a, b)
-        && same_decl(*of, *other)
+    if let (Map::Json(mine, decl), Map::Json(theirs, other)) = (a, b)
+        && same_decl(*decl, *other)
         && mine == theirs
     {
         return Ok(true);

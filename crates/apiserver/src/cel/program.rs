@@ -17,7 +17,8 @@ pub(crate) struct Program {
 impl Program {
     /// Compiles an expression.
     ///
-    /// # Errors All mistakes, as cel-go prints them.
+    /// # Errors
+    /// All mistakes, as cel-go prints them.
     pub(crate) fn compile(source: &str, env: &Environment) -> Result<Self, String> {
         let (mut root, nodes) = parse(source).map_err(|issues| issue::show(source, &issues))?;
         let types = check::check(&mut root, nodes, env).map_err(|issues| issue::show(source, &issues))?;

@@ -66,7 +66,7 @@ impl Type {
         match self {
             Self::List(items) => vec![items],
             Self::Map(keys, values) => vec![keys, values],
-            Self::Type(Some(of)) => vec![of],
+            Self::Type(Some(inner)) => vec![inner],
             Self::Opaque(_, params) => params.iter().collect(),
             _ => Vec::new(),
         }
@@ -80,7 +80,7 @@ impl Type {
                 let keys = change(keys);
                 Self::map(keys, change(values))
             }
-            Self::Type(Some(of)) => Self::Type(Some(Arc::new(change(of)))),
+            Self::Type(Some(inner)) => Self::Type(Some(Arc::new(change(inner)))),
             Self::Opaque(name, params) => Self::Opaque(name, params.iter().map(change).collect()),
             other => other.clone(),
         }

@@ -19,12 +19,12 @@ impl Mapping {
     }
 
     /// Replaces inferred type parameters by their types. `finally` replaces the others by `dyn`.
-    pub(super) fn substitute(&self, of: &Type, finally: bool) -> Type {
-        match of {
+    pub(super) fn substitute(&self, ty: &Type, finally: bool) -> Type {
+        match ty {
             Type::Param(number) => match self.known.get(number) {
                 Some(known) => self.substitute(known, finally),
                 None if finally => Type::Dyn,
-                None => of.clone(),
+                None => ty.clone(),
             },
             other => other.rebuilt(|inner| self.substitute(inner, finally)),
         }
@@ -96,8 +96,8 @@ impl Mapping {
     }
 }
 
-fn is_nullable(of: &Type) -> bool {
-    matches!(of, Type::Opaque(..) | Type::Object(_) | Type::Null | Type::Timestamp | Type::Duration)
+fn is_nullable(ty: &Type) -> bool {
+    matches!(ty, Type::Opaque(..) | Type::Object(_) | Type::Null | Type::Timestamp | Type::Duration)
 }
 
 /// The more general of two compatible types.

@@ -26,7 +26,7 @@ use crate::status::{Outcome, Refused};
 /// Timeout of a conversion.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of cached conversions.
-const REMEMBERED: usize = 16_384;
+const MAX_CACHED: usize = 16_384;
 
 /// The conversion webhook of a definition.
 #[derive(Debug)]
@@ -35,11 +35,11 @@ pub(crate) struct Conversion {
     /// The version of ConversionReview that it accepts.
     review: &'static str,
     group: String,
-    memory: Mutex<Memory>,
+    cache: Mutex<Cache>,
 }
 
 #[derive(Debug, Default)]
-struct Memory {
+struct Cache {
     /// Converted objects, by the digest of the original.
     known: BTreeMap<Key, Arc<Value>>,
     /// Wanted conversions: the version, and the object.
@@ -62,23 +62,23 @@ impl Conversion {
             target: client::target(&conversion["webhook"]["clientConfig"]),
             review: if first == Some("v1beta1") { "v1beta1" } else { "v1" },
             group: crd["spec"]["group"].as_str().unwrap_or_default().to_owned(),
-            memory: Mutex::default(),
+            cache: Mutex::default(),
         })
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn cache(&self) -> MutexGuard<'_, Cache> {
         // No operation on it can be left half done.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Converts an object to another version, pruned and with defaults. If the conversion is not cached,
     /// records it as wanted and returns the object unchanged.
     pub(crate) fn convert(&self, object: &Value, version: &Version) -> Value {
-        let mut memory = self.memory();
-        let Some(known) = memory.known.get(&key(&version.name, object)) else {
+        let mut cache = self.cache();
+        let Some(known) = cache.known.get(&key(&version.name, object)) else {
             let wanted = (version.name.clone(), Arc::new(object.clone()));
-            if !memory.wanted.contains(&wanted) {
-                memory.wanted.push(wanted);
+            if !cache.wanted.contains(&wanted) {
+                cache.wanted.push(wanted);
             }
             return object.clone();
         };
@@ -90,11 +90,10 @@ impl Conversion {
 
     /// The next call to the webhook, which converts all wanted objects of one version.
     pub(crate) fn next_call(&self, now: Time) -> Option<ConversionCall> {
-        let mut memory = self.memory();
-        let version = memory.wanted.first()?.0.clone();
-        let (these, rest) =
-            std::mem::take(&mut memory.wanted).into_iter().partition(|(to, _)| *to == version);
-        memory.wanted = rest;
+        let mut cache = self.cache();
+        let version = cache.wanted.first()?.0.clone();
+        let (these, rest) = std::mem::take(&mut cache.wanted).into_iter().partition(|(to, _)| *to == version);
+        cache.wanted = rest;
         let these: Vec<(String, Arc<Value>)> = these;
         let objects: Vec<Arc<Value>> = these.into_iter().map(|(_, object)| object).collect();
         let desired = format!("{}/{version}", self.group);
@@ -110,38 +109,41 @@ impl Conversion {
 
     /// Drops the wanted conversions, because the request that needs them is over.
     pub(crate) fn clear_wanted(&self) {
-        self.memory().wanted.clear();
+        self.cache().wanted.clear();
     }
 
     /// Caches the answer to a call.
     ///
-    /// # Errors The server's message for an invalid answer.
+    /// # Errors
+    /// The server's message for an invalid answer.
     pub(crate) fn cache_answer(
         &self,
         wanted: &ConversionCall,
         answer: &Result<Value, HookError>,
     ) -> Result<(), String> {
-        let of = wanted.objects.first().map(|object| described(object)).unwrap_or_default();
-        let failed = |why: String| format!("conversion webhook for {of} failed: {why}");
+        let object_type = wanted.objects.first().map(|object| api_type(object)).unwrap_or_default();
+        let failed = |why: String| format!("conversion webhook for {object_type} failed: {why}");
         let answer = answer
             .as_ref()
             .map_err(|error| failed(format!("Post {}: {error}", quote(&wanted.call.url()))))?;
         let converted = objects(&wanted.call.review, answer).map_err(failed)?;
         if converted.len() != wanted.objects.len() {
             let (got, expected) = (converted.len(), wanted.objects.len());
-            return Err(format!("conversion webhook for {of} returned {got} objects, expected {expected}"));
+            return Err(format!(
+                "conversion webhook for {object_type} returned {got} objects, expected {expected}"
+            ));
         }
         let desired = format!("{}/{}", self.group, wanted.version);
         for (original, converted) in wanted.objects.iter().zip(converted) {
             check(original, converted, &desired)
-                .map_err(|why| format!("conversion webhook for {of} {why}"))?;
+                .map_err(|why| format!("conversion webhook for {object_type} {why}"))?;
         }
-        let mut memory = self.memory();
-        if memory.known.len() > REMEMBERED {
-            memory.known.clear();
+        let mut cache = self.cache();
+        if cache.known.len() > MAX_CACHED {
+            cache.known.clear();
         }
         for (original, converted) in wanted.objects.iter().zip(converted) {
-            memory.known.insert(key(&wanted.version, original), Arc::new(converted.clone()));
+            cache.known.insert(key(&wanted.version, original), Arc::new(converted.clone()));
         }
         Ok(())
     }
@@ -158,14 +160,15 @@ pub(crate) struct ConversionCall {
 impl ApiServer {
     /// Requests the conversions that the request needs so far, and reruns the request.
     ///
-    /// # Errors The request stops here: it waits for the webhook, is rerun, or the webhook failed.
+    /// # Errors
+    /// The request stops here: it waits for the webhook, is rerun, or the webhook failed.
     pub(crate) fn run_wanted_conversions(&self, call: &mut Call<'_>) -> Outcome<()> {
         let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
         let Some(wanted) = conversion.next_call(call.now) else { return Ok(()) };
         conversion.clear_wanted();
-        let answer = call.attempt.ask(self.routed(wanted.call.clone()))?;
+        let answer = call.attempt.ask(self.with_service_endpoint(wanted.call.clone()))?;
         conversion.cache_answer(&wanted, &answer).map_err(Refused::internal)?;
-        call.attempt.run_again();
+        call.attempt.request_restart();
         Err(Refused::internal("converted"))
     }
 }
@@ -200,7 +203,7 @@ fn restore(converted: &mut Value, original: &Value) {
 }
 
 /// `group/version, Kind=K`, as Go prints it.
-fn described(object: &Value) -> String {
+fn api_type(object: &Value) -> String {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     format!("{}, Kind={}", text("apiVersion"), text("kind"))
 }
@@ -210,7 +213,7 @@ fn objects<'a>(asked: &Value, answer: &'a Value) -> Result<&'a [Value], String> 
     let strict = asked["apiVersion"] == "apiextensions.k8s.io/v1";
     if strict && (answer["apiVersion"] != asked["apiVersion"] || answer["kind"] != "ConversionReview") {
         let expected = "apiextensions.k8s.io/v1, Kind=ConversionReview";
-        return Err(format!("expected webhook response of {expected}, got {}", described(answer)));
+        return Err(format!("expected webhook response of {expected}, got {}", api_type(answer)));
     }
     let response = &answer["response"];
     if !response.is_object() {

@@ -14,7 +14,7 @@ pub(crate) struct Internal<'a> {
 }
 
 impl<'a> Internal<'a> {
-    pub(crate) fn of(versions: &'a [Value]) -> Self {
+    pub(crate) fn new(versions: &'a [Value]) -> Self {
         let same = |part: &str| versions.windows(2).all(|pair| pair[0][part] == pair[1][part]);
         Self { versions, shared: SHARED.map(|part| !versions.is_empty() && same(part)) }
     }
@@ -43,20 +43,20 @@ impl<'a> Internal<'a> {
 
     /// The versions as Go encodes them.
     pub(crate) fn text(&self) -> String {
-        array(self.versions, |one| {
+        array(self.versions, |version| {
             let part = |name: &str, encode: &dyn Fn(&Value) -> String| {
-                if self.is_shared(name) || one[name].is_null() {
+                if self.is_shared(name) || version[name].is_null() {
                     "null".to_owned()
                 } else {
-                    encode(&one[name])
+                    encode(&version[name])
                 }
             };
             object(&[
-                ("Name", plain(&one["name"], &json!(""))),
-                ("Served", plain(&one["served"], &json!(false))),
-                ("Storage", plain(&one["storage"], &json!(false))),
-                ("Deprecated", plain(&one["deprecated"], &json!(false))),
-                ("DeprecationWarning", plain(&one["deprecationWarning"], &Value::Null)),
+                ("Name", plain(&version["name"], &json!(""))),
+                ("Served", plain(&version["served"], &json!(false))),
+                ("Storage", plain(&version["storage"], &json!(false))),
+                ("Deprecated", plain(&version["deprecated"], &json!(false))),
+                ("DeprecationWarning", plain(&version["deprecationWarning"], &Value::Null)),
                 (
                     "Schema",
                     part("schema", &|value| {

@@ -105,8 +105,8 @@ fn fill_in(crd: &mut Value) {
 }
 
 impl ApiServer {
-    /// Puts a written definition into force. `old` is the previous one.
-    pub(crate) fn definition_written(&mut self, key: &Key, old: Option<&Value>, now: Time) {
+    /// Applies a written definition: accepts its names and serves its kinds. `old` is the previous definition.
+    pub(crate) fn apply_definition(&mut self, key: &Key, old: Option<&Value>, now: Time) {
         let Some(entry) = self.store.get(self.tables.definitions, "", &key.name) else { return };
         let crd = entry.served();
         if metadata::is_terminating(&crd) {
@@ -120,12 +120,12 @@ impl ApiServer {
             self.serve_definition(&crd, epoch, false);
             let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
             let table = self.custom_table(text("/spec/group"), text("/spec/names/plural"));
-            self.definitions.note_storage_change(table, now);
+            self.definitions.record_storage_change(table, now);
         }
     }
 
-    /// Puts a definition into force that was in force before the server started.
-    pub(crate) fn definition_restored(&mut self, name: &str) {
+    /// Serves a definition that was stored before the server started.
+    pub(crate) fn restore_definition(&mut self, name: &str) {
         let Some(entry) = self.store.get(self.tables.definitions, "", name) else { return };
         let crd = entry.served();
         let epoch = self.definitions.next_epoch();
@@ -138,7 +138,7 @@ impl ApiServer {
             self.catalog.replace_versions(group, plural, Vec::new());
         }
         self.definitions.next_epoch();
-        self.definition_restored(name);
+        self.restore_definition(name);
     }
 
     /// The table of custom resources of a kind.
@@ -210,7 +210,7 @@ impl ApiServer {
     }
 
     /// Removes a definition when its last object is deleted.
-    pub(crate) fn definition_emptied(&mut self, kind: &Kind, now: Time) {
+    pub(crate) fn remove_emptied_definition(&mut self, kind: &Kind, now: Time) {
         let terminating = kind.custom.as_ref().is_some_and(|custom| custom.family.terminating);
         if !terminating || self.store.list(kind.table, "").next().is_some() {
             return;

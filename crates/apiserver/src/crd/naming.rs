@@ -55,7 +55,7 @@ impl ApiServer {
             next["status"]["conditions"] = json!(conditions);
             self.store.rewrite(self.tables.definitions, key, 0, next.clone());
         }
-        if let Some(approval) = Approval::of(crd) {
+        if let Some(approval) = Approval::from_definition(crd) {
             let (status, reason, message) = approval.condition(crd);
             let kind = "KubernetesAPIApprovalPolicyConformant";
             set_condition(&mut conditions, kind, (status, reason, &message), now);
@@ -80,7 +80,7 @@ impl ApiServer {
             .map(|(_, name, _)| name.to_owned())
             .collect();
         for name in waiting {
-            self.definition_written(&resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name), None, now);
+            self.apply_definition(&resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name), None, now);
         }
     }
 
@@ -142,8 +142,8 @@ fn name_conflict(asked: &Value, had: &Value, used: &BTreeSet<String>) -> Option<
     match asked {
         Value::String(name) if asked != had => in_use(name),
         Value::Array(list) => {
-            let kept = had.as_array().map(Vec::as_slice).unwrap_or_default();
-            let fresh = list.iter().filter(|name| !kept.contains(name));
+            let previous = had.as_array().map(Vec::as_slice).unwrap_or_default();
+            let fresh = list.iter().filter(|name| !previous.contains(name));
             let found: Vec<String> = fresh.filter_map(Value::as_str).filter_map(in_use).collect();
             match found.as_slice() {
                 [] => None,

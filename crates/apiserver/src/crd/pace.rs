@@ -37,13 +37,13 @@ impl DefinitionPace {
     }
 }
 
-/// What the server knows of all definitions together.
+/// State that all CustomResourceDefinitions share.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Definitions {
     /// Counts replacements of definitions.
     epoch: u64,
     pace: DefinitionPace,
-    /// When the storage of kinds changed, where that takes time.
+    /// The times of storage changes, for kinds whose changes are delayed.
     storage_changed: BTreeMap<TableId, Time>,
     /// Tables of custom resources by group and plural. They outlive their definitions.
     tables: BTreeMap<(String, String), TableId>,
@@ -68,7 +68,7 @@ impl Definitions {
         self.epoch
     }
 
-    pub(super) fn note_storage_change(&mut self, table: TableId, now: Time) {
+    pub(super) fn record_storage_change(&mut self, table: TableId, now: Time) {
         if !self.pace.storage.is_zero() {
             self.storage_changed.insert(table, now);
         }
@@ -92,7 +92,7 @@ impl ApiServer {
 
     /// The error for a client whose request failed in a conversion webhook. Lists of a version that needs
     /// conversion come from a cache, which is not initialized until all its objects are converted.
-    pub(crate) fn unconverted(&self, call: &Call<'_>, refused: Refused) -> Refused {
+    pub(crate) fn conversion_error(&self, call: &Call<'_>, refused: Refused) -> Refused {
         if call.kind.conversion().is_none() || refused.code != 500 || !self.needs_cache(call) {
             return refused;
         }
@@ -121,7 +121,9 @@ impl ApiServer {
             Method::Get if path.name.is_empty() && !self.profile.refuses_while_initialising => {
                 self.until_ready(&kind, now)
             }
-            Method::Post if self.definitions.pace.first_creates_wait && self.is_young(&kind, path, now) => {
+            Method::Post
+                if self.definitions.pace.first_creates_wait && self.is_just_established(&kind, path, now) =>
+            {
                 FIRST_CREATE_DELAY
             }
             _ => Duration::ZERO,
@@ -134,7 +136,7 @@ impl ApiServer {
         self.definitions.pace.storage.saturating_sub(passed)
     }
 
-    fn is_young(&self, kind: &Kind, path: &ResourcePath<'_>, now: Time) -> bool {
+    fn is_just_established(&self, kind: &Kind, path: &ResourcePath<'_>, now: Time) -> bool {
         if kind.custom.is_none() || !path.subresource.is_empty() {
             return false;
         }

@@ -45,12 +45,12 @@ fn resource(entries: &[Entry<'_>]) -> Option<Value> {
     });
     main.add_names(&mut shown);
     if !subresources.is_empty() {
-        let of = |entry: &Entry<'_>| {
+        let subresource = |entry: &Entry<'_>| {
             json!({
                 "subresource": entry.subresource, "responseKind": response_kind(entry), "verbs": entry.verbs,
             })
         };
-        shown["subresources"] = subresources.iter().map(of).collect();
+        shown["subresources"] = subresources.iter().map(subresource).collect();
     }
     Some(shown)
 }

@@ -50,10 +50,10 @@ pub(crate) fn groups(catalog: &Catalog) -> Vec<Group> {
             versions.push(kind.resource.version.to_string());
         }
     }
-    let place = |name: &str| ORDER.iter().position(|of| *of == name).unwrap_or(ORDER.len());
+    let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
     let mut groups: Vec<Group> =
         found.into_iter().map(|(name, versions)| Group { name, versions: sorted(versions) }).collect();
-    groups.sort_by(|one, other| (place(&one.name), &one.name).cmp(&(place(&other.name), &other.name)));
+    groups.sort_by(|left, right| (rank(&left.name), &left.name).cmp(&(rank(&right.name), &right.name)));
     groups
 }
 

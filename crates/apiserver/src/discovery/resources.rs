@@ -27,17 +27,17 @@ pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
         let verbs = SUBRESOURCE_VERBS.into();
         entries.push(Entry { kind, subresource: "status", verbs, own_kind: None });
     }
-    for one in kind.subresources {
+    for subresource in kind.subresources {
         entries.push(Entry {
             kind,
-            subresource: one.name,
-            verbs: one.verbs.into(),
-            own_kind: Some(one.kind),
+            subresource: subresource.name,
+            verbs: subresource.verbs.into(),
+            own_kind: Some(subresource.kind),
         });
     }
     if kind.custom.as_ref().is_some_and(|custom| custom.version.scale.is_some()) {
-        let speaks = Some(("autoscaling", "v1", "Scale"));
-        entries.push(Entry { kind, subresource: "scale", verbs: SUBRESOURCE_VERBS.into(), own_kind: speaks });
+        let own_kind = Some(("autoscaling", "v1", "Scale"));
+        entries.push(Entry { kind, subresource: "scale", verbs: SUBRESOURCE_VERBS.into(), own_kind });
     }
     // Subresources of custom resources keep the order in which the server adds them.
     if kind.custom.is_none() {

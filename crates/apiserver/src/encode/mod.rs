@@ -1,4 +1,4 @@
-//! Answers as bytes.
+//! Encodes answers as bytes.
 
 mod yaml;
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::accept::Media;
 
-/// Bytes that most objects take.
-const USUAL: usize = 2048;
+/// The initial buffer size, enough for most objects.
+const INITIAL_CAPACITY: usize = 2048;
 
 impl Media {
     /// The `Content-Type`.
@@ -19,12 +19,12 @@ impl Media {
         }
     }
 
-    /// Writes a value.
+    /// Encodes a value.
     pub(crate) fn encode(self, value: &impl Serialize) -> Bytes {
         // Writing JSON to memory cannot fail.
         match self {
             Self::Json => {
-                let mut text = Vec::with_capacity(USUAL);
+                let mut text = Vec::with_capacity(INITIAL_CAPACITY);
                 let _ = serde_json::to_writer(&mut text, value);
                 text.into()
             }

@@ -1,9 +1,9 @@
-//! YAML as the server writes it: block style, keys in order, lists not indented below their key, strings plain where they
-//! can be (`sigs.k8s.io/yaml`).
+//! Writes YAML like the real server (`sigs.k8s.io/yaml`): block style, keys in order, lists not indented below their
+//! key, and strings without quotes where possible.
 
 use serde_json::Value;
 
-/// A value as one document that ends with a line break.
+/// Writes a value as one document that ends with a line break.
 pub(super) fn document(value: &Value) -> String {
     let mut out = String::new();
     match value {
@@ -17,12 +17,12 @@ pub(super) fn document(value: &Value) -> String {
     out
 }
 
-/// Writes the entries of a map or a list, each beginning on a line of its own.
+/// Writes the entries of a map or a list, each on a new line.
 fn block(value: &Value, indent: usize, out: &mut String) {
     match value {
         Value::Object(map) => {
             for (index, (key, value)) in map.iter().enumerate() {
-                // The first entry of a map within a list stands behind the dash.
+                // The first entry of a map within a list follows the dash.
                 if index > 0 || out.is_empty() || out.ends_with('\n') {
                     pad(indent, out);
                 }
@@ -58,7 +58,7 @@ fn is_block(value: &Value) -> bool {
     }
 }
 
-/// Writes what stands behind a key or a dash.
+/// Writes the value after a key or a dash.
 fn nested(value: &Value, indent: usize, out: &mut String) {
     if is_block(value) {
         out.push('\n');
@@ -89,12 +89,12 @@ fn text(given: &str, indent: usize, out: &mut String) {
     }
 }
 
-/// A text on one line, in quotes where it needs them.
+/// Writes a text on one line, with quotes if it needs them.
 fn quotable(given: &str, out: &mut String) {
     if given.contains('\n') || !is_printable(given) {
-        // JSON strings are YAML's double-quoted ones.
+        // A JSON string is a valid double-quoted YAML string.
         out.push_str(&Value::from(given).to_string());
-    } else if reads_as_something_else(given) {
+    } else if is_ambiguous(given) {
         out.push('"');
         out.push_str(&given.replace('\\', "\\\\").replace('"', "\\\""));
         out.push('"');
@@ -107,7 +107,7 @@ fn quotable(given: &str, out: &mut String) {
     }
 }
 
-/// A literal block. Its head says how many line breaks there are at its end.
+/// Writes a literal block. Its header (`|`, `|-` or `|+`) tells how many line breaks end the text.
 fn lines(given: &str, indent: usize, out: &mut String) {
     out.push('|');
     let body = given.strip_suffix('\n');
@@ -133,8 +133,8 @@ fn is_printable(text: &str) -> bool {
     text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{feff}')
 }
 
-/// Whether a plain text would be read as a number, a truth value, a time or nothing.
-fn reads_as_something_else(text: &str) -> bool {
+/// Whether YAML would read the plain text as a number, a boolean, a time or null.
+fn is_ambiguous(text: &str) -> bool {
     const WORDS: [&str; 12] = ["", "~", "null", "true", "false", "y", "yes", "n", "no", "on", "off", "<<"];
     let lower = text.to_ascii_lowercase();
     if WORDS.contains(&lower.as_str()) {
@@ -159,7 +159,7 @@ fn reads_as_something_else(text: &str) -> bool {
     number || sexagesimal || date || matches!(bare.as_str(), ".inf" | ".nan")
 }
 
-/// Whether a text can stand without quotes.
+/// Whether a text needs no quotes.
 fn is_plain(text: &str) -> bool {
     const FIRST: [char; 17] =
         ['#', ',', '[', ']', '{', '}', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '='];
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_read_like_those_of_the_server() {
+    fn document_matches_server_yaml() {
         let object = json!({
             "apiVersion": "v1", "data": { "a": "1", "b": "x: y", "c": "one\ntwo\n", "d": "one\ntwo" },
             "empty": {}, "list": ["p", { "k": 1, "l": [true, null] }, []], "message": "configmaps \"nope\" not found",
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_written_reads_back() {
+    fn documents_round_trip() {
         for text in [
             "",
             " ",
@@ -241,8 +241,8 @@ mod tests {
             "inf",
         ] {
             let value = json!({ "k": [text], "m": { "n": text }, text: 1 });
-            let read: Value = windtunnel_core::yaml::from_str(&document(&value)).unwrap();
-            assert_eq!(read, value, "{text:?} as {}", document(&value));
+            let parsed: Value = windtunnel_core::yaml::from_str(&document(&value)).unwrap();
+            assert_eq!(parsed, value, "{text:?} as {}", document(&value));
         }
     }
 }

@@ -16,7 +16,8 @@ const UNITS: [(&str, i64); 8] = [
 
 /// Parses a duration like `time.ParseDuration`, to nanoseconds.
 ///
-/// # Errors Go's message for an invalid duration.
+/// # Errors
+/// Go's message for an invalid duration.
 pub(crate) fn parse(text: &str) -> Result<i64, String> {
     let invalid = || format!("time: invalid duration {}", quote(text));
     let (negative, mut rest) = match text.strip_prefix('-') {

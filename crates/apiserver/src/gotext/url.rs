@@ -16,7 +16,8 @@ pub(crate) struct Url {
 impl Url {
     /// Parses an absolute URI or an absolute path. Fragments are not parsed: a `#` is an ordinary character.
     ///
-    /// # Errors Go's message.
+    /// # Errors
+    /// Go's message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         read(text).map_err(|why| format!("parse {}: {why}", quote(text)))
     }

@@ -28,10 +28,10 @@ pub struct ServerCertificate {
 }
 
 /// A certificate chain, and the key of its first certificate.
-type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+type ChainAndKey = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl ServerCertificate {
-    pub(super) fn read(&self) -> Result<Shown, CertificateError> {
+    pub(super) fn read(&self) -> Result<ChainAndKey, CertificateError> {
         Ok((read_all(&self.chain_pem)?, PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes())?))
     }
 }
@@ -57,19 +57,21 @@ pub struct ClientCertificate {
 impl Authority {
     /// Creates an authority with a new key.
     ///
-    /// # Errors The machine has no source of randomness.
+    /// # Errors
+    /// The machine has no source of randomness.
     pub fn generate() -> Result<Self, CertificateError> {
-        Self::of(KeyPair::generate()?)
+        Self::from_key(KeyPair::generate()?)
     }
 
     /// Restores the authority of a key from [`Authority::key_pem`]. Both accept each other's certificates.
     ///
-    /// # Errors The text is not a key.
+    /// # Errors
+    /// The text is not a key.
     pub fn from_key_pem(pem: &str) -> Result<Self, CertificateError> {
-        Self::of(KeyPair::from_pem(pem)?)
+        Self::from_key(KeyPair::from_pem(pem)?)
     }
 
-    fn of(key: KeyPair) -> Result<Self, CertificateError> {
+    fn from_key(key: KeyPair) -> Result<Self, CertificateError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = name("windtunnel-ca", None);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -93,7 +95,7 @@ impl Authority {
     }
 
     /// Creates a server certificate for these names and addresses.
-    pub(super) fn server(&self, names: &[String]) -> Result<Shown, CertificateError> {
+    pub(super) fn server(&self, names: &[String]) -> Result<ChainAndKey, CertificateError> {
         let (certificate, key) = self.server_pair(names)?;
         let chain = vec![certificate.der().clone(), self.certificate().clone()];
         Ok((chain, PrivateKeyDer::Pkcs8(key.serialize_der().into())))
@@ -101,7 +103,8 @@ impl Authority {
 
     /// Creates a server certificate for these names and addresses, as PEM.
     ///
-    /// # Errors The machine has no source of randomness.
+    /// # Errors
+    /// The machine has no source of randomness.
     pub fn server_certificate(&self, names: &[String]) -> Result<ServerCertificate, CertificateError> {
         let (certificate, key) = self.server_pair(names)?;
         Ok(ServerCertificate {
@@ -122,7 +125,8 @@ impl Authority {
 
     /// Creates a client certificate for a user and, if given, a group (`CN` and `O` of the subject).
     ///
-    /// # Errors The machine has no source of randomness.
+    /// # Errors
+    /// The machine has no source of randomness.
     pub fn client(&self, user: &str, group: Option<&str>) -> Result<ClientCertificate, CertificateError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = name(user, group);

@@ -53,7 +53,7 @@ impl ConnectionState {
         let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         let response = convert::response(&self.server, reply);
         if head.method == Method::HEAD {
-            return Ok(convert::headers_alone(response));
+            return Ok(convert::without_body(response));
         }
         if response.body().size_hint().exact().is_none() {
             return Ok(response.map(|body| Stoppable::new(body, stopping).boxed_unsync()));
@@ -76,14 +76,14 @@ impl ConnectionState {
     async fn reply(&self, head: &Parts, peer: &Peer, body: Incoming) -> Outcome<Reply> {
         let deadline = limits::deadline(head)?;
         let _turn = self.in_flight.turn(head).await?;
-        let who = self.authenticate(head, peer)?;
+        let identity = self.authenticate(head, peer)?;
         let body = match tokio::time::timeout(deadline, limits::read(body)).await {
             Ok(Ok(body)) => body,
             // The client is gone and will not read this.
             Ok(Err(_)) => return Err(Refused::bad_request("unexpected EOF")),
             Err(_) => return Err(Refused::timed_out()),
         };
-        self.server.answer(&convert::request(head, body, &who)).await
+        self.server.answer(&convert::request(head, body, &identity)).await
     }
 }
 

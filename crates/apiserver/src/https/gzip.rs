@@ -82,8 +82,8 @@ mod tests {
         assert_eq!(large.headers()[CONTENT_ENCODING], "gzip");
         assert_eq!(large.headers()[VARY], "Accept-Encoding");
         let body = large.into_body().collect().await.unwrap().to_bytes();
-        let mut read = Vec::new();
-        flate2::read::GzDecoder::new(&*body).read_to_end(&mut read).unwrap();
-        assert!(body.len() < 10_000 && read == text);
+        let mut decompressed = Vec::new();
+        flate2::read::GzDecoder::new(&*body).read_to_end(&mut decompressed).unwrap();
+        assert!(body.len() < 10_000 && decompressed == text);
     }
 }

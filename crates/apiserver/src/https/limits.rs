@@ -76,21 +76,21 @@ pub(super) fn deadline(head: &Parts) -> Outcome<Duration> {
     let nanoseconds = duration::parse(text).map_err(|why| {
         Refused::bad_request(format!("invalid timeout specified in the request URL - {why}"))
     })?;
-    let asked = u64::try_from(nanoseconds).map(Duration::from_nanos).unwrap_or_default();
-    Ok(if asked.is_zero() { REQUEST } else { asked.min(REQUEST) })
+    let requested = u64::try_from(nanoseconds).map(Duration::from_nanos).unwrap_or_default();
+    Ok(if requested.is_zero() { REQUEST } else { requested.min(REQUEST) })
 }
 
 /// Reads a body, up to one byte more than the maximum; the server rejects it by that length.
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, B::Error> {
-    let (mut all, mut thrown_away) = (BytesMut::new(), 0);
+    let (mut all, mut discarded) = (BytesMut::new(), 0);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         if all.is_empty() && body.is_end_stream() {
             return Ok(data);
         }
-        thrown_away += data.len().saturating_sub(body::LIMIT + 1 - all.len());
+        discarded += data.len().saturating_sub(body::LIMIT + 1 - all.len());
         all.extend_from_slice(data.get(..body::LIMIT + 1 - all.len()).unwrap_or(&data));
-        if thrown_away > LINGER {
+        if discarded > LINGER {
             break;
         }
     }

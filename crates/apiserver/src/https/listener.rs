@@ -30,9 +30,9 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn start(socket: TcpListener, tls: Tls, door: Arc<ConnectionState>) -> Self {
+    pub(super) fn start(socket: TcpListener, tls: Tls, state: Arc<ConnectionState>) -> Self {
         let (stopping, stopped) = watch::channel(false);
-        Self { stopping, accepting: tokio::spawn(accept(socket, tls, door, stopped)) }
+        Self { stopping, accepting: tokio::spawn(accept(socket, tls, state, stopped)) }
     }
 
     /// Closes the socket, ends watches, and waits some seconds for running requests.
@@ -48,7 +48,7 @@ impl Listener {
 async fn accept(
     socket: TcpListener,
     tls: Tls,
-    door: Arc<ConnectionState>,
+    state: Arc<ConnectionState>,
     stopping: watch::Receiver<bool>,
 ) -> GracefulShutdown {
     let connections = GracefulShutdown::new();
@@ -67,7 +67,7 @@ async fn accept(
         let connection = Connection {
             tls: tls.clone(),
             server: server.clone(),
-            door: Arc::clone(&door),
+            state: Arc::clone(&state),
             stopping: stopping.clone(),
             watcher: connections.watcher(),
         };
@@ -98,7 +98,7 @@ fn server() -> auto::Builder<TokioExecutor> {
 struct Connection {
     tls: Tls,
     server: auto::Builder<TokioExecutor>,
-    door: Arc<ConnectionState>,
+    state: Arc<ConnectionState>,
     stopping: watch::Receiver<bool>,
     watcher: Watcher,
 }
@@ -106,7 +106,7 @@ struct Connection {
 impl Connection {
     /// Serves a connection until it ends. Errors concern only its client.
     async fn serve(self, stream: TcpStream) {
-        let Self { tls, server, door, stopping, watcher } = self;
+        let Self { tls, server, state, stopping, watcher } = self;
         // Otherwise small responses wait for the acknowledgement of earlier ones.
         let _ = stream.set_nodelay(true);
         let stream = Unstalled::new(stream, limits::STALL);
@@ -117,8 +117,9 @@ impl Connection {
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         // The validity of certificates depends on the real time, not on that of the cluster.
         let peer = Arc::new(tls.identify(chain, WallClock.now()));
-        let service =
-            service_fn(move |request| Arc::clone(&door).answer(Arc::clone(&peer), request, stopping.clone()));
+        let service = service_fn(move |request| {
+            Arc::clone(&state).answer(Arc::clone(&peer), request, stopping.clone())
+        });
         let connection = server.serve_connection(TokioIo::new(stream), service).into_owned();
         let _ = watcher.watch(connection).await;
     }

@@ -106,7 +106,8 @@ pub struct Serving {
 
 /// Serves `shared` until [`Serving::stop`]. Requests are accepted from now on.
 ///
-/// # Errors [`ServeError`]
+/// # Errors
+/// [`ServeError`]
 pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeError> {
     let Settings { address, token, authority, certificate, client_authorities, names } = settings;
     let authority = match authority {
@@ -125,8 +126,8 @@ pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeE
     let address = socket.local_addr().map_err(failed)?;
     let now = shared.now();
     shared.with(|server| server.publish_client_authorities(&clients_pem, now));
-    let door = Arc::new(ConnectionState::new(shared, &token));
-    Ok(Serving { address, token, authority, listener: Listener::start(socket, tls, door) })
+    let state = Arc::new(ConnectionState::new(shared, &token));
+    Ok(Serving { address, token, authority, listener: Listener::start(socket, tls, state) })
 }
 
 /// The names and addresses by which clients may address the server.

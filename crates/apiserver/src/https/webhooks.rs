@@ -42,13 +42,13 @@ impl Hooks for Webhooks {
         let (sender, response) = mpsc::channel();
         let call = call.clone();
         runtime.spawn(async move { sender.send(post_in_time(&call).await) });
-        response.recv().unwrap_or_else(|_| Err(given_up()))
+        response.recv().unwrap_or_else(|_| Err(aborted()))
     }
 
     fn start(self: Arc<Self>, call: HookCall) -> HookResponse {
         Box::pin(async move {
             let response = background()?.spawn(async move { post_in_time(&call).await }).await;
-            response.unwrap_or_else(|_| Err(given_up()))
+            response.unwrap_or_else(|_| Err(aborted()))
         })
     }
 }
@@ -57,8 +57,8 @@ fn background() -> Result<&'static Runtime, HookError> {
     BACKGROUND.as_ref().ok_or_else(|| HookError("no thread for the call".to_owned()))
 }
 
-fn given_up() -> HookError {
-    HookError("the call was given up".to_owned())
+fn aborted() -> HookError {
+    HookError("the call was aborted".to_owned())
 }
 
 /// Posts a review; fails when the webhook's timeout is over.
@@ -163,12 +163,12 @@ fn handshake(error: &std::io::Error) -> String {
 /// Go's message about a certificate for other names (`x509.HostnameError`).
 fn other_name(wanted: &str, presented: &[String]) -> String {
     // Names have the forms `DnsName("a.b")` and `IpAddress(127.0.0.1)`.
-    let of = |kind: &str| -> Vec<&str> {
+    let names_of = |kind: &str| -> Vec<&str> {
         let inner = presented.iter().filter_map(|name| name.strip_prefix(kind)?.strip_prefix('('));
         inner.map(|name| name.trim_end_matches(')').trim_matches('"')).collect()
     };
     let by_address = wanted.parse::<std::net::IpAddr>().is_ok();
-    let names = of(if by_address { "IpAddress" } else { "DnsName" });
+    let names = names_of(if by_address { "IpAddress" } else { "DnsName" });
     match (names.as_slice(), by_address) {
         ([], true) => {
             format!("cannot validate certificate for {wanted} because it doesn't contain any IP SANs")

@@ -28,7 +28,8 @@ enum Format {
 
 /// Returns the canonical form of a quantity.
 ///
-/// # Errors The message of `resource.ParseQuantity`.
+/// # Errors
+/// The message of `resource.ParseQuantity`.
 pub(crate) fn canonical(text: &str) -> Result<String, String> {
     // Quantities out of range stay unchanged.
     Ok(Quantity::parse(text)?.map_or_else(|| text.to_owned(), Quantity::text))
@@ -37,7 +38,8 @@ pub(crate) fn canonical(text: &str) -> Result<String, String> {
 impl Quantity {
     /// Parses a quantity; `None` if it is out of range.
     ///
-    /// # Errors The message of `resource.ParseQuantity`.
+    /// # Errors
+    /// The message of `resource.ParseQuantity`.
     pub(crate) fn parse(text: &str) -> Result<Option<Self>, String> {
         let (negative, rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
@@ -110,7 +112,7 @@ impl Quantity {
     }
 
     /// Converts the quantity to a floating-point number, for ratios.
-    #[expect(clippy::cast_precision_loss, reason = "what a ratio is told with has six digits")]
+    #[expect(clippy::cast_precision_loss, reason = "ratios are printed with six digits")]
     pub(crate) fn number(self) -> f64 {
         self.nanos as f64 / NANOS as f64
     }

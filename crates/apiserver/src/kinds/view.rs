@@ -9,7 +9,7 @@ use crate::store::Stored;
 /// How a version of a kind represents the stored object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum View {
-    /// As it is stored.
+    /// In the stored form.
     Storage,
     /// With another `apiVersion` and the same fields. Stored objects have this resource.
     Renamed(Resource),

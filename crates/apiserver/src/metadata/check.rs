@@ -58,9 +58,9 @@ fn check_annotations(annotations: &Value, profile: &Profile) -> Vec<FieldError> 
     let mut errors = Vec::new();
     let mut size = 0;
     for (key, value) in annotations.as_object().into_iter().flatten() {
-        let wrong = names::qualified(&key.to_lowercase(), "a valid annotation key");
+        let problems = names::qualified(&key.to_lowercase(), "a valid annotation key");
         errors.extend(
-            wrong.into_iter().map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
+            problems.into_iter().map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
         );
         size += (key.len() + value.as_str().map_or(0, str::len)) as u64;
     }

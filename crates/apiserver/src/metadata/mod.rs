@@ -38,19 +38,20 @@ enum Type {
 
 /// Checks the types of metadata fields.
 ///
-/// # Errors The message of Go's JSON decoder; `at` is its name for the struct with the fields.
+/// # Errors
+/// The message of Go's JSON decoder; `at` is its name for the struct with the fields.
 pub(crate) fn check_types(metadata: &Value, at: &str) -> Result<(), String> {
     let wrong = |found: &Value, field: &str, expected: &str| {
-        let (is, field) = (json_type(found), format!("{at}.{field}"));
-        Err(format!("json: cannot unmarshal {is} into Go struct field {field} of type {expected}"))
+        let (found, field) = (json_type(found), format!("{at}.{field}"));
+        Err(format!("json: cannot unmarshal {found} into Go struct field {field} of type {expected}"))
     };
     if metadata.is_null() {
         return Ok(());
     }
     let Some(map) = metadata.as_object() else {
-        let is = json_type(metadata);
+        let found = json_type(metadata);
         return Err(format!(
-            "json: cannot unmarshal {is} into Go struct field .metadata of type v1.ObjectMeta"
+            "json: cannot unmarshal {found} into Go struct field .metadata of type v1.ObjectMeta"
         ));
     };
     for (field, value) in map.iter().filter(|(_, value)| !value.is_null()) {

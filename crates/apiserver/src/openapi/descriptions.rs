@@ -14,34 +14,34 @@ const ANY: &str = "any";
 /// Descriptions by type and field; the field of a type's own description is empty.
 type Texts = BTreeMap<(&'static str, &'static str), &'static str>;
 
-static TEXTS: LazyLock<Texts> = LazyLock::new(|| read(LIST));
+static TEXTS: LazyLock<Texts> = LazyLock::new(|| parse(LIST));
 
-fn read(list: &'static str) -> Texts {
+fn parse(list: &'static str) -> Texts {
     let mut texts = Texts::new();
-    let mut of = "";
+    let mut type_name = "";
     for line in list.lines().filter(|line| !line.starts_with('#')) {
         let (name, text) = line.split_once(": ").unwrap_or((line, ""));
         let field = name.strip_prefix("  ");
         if field.is_none() {
-            of = name;
+            type_name = name;
         }
         if !text.is_empty() {
-            texts.insert((of, field.unwrap_or("")), text);
+            texts.insert((type_name, field.unwrap_or("")), text);
         }
     }
     texts
 }
 
 /// The description of a type.
-pub(super) fn of_type(of: &Type) -> Option<&'static str> {
-    TEXTS.get(&(full_name(of).as_str(), "")).copied()
+pub(super) fn of_type(api_type: &Type) -> Option<&'static str> {
+    TEXTS.get(&(full_name(api_type).as_str(), "")).copied()
 }
 
 /// The description of a field of a type.
-pub(super) fn of_field(of: &Type, field: &str) -> Option<String> {
-    let full = full_name(of);
+pub(super) fn of_field(api_type: &Type, field: &str) -> Option<String> {
+    let full = full_name(api_type);
     let own = TEXTS.get(&(full.as_str(), field));
-    let by_rule = || of_every_kind(of.name, field).filter(|_| of.is_kind);
+    let by_rule = || of_every_kind(api_type.name, field).filter(|_| api_type.is_kind);
     let anywhere = || TEXTS.get(&(ANY, field)).map(|text| (*text).to_owned());
     own.map(|text| (*text).to_owned()).or_else(by_rule).or_else(anywhere)
 }
@@ -51,8 +51,8 @@ pub(super) fn of_every_kind(kind: &str, field: &str) -> Option<String> {
     TEXTS.get(&(KIND, field)).map(|text| text.replace("{kind}", kind))
 }
 
-fn full_name(of: &Type) -> String {
-    format!("{}.{}.{}", of.group, of.version, of.name)
+fn full_name(api_type: &Type) -> String {
+    format!("{}.{}.{}", api_type.group, api_type.version, api_type.name)
 }
 
 #[cfg(test)]

@@ -100,15 +100,15 @@ fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version
     let Some(document) = server.openapi_v3(group, version) else {
         return Reply::new(404, ReplyBody::Text(String::new()));
     };
-    let asked = request.query.get("hash");
-    if !asked.is_empty() && asked != document.hash {
+    let requested_hash = request.query.get("hash");
+    if !requested_hash.is_empty() && requested_hash != document.hash {
         let mut reply = Reply::new(301, ReplyBody::Text(String::new()));
         let url = format!("/openapi/v3/{}?hash={}", path(group, version), document.hash);
         reply.headers.push(("location", url));
         return reply;
     }
     let mut reply = document.reply(JSON, &request.if_none_match);
-    if !asked.is_empty() {
+    if !requested_hash.is_empty() {
         reply.headers.push(("cache-control", "public, immutable".to_owned()));
         let expires = now.checked_add(FOREVER).unwrap_or(Time::MAX);
         reply.headers.push(("expires", expires.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()));
@@ -119,16 +119,16 @@ fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version
 /// Serves `/openapi/v2` as JSON, or as protobuf to clients that prefer it.
 fn everything(server: &mut ApiServer, request: &Request<'_>) -> Reply {
     let stamp = (server.definitions.epoch(), server.profile.minor);
-    let wanted = request.accept.split(',').map(str::trim);
-    let protobuf = wanted
+    let accepted = request.accept.split(',').map(str::trim);
+    let protobuf = accepted
         .take_while(|clause| !clause.starts_with(JSON))
         .any(|clause| [V2_PROTOBUF, V2_PROTOBUF_ASKED].iter().any(|name| clause.starts_with(name)));
-    let made = |server: &ApiServer| server.openapi_v2();
+    let make = |server: &ApiServer| server.openapi_v2();
     let mut documents = std::mem::take(&mut server.documents);
     let document = if protobuf {
-        documents.get(stamp, "openapi v2 protobuf", || protobuf::document(&made(server)).into())
+        documents.get(stamp, "openapi v2 protobuf", || protobuf::document(&make(server)).into())
     } else {
-        documents.get(stamp, "openapi v2", || Media::Json.encode(&made(server)))
+        documents.get(stamp, "openapi v2", || Media::Json.encode(&make(server)))
     };
     server.documents = documents;
     let mut reply = document.reply(if protobuf { V2_PROTOBUF } else { JSON }, &request.if_none_match);

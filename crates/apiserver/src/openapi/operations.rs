@@ -19,24 +19,28 @@ const FIELD_VALIDATION: Parameter = (
     "string",
     "What the server does with unknown or duplicate fields: Ignore, Warn or Strict.",
 );
-const FORCE: Parameter = ("force", "boolean", "Take fields that others own when applying.");
+const FORCE: Parameter = ("force", "boolean", "Take over fields of other managers (apply patches only).");
 const SELECTION: [Parameter; 10] = [
     ("allowWatchBookmarks", "boolean", "Send events of type BOOKMARK."),
-    ("continue", "string", "Where the list goes on."),
+    ("continue", "string", "The token from the previous page of the list."),
     ("fieldSelector", "string", "Restrict the list by fields."),
     ("labelSelector", "string", "Restrict the list by labels."),
-    ("limit", "integer", "The most objects that are wanted at once."),
-    ("resourceVersion", "string", "Of which version the list must be."),
-    ("resourceVersionMatch", "string", "How resourceVersion is meant."),
-    ("sendInitialEvents", "boolean", "Begin a watch with what is there."),
-    ("timeoutSeconds", "integer", "How long the call may last."),
+    ("limit", "integer", "The maximum number of objects in a response."),
+    ("resourceVersion", "string", "The resource version that the response must satisfy."),
+    (
+        "resourceVersionMatch",
+        "string",
+        "How the server applies resourceVersion to a list: Exact or NotOlderThan.",
+    ),
+    ("sendInitialEvents", "boolean", "Start a watch with events for the existing objects."),
+    ("timeoutSeconds", "integer", "The timeout of the list or watch."),
     ("watch", "boolean", "Watch for changes."),
 ];
 const DELETION: [Parameter; 4] = [
     DRY_RUN,
-    ("gracePeriodSeconds", "integer", "How long an object has to end."),
+    ("gracePeriodSeconds", "integer", "The seconds until the object is deleted."),
     ("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
-    ("propagationPolicy", "string", "What becomes of dependents."),
+    ("propagationPolicy", "string", "How the server deletes dependents: Orphan, Background or Foreground."),
 ];
 
 const PATCHES: [&str; 4] = [
@@ -257,9 +261,10 @@ impl Operation<'_> {
             Form::V3 => {
                 if let Some(body) = &self.body {
                     let types: &[&str] = if self.action == "patch" { &PATCHES } else { &["*/*"] };
-                    let of = |of: &&str| ((*of).to_owned(), json!({ "schema": form.reference(body) }));
+                    let content =
+                        |media: &&str| ((*media).to_owned(), json!({ "schema": form.reference(body) }));
                     operation["requestBody"] =
-                        json!({ "content": types.iter().map(of).collect::<Map<_, _>>() });
+                        json!({ "content": types.iter().map(content).collect::<Map<_, _>>() });
                 }
                 let content = json!({ "application/json": { "schema": form.reference(&self.answer) } });
                 operation["responses"] = json!({ "200": { "description": description, "content": content } });

@@ -238,13 +238,13 @@ mod tests {
 
     #[test]
     fn a_schema_is_encoded_with_its_field_numbers() {
-        let written = schema(&json!({ "type": "object", "$ref": "r", "maxItems": 300, "required": ["a"] })).0;
+        let encoded = schema(&json!({ "type": "object", "$ref": "r", "maxItems": 300, "required": ["a"] })).0;
         let wanted = [
             &[0x0a, 1, b'r'][..],
             &[0x70, 0xac, 0x02],
             &[0x9a, 0x01, 1, b'a'],
             &[0xb2, 0x01, 8, 0x0a, 6, b'o', b'b', b'j', b'e', b'c', b't'],
         ];
-        assert_eq!(written, wanted.concat());
+        assert_eq!(encoded, wanted.concat());
     }
 }

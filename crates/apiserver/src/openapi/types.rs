@@ -75,8 +75,8 @@ pub(super) fn add_shared(schemas: &mut Schemas, form: Form) {
 }
 
 fn add(schemas: &mut Schemas, id: TypeId, form: Form) {
-    let of = types().get(id);
-    let name = names::schema(of);
+    let api_type = types().get(id);
+    let name = names::schema(api_type);
     if schemas.contains_key(&name) {
         return;
     }
@@ -84,15 +84,15 @@ fn add(schemas: &mut Schemas, id: TypeId, form: Form) {
     schemas.insert(name.clone(), Value::Null);
     let fields = types().fields(id);
     let mut schema = json!({ "type": "object" });
-    if let Some(text) = descriptions::of_type(of) {
+    if let Some(text) = descriptions::of_type(api_type) {
         schema["description"] = json!(text);
     }
-    if of.atomic {
+    if api_type.atomic {
         schema["x-kubernetes-map-type"] = json!("atomic");
     }
     for field in &fields {
         let mut property = property(schemas, field, form);
-        if let Some(text) = descriptions::of_field(of, field.name) {
+        if let Some(text) = descriptions::of_field(api_type, field.name) {
             property["description"] = json!(text);
         }
         schema["properties"][field.name] = property;

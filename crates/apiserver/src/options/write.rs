@@ -104,8 +104,8 @@ fn check_manager(name: &str, profile: &Profile) -> Vec<FieldError> {
         let why = profile.too_many_bytes_text(MANAGER_MAX as u64);
         errors.push(FieldError::new(Cause::TooLong, "fieldManager", json!(name), why));
     }
-    for (at, odd) in name.char_indices().filter(|(_, letter)| !is_printable(*letter)) {
-        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(odd));
+    for (at, invalid) in name.char_indices().filter(|(_, letter)| !is_printable(*letter)) {
+        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(invalid));
         errors.push(FieldError::invalid("fieldManager", name, why));
     }
     errors

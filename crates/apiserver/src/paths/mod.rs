@@ -17,7 +17,7 @@ use super::status::{Outcome, Refused};
 use super::{discovery, openapi};
 pub(crate) use metrics::{Metrics, Watching};
 
-/// What is served at other paths than those of resources.
+/// The responses of paths that are not of resources.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Paths {
     metrics: Metrics,
@@ -74,7 +74,7 @@ impl ApiServer {
         if !any_method {
             only_get(request)?;
         }
-        written(request, Reply::value(200, body))
+        with_accepted_media(request, Reply::value(200, body))
     }
 
     /// Serves `GET path` with this JSON from now on, like [`Builder::document`](super::Builder::document).
@@ -117,7 +117,7 @@ impl ApiServer {
             AGGREGATED.into_iter().find(|(version, _)| Some(*version) == wanted)
         else {
             let body = if core { discovery::versions() } else { discovery::group_list(&self.catalog) };
-            let mut reply = written(request, Reply::value(200, body))?;
+            let mut reply = with_accepted_media(request, Reply::value(200, body))?;
             reply.headers.push(("vary", "Accept".to_owned()));
             return Ok(reply);
         };
@@ -165,7 +165,7 @@ fn only_get(request: &Request<'_>) -> Outcome<()> {
 }
 
 /// Encodes a response in a format that the client accepts.
-fn written(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply> {
+fn with_accepted_media(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply> {
     let offer = Offer { custom: false, list: false, watch: false };
     let (media, _) = accept::negotiate(&request.accept, offer)?;
     let pretty = media == Media::Json && accept::is_pretty(&request.query, &request.user_agent);

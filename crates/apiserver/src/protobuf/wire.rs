@@ -54,7 +54,8 @@ impl<'a> Reader<'a> {
 
     /// The next field: its number and its value.
     ///
-    /// # Errors Go's message about malformed bytes.
+    /// # Errors
+    /// Go's message about malformed bytes.
     pub(super) fn next(&mut self) -> Result<Option<(u32, Raw<'a>)>, String> {
         if self.rest.is_empty() {
             return Ok(None);

@@ -10,7 +10,8 @@ use crate::{metadata, names};
 /// Normalises the metadata of embedded objects. Returns the paths of the unknown fields that it removed, in
 /// order.
 ///
-/// # Errors The path, and the metadata with Go's message, if metadata has the wrong type.
+/// # Errors
+/// The path, and the metadata with Go's message, if metadata has the wrong type.
 pub(crate) fn coerce(value: &mut Value, schema: &Structural) -> Result<Vec<String>, (String, String)> {
     let mut removed = Vec::new();
     coerce_at(value, schema, &Path::Root, &mut removed)?;

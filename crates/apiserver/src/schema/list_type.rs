@@ -68,7 +68,7 @@ fn are_distinct(items: &[Value], schema: &Structural) -> bool {
     };
     texts.is_some_and(|mut texts| {
         texts.sort_unstable();
-        texts.is_sorted_by(|one, next| one < next)
+        texts.is_sorted_by(|text, next| text < next)
     })
 }
 

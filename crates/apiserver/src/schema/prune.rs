@@ -25,7 +25,7 @@ pub(crate) fn prune_changes(object: &mut Value, schema: &Structural, delta: &Del
     walk.node(
         object,
         Some(schema),
-        Unknown { whole: true, kept: schema.preserve_unknown },
+        Unknown { whole: true, preserved: schema.preserve_unknown },
         &Path::Root,
         delta,
     );
@@ -35,7 +35,7 @@ pub(crate) fn prune_changes(object: &mut Value, schema: &Structural, delta: &Del
 /// Prunes a value that need not be a whole object, such as a default.
 pub(crate) fn prune_value(value: &mut Value, schema: &Structural) {
     let mut walk = Walk { removed: Vec::new() };
-    walk.node(value, Some(schema), Unknown::of(schema), &Path::Root, &Delta::Other);
+    walk.node(value, Some(schema), Unknown::from_schema(schema), &Path::Root, &Delta::Other);
 }
 
 /// The unknown fields of a node that stay.
@@ -44,12 +44,12 @@ struct Unknown {
     /// The fields of every whole object.
     whole: bool,
     /// All unknown fields.
-    kept: bool,
+    preserved: bool,
 }
 
 impl Unknown {
-    fn of(schema: &Structural) -> Self {
-        Self { whole: schema.embedded_resource, kept: schema.preserve_unknown }
+    fn from_schema(schema: &Structural) -> Self {
+        Self { whole: schema.embedded_resource, preserved: schema.preserve_unknown }
     }
 }
 
@@ -71,7 +71,7 @@ impl Walk {
         }
         match value {
             Value::Object(map) => {
-                let mut gone: Vec<String> = Vec::new();
+                let mut removed_names: Vec<String> = Vec::new();
                 let along = schema.unwrap_or(&NOTHING).along(map.iter_mut());
                 for (place, (name, inner, property)) in along.enumerate() {
                     // Most fields are known scalars, with nothing to prune.
@@ -84,30 +84,30 @@ impl Walk {
                     let known = property.or_else(|| schema?.additional());
                     match (known, schema.and_then(|schema| schema.additional.as_ref())) {
                         (Some(schema), _) => {
-                            self.node(inner, Some(schema), Unknown::of(schema), &here, delta);
+                            self.node(inner, Some(schema), Unknown::from_schema(schema), &here, delta);
                         }
                         (None, Some(_)) => {
-                            self.node(inner, None, Unknown { whole: false, kept: false }, &here, delta);
+                            self.node(inner, None, Unknown { whole: false, preserved: false }, &here, delta);
                         }
-                        (None, None) if unknown.kept => {}
+                        (None, None) if unknown.preserved => {}
                         (None, None) => {
                             self.removed.push(here.to_string());
-                            gone.push(name.clone());
+                            removed_names.push(name.clone());
                         }
                     }
                 }
-                for name in gone {
+                for name in removed_names {
                     map.remove(&name);
                 }
             }
             Value::Array(items) => {
                 let inner = schema.and_then(|schema| schema.items.as_deref());
                 // Below a node that keeps unknown fields, elements without a schema stay unchanged.
-                if inner.is_none() && unknown.kept {
+                if inner.is_none() && unknown.preserved {
                     return;
                 }
-                let own = inner.map_or(Unknown { whole: false, kept: false }, Unknown::of);
-                let below = Unknown { kept: unknown.kept || own.kept, ..own };
+                let own = inner.map_or(Unknown { whole: false, preserved: false }, Unknown::from_schema);
+                let below = Unknown { preserved: unknown.preserved || own.preserved, ..own };
                 for (index, item) in items.iter_mut().enumerate() {
                     self.node(item, inner, below, &path.index(index), delta.inner(index));
                 }

@@ -68,7 +68,7 @@ pub(crate) struct Counterparts<'a> {
 }
 
 impl<'a> Counterparts<'a> {
-    pub(crate) fn of(old: Option<StoredCounterpart<'a>>) -> Self {
+    pub(crate) fn new(old: Option<StoredCounterpart<'a>>) -> Self {
         let map = old.and_then(|old| old.value.as_object());
         Self { old, rest: map.map(|map| map.iter().peekable()) }
     }

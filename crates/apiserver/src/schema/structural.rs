@@ -87,7 +87,7 @@ pub(crate) struct Checks {
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 impl Structural {
-    /// Parses a schema and ignores what it does not know: the validation of CustomResourceDefinitions rejects
+    /// Parses a schema and ignores unknown keywords: the validation of CustomResourceDefinitions rejects
     /// invalid schemas.
     pub(crate) fn read(schema: &Value) -> Self {
         let Some(map) = schema.as_object() else { return Self::default() };

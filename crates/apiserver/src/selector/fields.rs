@@ -76,7 +76,8 @@ const COUNTS: [&str; 2] = ["/status/replicas", "/status/succeeded"];
 impl FieldSelector {
     /// Parses a field selector of a kind.
     ///
-    /// # Errors The server's message for invalid syntax, or for a field that the kind does not support.
+    /// # Errors
+    /// The server's message for invalid syntax, or for a field that the kind does not support.
     pub(crate) fn parse(text: &str, kind: &Kind) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {

@@ -31,7 +31,8 @@ enum Operator {
 impl LabelSelector {
     /// Parses a label selector.
     ///
-    /// # Errors The server's message.
+    /// # Errors
+    /// The server's message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { tokens: tokens(text), at: 0 };
         let mut requirements = Vec::new();
@@ -99,7 +100,7 @@ impl LabelSelector {
 
 impl Requirement {
     fn matches(&self, value: Option<&str>) -> bool {
-        let listed = || value.is_some_and(|value| self.values.iter().any(|one| one == value));
+        let listed = || value.is_some_and(|value| self.values.iter().any(|listed| listed == value));
         let compare = |wanted: std::cmp::Ordering| {
             let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
             match (number(value), number(self.values.first().map(String::as_str))) {

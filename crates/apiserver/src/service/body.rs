@@ -1,4 +1,4 @@
-//! Bodies of answers: bytes at once, or the lines of a watch as they come.
+//! Response bodies: bytes, or the lines of a watch as they become available.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use super::{ReplyStream, Shared};
 use crate::watch::{Poll, Progress, Watch};
 
-/// A body that is there.
+/// A complete body.
 pub(crate) fn full(bytes: Bytes) -> ReplyStream {
     Full::new(bytes).boxed_unsync()
 }
@@ -20,14 +20,15 @@ pub(crate) fn full(bytes: Bytes) -> ReplyStream {
 struct Lines {
     shared: Shared,
     watch: Watch,
-    moved: tokio::sync::watch::Receiver<u64>,
+    /// Changes with every write to the table of the watch.
+    writes: tokio::sync::watch::Receiver<u64>,
     ready: VecDeque<Bytes>,
 }
 
-/// The lines of a watch. It sleeps until its kind moves, a bookmark is due or the watch ends.
+/// A body with the lines of a watch. It sleeps until its kind changes, a bookmark is due or the watch ends.
 pub(crate) fn watch(shared: Shared, watch: Watch) -> ReplyStream {
-    let moved = shared.subscribe_to(watch.table());
-    let lines = Lines { shared, watch, moved, ready: VecDeque::new() };
+    let writes = shared.subscribe_to(watch.table());
+    let lines = Lines { shared, watch, writes, ready: VecDeque::new() };
     let frames = stream::unfold(lines, |mut lines| async move {
         let line = lines.next().await?;
         Some((Ok::<_, Infallible>(Frame::data(line)), lines))
@@ -41,22 +42,22 @@ impl Lines {
             if let Some(line) = self.ready.pop_front() {
                 return Some(line);
             }
-            // Mark what moved as seen before looking, so that a write in between wakes the wait below.
-            self.moved.borrow_and_update();
+            // Mark all writes as seen before polling, so that a write in between ends the wait below.
+            self.writes.borrow_and_update();
             let now = self.shared.now();
             let progress = self.shared.lock().advance_watch(&mut self.watch, now);
             match progress {
                 Progress::Call(call) => {
                     let answer = self.shared.call(call).await;
-                    self.watch.answered(&answer);
+                    self.watch.record_answer(&answer);
                 }
                 Progress::Poll(Poll::Lines(lines)) => self.ready.extend(lines),
                 Progress::Poll(Poll::Ended) => return None,
                 Progress::Poll(Poll::PendingUntil(at)) => {
                     let wait = self.shared.until(at);
-                    // Clocks have a grain; a wait of nothing would be a busy loop.
+                    // Timers have a limited resolution; waiting for zero time would be a busy loop.
                     let wait = wait.max(Duration::from_millis(1));
-                    if let Ok(Err(_)) = tokio::time::timeout(wait, self.moved.changed()).await {
+                    if let Ok(Err(_)) = tokio::time::timeout(wait, self.writes.changed()).await {
                         return None;
                     }
                 }

@@ -1,16 +1,16 @@
-//! The clock of a server in the headers of its answers: `Date`, and how fast it passes where that is not as fast as the wall's.
+//! Response headers with the server's clock: its time in `Date`, and its speed relative to the wall clock.
 
 use http::header::{DATE, HeaderMap, HeaderName, HeaderValue};
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use windtunnel_core::clock::Time;
 
-/// The seconds that pass on the server's clock in one second on the wall. Only answers of simulated clusters have it.
+/// The speed: seconds on the server's clock per second of the wall clock. Only responses of simulated clusters have it.
 const SPEED: HeaderName = HeaderName::from_static("x-windtunnel-speed");
 
-/// Writes the moment of an answer, and the speed of the server's clock unless that is 1.
+/// Writes the time of a response, and the speed of the server's clock unless it is 1.
 pub(crate) fn write(headers: &mut HeaderMap, now: Time, speed: f64) {
     let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&now);
-    // Years of more than four digits have no such form.
+    // The format cannot represent years of more than four digits.
     if let Some(date) = date.ok().and_then(|text| HeaderValue::try_from(text).ok()) {
         headers.insert(DATE, date);
     }
@@ -21,7 +21,7 @@ pub(crate) fn write(headers: &mut HeaderMap, now: Time, speed: f64) {
     }
 }
 
-/// The moment of an answer and the speed of its server's clock; `None` without a `Date`.
+/// The time of a response and the speed of its server's clock; `None` without a `Date`.
 pub fn read(headers: &HeaderMap) -> Option<(Time, f64)> {
     let now = DateTimeParser::new().parse_timestamp(headers.get(DATE)?.as_bytes()).ok()?;
     let speed = headers.get(SPEED).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_read_as_it_was_written() {
+    fn read_returns_the_written_clock() {
         let date = Some("Mon, 15 Jan 2024 08:00:05 GMT");
         check("2024-01-15T08:00:05.9Z", 1.0, date, None);
         check("2024-01-15T08:00:05Z", 60.0, date, Some("60"));
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_speed_that_is_none_is_that_of_the_wall() {
+    fn invalid_speed_is_read_as_1() {
         for text in ["fast", "NaN", "-1", "inf"] {
             let mut headers = HeaderMap::new();
             headers.insert(DATE, HeaderValue::from_static("Mon, 15 Jan 2024 08:00:05 GMT"));

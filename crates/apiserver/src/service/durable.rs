@@ -1,11 +1,11 @@
-//! A server whose writes go to a storage: who waits for them, and what becomes of those that it does not take.
+//! A server with a storage: requests wait until their writes are durable, and writes that the storage rejects are reverted.
 
 use std::sync::{Arc, Mutex};
 
 use windtunnel_core::clock::{Clock, Time};
 use windtunnel_core::{Identity, Object, Refusal, Write};
 
-use super::moved::Moved;
+use super::notifier::ChangeNotifier;
 use super::{Shared, lock};
 use crate::paths;
 use crate::reply::Reply;
@@ -15,12 +15,12 @@ use crate::status::Refused;
 use crate::storage::writer::{self, CommitObserver, Writer, Written};
 use crate::storage::{Change, Health, Report, Storage, StorageError};
 
-/// The answer to a write that the storage did not take.
-pub(super) fn refused(error: &StorageError) -> Refused {
+/// The error response to a write that the storage rejected.
+pub(super) fn storage_error(error: &StorageError) -> Refused {
     Refused::internal(format!("storage: {error}"))
 }
 
-/// Whether the answer to a request may contain writes that are not durable yet.
+/// Whether the response to a request may contain writes that are not durable yet.
 pub(super) fn saw_pending(server: &ApiServer, request: &Request<'_>) -> bool {
     let store = &server.store;
     let definitions = || store.is_pending_in(server.tables.definitions);
@@ -36,11 +36,11 @@ pub(super) fn saw_pending(server: &ApiServer, request: &Request<'_>) -> bool {
 }
 
 impl Shared {
-    /// Shares a server that was built with what `storage` held ([`Builder::saved`](crate::Builder::saved)): from
-    /// now on a write is durable before it is answered, and before anybody sees it.
+    /// Shares a server that was built with the contents of `storage` ([`Builder::saved`](crate::Builder::saved)). From now
+    /// on a write is durable before it is answered, and before any client sees it.
     ///
     /// # Errors
-    /// What a new server holds from the start cannot be stored.
+    /// The storage rejects the objects that the server created while it was built.
     pub fn stored(
         mut server: ApiServer,
         clock: Arc<dyn Clock>,
@@ -48,35 +48,35 @@ impl Shared {
         report: Report,
     ) -> Result<Self, StorageError> {
         storage.commit(&server.store.take_changes())?;
-        server.store.made_durable(server.revision());
+        server.store.mark_durable(server.revision());
         let shared = Self::new(server, Arc::clone(&clock));
-        let (server, moved) = (Arc::clone(&shared.server), Arc::clone(&shared.moved));
-        let memory = Box::new(InMemory { server, moved, clock, report });
-        Ok(Self { writer: Some(Writer::start(storage, memory)), ..shared })
+        let (server, notifier) = (Arc::clone(&shared.server), Arc::clone(&shared.notifier));
+        let observer = Box::new(ServerUpdater { server, notifier, clock, report });
+        Ok(Self { writer: Some(Writer::start(storage, observer)), ..shared })
     }
 
-    /// Makes a write without HTTP in between.
+    /// Makes a write without HTTP.
     ///
     /// # Errors
-    /// The server's refusal.
+    /// The server rejects the write.
     pub fn write(&self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
         self.write_by("", write, who, now)
     }
 
-    /// The same for a client of this user agent.
+    /// Makes a write as a client with this user agent.
     ///
     /// # Errors
-    /// The server's refusal.
+    /// The server rejects the write.
     pub fn write_by(&self, agent: &str, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
         let call = |server: &mut ApiServer| server.write_by(agent, write, who, now);
-        let (result, receipt) = self.locked(call, |_| false, Writer::submit_sync);
+        let (result, receipt) = self.call_and_submit(call, |_| false, Writer::submit_sync);
         match receipt.map_or(Ok(()), writer::Receipt::durable) {
             Ok(()) => result,
-            Err(error) => Reply::refused(&refused(&error)).into_object(),
+            Err(error) => Reply::refused(&storage_error(&error)).into_object(),
         }
     }
 
-    /// Calls the server when all that it holds is durable.
+    /// Waits until all writes are durable, and then calls the server directly.
     pub fn with_durable<T>(&self, call: impl FnOnce(&mut ApiServer) -> T) -> T {
         loop {
             let mut server = self.lock();
@@ -89,14 +89,14 @@ impl Shared {
         }
     }
 
-    /// Waits until everything is durable, and closes the storage, if there is one. Later writes fail.
+    /// Waits until all writes are durable, and closes the storage, if there is one. Later writes fail.
     pub fn close(&self) {
         if let Some(writer) = &self.writer {
             let _ = writer.close().durable();
         }
     }
 
-    /// Tries the storage again for those who ask how the server is.
+    /// Retries the storage before the server answers a health probe.
     pub(super) async fn probe(&self, request: &Request<'_>) {
         let Some(writer) = &self.writer else { return };
         let is_probe = matches!(&request.target, Target::Path(path) if paths::health::is_probe(path));
@@ -106,19 +106,19 @@ impl Shared {
     }
 }
 
-/// What the thread that makes writes durable knows of the server.
-struct InMemory {
+/// Updates the server after each commit of the storage thread.
+struct ServerUpdater {
     server: Arc<Mutex<ApiServer>>,
-    moved: Arc<Moved>,
+    notifier: Arc<ChangeNotifier>,
     clock: Arc<dyn Clock>,
     report: Report,
 }
 
-impl CommitObserver for InMemory {
-    fn made_durable(&self, revision: u64, moved: Vec<writer::ChangedTables>) {
-        let recovered = lock(&self.server).store.made_durable(revision);
-        for tables in moved {
-            self.moved.tell(tables);
+impl CommitObserver for ServerUpdater {
+    fn made_durable(&self, revision: u64, changed_tables: Vec<writer::ChangedTables>) {
+        let recovered = lock(&self.server).store.mark_durable(revision);
+        for tables in changed_tables {
+            self.notifier.notify(tables);
         }
         if recovered {
             (self.report)(&Health::Recovered);
@@ -128,14 +128,14 @@ impl CommitObserver for InMemory {
     fn rewind(&self, why: &StorageError, last: &mut dyn FnMut()) -> Vec<Change> {
         let mut server = lock(&self.server);
         last();
-        let knew = server.store.stalled().is_some();
-        let again = server.rewind(&why.0, self.clock.now());
+        let was_stalled = server.store.stalled().is_some();
+        let restored = server.rewind(&why.0, self.clock.now());
         drop(server);
-        // Watches of kinds whose definitions changed twice end.
-        self.moved.tell(None);
-        if !knew {
+        // Reverting a definition replaces its kinds, so wake their watches to end them.
+        self.notifier.notify(None);
+        if !was_stalled {
             (self.report)(&Health::Stalled(why.clone()));
         }
-        again
+        restored
     }
 }

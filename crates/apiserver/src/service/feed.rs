@@ -1,4 +1,4 @@
-//! The changes of a server since the last look, as informers report them.
+//! The changes of a server since the last call, as informers report them.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use crate::store::{Event, EventKind};
 #[derive(Debug, Clone)]
 pub struct Feed {
     shared: Shared,
-    /// The revision up to which changes were given.
+    /// The revision up to which changes were returned.
     seen: u64,
 }
 
 impl Feed {
-    /// Follows a server from its first object on.
+    /// Follows a server from its first object.
     pub fn from_start(shared: Shared) -> Self {
         Self { shared, seen: 0 }
     }
 
-    /// Follows a server from the oldest revision that it remembers.
+    /// Follows a server from the oldest revision of its history.
     pub fn from_oldest(shared: Shared) -> Self {
         let seen = shared.with(|server| server.oldest_revision());
         Self { shared, seen }
     }
 
-    /// Follows the copy of a server from where this feed is.
+    /// Follows a copy of the server from the position of this feed.
     #[must_use]
     pub fn of_copy(&self, shared: Shared) -> Self {
         Self { shared, seen: self.seen }
@@ -39,8 +39,8 @@ impl Feed {
         &self.shared
     }
 
-    /// The changes since the last call, oldest first. `known` is what all earlier changes add up to: where the server has forgotten
-    /// some, the difference between `known` and its objects is given.
+    /// The changes since the last call, oldest first. `known` is the result of all earlier changes: if the server's history
+    /// no longer has all changes, the feed returns the difference between `known` and the server's objects.
     pub fn changes(&mut self, known: &View) -> Vec<Change> {
         let seen = self.seen;
         let events = self.shared.with(|server| {
@@ -56,7 +56,7 @@ impl Feed {
     }
 }
 
-/// Removes `metadata.managedFields`, which neither components nor records know.
+/// Removes `metadata.managedFields`, which simulated components and recordings do not use.
 pub fn without_owners(object: Object) -> Object {
     if object["metadata"]["managedFields"].is_null() {
         return object;
@@ -82,17 +82,17 @@ fn change(event: &Event) -> Change {
     }
 }
 
-/// The changes that make `known` what the server has.
+/// The changes that turn `known` into the objects of the server.
 fn difference(server: &ApiServer, known: &View) -> Vec<Change> {
     let now: BTreeMap<Key, Object> =
         server.objects().map(|(key, object)| (key, without_owners(object))).collect();
-    let gone = known.objects().filter(|(key, _)| !now.contains_key(key)).map(|(key, old)| Change {
+    let deleted = known.objects().filter(|(key, _)| !now.contains_key(key)).map(|(key, old)| Change {
         key,
         kind: ChangeKind::Deleted,
         object: old.clone(),
         old: Some(old.clone()),
     });
-    let mut changes: Vec<Change> = gone.collect();
+    let mut changes: Vec<Change> = deleted.collect();
     for (key, object) in now {
         let old = known.get_key(&key).cloned();
         let kind = match &old {

@@ -1,4 +1,5 @@
-//! Between HTTP and the server: a request as data, an answer as an HTTP response. Every door uses these two.
+//! Converts between HTTP and the server's types: HTTP requests to [`Request`], [`Reply`] to HTTP responses. HTTPS and
+//! in-process clients share these conversions.
 
 use bytes::Bytes;
 use http::HeaderValue;
@@ -16,7 +17,7 @@ use crate::gotext;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Body, Method, Query, Request, Target, Text, Via};
 
-/// The request that an HTTP request is.
+/// Converts an HTTP request.
 pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Request<'a> {
     let method = match head.method {
         http::Method::GET => Method::Get,
@@ -52,17 +53,17 @@ pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Re
     }
 }
 
-/// A body, which is read while nobody else waits for it.
+/// A body as text. JSON is parsed here already, before the request locks the server.
 fn text(head: &Parts, body: Bytes) -> Text {
     let text = Text::from(body);
     let content_type = head.headers.get(CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
     if !text.is_empty() && (content_type.is_empty() || content_type.ends_with(b"json")) {
-        text.read_ahead();
+        text.parse_ahead();
     }
     text
 }
 
-/// The HTTP response that an answer is.
+/// Converts a reply to an HTTP response.
 pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStream> {
     let mut builder = http::Response::builder().status(reply.code);
     for warning in &reply.warnings {
@@ -82,34 +83,31 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
             builder = builder.header(CONTENT_TYPE, reply.media.content_type());
             body::watch(shared.clone(), *watch)
         }
-        // A client that kept an answer takes the headers of this one over it.
+        // A caching client replaces the headers of its cached response by these, so they must not have a content type.
         (Some(_), _) if reply.code == 304 => body::full(Bytes::new()),
         (Some((content_type, bytes)), _) => {
-            // A client that caches takes the headers of "not modified" over into what it has.
-            if reply.code != 304 {
-                builder = builder.header(CONTENT_TYPE, &*content_type);
-            }
+            builder = builder.header(CONTENT_TYPE, &*content_type);
             body::full(bytes)
         }
         (None, _) => body::full(Bytes::new()),
     };
-    // Code and headers are all valid here.
+    // Building cannot fail: the code and all headers are valid.
     let response = builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())));
-    let mut response = with_common_headers(response, shared.next_answer());
+    let mut response = with_common_headers(response, shared.next_response_number());
     clock_headers::write(response.headers_mut(), shared.now(), shared.speed());
     response
 }
 
-/// The answer to `HEAD`: the headers that `GET` would get, and no body.
-pub(crate) fn headers_alone(mut response: http::Response<ReplyStream>) -> http::Response<ReplyStream> {
+/// The response to `HEAD`: the headers of `GET`, and no body.
+pub(crate) fn without_body(mut response: http::Response<ReplyStream>) -> http::Response<ReplyStream> {
     if let Some(length) = response.body().size_hint().exact() {
         response.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
     }
     response.map(|_| body::full(Bytes::new()))
 }
 
-/// Adds the headers of every answer but those of the clock: an id for the audit log, made from the number of the request,
-/// the only flow schema and priority level of priority and fairness, and a ban on caching for answers that do not allow it.
+/// Adds the headers of every response except those of the clock: an audit id derived from the number of the request, the
+/// only flow schema and priority level, and a `Cache-Control` that forbids caching unless the response has its own.
 fn with_common_headers(
     mut response: http::Response<ReplyStream>,
     request: u64,

@@ -1,7 +1,7 @@
-//! The server behind a `tower::Service`, for kube clients in process.
+//! The server as a `tower::Service`, for in-process kube clients.
 //!
-//! [`Shared`] is the handle that others lock for direct calls; whatever door a write came through, watchers wake. A
-//! controller's test needs no more than this:
+//! [`Shared`] is a handle to the server, for clients and for direct calls. Every write wakes the watchers, however it
+//! reached the server. The test of a controller needs only this:
 //!
 //! ```
 //! # use k8s_openapi::api::core::v1::Namespace;
@@ -23,7 +23,7 @@ pub mod clock_headers;
 mod durable;
 mod feed;
 pub(crate) mod http;
-mod moved;
+mod notifier;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -43,7 +43,7 @@ use windtunnel_core::clock::{Clock, Time, WallClock};
 use windtunnel_core::limits::REQUEST_LATENCY_MS;
 
 pub use self::feed::{Feed, without_owners};
-use self::moved::Moved;
+use self::notifier::ChangeNotifier;
 use super::builder::Builder;
 use super::hooks::{Attempt, HookCall, HookError, Step};
 use super::reply::{Reply, ReplyBody};
@@ -53,43 +53,43 @@ use super::status::Outcome;
 use super::storage::writer::{Writer, Written, closed};
 use super::store::TableId;
 
-/// The body of an answer.
+/// The body of a response.
 pub type ReplyStream = UnsyncBoxBody<Bytes, Infallible>;
 
-/// How often a thread looks whether the server is free before it sleeps: some twenty microseconds.
+/// How often a thread tries to lock the server before it sleeps: about twenty microseconds.
 const SPINS: u32 = 400;
 
-/// A server that several hold.
+/// A shared handle to a server.
 #[derive(Clone)]
 pub struct Shared {
     server: Arc<Mutex<ApiServer>>,
     /// Wakes watchers.
-    moved: Arc<Moved>,
-    /// Counts the requests of clients in process.
+    notifier: Arc<ChangeNotifier>,
+    /// Counts the requests of in-process clients.
     requests: Arc<AtomicU64>,
-    /// Counts answers through any door.
-    answers: Arc<AtomicU64>,
+    /// Counts the responses to in-process and HTTPS clients.
+    responses: Arc<AtomicU64>,
     clock: Arc<dyn Clock>,
-    /// Makes changes durable, if anything does.
+    /// Makes changes durable; `None` without a storage.
     writer: Option<Writer>,
-    /// Whether requests may have to wait.
-    paced: bool,
+    /// Whether the server may delay requests.
+    has_delays: bool,
 }
 
 impl Shared {
-    /// Shares a server whose clients live by `clock`.
+    /// Shares a server whose clients use `clock`.
     pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
-        let moved = Moved::new(server.revision());
-        let paced = server.definitions.pace().has_delays();
+        let notifier = ChangeNotifier::new(server.revision());
+        let has_delays = server.definitions.pace().has_delays();
         let server = Arc::new(Mutex::new(server));
         Self {
             server,
-            moved: Arc::new(moved),
+            notifier: Arc::new(notifier),
             requests: Arc::default(),
-            answers: Arc::default(),
+            responses: Arc::default(),
             clock,
             writer: None,
-            paced,
+            has_delays,
         }
     }
 
@@ -97,29 +97,29 @@ impl Shared {
         lock(&self.server)
     }
 
-    /// Calls the server directly, and wakes watchers if it moved. With a storage, waits until the changes are durable; what a
-    /// storage does not take is taken back, whatever the call returned.
+    /// Calls the server directly, and wakes watchers if it changed. With a storage, waits until the changes are durable. If the
+    /// storage rejects the changes, they are reverted, even if the call returned success.
     pub fn with<T>(&self, call: impl FnOnce(&mut ApiServer) -> T) -> T {
-        let (result, receipt) = self.locked(call, |_| false, Writer::submit_sync);
+        let (result, receipt) = self.call_and_submit(call, |_| false, Writer::submit_sync);
         if let Some(receipt) = receipt {
             let _ = receipt.durable();
         }
         result
     }
 
-    /// Calls the server, and hands its changes over in the order in which they were made. If there are none, `saw` tells
-    /// whether the call saw what is not durable yet, which is waited for then.
-    fn locked<T, W>(
+    /// Calls the server, and submits its changes to the storage in order. A call without changes is submitted too if
+    /// `saw_pending` returns true: it read writes that are not durable yet, so the caller has to wait for them.
+    fn call_and_submit<T, W>(
         &self,
         call: impl FnOnce(&mut ApiServer) -> T,
-        saw: impl FnOnce(&ApiServer) -> bool,
+        saw_pending: impl FnOnce(&ApiServer) -> bool,
         submit: impl FnOnce(&Writer, Written) -> W,
     ) -> (T, Option<W>) {
         let mut server = self.lock();
         let before = (server.revision(), server.definitions.epoch());
         let result = call(&mut server);
         let after = (server.revision(), server.definitions.epoch());
-        // Where a definition was replaced, or more was written than is remembered, everybody looks.
+        // Wake all watchers if a definition was replaced, or if the history no longer has all writes of the call.
         let tables: Option<BTreeSet<TableId>> = if before.1 == after.1 {
             server.events_since(before.0).ok().map(|events| events.map(|event| event.table).collect())
         } else {
@@ -127,24 +127,24 @@ impl Shared {
         };
         let changes = server.store.take_changes();
         let wrote = !changes.is_empty();
-        let waits = wrote || self.writer.is_some() && saw(&server);
+        let waits = wrote || self.writer.is_some() && saw_pending(&server);
         let submitted = self.writer.as_ref().filter(|_| waits).map(|writer| {
-            // Those who follow these tables are woken once they may see it.
+            // The writer wakes the watchers of these tables once the changes are durable.
             submit(writer, Written { changes, changed_tables: tables.clone() })
         });
         drop(server);
         if before != after && !(wrote && submitted.is_some()) {
-            self.moved.tell(tables);
+            self.notifier.notify(tables);
         }
         (result, submitted)
     }
 
-    /// Answers a request of a client: calls webhooks while nothing is locked, and waits until what it changed, and what it
-    /// saw, is durable.
+    /// Answers the request of a client. Calls webhooks without holding the lock, and waits until everything that the request
+    /// changed or read is durable.
     pub(crate) async fn answer(&self, request: &Request<'_>) -> Outcome<Reply> {
         self.pause(request).await;
         self.probe(request).await;
-        // A request that is run again is the same at the same time: that is how it finds its answers.
+        // A restarted request keeps its time, so that it makes the same webhook calls and finds their answers.
         let now = self.now();
         loop {
             if let Some(answered) = self.attempt(request, now).await {
@@ -153,40 +153,40 @@ impl Shared {
         }
     }
 
-    /// Answers a request, unless what the answer was made of is taken back before anybody sees it.
+    /// Answers a request; `None` if the request only read and the storage reverted what it read, so that it must restart.
     async fn attempt(&self, request: &Request<'_>, now: Time) -> Option<Outcome<Reply>> {
         let mut attempt = Attempt::default();
         loop {
             let advance = |server: &mut ApiServer| server.advance(request, now, &mut attempt);
-            let saw = |server: &ApiServer| durable::saw_pending(server, request);
-            let (step, submitted) = self.locked(advance, saw, |writer, written| {
+            let saw_pending = |server: &ApiServer| durable::saw_pending(server, request);
+            let (step, submitted) = self.call_and_submit(advance, saw_pending, |writer, written| {
                 (!written.changes.is_empty(), writer.submit(written))
             });
             if let Some((wrote, ticket)) = submitted
                 && let Err(error) = ticket.durable().await
             {
-                // A reader may have taken out Events whose time is over; they go another time.
-                let refused = wrote && request.method != Method::Get || error == closed();
-                return refused.then(|| Err(durable::refused(&error)));
+                // A read may have removed expired Events. If that write fails, a later request removes them.
+                let fails = wrote && request.method != Method::Get || error == closed();
+                return fails.then(|| Err(durable::storage_error(&error)));
             }
             match step {
                 Step::Done(mut reply) => {
                     if let ReplyBody::Watch(watch) = &mut reply.body {
-                        watch.pace(self.speed(), now);
+                        watch.set_speed(self.speed(), now);
                     }
                     return Some(Ok(reply));
                 }
                 Step::Call(call) => {
                     let answer = self.call(call.clone()).await;
-                    attempt.answered(call, answer);
+                    attempt.record_answer(call, answer);
                 }
             }
         }
     }
 
-    /// Waits as long as the server wants a request to wait, if it ever does.
+    /// Delays a request if the server is configured to delay it ([`DefinitionPace`](crate::DefinitionPace)).
     async fn pause(&self, request: &Request<'_>) {
-        if !self.paced {
+        if !self.has_delays {
             return;
         }
         let pause = self.lock().pause_before(request, self.now());
@@ -201,50 +201,50 @@ impl Shared {
         hooks.start(call).await
     }
 
-    /// The moment on the clock of its clients.
+    /// The current time on the clients' clock.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// The seconds that pass on that clock in one second on the wall.
+    /// The speed of the clients' clock: seconds per second of the wall clock.
     pub(crate) fn speed(&self) -> f64 {
         self.clock.speed()
     }
 
-    /// The time on the wall until that clock shows `at`.
+    /// The wall-clock time until the clients' clock reaches `at`.
     fn until(&self, at: Time) -> Duration {
         self.clock.until(at)
     }
 
-    /// How many requests its services have been asked so far.
+    /// The number of requests of in-process clients so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// The number of the next answer.
-    pub(crate) fn next_answer(&self) -> u64 {
-        self.answers.fetch_add(1, Ordering::Relaxed)
+    /// The number of the next response.
+    pub(crate) fn next_response_number(&self) -> u64 {
+        self.responses.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Tells of writes through any door: the receiver's value changes with each.
+    /// A receiver whose value changes with every write.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.moved.subscribe()
+        self.notifier.subscribe()
     }
 
-    /// Tells of writes of one kind, by its table.
+    /// A receiver whose value changes with every write to a table.
     pub(crate) fn subscribe_to(&self, table: TableId) -> watch::Receiver<u64> {
-        self.moved.subscribe_to(table)
+        self.notifier.subscribe_to(table)
     }
 
-    /// The same server for clients that live by another clock.
+    /// A handle to the same server for clients that use another clock.
     #[must_use]
     pub fn with_clock(&self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self.clone() }
     }
 
-    /// Wakes those who wait for a write, although there is none.
+    /// Wakes all subscribers and watchers without a write.
     pub fn wake(&self) {
-        self.moved.tell_all();
+        self.notifier.notify_all();
     }
 
     /// A service that acts as `who`.
@@ -252,7 +252,7 @@ impl Shared {
         Service { shared: self.clone(), who: Arc::new(who.clone()) }
     }
 
-    /// A kube client that acts as `who`. Must be called on a tokio runtime, and lives as long as that.
+    /// A kube client that acts as `who`. Call it on a tokio runtime; the client works as long as that runtime runs.
     #[cfg(feature = "client")]
     pub fn client(&self, who: &Identity) -> kube::Client {
         kube::Client::new(self.service(who), "default")
@@ -260,14 +260,14 @@ impl Shared {
 }
 
 impl Builder {
-    /// Makes the server by the clock of this machine, ready to be shared with clients.
+    /// Builds the server with the wall clock, and shares it with clients.
     pub fn start(self) -> Shared {
         Shared::new(self.build(WallClock.now()), Arc::new(WallClock))
     }
 }
 
 fn lock(server: &Mutex<ApiServer>) -> MutexGuard<'_, ApiServer> {
-    // The holder is done within microseconds: sooner than a thread falls asleep and wakes up.
+    // The lock is held for microseconds only: shorter than a thread takes to sleep and wake up.
     for _ in 0..SPINS {
         match server.try_lock() {
             Ok(server) => return server,
@@ -275,7 +275,7 @@ fn lock(server: &Mutex<ApiServer>) -> MutexGuard<'_, ApiServer> {
             Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
         }
     }
-    // A panic elsewhere while the lock was held leaves the store whole: it is changed last.
+    // After a panic of another thread the store is consistent, because requests change it last.
     server.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -285,7 +285,7 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// Answers HTTP requests as one identity. Each takes [`REQUEST_LATENCY_MS`] of the runtime's time.
+/// Answers HTTP requests as one identity. Each request takes [`REQUEST_LATENCY_MS`] of the runtime's time.
 #[derive(Debug, Clone)]
 pub struct Service {
     shared: Shared,
@@ -315,7 +315,7 @@ where
             let reply = shared.answer(&http::request(&head, body, &who)).await;
             let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
             let response = http::response(&shared, reply);
-            Ok(if head.method == ::http::Method::HEAD { http::headers_alone(response) } else { response })
+            Ok(if head.method == ::http::Method::HEAD { http::without_body(response) } else { response })
         })
     }
 }

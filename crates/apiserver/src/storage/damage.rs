@@ -86,10 +86,7 @@ fn a_damaged_file_opens_with_all_objects_or_is_rejected_with_a_message() {
                     why.starts_with(&format!("{place}/{FILE}: the file is damaged: ")),
                     "{number}: {why}"
                 );
-                assert!(
-                    why.ends_with("; put a copy of it back, or start anew with another --data-dir"),
-                    "{why}"
-                );
+                assert!(why.ends_with("; restore a backup of the file, or use another --data-dir"), "{why}");
                 assert!(!why.contains('\n'), "{why}");
                 let after = fs::read(folder.path().join(FILE)).unwrap();
                 assert!(after == bytes, "mutation {number}: the file was changed: {why}");

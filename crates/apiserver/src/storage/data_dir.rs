@@ -53,13 +53,13 @@ pub struct DataDir {
 impl DataDir {
     /// Opens the database in a folder, and creates both if absent.
     ///
-    /// # Errors The folder is unusable, another process uses it, or the file is damaged or not a database of
+    /// # Errors
+    /// The folder is unusable, another process uses it, or the file is damaged or not a database of
     /// windtunnel.
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let place = folder.display().to_string();
         let failed = |why: &dyn std::fmt::Display| StorageError(format!("{place}: {why}"));
-        fs::create_dir_all(folder)
-            .map_err(|error| failed(&format!("no folder can be made here: {error}")))?;
+        fs::create_dir_all(folder).map_err(|error| failed(&format!("cannot create this folder: {error}")))?;
         let file = private(folder).map_err(|error| failed(&error))?;
         let disk = FileBackend::new(file).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => failed(&"another process uses it"),
@@ -133,15 +133,15 @@ impl DataDir {
         StorageError(match why {
             Unopened::Failed(error) => format!("{place}: {error}"),
             Unopened::Damaged(why) => format!(
-                "{place}/{FILE}: the file is damaged: {why}; put a copy of it back, or start anew with another \
-                 --data-dir"
+                "{place}/{FILE}: the file is damaged: {why}; restore a backup of the file, or use another --data-dir"
             ),
         })
     }
 
     /// Loads the saved objects and increments the number of starts.
     ///
-    /// # Errors The database cannot be read, or contains an invalid object.
+    /// # Errors
+    /// The database cannot be read, or contains an invalid object.
     pub fn begin(&mut self) -> Result<Saved, StorageError> {
         let (revision, starts) = self.transaction(|write| {
             let mut numbers = write.open_table(NUMBERS)?;
@@ -174,7 +174,8 @@ impl DataDir {
 
     /// Returns a setting of the database; if it is absent, stores the result of `make` first.
     ///
-    /// # Errors The database cannot be read or written.
+    /// # Errors
+    /// The database cannot be read or written.
     pub fn setting(&mut self, name: &str, make: impl FnOnce() -> String) -> Result<String, StorageError> {
         self.transaction(|write| {
             let mut settings = write.open_table(SETTINGS)?;
@@ -182,9 +183,9 @@ impl DataDir {
             match found {
                 Some(found) => Ok(found),
                 None => {
-                    let made = make();
-                    settings.insert(name, made.as_str())?;
-                    Ok(made)
+                    let created = make();
+                    settings.insert(name, created.as_str())?;
+                    Ok(created)
                 }
             }
         })
@@ -305,12 +306,12 @@ mod tests {
         assert_eq!(why(folder.path()), "DIR: another process uses it");
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        assert!(why(&file.join("inner")).starts_with("DIR: no folder can be made here: "));
+        assert!(why(&file.join("inner")).starts_with("DIR: cannot create this folder: "));
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("windtunnel.redb"), "no database").unwrap();
-        let expected = "DIR/windtunnel.redb: the file is damaged: it has 11 bytes, fewer than its header; put a copy of it \
-                        back, or start anew with another --data-dir";
+        let expected = "DIR/windtunnel.redb: the file is damaged: it has 11 bytes, fewer than its header; restore a \
+                        backup of the file, or use another --data-dir";
         assert_eq!(why(&other), expected);
     }
 }

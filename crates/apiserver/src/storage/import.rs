@@ -13,8 +13,8 @@ use crate::kinds::Kind;
 use crate::request::Request;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::{Entry, Owned, Stored};
-use crate::verbs::check_created;
+use crate::store::{Entry, FieldOwners, Stored};
+use crate::verbs::validate_new;
 use crate::{decode, etcd, metadata};
 
 /// The result of an import.
@@ -45,7 +45,7 @@ impl ApiServer {
     pub fn import(&mut self, objects: Vec<Value>, now: Time) -> Imported {
         let mut imported = Imported::default();
         let revisions = objects.iter().filter_map(revision);
-        self.store.jump(revisions.max().unwrap_or_default());
+        self.store.advance_to(revisions.max().unwrap_or_default());
         let mut objects: Vec<(usize, Value)> = objects.into_iter().enumerate().collect();
         objects.sort_by_key(|(_, object)| !CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object));
         let others = objects.partition_point(|(_, object)| CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object));
@@ -75,7 +75,7 @@ impl ApiServer {
         let name = metadata::text(&definition, "name").to_owned();
         if established {
             let verdict = self.import_object(definition, now)?;
-            self.definition_restored(&name);
+            self.restore_definition(&name);
             return Ok(verdict);
         }
         Ok(self.create_imported(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), now))
@@ -113,12 +113,13 @@ impl ApiServer {
     /// Repeats a change from another server: the object becomes the same as there, with a resource version of
     /// this server, and watches get an event.
     ///
-    /// # Errors The reason why it cannot be stored.
+    /// # Errors
+    /// The reason why it cannot be stored.
     pub fn replay(&mut self, object: Value, now: Time) -> Result<(), String> {
         let replayed = self.adopt(object, now).map(|(kind, key, mut object, _)| {
             let old = self.store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
             let entries = Stored::take_owners(&mut object).map(Arc::new);
-            self.store.put(kind.table, &key, kind.epoch(), object, Owned { entries, known: None });
+            self.store.put(kind.table, &key, kind.epoch(), object, FieldOwners { entries, known: None });
             self.written(&kind, &key, old.as_deref(), now);
         });
         replayed.map_err(|refused| refused.message.clone())
@@ -145,15 +146,15 @@ impl ApiServer {
             return Err(Refused::bad_request("metadata: expected an object"));
         }
         let pruned = decode::normalise(&kind, &mut object, profile.minor)
-            .map_err(|why| Refused::bad_request(decode::unhandled_as(&kind) + &why))?;
+            .map_err(|why| Refused::bad_request(decode::unhandled_prefix(&kind) + &why))?;
         self.complete(&kind, &mut object, now);
-        let judged = check_created(&kind, &object, &profile);
+        let validated = validate_new(&kind, &object, &profile);
         if let Some(custom) = kind.custom.as_ref().filter(|custom| custom.family.conversion.is_none()) {
             object = custom.convert(&object, &custom.family.storage, &kind.resource.group);
         }
         let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
-        etcd::check(&kind, &key, &object, &Owned::default())?;
-        let verdict = match judged {
+        etcd::check(&kind, &key, &object, &FieldOwners::default())?;
+        let verdict = match validated {
             Err(refused) => Some(ImportProblem::Invalid(refused.message.clone())),
             Ok(()) if !pruned.is_empty() => Some(ImportProblem::Pruned(pruned)),
             Ok(()) => None,
@@ -183,7 +184,7 @@ impl ApiServer {
             metadata::metadata_mut(object).insert("creationTimestamp".to_owned(), json!(rfc3339(now)));
         }
         if revision(object).is_none() {
-            self.store.jump(self.store.revision() + 1);
+            self.store.advance_to(self.store.revision() + 1);
             let revision = self.store.revision().to_string();
             metadata::metadata_mut(object).insert("resourceVersion".to_owned(), json!(revision));
         }

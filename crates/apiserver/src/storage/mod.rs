@@ -62,7 +62,8 @@ pub trait Storage: Send {
     /// Makes all of the changes durable, or none. Of several changes of one object the last counts. After an
     /// error the next call tries again, with changes that replace those of this call.
     ///
-    /// # Errors The changes are not durable, or may not be.
+    /// # Errors
+    /// The changes are not durable, or may not be.
     fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError>;
 }
 
@@ -104,10 +105,10 @@ impl ApiServer {
             self.store.restore(table, &key, &object);
         }
         if saved.revision > 0 {
-            self.store.jump(saved.revision.saturating_add(GAP));
+            self.store.advance_to(saved.revision.saturating_add(GAP));
         }
         for name in definitions {
-            self.definition_restored(&name);
+            self.restore_definition(&name);
         }
         let kinds: Vec<_> = self.catalog.served().map(Arc::clone).collect();
         for kind in &kinds {

@@ -152,19 +152,19 @@ impl Head {
         disk.read(0, &mut bytes)?;
         let head = Self { bytes };
         if !head.bytes.starts_with(MAGIC) {
-            return damaged("it does not begin as a data file does".to_owned());
+            return damaged("it is not a windtunnel database: its first bytes are wrong".to_owned());
         }
         let [page, header, region, full, rest] = [0, 4, 8, 12, 16].map(|at| head.number(SIZES + at));
         if page != PAGE || header != 0 || region != REGION {
-            return damaged("its header has sizes that no data file has".to_owned());
+            return damaged("its header has invalid page sizes".to_owned());
         }
         let pages = 1 + u64::from(full) * u64::from(region) + u64::from(rest);
         let expected = pages * u64::from(page);
         if len < expected {
-            return damaged(format!("it has {len} bytes, and its header says {expected}: it was cut short"));
+            return damaged(format!("it has {len} bytes, but its header says {expected}: it was truncated"));
         }
         if !len.is_multiple_of(u64::from(page)) {
-            return damaged(format!("it has {len} bytes, which are no whole pages of {page}"));
+            return damaged(format!("it has {len} bytes, which is not a multiple of the page size {page}"));
         }
         Ok(head)
     }
@@ -192,15 +192,15 @@ impl Head {
     /// commit.
     fn choose(&self, disk: &Arc<dyn StorageBackend>) -> Result<usize, Unopened> {
         let (primary, other) = (self.primary(), 1 - self.primary());
-        if self.transaction(other) > self.transaction(primary) && self.check(disk, other).is_ok() {
+        if self.transaction(other) > self.transaction(primary) && self.check_slot(disk, other).is_ok() {
             return Ok(other);
         }
-        match self.check(disk, primary) {
+        match self.check_slot(disk, primary) {
             Ok(()) => Ok(primary),
             Err(Unopened::Damaged(why)) => {
                 let flags = self.bytes[FLAGS];
                 let may_go_back = flags & UNCLEAN != 0 && flags & TWO_PHASES == 0;
-                if may_go_back && self.check(disk, other).is_ok() {
+                if may_go_back && self.check_slot(disk, other).is_ok() {
                     return Ok(other);
                 }
                 Err(Unopened::Damaged(why))
@@ -211,7 +211,7 @@ impl Head {
 
     /// Checks everything in a commit, by making redb believe that the file has no other commit and was not
     /// closed.
-    fn check(&self, disk: &Arc<dyn StorageBackend>, slot: usize) -> Result<(), Unopened> {
+    fn check_slot(&self, disk: &Arc<dyn StorageBackend>, slot: usize) -> Result<(), Unopened> {
         let mut bytes = self.bytes;
         let number = if slot == 0 { 0 } else { PRIMARY };
         bytes[FLAGS] = number | UNCLEAN;

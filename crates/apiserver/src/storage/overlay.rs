@@ -41,10 +41,10 @@ impl Overlay {
         }
         let mut piece = vec![0; usize::try_from(PIECE).map_err(io::Error::other)?];
         let start = number * PIECE;
-        let there = over.beneath.saturating_sub(start).min(PIECE);
-        let there = usize::try_from(there).map_err(io::Error::other)?;
-        if there > 0 {
-            self.disk.read(start, &mut piece[..there])?;
+        let on_disk = over.beneath.saturating_sub(start).min(PIECE);
+        let on_disk = usize::try_from(on_disk).map_err(io::Error::other)?;
+        if on_disk > 0 {
+            self.disk.read(start, &mut piece[..on_disk])?;
         }
         Ok(piece)
     }

@@ -10,24 +10,24 @@ use crate::store::TableId;
 
 impl ApiServer {
     /// Reverts the writes that are not durable, because the storage rejects writes. Returns the restored
-    /// state of the objects concerned.
+    /// state of the affected objects.
     pub(crate) fn rewind(&mut self, why: &str, now: Time) -> Vec<Change> {
-        let again = self.store.rewind(why);
+        let restored = self.store.rewind(why);
         // These depend on revisions, which are used a second time now.
-        self.access.policy.forget();
+        self.access.policy.reset();
         self.allocations.forget_services();
-        for (table, change) in &again {
+        for (table, change) in &restored {
             if *table == self.tables.definitions {
                 self.revert_definition(&change.key.name);
             } else if *table == self.tables.events {
                 self.event_written(&change.key, now);
             }
         }
-        let tables: BTreeSet<TableId> = again.iter().map(|(table, _)| *table).collect();
-        let concerned = self.catalog.served().filter(|kind| tables.contains(&kind.table)).cloned();
-        for kind in concerned.collect::<Vec<_>>() {
+        let tables: BTreeSet<TableId> = restored.iter().map(|(table, _)| *table).collect();
+        let affected = self.catalog.served().filter(|kind| tables.contains(&kind.table)).cloned();
+        for kind in affected.collect::<Vec<_>>() {
             self.derive(&kind);
         }
-        again.into_iter().map(|(_, change)| change).collect()
+        restored.into_iter().map(|(_, change)| change).collect()
     }
 }

@@ -25,10 +25,10 @@ pub(crate) struct Written {
 /// The server in memory, which the thread notifies of the outcome of commits.
 pub(crate) trait CommitObserver: Send {
     /// Everything up to a revision is durable and may be shown to clients.
-    fn made_durable(&self, revision: u64, moved: Vec<ChangedTables>);
+    fn made_durable(&self, revision: u64, changed_tables: Vec<ChangedTables>);
 
     /// The storage rejects writes, so everything that is not durable is reverted. `last` is called while
-    /// nobody can write. Returns the restored state of the objects concerned.
+    /// nobody can write. Returns the restored state of the affected objects.
     fn rewind(&self, why: &StorageError, last: &mut dyn FnMut()) -> Vec<Change>;
 }
 
@@ -61,23 +61,23 @@ impl Writer {
     }
 
     pub(crate) fn submit(&self, written: Written) -> Ticket {
-        let (tell, ticket) = oneshot::channel();
+        let (sender, ticket) = oneshot::channel();
         // The receiver may have stopped waiting.
-        self.send(written, false, move |outcome| drop(tell.send(outcome)));
+        self.send(written, false, move |outcome| drop(sender.send(outcome)));
         Ticket(ticket)
     }
 
     /// Like [`Writer::submit`], for threads that may block.
     pub(crate) fn submit_sync(&self, written: Written) -> Receipt {
-        let (tell, ticket) = channel();
-        self.send(written, false, move |outcome| drop(tell.send(outcome)));
+        let (sender, ticket) = channel();
+        self.send(written, false, move |outcome| drop(sender.send(outcome)));
         Receipt(ticket)
     }
 
     /// Closes the storage once everything submitted is durable. Later writes fail.
     pub(crate) fn close(&self) -> Receipt {
-        let (tell, ticket) = channel();
-        self.send(Written::default(), true, move |outcome| drop(tell.send(outcome)));
+        let (sender, ticket) = channel();
+        self.send(Written::default(), true, move |outcome| drop(sender.send(outcome)));
         Receipt(ticket)
     }
 
@@ -100,7 +100,8 @@ pub(crate) fn closed() -> StorageError {
 impl Ticket {
     /// Waits until the changes are durable.
     ///
-    /// # Errors They are not durable, and are reverted.
+    /// # Errors
+    /// They are not durable, and are reverted.
     pub(crate) async fn durable(self) -> Result<(), StorageError> {
         self.0.await.unwrap_or_else(|_| Err(closed()))
     }
@@ -109,7 +110,8 @@ impl Ticket {
 impl Receipt {
     /// Blocks the thread until the changes are durable.
     ///
-    /// # Errors Those of [`Ticket::durable`].
+    /// # Errors
+    /// Those of [`Ticket::durable`].
     pub(crate) fn durable(self) -> Result<(), StorageError> {
         self.0.recv().unwrap_or_else(|_| Err(closed()))
     }
@@ -119,7 +121,7 @@ impl Receipt {
 #[derive(Default)]
 struct Group {
     changes: Vec<Change>,
-    moved: Vec<ChangedTables>,
+    changed_tables: Vec<ChangedTables>,
     waiting: Vec<Done>,
     last: bool,
 }
@@ -128,7 +130,7 @@ impl Group {
     fn add(&mut self, batch: Batch) {
         if !batch.written.changes.is_empty() {
             self.changes.extend(batch.written.changes);
-            self.moved.push(batch.written.changed_tables);
+            self.changed_tables.push(batch.written.changed_tables);
         }
         self.waiting.push(batch.done);
         self.last |= batch.last;
@@ -136,8 +138,7 @@ impl Group {
 }
 
 fn run(mut storage: Box<dyn Storage>, memory: &dyn CommitObserver, batches: &Receiver<Batch>) {
-    // The current state of objects that the storage may contain in a reverted state. The next commit writes
-    // it.
+    // The current state of objects that the storage may contain in a reverted state. The next commit writes it.
     let mut uncertain: BTreeMap<Key, Change> = BTreeMap::new();
     let mut stalled = false;
     while let Ok(first) = batches.recv() {
@@ -154,7 +155,7 @@ fn run(mut storage: Box<dyn Storage>, memory: &dyn CommitObserver, batches: &Rec
             if outcome.is_ok() {
                 uncertain.clear();
                 let revision = changes.last().map_or(0, |change| change.revision);
-                memory.made_durable(revision, std::mem::take(&mut group.moved));
+                memory.made_durable(revision, std::mem::take(&mut group.changed_tables));
             }
             outcome
         };
@@ -162,8 +163,8 @@ fn run(mut storage: Box<dyn Storage>, memory: &dyn CommitObserver, batches: &Rec
         if let Err(why) = &outcome {
             // Changes submitted meanwhile are based on changes that are not durable.
             let mut last = || batches.try_iter().for_each(|batch| group.add(batch));
-            let again = memory.rewind(why, &mut last);
-            uncertain.extend(again.into_iter().map(|change| (change.key.clone(), change)));
+            let restored = memory.rewind(why, &mut last);
+            uncertain.extend(restored.into_iter().map(|change| (change.key.clone(), change)));
         }
         if group.last {
             drop(storage);
@@ -218,9 +219,9 @@ mod tests {
         let writer = Writer::start(Box::new(Counting(Arc::clone(&commits))), Box::new(memory));
         let tickets: Vec<Ticket> = {
             // The first commit waits for this lock, and the others wait for the first commit.
-            let held = commits.lock().unwrap();
+            let guard = commits.lock().unwrap();
             let tickets = (0..50).map(|revision| writer.submit(change(revision))).collect();
-            drop(held);
+            drop(guard);
             tickets
         };
         for ticket in tickets {

@@ -1,7 +1,7 @@
-//! A stored object: a tree while its last write is remembered, text afterwards.
+//! A stored object: a tree while the history has its last write, text afterwards.
 //!
 //! A tree takes about ten times the memory of its text, and most objects of a large cluster are written once and read
-//! seldom. So trees are for what was written lately, which is what the history of all kinds still knows.
+//! seldom. So only recently written objects are trees: those whose last write is still in the history of all kinds.
 
 use std::sync::Arc;
 
@@ -16,32 +16,32 @@ use super::Stored;
 pub(crate) struct Entry {
     /// The revision of its last write.
     pub(super) revision: u64,
-    /// The schema in force when it was written; `None` if that was in another life.
+    /// The epoch of the schema under which it was written; `None` if that was before the server's start.
     epoch: Option<u64>,
-    /// As it was written.
+    /// The object as it was written.
     stored: Form,
-    /// As it is read under the schema in force, where that differs.
+    /// The object as the current schema reads it, if that differs.
     served: Option<Form>,
-    /// What is known of the owners of its fields.
+    /// Known facts about the owners of its fields.
     owners: Option<KnownOwners>,
 }
 
-/// What was found out about the owners of an object's fields. It stays true as long as writes change no more of the
-/// entries than their times, as most do.
+/// Facts about the owners of an object's fields. They stay valid while writes only change the times of the entries, as
+/// most writes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KnownOwners {
-    /// The schema in force by which they own nothing within what is owned as a whole.
+    /// The epoch of a schema under which no entry owns fields inside an atomic value.
     pub(crate) epoch: u64,
-    /// Their weight for etcd, at most.
+    /// An upper bound of their weight (`etcd::weight`).
     pub(crate) weight: usize,
 }
 
-/// Whose the fields of an object are.
+/// The owners of an object's fields.
 #[derive(Debug, Default)]
-pub(crate) struct Owned {
-    /// As `metadata.managedFields` has it; `None` if that is not kept, or empty.
+pub(crate) struct FieldOwners {
+    /// The value of `metadata.managedFields`; `None` if it is empty or the server does not track it.
     pub(crate) entries: Option<Arc<Value>>,
-    /// What is known of them from before.
+    /// Facts known from earlier writes.
     pub(crate) known: Option<KnownOwners>,
 }
 
@@ -55,7 +55,7 @@ impl Form {
     fn tree(&self) -> Stored {
         match self {
             Self::Tree(tree) => tree.clone(),
-            // What was written by serde_json reads back; depth was bounded when it was written.
+            // Parsing cannot fail: serde_json wrote the text. The depth was limited when the object was written.
             Self::Text(text) => {
                 let mut reader = serde_json::Deserializer::from_slice(text);
                 reader.disable_recursion_limit();
@@ -64,7 +64,7 @@ impl Form {
         }
     }
 
-    fn fold(&mut self, text: Option<Bytes>) {
+    fn make_text(&mut self, text: Option<Bytes>) {
         if let Self::Tree(tree) = self
             && let Some(text) = text.or_else(|| serde_json::to_vec(tree).ok().map(Bytes::from))
         {
@@ -74,62 +74,62 @@ impl Form {
 }
 
 impl Entry {
-    /// An object just written.
+    /// A newly written object.
     pub(super) fn new(revision: u64, epoch: u64, object: Stored) -> Self {
         Self { revision, epoch: Some(epoch), stored: Form::Tree(object), served: None, owners: None }
     }
 
-    /// An object of which nobody remembers the write.
+    /// An object from a storage or snapshot, without its last write.
     pub(super) fn restored(revision: u64, object: &Value) -> Self {
         let text = serde_json::to_vec(object).unwrap_or_default();
         Self { revision, epoch: None, stored: Form::Text(text.into()), served: None, owners: None }
     }
 
-    /// The same, with what is known of the owners of its fields.
+    /// Sets the known facts about the owners of its fields.
     pub(super) fn with_owners(self, owners: Option<KnownOwners>) -> Self {
         Self { owners, ..self }
     }
 
-    /// Whether it was written by this schema.
-    pub(crate) fn is_of(&self, epoch: u64) -> bool {
+    /// Whether it was written under the schema of this epoch.
+    pub(crate) fn was_written_under(&self, epoch: u64) -> bool {
         self.epoch == Some(epoch)
     }
 
-    /// Whether its last write came after a revision.
-    pub(crate) fn is_since(&self, revision: u64) -> bool {
+    /// Whether it was last written after a revision.
+    pub(crate) fn was_written_after(&self, revision: u64) -> bool {
         self.revision > revision
     }
 
-    /// Whose its fields are.
-    pub(crate) fn owned(&self) -> Owned {
-        Owned { entries: self.stored().owners().cloned(), known: self.owners }
+    /// The owners of its fields.
+    pub(crate) fn field_owners(&self) -> FieldOwners {
+        FieldOwners { entries: self.stored().owners().cloned(), known: self.owners }
     }
 
-    /// What is known of the owners of its fields.
-    pub(crate) fn owners(&self) -> Option<KnownOwners> {
+    /// The known facts about the owners of its fields.
+    pub(crate) fn known_owners(&self) -> Option<KnownOwners> {
         self.owners
     }
 
-    /// As it was written.
+    /// The object as it was written.
     pub(crate) fn stored(&self) -> Stored {
         self.stored.tree()
     }
 
-    /// As it is read under the schema in force.
+    /// The object as the current schema reads it.
     pub(crate) fn served(&self) -> Stored {
         self.served.as_ref().unwrap_or(&self.stored).tree()
     }
 
-    /// Is read as `served` from now on.
-    pub(super) fn serve(&mut self, served: Stored) {
+    /// Sets the object as the current schema reads it.
+    pub(super) fn set_served(&mut self, served: Stored) {
         self.served = (served != self.stored()).then_some(Form::Tree(served));
     }
 
-    /// Turns trees into text. `text` is that of the object as it was written, if somebody has it already.
-    pub(super) fn fold(&mut self, text: Option<Bytes>) {
-        self.stored.fold(text);
+    /// Converts trees to text. `text` is the text of the object as it was written, if it is available.
+    pub(super) fn make_text(&mut self, text: Option<Bytes>) {
+        self.stored.make_text(text);
         if let Some(served) = &mut self.served {
-            served.fold(None);
+            served.make_text(None);
         }
     }
 }
@@ -141,20 +141,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_reads_the_same_as_text() {
+    fn make_text_preserves_the_object() {
         let object = Stored::split(json!({ "spec": { "a": [1, 1.0, -3, u64::MAX, "ü\n", null, true] } }));
         let mut entry = Entry::new(1, 0, object.clone());
-        entry.serve(Stored::split(json!({ "spec": {} })));
-        entry.fold(None);
+        entry.set_served(Stored::split(json!({ "spec": {} })));
+        entry.make_text(None);
         assert_eq!(entry.stored(), object);
         assert_eq!(*entry.served(), json!({ "spec": {} }));
     }
 
     #[test]
-    fn an_object_that_nests_deep_reads_the_same_as_text() {
+    fn make_text_preserves_a_deeply_nested_object() {
         let object = (0..300).fold(json!(1), |inner, _| json!([inner]));
         let mut entry = Entry::new(1, 0, Stored::split(object.clone()));
-        entry.fold(None);
+        entry.make_text(None);
         assert_eq!(*entry.stored(), object);
     }
 }

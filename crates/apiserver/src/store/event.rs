@@ -1,4 +1,4 @@
-//! One change in the history, with its encoded watch line.
+//! A change in the history, with its encoded watch lines.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -9,16 +9,16 @@ use windtunnel_core::Key;
 use super::{Stored, TableId};
 use crate::view::View;
 
-/// What happened to an object.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// It was created.
+    /// The object was created.
     Added,
-    /// It was written.
+    /// The object was updated.
     Modified,
-    /// It was removed.
+    /// The object was removed.
     Deleted,
-    /// It was not touched, but reads differently since its CustomResourceDefinition was replaced.
+    /// The object was not written, but its CustomResourceDefinition changed, and the new schema reads it differently.
     Reread,
 }
 
@@ -33,30 +33,30 @@ impl EventKind {
     }
 }
 
-/// One change of one object.
+/// A change of one object.
 #[derive(Debug)]
 pub struct Event {
-    /// Where the object is stored.
+    /// The table of the object.
     pub(crate) table: TableId,
-    /// The store's revision after it.
+    /// The store's revision after the change.
     pub revision: u64,
-    /// What happened.
+    /// The kind of the change.
     pub kind: EventKind,
-    /// To which object.
+    /// The key of the object.
     pub key: Key,
-    /// The object after it; for a removal, its last state with the revision of the removal.
+    /// The object after the change; for a removal, its last state with the revision of the removal.
     pub object: Stored,
-    /// The object before it, as it was read then.
+    /// The object before the change, as the schema of that time read it.
     pub old: Option<Stored>,
-    /// Which schema the object was read by; a later one means that it must be read anew.
+    /// The epoch of the schema of `object`. Under a later schema the object must be converted.
     pub(crate) epoch: u64,
     line: OnceLock<Bytes>,
-    /// Lines in other views, the last ones asked for.
+    /// Cached lines in other views, by view and second.
     views: Mutex<Vec<(View, i64, Bytes)>>,
 }
 
-/// How many lines in other views an event keeps.
-const VIEWS: usize = 4;
+/// The number of lines in other views that an event caches.
+const MAX_CACHED_VIEWS: usize = 4;
 
 impl Event {
     pub(crate) fn new(
@@ -81,45 +81,48 @@ impl Event {
         }
     }
 
-    /// The line of a watch stream, made once and shared by all watchers.
+    /// The line of a watch stream, encoded once and shared by all watchers.
     pub(crate) fn line(&self) -> Bytes {
-        self.line.get_or_init(|| line(self.kind.name(), &self.object)).clone()
+        self.line.get_or_init(|| watch_line(self.kind.name(), &self.object)).clone()
     }
 
-    /// The line in another view, made once and shared by all watchers who have it at the same moment: what a Table says
-    /// of ages is true for a second.
-    pub(crate) fn line_in(&self, view: View, second: i64, make: impl FnOnce() -> Bytes) -> Bytes {
+    /// The line in another view, encoded once and shared by all watchers of the same second, because the ages in a Table
+    /// change every second.
+    pub(crate) fn line_in(&self, view: View, second: i64, encode: impl FnOnce() -> Bytes) -> Bytes {
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., line)) = views.iter().find(|(of, at, _)| *of == view && *at == second) {
+        let is_cached = |cached: &&(View, i64, Bytes)| cached.0 == view && cached.1 == second;
+        if let Some((.., line)) = views.iter().find(is_cached) {
             return line.clone();
         }
-        let line = make();
-        views.retain(|(of, ..)| *of != view);
-        if views.len() >= VIEWS {
+        let line = encode();
+        views.retain(|(cached_view, ..)| *cached_view != view);
+        if views.len() >= MAX_CACHED_VIEWS {
             views.remove(0);
         }
         views.push((view, second, line.clone()));
         line
     }
 
-    /// The object as text, if the line was made.
+    /// The object as text, if the line was encoded.
     pub(crate) fn object_text(&self) -> Option<Bytes> {
         let line = self.line.get()?;
-        Some(line.slice(head(self.kind.name()).len()..line.len() - TAIL.len()))
+        Some(line.slice(line_head(self.kind.name()).len()..line.len() - TAIL.len()))
     }
 }
 
-/// What stands before the object of a line, and after it.
-fn head(kind: &str) -> String {
+/// The text before the object in a line.
+fn line_head(kind: &str) -> String {
     format!("{{\"type\":\"{kind}\",\"object\":")
 }
+
+/// The text after the object in a line.
 const TAIL: &[u8] = b"}\n";
 
-/// One line of a watch stream.
-pub(crate) fn line(kind: &str, object: &impl Serialize) -> Bytes {
+/// Encodes a line of a watch stream.
+pub(crate) fn watch_line(kind: &str, object: &impl Serialize) -> Bytes {
     let mut out = BytesMut::with_capacity(1024).writer();
-    // Writing JSON to memory cannot fail; an error would leave a line that clients refuse.
-    let _ = std::io::Write::write_all(&mut out, head(kind).as_bytes());
+    // Writing JSON to memory cannot fail; an error would leave a line that clients reject.
+    let _ = std::io::Write::write_all(&mut out, line_head(kind).as_bytes());
     let _ = serde_json::to_writer(&mut out, object);
     let _ = std::io::Write::write_all(&mut out, TAIL);
     out.into_inner().freeze()

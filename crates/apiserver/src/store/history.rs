@@ -5,52 +5,53 @@ use std::sync::Arc;
 
 use super::Event;
 
-/// History does not reach back that far.
+/// The history no longer has all events after the requested revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooOld;
 
-/// The last events, and up to which revision they were forgotten.
+/// The last events.
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     events: VecDeque<Arc<Event>>,
-    forgotten: u64,
+    /// The revision up to which events were dropped.
+    compacted: u64,
     limit: usize,
 }
 
 impl History {
-    pub(crate) fn new(forgotten: u64, limit: usize) -> Self {
-        Self { events: VecDeque::new(), forgotten, limit: limit.max(1) }
+    pub(crate) fn new(compacted: u64, limit: usize) -> Self {
+        Self { events: VecDeque::new(), compacted, limit: limit.max(1) }
     }
 
-    /// Adds an event, and gives the one that is forgotten for it.
+    /// Adds an event. Returns the oldest event if it was dropped to make room.
     pub(crate) fn push(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
         let oldest = if self.events.len() >= self.limit { self.events.pop_front() } else { None };
         if let Some(oldest) = &oldest {
-            self.forgotten = oldest.revision;
+            self.compacted = oldest.revision;
         }
         self.events.push_back(event);
         oldest
     }
 
-    /// Up to which revision events are forgotten.
-    pub(crate) fn forgotten(&self) -> u64 {
-        self.forgotten
+    /// The revision up to which events were dropped.
+    pub(crate) fn compacted(&self) -> u64 {
+        self.compacted
     }
 
-    /// The revision of the last event, or up to which they were forgotten if there is none.
+    /// The revision of the last event; without events, the revision up to which they were dropped.
     pub(crate) fn latest(&self) -> u64 {
-        self.events.back().map_or(self.forgotten, |event| event.revision)
+        self.events.back().map_or(self.compacted, |event| event.revision)
     }
 
     /// The events after a revision.
     ///
     /// # Errors
-    /// Some of them are forgotten.
+    /// Some of them were dropped.
     pub(crate) fn since(&self, revision: u64) -> Result<impl Iterator<Item = &Arc<Event>>, TooOld> {
-        if revision < self.forgotten {
+        if revision < self.compacted {
             return Err(TooOld);
         }
-        // Most who ask have seen everything: one look at the last event tells, where a search would touch many.
+        // Most callers have seen all events: comparing the last one is cheaper than a search.
         let start = match self.events.back() {
             Some(last) if last.revision > revision => {
                 self.events.partition_point(|event| event.revision <= revision)
@@ -60,19 +61,19 @@ impl History {
         Ok(self.events.range(start..))
     }
 
-    /// Takes back everything after a revision, as if it had not happened.
+    /// Removes all events after a revision, because the store reverted their writes.
     pub(crate) fn rewind(&mut self, revision: u64) {
-        let kept = self.events.partition_point(|event| event.revision <= revision);
-        self.events.truncate(kept);
-        // What was forgotten after it did not happen either.
-        self.forgotten = self.forgotten.min(revision);
+        let count = self.events.partition_point(|event| event.revision <= revision);
+        self.events.truncate(count);
+        // Dropped events after the revision were reverted, too.
+        self.compacted = self.compacted.min(revision);
     }
 
-    /// Forgets everything up to a revision.
+    /// Drops all events up to a revision.
     pub(crate) fn compact(&mut self, revision: u64) {
         let end = self.events.partition_point(|event| event.revision <= revision);
         self.events.drain(..end);
-        self.forgotten = self.forgotten.max(revision);
+        self.compacted = self.compacted.max(revision);
     }
 }
 
@@ -99,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_sees_what_came_after_it() {
+    fn since_returns_later_events() {
         assert_eq!(since(&history(9, [2, 4, 7]), 2), Ok(vec![4, 7]));
         assert_eq!(since(&history(9, [2, 4, 7]), 7), Ok(vec![]));
     }
 
     #[test]
-    fn a_cursor_older_than_history_is_refused() {
+    fn since_rejects_a_revision_older_than_the_history() {
         let mut history = history(2, [2, 4, 7]);
         assert_eq!(since(&history, 1), Err(TooOld));
         assert_eq!(since(&history, 2), Ok(vec![4, 7]));
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_is_not_there_and_was_not_forgotten() {
+    fn rewind_removes_later_events_and_lowers_the_compacted_revision() {
         let mut history = history(2, [2, 4, 7]);
         history.rewind(4);
         assert_eq!((since(&history, 2), history.latest()), (Ok(vec![4]), 4));

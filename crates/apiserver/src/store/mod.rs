@@ -1,4 +1,4 @@
-//! Where objects live: tables by kind, one revision for all of them, and a bounded history.
+//! The store of objects: a table per kind, a revision for all of them, and a bounded history.
 
 mod entry;
 mod event;
@@ -14,41 +14,42 @@ use windtunnel_core::Key;
 
 use self::pending::Pending;
 use super::metadata;
-pub(crate) use entry::{Entry, KnownOwners, Owned};
+pub(crate) use entry::{Entry, FieldOwners, KnownOwners};
 pub use event::{Event, EventKind};
 pub(crate) use history::History;
 pub use stored::Stored;
 pub(crate) use stored::joined;
 
-/// The objects of one kind by namespace and name, and what happened to them.
+/// The objects of one kind by namespace and name, and their history.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) objects: BTreeMap<String, BTreeMap<String, Entry>>,
     pub(crate) history: History,
 }
 
-/// Which table.
+/// The index of a table.
 pub(crate) type TableId = usize;
 
-/// All objects.
+/// The objects of all kinds.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     revision: u64,
     tables: Vec<Table>,
-    all: History,
+    /// The history of all kinds.
+    history: History,
     limit: usize,
-    /// What was written and is not durable yet, if there is a storage.
+    /// The writes that are not durable yet; `None` without a storage.
     pending: Option<Pending>,
 }
 
-/// The revision that a new store starts from; resource versions below it are too old to watch from. The server's own objects
-/// come next, up to revision 100.
+/// The revision of a new store; lower resource versions are too old to watch from. The objects that the server itself
+/// creates take the next revisions, up to 100.
 const FIRST_REVISION: u64 = 90;
 
 impl Store {
     pub(crate) fn new(limit: usize) -> Self {
-        let all = History::new(FIRST_REVISION, limit);
-        Self { revision: FIRST_REVISION, tables: Vec::new(), all, limit, pending: None }
+        let history = History::new(FIRST_REVISION, limit);
+        Self { revision: FIRST_REVISION, tables: Vec::new(), history, limit, pending: None }
     }
 
     pub(crate) fn add_table(&mut self) -> TableId {
@@ -57,15 +58,15 @@ impl Store {
         self.tables.len() - 1
     }
 
-    /// Puts an object back that was stored in another life: no event tells of it.
+    /// Restores an object from a storage or snapshot, without an event.
     pub(crate) fn restore(&mut self, id: TableId, key: &Key, object: &Value) {
         let revision = object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
         let entry = Entry::restored(revision.unwrap_or_default(), object);
         self.tables[id].objects.entry(key.namespace.clone()).or_default().insert(key.name.clone(), entry);
     }
 
-    /// Goes on at a later revision.
-    pub(crate) fn jump(&mut self, revision: u64) {
+    /// Raises the revision, so that the next write gets a later one.
+    pub(crate) fn advance_to(&mut self, revision: u64) {
         self.revision = self.revision.max(revision);
     }
 
@@ -78,35 +79,35 @@ impl Store {
         &self.tables[id]
     }
 
-    /// What happened to all kinds.
-    pub(crate) fn all(&self) -> &History {
-        &self.all
+    /// The history of all kinds.
+    pub(crate) fn history(&self) -> &History {
+        &self.history
     }
 
     pub(crate) fn get(&self, id: TableId, namespace: &str, name: &str) -> Option<&Entry> {
         self.tables[id].objects.get(namespace)?.get(name)
     }
 
-    /// How many objects a table has.
+    /// The number of objects in a table.
     pub(crate) fn count(&self, id: TableId) -> usize {
         self.tables[id].objects.values().map(BTreeMap::len).sum()
     }
 
-    /// The objects of a namespace, or of all if `namespace` is empty, in order of namespace and name.
+    /// The objects of a namespace, or of all namespaces if `namespace` is empty, in order of namespace and name.
     pub(crate) fn list<'a>(
         &'a self,
         id: TableId,
         namespace: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a str, &'a Entry)> {
         let objects = &self.tables[id].objects;
-        // A cluster-scoped kind has everything under the empty namespace: both cases are all of it.
+        // Cluster-scoped objects are under the empty namespace, so this returns all of them.
         let chosen = objects.iter().filter(move |(found, _)| namespace.is_empty() || *found == namespace);
         chosen.flat_map(|(namespace, named)| {
             named.iter().map(move |(name, entry)| (namespace.as_str(), name.as_str(), entry))
         })
     }
 
-    /// The objects of a name, in a namespace or in all if `namespace` is empty.
+    /// The objects with a name, in one namespace or in all namespaces if `namespace` is empty.
     pub(crate) fn named<'a>(
         &'a self,
         id: TableId,
@@ -121,14 +122,14 @@ impl Store {
         })
     }
 
-    /// Stores an object under the next revision, with these owners of its fields.
+    /// Stores an object under the next revision, with the owners of its fields.
     pub(crate) fn put(
         &mut self,
         id: TableId,
         key: &Key,
         epoch: u64,
         mut object: Value,
-        owners: Owned,
+        owners: FieldOwners,
     ) -> Stored {
         self.revision += 1;
         metadata::metadata_mut(&mut object)
@@ -143,9 +144,9 @@ impl Store {
         object
     }
 
-    /// The same with the owners that the object has.
+    /// Stores an object under the next revision, with the current owners of its fields.
     pub(crate) fn rewrite(&mut self, id: TableId, key: &Key, epoch: u64, object: Value) -> Stored {
-        let owners = self.get(id, &key.namespace, &key.name).map(Entry::owned).unwrap_or_default();
+        let owners = self.get(id, &key.namespace, &key.name).map(Entry::field_owners).unwrap_or_default();
         self.put(id, key, epoch, object, owners)
     }
 
@@ -168,8 +169,8 @@ impl Store {
         Some(object)
     }
 
-    /// Reads all objects of a table anew, because the schema that they are read by was replaced. What looks different
-    /// now is told to those who follow all kinds; watchers of the kind are closed anyway.
+    /// Rereads all objects of a table after their schema was replaced. The history of all kinds gets an event for each object
+    /// that reads differently. The history of the kind needs none, because its watches end.
     pub(crate) fn reread(
         &mut self,
         id: TableId,
@@ -185,40 +186,40 @@ impl Store {
                 if served == old {
                     continue;
                 }
-                entry.serve(served.clone());
+                entry.set_served(served.clone());
                 let (kind, key) = (EventKind::Reread, key(namespace, name));
-                self.all.push(Arc::new(Event::new(id, revision, kind, key, served, Some(old), epoch)));
+                self.history.push(Arc::new(Event::new(id, revision, kind, key, served, Some(old), epoch)));
             }
         }
     }
 
-    /// Forgets the history up to now, as a compaction of etcd does.
+    /// Drops the history up to now, as a compaction of etcd does.
     pub(crate) fn compact(&mut self) {
         let revision = self.revision;
-        self.all.compact(revision);
+        self.history.compact(revision);
         self.tables.iter_mut().for_each(|table| table.history.compact(revision));
     }
 
-    /// Remembers what happened to an object, which was `before`.
+    /// Adds an event to the histories; `before` is the object before the change.
     fn record(&mut self, event: Event, before: Option<Entry>) {
         if let Some(pending) = &mut self.pending {
             pending.add(&event, before);
         }
         let event = Arc::new(event);
-        if let Some(forgotten) = self.all.push(Arc::clone(&event)) {
-            self.fold(&forgotten);
+        if let Some(dropped) = self.history.push(Arc::clone(&event)) {
+            self.make_text(&dropped);
         }
         self.tables[event.table].history.push(event);
     }
 
-    /// Keeps an object whose last write is forgotten as text.
-    fn fold(&mut self, event: &Event) {
+    /// Converts an object to text if the dropped event was its last write.
+    fn make_text(&mut self, event: &Event) {
         let named = self.tables[event.table].objects.get_mut(&event.key.namespace);
         let entry = named.and_then(|named| named.get_mut(&event.key.name));
         if let Some(entry) = entry.filter(|entry| entry.revision == event.revision) {
-            entry.fold(event.object_text());
+            entry.make_text(event.object_text());
         }
     }
 }
 
-pub(crate) use event::line;
+pub(crate) use event::watch_line;

@@ -1,7 +1,7 @@
-//! An object as the store shares it: its tree, and beside it who owns its fields.
+//! A shared object: its tree without `metadata.managedFields`, and separately the owners of its fields.
 //!
-//! The owners (`metadata.managedFields`) make a tree as large as the object itself, and most writes leave them as they are.
-//! So the versions of an object share them, and they come into its metadata only where somebody looks at the whole.
+//! The tree of the owners (`metadata.managedFields`) is as large as the object itself, and most writes do not change them.
+//! So successive states of an object share the owners, and only the whole object has them in its metadata.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::metadata;
 
-/// The name of the owners of fields among the metadata.
+/// The metadata field with the owners of fields.
 const OWNERS: &str = "managedFields";
 
-/// An object, shared. As a [`Value`] it has everything but the owners of its fields; serialized, and [as a
-/// whole](Stored::whole), it has these too.
+/// A shared object. It dereferences to a [`Value`] without the owners of its fields; serialized, and [as a
+/// whole](Stored::whole), it has them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stored {
     object: Arc<Value>,
@@ -31,18 +31,18 @@ impl Deref for Stored {
 }
 
 impl Stored {
-    /// An object whose metadata has no owners, and these beside it.
+    /// Combines an object without owners in its metadata with its owners.
     pub(crate) fn new(object: Value, owners: Option<Arc<Value>>) -> Self {
         Self { object: Arc::new(object), owners }
     }
 
-    /// Takes the owners out of an object's metadata.
+    /// Separates an object from the owners in its metadata.
     pub(crate) fn split(mut object: Value) -> Self {
         let owners = Self::take_owners(&mut object).map(Arc::new);
         Self::new(object, owners)
     }
 
-    /// Takes the owners out of the metadata of a tree, if there are any.
+    /// Removes the owners from the metadata of a tree, and returns them.
     pub(crate) fn take_owners(object: &mut Value) -> Option<Value> {
         object.get_mut("metadata")?.as_object_mut()?.remove(OWNERS)
     }
@@ -52,7 +52,7 @@ impl Stored {
         Self::new(object, self.owners.clone())
     }
 
-    /// The owners of its fields, as `metadata.managedFields` has them.
+    /// The owners of its fields: the value of `metadata.managedFields`.
     pub(crate) fn owners(&self) -> Option<&Arc<Value>> {
         self.owners.as_ref()
     }
@@ -62,7 +62,7 @@ impl Stored {
         Arc::clone(&self.object)
     }
 
-    /// The object with the owners in its metadata. Without any it is shared.
+    /// The object with the owners in its metadata. An object without owners is shared, not copied.
     pub fn whole(&self) -> Arc<Value> {
         match &self.owners {
             None => Arc::clone(&self.object),
@@ -75,12 +75,12 @@ impl Stored {
         joined(&self.object, self.owners.as_deref())
     }
 
-    /// Its metadata with the owners, to be serialized.
+    /// Its metadata with the owners, for serialization.
     pub(crate) fn metadata(&self) -> impl Serialize {
         Metadata { metadata: &self.object["metadata"], owners: self.owners.as_deref() }
     }
 
-    /// Serializes the object with those of its fields alone that are shown.
+    /// Serializes only those fields of the object that `shown` selects.
     pub(crate) fn serialize_fields<S: Serializer>(
         &self,
         shown: impl Fn(&str) -> bool,
@@ -99,7 +99,7 @@ impl Stored {
     }
 }
 
-/// A copy of an object with these owners in its metadata.
+/// Copies an object and puts the owners into its metadata.
 pub(crate) fn joined(object: &Value, owners: Option<&Value>) -> Value {
     let mut object = object.clone();
     if let Some(owners) = owners {
@@ -117,7 +117,7 @@ impl Serialize for Stored {
     }
 }
 
-/// Metadata, with owners in their place of the alphabet.
+/// Metadata that serializes the owners at their alphabetical position.
 struct Metadata<'a> {
     metadata: &'a Value,
     owners: Option<&'a Value>,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_written_as_if_its_owners_had_never_left_it() {
+    fn split_object_serializes_like_the_original() {
         for metadata in
             [json!({ "labels": {}, "managedFields": [{ "manager": "m" }], "name": "n" }), json!({}), json!(1)]
         {

@@ -1,9 +1,9 @@
-//! Binding a pod to a node, as schedulers do.
+//! Binds a pod to a node for a scheduler.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
 
-use super::{done, read};
+use super::{read_body, success};
 use crate::call::Call;
 use crate::metadata;
 use crate::reply::Reply;
@@ -12,20 +12,20 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
 impl ApiServer {
-    /// `POST /api/v1/namespaces/X/bindings`: the old way, which names the pod in the body.
+    /// `POST /api/v1/namespaces/X/bindings`: the older endpoint, with the name of the pod in the body.
     pub(super) fn bindings(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let collection = call.path.name.is_empty() && !call.path.namespace.is_empty();
         if call.request.method != Method::Post || !collection {
             return Err(Refused::method_not_allowed());
         }
-        let binding = read(call, &[("", "v1")], "Binding")?;
+        let binding = read_body(call, &[("", "v1")], "Binding")?;
         let name = metadata::text(&binding, "name").to_owned();
         self.bind_pod(call, &name, &binding)
     }
 
     /// `POST .../pods/NAME/binding`.
     pub(super) fn bind(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let binding = read(call, &[("", "v1")], "Binding")?;
+        let binding = read_body(call, &[("", "v1")], "Binding")?;
         let name = call.path.name.to_string();
         let given = metadata::text(&binding, "name");
         if !given.is_empty() && given != name {
@@ -38,17 +38,17 @@ impl ApiServer {
         let target = &binding["target"];
         let kind = target["kind"].as_str().unwrap_or_default();
         let node = target["name"].as_str().unwrap_or_default();
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         if !matches!(kind, "" | "Node") {
-            wrong.push(format!(
+            errors.push(format!(
                 "target.kind: Unsupported value: {}: supported values: \"Node\", \"<empty>\"",
                 crate::gotext::quote(kind)
             ));
         }
         if node.is_empty() {
-            wrong.push("target.name: Required value".to_owned());
+            errors.push("target.name: Required value".to_owned());
         }
-        match wrong.as_slice() {
+        match errors.as_slice() {
             [] => {}
             [only] => return Err(Refused::internal(only.clone())),
             all => return Err(Refused::internal(format!("[{}]", all.join(", ")))),
@@ -96,11 +96,11 @@ impl ApiServer {
             let stored = self.store.rewrite(pods.table, &key, pods.epoch(), pod);
             call.after = Some(stored);
         }
-        Ok(done())
+        Ok(success())
     }
 }
 
-/// Puts a condition in the place of the one of its type.
+/// Adds a condition, or replaces the one of the same type.
 pub(super) fn set_condition(object: &mut Value, condition: Value) {
     let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) else { return };
     let list = status.entry("conditions").or_insert_with(|| json!([]));
@@ -108,8 +108,8 @@ pub(super) fn set_condition(object: &mut Value, condition: Value) {
         *list = json!([]);
     }
     let Some(list) = list.as_array_mut() else { return };
-    match list.iter_mut().find(|one| one["type"] == condition["type"]) {
-        Some(one) => *one = condition,
+    match list.iter_mut().find(|existing| existing["type"] == condition["type"]) {
+        Some(existing) => *existing = condition,
         None => list.push(condition),
     }
 }

@@ -1,8 +1,8 @@
-//! Ways into a container that need a connection of their own. No container runs here, so a client gets an error that says
-//! so.
+//! Subresources that open a connection into a container: exec, attach and port-forward. No container runs here, so the
+//! client gets an error that says so.
 
 use super::container;
-use super::log::described;
+use super::log::describe;
 use crate::call::Call;
 use crate::gotext::quote;
 use crate::reply::Reply;
@@ -17,8 +17,8 @@ impl ApiServer {
         let why = match &*call.path.subresource {
             "portforward" => format!("no port of pod {} can be forwarded", quote(name)),
             verb => {
-                let container = container::chosen(&pod, query.get("container"))?;
-                format!("{} cannot be reached by {verb}", described(container, &pod))
+                let container = container::choose(&pod, query.get("container"))?;
+                format!("{} cannot be reached by {verb}", describe(container, &pod))
             }
         };
         if !container::has_node(&pod) {

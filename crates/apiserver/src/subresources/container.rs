@@ -1,4 +1,4 @@
-//! Which container of a pod a request means.
+//! Chooses the container of a pod for log and connect requests.
 
 use serde_json::Value;
 use windtunnel_core::resources::NODES;
@@ -8,8 +8,11 @@ use crate::metadata;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
-/// The name of the container: the one that the request names, or the only one there is (`validateContainer`).
-pub(super) fn chosen<'a>(pod: &'a Value, asked: &'a str) -> Outcome<&'a str> {
+/// The container that the request names, or else the only one (`validateContainer`).
+///
+/// # Errors
+/// 400 if the container does not exist, or if the request names none of several.
+pub(super) fn choose<'a>(pod: &'a Value, asked: &'a str) -> Outcome<&'a str> {
     let name = metadata::text(pod, "name");
     if !asked.is_empty() {
         let why = || Refused::bad_request(format!("container {asked} is not valid for pod {name}"));
@@ -33,12 +36,14 @@ fn all(pod: &Value) -> impl Iterator<Item = &str> {
 
 fn names<'a>(pod: &'a Value, list: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     let items = pod["spec"][list].as_array().into_iter().flatten();
-    items.filter_map(|one| one["name"].as_str())
+    items.filter_map(|container| container["name"].as_str())
 }
 
 impl ApiServer {
-    /// Refuses a request that a kubelet would answer, if the node of the pod is not there. A real server calls the node a
-    /// pod then.
+    /// Checks that the node of a pod exists, before a request that its kubelet would answer.
+    ///
+    /// # Errors
+    /// 404. Like that of the real server, it calls the node a pod.
     pub(super) fn check_node(&self, call: &Call<'_>, pod: &Value) -> Outcome<()> {
         let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
         match self.object(&NODES, "", node) {
@@ -48,7 +53,7 @@ impl ApiServer {
     }
 }
 
-/// Whether a pod is bound to a node: only then somebody could run its containers.
+/// Whether a pod is bound to a node, whose kubelet could run its containers.
 pub(super) fn has_node(pod: &Value) -> bool {
     pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty())
 }

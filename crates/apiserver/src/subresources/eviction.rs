@@ -1,4 +1,4 @@
-//! Eviction: deleting a pod if the budget of disruptions has room for it.
+//! Eviction: deletes a pod if its PodDisruptionBudget allows it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 
 use super::binding::set_condition;
-use super::{done, read};
+use super::{read_body, success};
 use crate::call::Call;
 use crate::kinds::Kind;
 use crate::options::Deletion;
@@ -17,14 +17,14 @@ use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 use crate::{metadata, selector};
 
-/// How many evictions a budget may have open that its controller has not seen.
-const MOST_DISRUPTED: usize = 2000;
+/// The maximum number of evictions that the controller of a budget has not yet confirmed.
+const MAX_DISRUPTED: usize = 2000;
 const BLOCKED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 
 impl ApiServer {
     /// `POST .../pods/NAME/eviction`.
     pub(super) fn evict(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let eviction = read(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
+        let eviction = read_body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
         if metadata::text(&eviction, "name") != call.path.name {
             return Err(Refused::bad_request("name in URL does not match name in Eviction object"));
         }
@@ -36,7 +36,7 @@ impl ApiServer {
         let pod = self.entry(call)?.served();
         call.before = Some(pod.clone());
         if !needs_no_budget(&pod) {
-            self.spend(call, &pod, options.dry_run)?;
+            self.spend_disruption(call, &pod, options.dry_run)?;
         }
         let pod = self.mark_disrupted(call, &pods, pod, &options);
         let reply = self.delete_object(&pods, &call.key(), &pod, &options, call.now)?;
@@ -45,10 +45,10 @@ impl ApiServer {
         {
             call.after = Some(after.clone());
         }
-        Ok(Reply { removed: reply.removed, ..done() })
+        Ok(Reply { removed: reply.removed, ..success() })
     }
 
-    /// Says in the pod's status why it goes.
+    /// Adds the condition `DisruptionTarget` to the pod's status.
     fn mark_disrupted(&mut self, call: &Call<'_>, pods: &Kind, pod: Stored, options: &Deletion) -> Stored {
         if options.dry_run || self.profile.minor < since::EVICTION_CONDITION {
             return pod;
@@ -66,19 +66,22 @@ impl ApiServer {
     }
 
     /// Takes one disruption from the pod's budget, if it has one (`checkAndDecrement`).
-    fn spend(&mut self, call: &Call<'_>, pod: &Value, dry_run: bool) -> Outcome<()> {
+    ///
+    /// # Errors
+    /// 429 if the budget allows no disruption.
+    fn spend_disruption(&mut self, call: &Call<'_>, pod: &Value, dry_run: bool) -> Outcome<()> {
         let Some(budgets) = self.catalog.find("policy", "v1", "poddisruptionbudgets").cloned() else {
             return Ok(());
         };
         let namespace = &*call.path.namespace;
         let all = self.store.list(budgets.table, namespace).map(|(.., entry)| entry.served());
-        let mut mine = all.filter(|budget| covers(budget, pod));
-        let Some(budget) = mine.next() else { return Ok(()) };
-        if mine.next().is_some() {
+        let mut matching = all.filter(|budget| covers(budget, pod));
+        let Some(budget) = matching.next() else { return Ok(()) };
+        if matching.next().is_some() {
             let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
             return Err(Refused::internal(why));
         }
-        drop(mine);
+        drop(matching);
         let count = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
         let any_unhealthy = self.profile.minor >= since::EVICTION_POLICY
             && budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow";
@@ -95,23 +98,26 @@ impl ApiServer {
     }
 }
 
-/// Whether a pod may go without anybody missing it.
+/// Whether a pod may be evicted without a budget, because it is not running or already terminating.
 fn needs_no_budget(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or_default();
     matches!(phase, "Succeeded" | "Failed" | "Pending") || metadata::is_terminating(pod)
 }
 
-/// Whether a budget is for a pod. One that chooses everything by an empty selector is, one without selector is not.
+/// Whether a budget covers a pod. An empty selector covers every pod, a missing selector covers none.
 fn covers(budget: &Value, pod: &Value) -> bool {
     selector::selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"])
 }
 
 fn is_ready(pod: &Value) -> bool {
     let conditions = pod["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True")
+    conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
-/// A budget with one disruption less, or why it has none to give.
+/// Returns the budget with one disruption less.
+///
+/// # Errors
+/// The budget allows no disruption.
 fn check_and_decrement(budget: &Value, pod: &str, now: Time) -> Outcome<Value> {
     let name = metadata::text(budget, "name");
     let status = &budget["status"];
@@ -127,7 +133,7 @@ fn check_and_decrement(budget: &Value, pod: &str, now: Time) -> Outcome<Value> {
     if allowed < 0 {
         return Err(Refused::forbidden(resource, name, "pdb disruptions allowed is negative"));
     }
-    if status["disruptedPods"].as_object().is_some_and(|pods| pods.len() > MOST_DISRUPTED) {
+    if status["disruptedPods"].as_object().is_some_and(|pods| pods.len() > MAX_DISRUPTED) {
         let why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
         return Err(Refused::forbidden(resource, name, why));
     }

@@ -1,7 +1,7 @@
 //! The log of a container.
 //!
-//! No kubelet runs containers here. The annotation `log.windtunnel.dev/CONTAINER` of a pod holds a log for tests; without
-//! it a client gets an error that says so.
+//! No kubelet runs containers here. For tests, the annotation `log.windtunnel.dev/CONTAINER` of a pod contains the log.
+//! Without it the client gets an error that says so.
 
 use serde_json::Value;
 
@@ -26,28 +26,28 @@ impl ApiServer {
             return Err(Refused::invalid("", "PodLogOptions", name, &errors, &self.profile));
         }
         let pod = self.entry(call)?.served();
-        let container = container::chosen(&pod, query.get("container"))?;
+        let container = container::choose(&pod, query.get("container"))?;
         let log = pod["metadata"]["annotations"][format!("{ANNOTATION}/{container}")].as_str();
         let previous = query.is_true("previous");
         match log {
-            Some(log) if !previous => Ok(text(200, range.of(log))),
+            Some(log) if !previous => Ok(text(200, range.select(log))),
             Some(_) => {
                 let (container, pod) = (quote(container), quote(name));
                 let why = format!("previous terminated container {container} in pod {pod} not found");
                 Err(Refused::bad_request(why))
             }
-            // No kubelet is asked about a pod that has no node.
+            // For a pod without a node, the real server does not ask a kubelet.
             None if !container::has_node(&pod) => Ok(text(204, String::new())),
             None => {
                 self.check_node(call, &pod)?;
-                Err(Refused::no_containers(&format!("{} has no log", described(container, &pod))))
+                Err(Refused::no_containers(&format!("{} has no log", describe(container, &pod))))
             }
         }
     }
 }
 
-/// How messages name a container.
-pub(super) fn described(container: &str, pod: &Value) -> String {
+/// A container as error messages name it.
+pub(super) fn describe(container: &str, pod: &Value) -> String {
     let pod = crate::metadata::text(pod, "name");
     format!("container {} of pod {}", quote(container), quote(pod))
 }
@@ -80,7 +80,7 @@ impl Range {
         })
     }
 
-    /// What is wrong with the options (`ValidatePodLogOptions`).
+    /// Validates the options (`ValidatePodLogOptions`).
     fn errors(&self, query: &Query) -> Vec<FieldError> {
         let least = |field: &str, number: Option<i64>, least: i64, why: &str| {
             number.filter(|number| *number < least).map(|number| FieldError::invalid(field, number, why))
@@ -102,7 +102,8 @@ impl Range {
         errors
     }
 
-    fn of(&self, log: &str) -> String {
+    /// The lines of a log that the options select, within the byte limit.
+    fn select(&self, log: &str) -> String {
         let size = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
         let mut lines: Vec<&str> = log.split_inclusive('\n').collect();
         if let Some(tail) = size(self.tail_lines) {

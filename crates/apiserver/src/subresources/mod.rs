@@ -1,6 +1,6 @@
-//! What lies below objects beside their status: scale, binding, eviction, logs and the like.
+//! Subresources with a body or an answer of their own: scale, binding, eviction, logs and others.
 //!
-//! `status` and `finalize` go the way of updates (`verbs/update.rs`); what is here has a body or an answer of its own.
+//! `status` and `finalize` are updates of the object (`verbs/update.rs`).
 
 mod binding;
 mod connect;
@@ -23,7 +23,7 @@ use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 
 impl ApiServer {
-    /// Answers a request to a subresource that has its own way; `None` if it goes the way of its object.
+    /// Answers a request to a subresource; `None` if the verbs of the object handle it.
     pub(crate) fn subresource(&mut self, call: &mut Call<'_>) -> Outcome<Option<Reply>> {
         if call.kind.is_resource("", "bindings") {
             return self.bindings(call).map(Some);
@@ -32,10 +32,10 @@ impl ApiServer {
             return Ok(None);
         }
         if call.path.subresource == "scale" && call.kind.custom.is_some() {
-            return scale::of_custom(call).map_or(Ok(None), |paths| self.scale(call, &paths).map(Some));
+            return scale::custom_paths(call).map_or(Ok(None), |paths| self.scale(call, &paths).map(Some));
         }
         let name = call.path.subresource.split('/').next().unwrap_or_default();
-        let Some(found) = call.kind.subresources.iter().find(|one| one.name == name) else {
+        let Some(found) = call.kind.subresources.iter().find(|known| known.name == name) else {
             return Ok(None);
         };
         let verb = match call.request.method {
@@ -50,12 +50,12 @@ impl ApiServer {
             return Err(Refused::method_not_allowed());
         }
         let reply = match found.name {
-            "scale" => self.scale(call, &scale::of_builtin()),
+            "scale" => self.scale(call, &scale::builtin_paths()),
             "binding" => self.bind(call),
             "eviction" => self.evict(call),
             "log" => self.log(call),
             "token" => self.request_token(call),
-            "ephemeralcontainers" | "resize" | "approval" => self.part(call),
+            "ephemeralcontainers" | "resize" | "approval" => self.object_part(call),
             "exec" | "attach" | "portforward" => self.connect(call),
             "proxy" => self.proxy(call),
             _ => return Ok(None),
@@ -64,8 +64,8 @@ impl ApiServer {
     }
 }
 
-/// Reads the body of a subresource that has a type of its own. Gives it as its kind's decoder leaves it.
-fn read(call: &Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Value> {
+/// Reads and decodes the body of a subresource with a type of its own.
+fn read_body(call: &Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Value> {
     let mut value = match &call.request.body {
         Body::Value(value) => (*value).clone(),
         Body::Bytes(bytes) => parse(bytes, &call.request.content_type, kind)?,
@@ -76,26 +76,28 @@ fn read(call: &Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Value> {
     }
     let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let (given, version) = (text("kind"), text("apiVersion"));
-    let (group, own) = types.first().copied().unwrap_or_default();
-    let written = |(group, version): &(&str, &str)| {
+    let (group, default_version) = types.first().copied().unwrap_or_default();
+    let api_version = |(group, version): &(&str, &str)| {
         if group.is_empty() { (*version).to_owned() } else { format!("{group}/{version}") }
     };
-    let known = version.is_empty() || types.iter().any(|one| written(one) == version);
+    let known = version.is_empty() || types.iter().any(|accepted| api_version(accepted) == version);
     if !known || (!given.is_empty() && given != kind) {
-        let wanted = types.first().map(written).unwrap_or_default();
+        let wanted = types.first().map(api_version).unwrap_or_default();
         let why = format!(
             "the API version in the data ({version}) does not match the expected API version ({wanted})"
         );
         return Err(Refused::bad_request(why));
     }
-    typed::decode_as(group, own, kind, &mut value).map_err(|why| {
-        Refused::bad_request(format!("{kind} in version \"{own}\" cannot be handled as a {kind}: {why}"))
+    typed::decode_as(group, default_version, kind, &mut value).map_err(|why| {
+        Refused::bad_request(format!(
+            "{kind} in version \"{default_version}\" cannot be handled as a {kind}: {why}"
+        ))
     })?;
     Ok(value)
 }
 
-/// The answer to a binding and an eviction that were made.
-fn done() -> Reply {
+/// The answer to a successful binding or eviction.
+fn success() -> Reply {
     Reply::value(
         201,
         json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 }),

@@ -1,4 +1,4 @@
-//! Subresources that are read as the whole object and write one part of it.
+//! Subresources that show the whole object and write one part of it.
 
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ use crate::status::{Outcome, Refused};
 use crate::verbs::patched;
 
 impl ApiServer {
-    /// `ephemeralcontainers`, `resize` and `approval`.
-    pub(super) fn part(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+    /// Reads or writes `ephemeralcontainers`, `resize` or `approval`.
+    pub(super) fn object_part(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let old = self.entry(call)?.served();
         let given = match call.request.method {
             Method::Get => return Ok(Reply::object(200, old)),
@@ -47,7 +47,7 @@ impl ApiServer {
     }
 }
 
-/// Only adds containers: those that are there stay as they are (`ValidatePodEphemeralContainersUpdate`).
+/// Adds ephemeral containers. Existing ones may not change (`ValidatePodEphemeralContainersUpdate`).
 fn add_ephemeral(pod: &mut Value, given: &Value) -> Vec<FieldError> {
     const FIELD: &str = "spec.ephemeralContainers";
     let list = |pod: &Value, field: &str| pod["spec"][field].as_array().cloned().unwrap_or_default();
@@ -68,7 +68,7 @@ fn add_ephemeral(pod: &mut Value, given: &Value) -> Vec<FieldError> {
         }
     }
     let mut taken: Vec<Value> =
-        ["containers", "initContainers"].into_iter().flat_map(|of| list(pod, of)).collect();
+        ["containers", "initContainers"].into_iter().flat_map(|field| list(pod, field)).collect();
     for (index, new) in after.iter().enumerate() {
         let at = |field: &str| format!("{FIELD}[{index}].{field}");
         for field in ["name", "image"] {
@@ -76,7 +76,7 @@ fn add_ephemeral(pod: &mut Value, given: &Value) -> Vec<FieldError> {
                 errors.push(FieldError::required(at(field), ""));
             }
         }
-        if taken.iter().any(|one| one["name"] == new["name"]) {
+        if taken.iter().any(|other| other["name"] == new["name"]) {
             errors.push(FieldError::new(Cause::Duplicate, at("name"), new["name"].clone(), ""));
         }
         for field in ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
@@ -90,15 +90,15 @@ fn add_ephemeral(pod: &mut Value, given: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The resources of containers, by name.
+/// Copies the resources of containers, matched by name.
 fn resize(pod: &mut Value, given: &Value) {
     for list in ["containers", "initContainers"] {
-        for one in pod["spec"][list].as_array_mut().into_iter().flatten() {
+        for container in pod["spec"][list].as_array_mut().into_iter().flatten() {
             let new = given["spec"][list].as_array().into_iter().flatten();
-            if let Some(new) = new.into_iter().find(|new| new["name"] == one["name"]) {
+            if let Some(new) = new.into_iter().find(|new| new["name"] == container["name"]) {
                 for field in ["resources", "resizePolicy"] {
                     if let Some(value) = new.get(field) {
-                        one[field] = value.clone();
+                        container[field] = value.clone();
                     }
                 }
             }
@@ -106,7 +106,7 @@ fn resize(pod: &mut Value, given: &Value) {
     }
 }
 
-/// The conditions that approve or deny.
+/// Copies the conditions that approve or deny a CertificateSigningRequest.
 fn approve(request: &mut Value, given: &Value) {
     let conditions = given["status"]["conditions"].clone();
     if conditions.is_null() {

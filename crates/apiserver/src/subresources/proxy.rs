@@ -1,4 +1,5 @@
-//! `proxy` of pods and services: the request is passed on to the program in a pod (`ResourceLocation` of both registries).
+//! `proxy` of pods and services: forwards a request to a simulated program in a pod (`ResourceLocation` of both
+//! registries).
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -10,9 +11,9 @@ use crate::gotext::quote;
 use crate::reply::{Reply, ReplyBody};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::upstream::{Answered, Asked};
+use crate::upstream::{PodRequest, PodResponse};
 
-/// `scheme:name:port` of which all but the name may be missing (`SplitSchemeNamePort`).
+/// `scheme:name:port`; scheme and port are optional (`SplitSchemeNamePort`).
 #[derive(Debug, PartialEq, Eq)]
 struct Name<'a> {
     scheme: &'a str,
@@ -21,7 +22,7 @@ struct Name<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// `None` for what is no such name.
+    /// Parses a name; `None` if it is invalid.
     fn split(id: &'a str) -> Option<Self> {
         let parts: Vec<&str> = id.split(':').collect();
         let (scheme, name, port) = match parts[..] {
@@ -36,7 +37,7 @@ impl<'a> Name<'a> {
 }
 
 impl ApiServer {
-    /// Passes a request on to a pod, by its own name or by that of a service that leads to it.
+    /// Forwards a request to a pod that the path names, or to a pod behind a service.
     pub(super) fn proxy(&self, call: &Call<'_>) -> Outcome<Reply> {
         let id = &*call.path.name;
         let kind = call.kind.resource.kind.to_lowercase();
@@ -49,9 +50,10 @@ impl ApiServer {
         };
         let path = call.path.subresource.strip_prefix("proxy").unwrap_or_default();
         let path = if path.is_empty() { "/" } else { path };
-        let asked = Asked { pod: &pod, scheme: name.scheme, port, path, view: self.all(), now: call.now };
+        let asked =
+            PodRequest { pod: &pod, scheme: name.scheme, port, path, view: self.full_view(), now: call.now };
         let answered = self.programs.any().and_then(|upstream| upstream.answer(&asked));
-        let Some(Answered { code, content_type, body }) = answered else {
+        let Some(PodResponse { code, content_type, body }) = answered else {
             let address = pod.text("/status/podIP");
             let why = format!("dial tcp {address}:{port}: connect: connection refused");
             return Err(Refused::unavailable(&format!("error trying to reach service: {why}")));
@@ -59,7 +61,7 @@ impl ApiServer {
         Ok(Reply::new(code, ReplyBody::Bytes { content_type, bytes: Bytes::from(body) }))
     }
 
-    /// The pod of this name, and the port; that of its first container where none is said.
+    /// The pod, and the named port or else the first container port.
     fn pod_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
         let namespace = &*call.path.namespace;
         let pod = self.object(&PODS, namespace, name.object);
@@ -67,58 +69,59 @@ impl ApiServer {
         if pod.text("/status/podIP").is_empty() {
             return Err(Refused::bad_request("address not allowed"));
         }
-        let mut first =
-            pod.list("/spec/containers").iter().filter_map(|one| one["ports"].as_array()).flatten();
-        let first = first.find_map(|port| port["containerPort"].as_u64()).unwrap_or(80);
+        let containers = pod.list("/spec/containers").iter();
+        let mut ports = containers.filter_map(|container| container["ports"].as_array()).flatten();
+        let first = ports.find_map(|port| port["containerPort"].as_u64()).unwrap_or(80);
         let port = if name.port.is_empty() { Some(first) } else { name.port.parse().ok() };
         let port = port.and_then(|port| u16::try_from(port).ok());
         let port = port.ok_or_else(|| Refused::bad_request(format!("invalid port {}", quote(name.port))))?;
         Ok((pod, port))
     }
 
-    /// The first ready pod that a service leads to, and the port there. A number is looked up in the service; a name is that
-    /// of a port of its endpoints.
+    /// The first ready pod behind a service, and its port. A port number refers to a port of the service, a port name to
+    /// a port of its endpoints.
     fn service_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
         let namespace = &*call.path.namespace;
         let named = match name.port.parse() {
-            Ok(number) => self.port_of_service(namespace, name.object, number)?,
+            Ok(number) => self.service_port_name(namespace, name.object, number)?,
             Err(_) => name.port.to_owned(),
         };
         let endpoints = self.object(&ENDPOINTS, namespace, name.object);
         let endpoints = endpoints.ok_or_else(|| Refused::not_found(&ENDPOINTS, name.object))?;
-        let nobody =
-            |whom: &str| Refused::unavailable(&format!("no endpoints available for service {}", quote(whom)));
+        let no_endpoints = |service: &str| {
+            Refused::unavailable(&format!("no endpoints available for service {}", quote(service)))
+        };
         let subsets = endpoints.list("/subsets");
         if subsets.is_empty() {
-            return Err(nobody(name.object));
+            return Err(no_endpoints(name.object));
         }
         let behind = subsets.iter().find_map(|subset| {
-            let port = subset["ports"].as_array()?.iter().find(|port| name_of(port) == named)?;
+            let port = subset["ports"].as_array()?.iter().find(|port| port_name(port) == named)?;
             let mut addresses = subset["addresses"].as_array()?.iter();
             let pod = addresses.find_map(|address| self.pod_at(namespace, address))?;
             Some((pod, u16::try_from(port["port"].as_u64()?).ok()?))
         });
-        behind.ok_or_else(|| nobody(&call.path.name))
+        behind.ok_or_else(|| no_endpoints(&call.path.name))
     }
 
-    /// The name of a service's port of this number.
-    fn port_of_service(&self, namespace: &str, name: &str, number: i64) -> Outcome<String> {
+    /// The name of the service port with this number.
+    fn service_port_name(&self, namespace: &str, name: &str, number: i64) -> Outcome<String> {
         let service = self.object(&SERVICES, namespace, name);
         let service = service.ok_or_else(|| Refused::not_found(&SERVICES, name))?;
         let port = service.list("/spec/ports").iter().find(|port| port["port"] == number);
-        port.map(|port| name_of(port).to_owned()).ok_or_else(|| {
-            let of = quote(name);
-            Refused::unavailable(&format!("no service port {number} found for service {of}"))
+        port.map(|port| port_name(port).to_owned()).ok_or_else(|| {
+            let service = quote(name);
+            Refused::unavailable(&format!("no service port {number} found for service {service}"))
         })
     }
 
-    /// The pod that an address of endpoints stands for, if it still has it (`isValidAddress`).
+    /// The pod of an endpoint address, if the pod still has that address (`isValidAddress`).
     fn pod_at(&self, namespace: &str, address: &Value) -> Option<Object> {
         let pod = self.object(&PODS, namespace, address["targetRef"]["name"].as_str()?)?;
         (address["ip"] == pod.text("/status/podIP")).then_some(pod)
     }
 
-    fn all(&self) -> View {
+    fn full_view(&self) -> View {
         let mut view = View::default();
         for (key, object) in self.objects() {
             view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
@@ -127,8 +130,8 @@ impl ApiServer {
     }
 }
 
-/// The name of a port; empty for none.
-fn name_of(port: &Value) -> &str {
+/// The name of a port; empty if it has none.
+fn port_name(port: &Value) -> &str {
     port["name"].as_str().unwrap_or_default()
 }
 
@@ -137,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_may_say_scheme_and_port() {
+    fn split_accepts_scheme_and_port() {
         for (id, expected) in [
             ("a", Some(("http", "a", ""))),
             ("a:9099", Some(("http", "a", "9099"))),

@@ -6,7 +6,7 @@ use super::ages;
 use super::row::{Cells, NONE, Row, UNSET, or};
 
 pub(super) fn binding(row: &Row<'_>) -> Cells {
-    let of = |kind: &str| {
+    let subjects = |kind: &str| {
         let subjects = row.list("/subjects").iter().filter(|subject| subject["kind"] == kind);
         let names = subjects.map(|subject| {
             let name = subject["name"].as_str().unwrap_or_default();
@@ -18,11 +18,11 @@ pub(super) fn binding(row: &Row<'_>) -> Cells {
         json!(names.collect::<Vec<_>>().join(", "))
     };
     let role = format!("{}/{}", row.text("/roleRef/kind"), row.text("/roleRef/name"));
-    vec![row.name(), json!(role), row.age(), of("User"), of("Group"), of("ServiceAccount")]
+    vec![row.name(), json!(role), row.age(), subjects("User"), subjects("Group"), subjects("ServiceAccount")]
 }
 
 pub(super) fn certificate_request(row: &Row<'_>) -> Cells {
-    let has = |of: &str| row.list("/status/conditions").iter().any(|found| found["type"] == of);
+    let has = |name: &str| row.list("/status/conditions").iter().any(|found| found["type"] == name);
     let mut condition = match (has("Denied"), has("Approved")) {
         (true, _) => "Denied",
         (_, true) => "Approved",

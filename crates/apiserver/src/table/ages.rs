@@ -17,8 +17,8 @@ pub(super) fn between(from: &str, to: &str) -> Option<String> {
 /// Formats a duration with one or two units (`HumanDuration`).
 pub(super) fn human(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    let pair = |big: i64, unit: &str, small: i64, of: &str| {
-        if small == 0 { format!("{big}{unit}") } else { format!("{big}{unit}{small}{of}") }
+    let pair = |big: i64, unit: &str, small: i64, small_unit: &str| {
+        if small == 0 { format!("{big}{unit}") } else { format!("{big}{unit}{small}{small_unit}") }
     };
     match seconds {
         ..-1 => "<invalid>".to_owned(),

@@ -31,7 +31,7 @@ struct Tables {
 static TABLES: LazyLock<Tables> = LazyLock::new(|| read(TEXT));
 
 /// The columns of a kind, given its plural and group.
-pub(super) fn of(resource: &str) -> Option<&'static Columns> {
+pub(super) fn find(resource: &str) -> Option<&'static Columns> {
     TABLES.kinds.get(resource)
 }
 
@@ -93,11 +93,11 @@ fn read(text: &'static str) -> Tables {
                 tables.shared.insert(word, text.replace("\\n", "\n"));
             }
             [name, minors, kind, priority, description] => {
-                for of in &current {
+                for resource in &current {
                     let text = tables.shared.get(description).cloned();
                     let description = text.unwrap_or_else(|| description.replace("\\n", "\n"));
                     let column = read_column(name, minors, kind, priority, description);
-                    tables.kinds.entry(of).or_insert_with(|| Columns(Vec::new())).0.push(column);
+                    tables.kinds.entry(resource).or_insert_with(|| Columns(Vec::new())).0.push(column);
                 }
             }
             _ => {}
@@ -137,7 +137,7 @@ mod tests {
         let object = json!({});
         let row = Row { object: &object, now: windtunnel_core::clock::Time::UNIX_EPOCH };
         for (resource, cells) in BUILTIN {
-            let columns = of(resource).unwrap_or_else(|| panic!("{resource} has no columns"));
+            let columns = find(resource).unwrap_or_else(|| panic!("{resource} has no columns"));
             assert_eq!(cells(&row).len(), columns.0.len(), "{resource}");
         }
         assert_eq!(TABLES.kinds.len(), BUILTIN.len());
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn columns_exist_only_in_their_minors() {
         let names = |resource: &str, minor: u32| {
-            let definitions = of(resource).unwrap().definitions(minor);
+            let definitions = find(resource).unwrap().definitions(minor);
             let names: Vec<String> =
                 definitions.as_array().unwrap().iter().map(|it| it["name"].to_string()).collect();
             names.join(" ").replace('"', "")

@@ -112,15 +112,16 @@ impl PrinterColumn {
 
 /// The message, or else the reason, of the most critical condition.
 fn critical<'a>(row: &Row<'a>) -> Option<&'a Value> {
-    let found = |of: &str, status: &str| {
-        row.list("/status/conditions").iter().rfind(|it| it["type"] == of && it["status"] == status)
+    let found = |condition_type: &str, status: &str| {
+        let mut conditions = row.list("/status/conditions").iter();
+        conditions.rfind(|condition| condition["type"] == condition_type && condition["status"] == status)
     };
     let condition =
         found("Available", "False").or(found("Degraded", "True")).or(found("Progressing", "True"))?;
     ["message", "reason"]
         .map(|field| &condition[field])
         .into_iter()
-        .find(|text| text.as_str().is_some_and(|it| !it.is_empty()))
+        .find(|text| text.as_str().is_some_and(|text| !text.is_empty()))
 }
 
 pub(super) fn definitions(columns: &[PrinterColumn]) -> Value {

@@ -19,8 +19,8 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 
-use super::held::Held;
 use super::kinds::Kind;
+use super::lazy_object::LazyObject;
 use super::store::Stored;
 pub(crate) use custom::PrinterColumn;
 use row::{Cells, Row};
@@ -39,7 +39,8 @@ pub(crate) enum Include {
 impl Include {
     /// Parses `includeObject`.
     ///
-    /// # Errors The server's message for an invalid value.
+    /// # Errors
+    /// The server's message for an invalid value.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         match text {
             "" | "Metadata" => Ok(Self::Metadata),
@@ -69,7 +70,7 @@ pub struct Table {
 struct TableRow {
     cells: Cells,
     conditions: Option<Value>,
-    object: Held,
+    object: LazyObject,
 }
 
 /// Creates the cells of a row.
@@ -81,7 +82,7 @@ pub(crate) struct Printer<'a> {
     kind: &'a Kind,
     /// The x of Kubernetes 1.x, on which columns depend.
     minor: u32,
-    way: PrintMethod<'a>,
+    method: PrintMethod<'a>,
 }
 
 #[derive(Clone, Copy)]
@@ -158,15 +159,15 @@ impl<'a> Printer<'a> {
     /// The printer of a kind in Kubernetes 1.`minor`.
     pub(crate) fn for_kind(kind: &'a Kind, minor: u32) -> Self {
         let resource = super::status::qualified(&kind.resource);
-        let builtin = BUILTIN.iter().find(|(of, _)| *of == resource);
-        let way = match (&kind.custom, builtin) {
+        let builtin = BUILTIN.iter().find(|(name, _)| *name == resource);
+        let method = match (&kind.custom, builtin) {
             (Some(custom), _) => PrintMethod::Custom(&custom.version.columns),
-            (None, Some((_, cells))) => columns::of(&resource)
+            (None, Some((_, cells))) => columns::find(&resource)
                 .map_or(PrintMethod::Aged, |columns| PrintMethod::Builtin(columns, *cells)),
             (None, None) if CREATED.contains(&resource.as_str()) => PrintMethod::Created,
             (None, None) => PrintMethod::Aged,
         };
-        Self { kind, minor, way }
+        Self { kind, minor, method }
     }
 
     /// Creates a Table of objects at `now`. `metadata` is that of the list or of the single object.
@@ -174,29 +175,29 @@ impl<'a> Printer<'a> {
         &self,
         api_version: &'static str,
         metadata: &Value,
-        objects: impl IntoIterator<Item = Held>,
+        objects: impl IntoIterator<Item = LazyObject>,
         include: Include,
         now: Time,
     ) -> Table {
-        let kept = metadata.as_object().into_iter().flatten();
-        let kept = kept.filter(|(key, value)| {
+        let fields = metadata.as_object().into_iter().flatten();
+        let fields = fields.filter(|(key, value)| {
             matches!(key.as_str(), "resourceVersion" | "continue" | "remainingItemCount") && **value != ""
         });
         Table {
             api_version,
-            metadata: Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect()),
+            metadata: Value::Object(fields.map(|(key, value)| (key.clone(), value.clone())).collect()),
             columns: Some(self.columns()),
             rows: objects.into_iter().map(|object| self.row(object, now)).collect(),
             include,
         }
     }
 
-    fn row(&self, object: Held, now: Time) -> TableRow {
-        let tree = object.tree();
+    fn row(&self, object: LazyObject, now: Time) -> TableRow {
+        let tree = object.load();
         let row = Row { object: &tree, now };
         // A subresource may return another kind, such as Scale.
         let other = tree["kind"].as_str().is_some_and(|kind| kind != self.kind.resource.kind);
-        let cells = match self.way {
+        let cells = match self.method {
             _ if other => vec![row.name(), created(&row)],
             PrintMethod::Builtin(columns, cells) => columns.shown(cells(&row), self.minor),
             PrintMethod::Custom(columns) => custom::cells(columns, &row),
@@ -208,7 +209,7 @@ impl<'a> Printer<'a> {
     }
 
     fn columns(&self) -> Value {
-        match self.way {
+        match self.method {
             PrintMethod::Builtin(columns, _) => columns.definitions(self.minor),
             PrintMethod::Custom(columns) => custom::definitions(columns),
             PrintMethod::Created => json!([columns::name(), columns::created("Created At", "date")]),
@@ -253,7 +254,7 @@ impl Serialize for ShownRow<'_> {
         if let Some(conditions) = &self.row.conditions {
             map.serialize_entry("conditions", conditions)?;
         }
-        let object = || self.row.object.tree();
+        let object = || self.row.object.load();
         match self.table.include {
             Include::None => map.serialize_entry("object", &Value::Null)?,
             Include::Object => map.serialize_entry("object", &object())?,

@@ -47,8 +47,8 @@ fn roles(row: &Row<'_>) -> String {
     or_owned(joined(roles))
 }
 
-fn address<'a>(row: &Row<'a>, of: &str) -> &'a str {
-    let found = row.list("/status/addresses").iter().find(|address| address["type"] == of);
+fn address<'a>(row: &Row<'a>, address_type: &str) -> &'a str {
+    let found = row.list("/status/addresses").iter().find(|address| address["type"] == address_type);
     or(found.and_then(|address| address["address"].as_str()).unwrap_or_default(), NONE)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn lease(row: &Row<'_>) -> Cells {
 
 /// The cells of an Event of the core group or of `events.k8s.io`.
 pub(super) fn event(row: &Row<'_>) -> Cells {
-    let either = |one: &str, other: &str| or(row.text(one), row.text(other)).to_owned();
+    let either = |pointer: &str, other: &str| or(row.text(pointer), row.text(other)).to_owned();
     let first = either("/firstTimestamp", "/deprecatedFirstTimestamp");
     let first = ages::since(or(&first, row.text("/eventTime")), row.now);
     let last = either("/lastTimestamp", "/deprecatedLastTimestamp");

@@ -145,7 +145,7 @@ fn readiness_gates(row: &Row<'_>) -> String {
         return NONE.to_owned();
     }
     let open = gates.iter().filter_map(|gate| gate["conditionType"].as_str());
-    let open = open.filter(|of| row.is_condition_true(of)).count();
+    let open = open.filter(|condition| row.is_condition_true(condition)).count();
     format!("{open}/{}", gates.len())
 }
 

@@ -78,14 +78,16 @@ impl<'a> Row<'a> {
     }
 
     /// Whether the condition of a type is `True`.
-    pub(super) fn is_condition_true(&self, of: &str) -> bool {
-        self.list("/status/conditions").iter().any(|found| found["type"] == of && found["status"] == "True")
+    pub(super) fn is_condition_true(&self, name: &str) -> bool {
+        let mut conditions = self.list("/status/conditions").iter();
+        conditions.any(|condition| condition["type"] == name && condition["status"] == "True")
     }
 
     /// Names and images of the containers of a pod template, each joined by commas.
     pub(super) fn containers(&self, pointer: &str) -> [Value; 2] {
         let containers = self.list(pointer);
-        ["name", "image"].map(|field| json!(joined(containers.iter().filter_map(|one| one[field].as_str()))))
+        ["name", "image"]
+            .map(|field| json!(joined(containers.iter().filter_map(|item| item[field].as_str()))))
     }
 
     /// A map of labels as a selector; `<none>` if it is empty.

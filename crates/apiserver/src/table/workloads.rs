@@ -99,7 +99,7 @@ pub(super) fn job(row: &Row<'_>) -> Cells {
 }
 
 fn job_status(row: &Row<'_>) -> &'static str {
-    let first = |types: &[&'static str]| types.iter().copied().find(|of| row.is_condition_true(of));
+    let first = |types: &[&'static str]| types.iter().copied().find(|name| row.is_condition_true(name));
     if let Some(ended) = first(&["Complete", "Failed"]) {
         return ended;
     }

@@ -1,4 +1,4 @@
-//! Creating objects.
+//! The verb `create`.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::reply::Reply;
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::{Owned, Stored};
+use crate::store::{FieldOwners, Stored};
 use crate::{crd, decode, etcd, metadata};
 
-/// The longest prefix that a generated name keeps: 63 less the five letters.
+/// The longest prefix of a generated name, in bytes: 63 minus the suffix of five letters.
 const PREFIX_LIMIT: usize = 58;
-/// How many names are tried before one is free (`maxNameGenerationCreateAttempts`).
+/// How many generated names the server tries (`maxNameGenerationCreateAttempts`).
 const NAMES_TRIED: usize = 8;
 
 impl ApiServer {
@@ -30,7 +30,7 @@ impl ApiServer {
         self.create_object(call, object)
     }
 
-    /// Creates a decoded object, also for updates of kinds that may be created by one.
+    /// Creates a decoded object. Updates and applies of missing objects end here too.
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let owners = self.mutate_new(call, &mut object)?;
         self.complete_new(call, &mut object)?;
@@ -44,12 +44,12 @@ impl ApiServer {
         self.store_new(call, object, owners)
     }
 
-    /// Lets admission change a new object, and returns the owners of its fields.
-    fn mutate_new(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<Owned> {
+    /// Runs mutating admission for a new object, and returns the owners of its fields.
+    fn mutate_new(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<FieldOwners> {
         validation::match_namespace(call, object)?;
         let owners = self.owners(call, object, None);
         self.admit_create(call, object)?;
-        self.give_service_account(call, object)?;
+        self.set_service_account(call, object)?;
         self.mutate_by_plugins(call, object)?;
         let name = metadata::text(object, "name").to_owned();
         let namespace = metadata::text(object, "namespace").to_owned();
@@ -62,7 +62,7 @@ impl ApiServer {
         Ok(owners)
     }
 
-    /// Fills in what the server decides about a new object, and validates it by the rules of its kind.
+    /// Sets the fields of a new object that the server decides, and validates the object by the rules of its kind.
     fn complete_new(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
         let kind = Arc::clone(&call.kind);
         let namespace = metadata::text(object, "namespace").to_owned();
@@ -81,7 +81,7 @@ impl ApiServer {
         if kind.table == self.tables.definitions {
             crd::lifecycle::prepare_create(object, &self.profile);
         }
-        validation::created(&kind, object, &self.profile)?;
+        validation::validate_new(&kind, object, &self.profile)?;
         self.allocate(&kind, object)?;
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);
@@ -94,11 +94,11 @@ impl ApiServer {
     }
 
     /// Stores a new object, and updates what the server derives from objects of its kind.
-    fn store_new(&mut self, call: &mut Call<'_>, object: Value, owners: Owned) -> Outcome<Reply> {
+    fn store_new(&mut self, call: &mut Call<'_>, object: Value, owners: FieldOwners) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
         if let Some(existing) = self.store.get(kind.table, &key.namespace, &key.name) {
-            // The database measures a request before it looks at its keys.
+            // Etcd checks the size of a request before it compares keys.
             if !call.dry_run {
                 etcd::check(&kind, &key, &object, &owners)?;
             }
@@ -114,26 +114,26 @@ impl ApiServer {
             return Err(refused);
         }
         if call.dry_run {
-            return Ok(Reply::object(201, Self::shown_to(&kind, &Stored::new(object, owners.entries))));
+            return Ok(Reply::object(201, Self::served_form(&kind, &Stored::new(object, owners.entries))));
         }
-        let object = self.settled(call, object, owners.entries.as_deref())?;
+        let object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
         etcd::check(&kind, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
-        let reply = Self::just_stored(&kind, &stored);
+        let reply = Self::from_storage(&kind, &stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
         self.written(&kind, &key, None, call.now);
         Ok(Reply::object(201, reply))
     }
 
-    /// Makes a name of a `generateName`, and another one where that is taken already.
+    /// Generates a name from `generateName`. If an object has that name already, later minors generate another one.
     fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value, namespace: &str) {
         let prefix = metadata::text(object, "generateName").to_owned();
         if !metadata::text(object, "name").is_empty() || prefix.is_empty() {
             return;
         }
-        let mut kept = prefix.len().min(PREFIX_LIMIT);
-        while !prefix.is_char_boundary(kept) {
-            kept -= 1;
+        let mut length = prefix.len().min(PREFIX_LIMIT);
+        while !prefix.is_char_boundary(length) {
+            length -= 1;
         }
         let tries = if self.profile.minor >= since::GENERATED_NAMES_RETRIED { NAMES_TRIED } else { 1 };
         let mut name = String::new();
@@ -142,8 +142,8 @@ impl ApiServer {
             name = match drawn {
                 Some(drawn) => drawn,
                 None => {
-                    let suffix = self.draws.name_suffix(&call.kind.resource, namespace, &prefix[..kept]);
-                    format!("{}{suffix}", &prefix[..kept])
+                    let suffix = self.draws.name_suffix(&call.kind.resource, namespace, &prefix[..length]);
+                    format!("{}{suffix}", &prefix[..length])
                 }
             };
             if self.store.get(call.kind.table, namespace, &name).is_none() {
@@ -154,7 +154,7 @@ impl ApiServer {
         call.attempt.names.push(name);
     }
 
-    /// The namespace must be there and not going away; nor may the definition be.
+    /// Rejects an object if its namespace is missing or terminating, or if its definition is terminating.
     fn admit_create(&self, call: &Call<'_>, object: &Value) -> Outcome<()> {
         let resource = &call.kind.resource;
         let name = match metadata::text(object, "name") {
@@ -188,7 +188,7 @@ impl ApiServer {
         Ok(())
     }
 
-    /// What the server sets on new objects, whatever the client says.
+    /// Sets the metadata of a new object that clients cannot choose, and removes what they must not set.
     fn begin_metadata(&mut self, call: &mut Call<'_>, object: &mut Value) {
         let uid = call.attempt.uid.get_or_insert_with(|| self.draws.uid()).clone();
         let counts = call.kind.rules.generation != Generation::None;

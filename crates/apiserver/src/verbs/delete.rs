@@ -1,4 +1,4 @@
-//! Deleting objects: preconditions, grace, finalizers.
+//! The verbs `delete` and `deletecollection`: preconditions, grace periods, finalizers.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
 use crate::crd::lifecycle;
-use crate::held::Held;
 use crate::kinds::{Dependents, Kind};
+use crate::lazy_object::LazyObject;
 use crate::metadata;
 use crate::options::{self, Deletion};
 use crate::reply::{List, Reply, ReplyBody};
@@ -20,7 +20,7 @@ use crate::server::ApiServer;
 use crate::status::{self, Outcome, Refused};
 use crate::store::Stored;
 
-/// Finalizers that stand for a propagation policy.
+/// The finalizers that represent a propagation policy.
 const PROPAGATION: [&str; 2] = ["foregroundDeletion", "orphan"];
 
 impl ApiServer {
@@ -38,13 +38,13 @@ impl ApiServer {
         options.dry_run |= call.dry_run;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
-        self.keep_namespace(&kind, &call.path.name)?;
-        self.ask_plugins_about_deletion(call, None)?;
+        self.check_namespace_deletion(&kind, &call.path.name)?;
+        self.check_deletion_with_plugins(call, None)?;
         let entry = self.entry(call)?;
         let object = Self::written_form(&kind, entry);
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
-        self.ask_plugins_about_deletion(call, Some(&object))?;
+        self.check_deletion_with_plugins(call, Some(&object))?;
         self.admit_deletion(call, &call.key(), &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
@@ -72,7 +72,7 @@ impl ApiServer {
             .map(|(namespace, name, entry)| (kind.key(namespace, name), Self::written_form(&kind, entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
-        // All are asked about before the first goes: a webhook that is called makes the request begin anew.
+        // Run admission for all objects before the first one is deleted: a webhook call restarts the request.
         for (key, object) in &chosen {
             self.admit_deletion(call, key, object)?;
         }
@@ -83,7 +83,10 @@ impl ApiServer {
             api_version: kind.resource.api_version(),
             kind: kind.list_kind.clone(),
             metadata: json!({}),
-            items: chosen.iter().map(|(_, object)| Held::Shown(Self::shown_to(&kind, object))).collect(),
+            items: chosen
+                .iter()
+                .map(|(_, object)| LazyObject::Loaded(Self::served_form(&kind, object)))
+                .collect(),
             typed_items: kind.custom.is_some(),
             metadata_only: None,
         };
@@ -92,11 +95,11 @@ impl ApiServer {
 
     fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Stored) -> Outcome<()> {
         if call.kind.conversion().is_some() {
-            // Marking an object changes nothing that its conversion depends on.
-            self.settled(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
+            // The deletion only changes metadata, on which the conversion does not depend.
+            self.convert_for_storage(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
         }
         let (name, namespace) = (&*key.name, &*key.namespace);
-        let shown = self.admission.shown(object);
+        let shown = self.admission.stored_form(object);
         let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
         self.mutate(call, attributes, None)?;
         self.validate(call, attributes, None)
@@ -113,14 +116,14 @@ impl ApiServer {
         check_preconditions(kind, key, object, options)?;
         let (finalizers, changed) = finalizers_after(kind, object, options);
         let grace = grace(kind, object, options);
-        let namespace_held = kind.table == self.tables.namespaces
+        let has_namespace_finalizers = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
-        if finalizers.is_empty() && grace == 0 && !namespace_held {
+        if finalizers.is_empty() && grace == 0 && !has_namespace_finalizers {
             let removed =
                 if options.dry_run { Some(object.clone()) } else { self.remove_object(kind, key, now) };
             if answers_with_object(kind) {
                 let last = last_state(kind, object, now);
-                return Ok(Reply { removed, ..Reply::object(200, Self::shown_to(kind, &last)) });
+                return Ok(Reply { removed, ..Reply::object(200, Self::served_form(kind, &last)) });
             }
             let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
             return Ok(Reply { removed, ..Reply::value(200, body) });
@@ -129,7 +132,7 @@ impl ApiServer {
         let shorter =
             object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|old| grace < old);
         if marked && !shorter && !changed {
-            return Ok(Reply::object(200, Self::shown_to(kind, object)));
+            return Ok(Reply::object(200, Self::served_form(kind, object)));
         }
         let mut next = (**object).clone();
         mark(&mut next, &finalizers, grace, marked, now);
@@ -141,27 +144,27 @@ impl ApiServer {
             lifecycle::prepare_deletion(&mut next, now);
         }
         if options.dry_run {
-            return Ok(Reply::object(200, Self::shown_to(kind, &object.with(next))));
+            return Ok(Reply::object(200, Self::served_form(kind, &object.with(next))));
         }
         let stored = self.store.rewrite(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
         self.written(kind, key, Some(object), now);
-        Ok(Reply::object(200, Self::just_stored(kind, &stored)))
+        Ok(Reply::object(200, Self::from_storage(kind, &stored)))
     }
 
-    /// Deletes an object on the server's own account.
+    /// Deletes an object on behalf of the server itself: without admission.
     pub(crate) fn delete_internally(&mut self, kind: &Arc<Kind>, namespace: &str, name: &str, now: Time) {
         let Some(entry) = self.store.get(kind.table, namespace, name) else { return };
         let object = entry.served();
         let key = kind.key(namespace, name);
-        // Without preconditions nothing can be refused.
+        // Without preconditions the deletion cannot fail.
         let _ = self.delete_object(kind, &key, &object, &Deletion::default(), now);
     }
 
-    /// Takes an object out of the store, and its definition with the last one.
+    /// Removes an object from the store. The last object of a terminating definition takes the definition with it.
     pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key, now: Time) -> Option<Stored> {
         let removed = self.store.remove(kind.table, key, kind.epoch());
         if kind.custom.is_some() {
-            self.definition_emptied(kind, now);
+            self.remove_emptied_definition(kind, now);
         } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
@@ -170,7 +173,8 @@ impl ApiServer {
     }
 }
 
-/// Core kinds whose deletion is answered with their last state (`ReturnDeletedObject`); those of storage are, too.
+/// The core kinds for which a deletion returns the last state of the object (`ReturnDeletedObject`). Most kinds of
+/// `storage.k8s.io` do the same.
 const ANSWERED_WITH_OBJECT: [&str; 7] = [
     "persistentvolumeclaims",
     "persistentvolumes",
@@ -189,7 +193,7 @@ fn answers_with_object(kind: &Kind) -> bool {
     }
 }
 
-/// What is answered of an object that is gone: a pod was marked before it went.
+/// The state of a deleted object that the response shows. A real server marks a pod for deletion before it removes it.
 fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
     if !kind.is_resource("", "pods") {
         return object.clone();
@@ -199,7 +203,7 @@ fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
     object.with(last)
 }
 
-/// Warns a client that deletes a Job and does not say what becomes of its pods.
+/// Warns a client that deletes a Job without a propagation policy.
 fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
     if call.kind.is_resource("batch", "jobs") && options.propagation.is_none() {
         call.warnings.push(
@@ -213,23 +217,23 @@ fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
 fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {
     let conflict = |text: &str| Err(Refused::conflict(&kind.resource, &kind.resource.kind, &key.name, text));
     let uid = metadata::text(object, "uid");
-    if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
+    if let Some(requested) = options.uid.as_deref().filter(|requested| *requested != uid) {
         return conflict(&format!(
-            "the UID in the precondition ({asked}) does not match the UID in record ({uid}). The object might have \
+            "the UID in the precondition ({requested}) does not match the UID in record ({uid}). The object might have \
              been deleted and then recreated"
         ));
     }
     let version = metadata::text(object, "resourceVersion");
-    if let Some(asked) = options.resource_version.as_deref().filter(|asked| *asked != version) {
+    if let Some(requested) = options.resource_version.as_deref().filter(|requested| *requested != version) {
         return conflict(&format!(
-            "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record \
+            "the ResourceVersion in the precondition ({requested}) does not match the ResourceVersion in record \
              ({version}). The object might have been modified"
         ));
     }
     Ok(())
 }
 
-/// The finalizers once the propagation policy has had its say, and whether that changed them.
+/// The finalizers after applying the propagation policy, and whether they changed.
 fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<String>, bool) {
     let before: Vec<String> = metadata::finalizers(object).into_iter().map(str::to_owned).collect();
     let mut after = before.clone();
@@ -256,7 +260,7 @@ fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<Str
     (after, changed)
 }
 
-/// Seconds until the object may go: only pods that were scheduled and have not ended get any.
+/// The grace period in seconds. Only pods that were scheduled and have not ended have one.
 fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
     if !kind.is_resource("", "pods") {
         return 0;
@@ -270,11 +274,11 @@ fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
     options.grace.unwrap_or(own).max(0)
 }
 
-/// Marks an object for deletion, or shortens the grace of one that is marked.
+/// Marks an object for deletion, or shortens the grace period of a marked object.
 fn mark(object: &mut Value, finalizers: &[String], grace: i64, marked: bool, now: Time) {
     let generation = object["metadata"]["generation"].as_i64().filter(|count| *count > 0 && !marked);
     let metadata = metadata::metadata_mut(object);
-    // Who shortens a grace that is under way counts from its beginning.
+    // A shorter grace period starts when the first one started.
     let begun = metadata
         .get("deletionTimestamp")
         .and_then(Value::as_str)

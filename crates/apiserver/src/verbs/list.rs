@@ -1,4 +1,4 @@
-//! Lists: selectors, pages and resource versions.
+//! The verb `list`: selectors, pages and resource versions.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use crate::call::Call;
-use crate::held::Held;
+use crate::lazy_object::LazyObject;
 use crate::options;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::Query;
@@ -14,7 +14,7 @@ use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Entry;
-use crate::watch::read_anew;
+use crate::watch::convert_event_object;
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
 const PAGE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can \
@@ -23,7 +23,7 @@ const PAGE_EXPIRED: &str = "The provided continue parameter is too old to displa
     created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
 /// An object under its namespace and name.
-type Named<'a> = ((&'a str, &'a str), Held);
+type Named<'a> = ((&'a str, &'a str), LazyObject);
 
 impl ApiServer {
     pub(crate) fn list(&self, call: &Call<'_>) -> Outcome<Reply> {
@@ -34,45 +34,45 @@ impl ApiServer {
         let limit = usize::try_from(options::integer(query, "limit")?).unwrap_or(0);
         options::integer(query, "timeoutSeconds")?;
         let page = Continue::parse(query.get("continue"))?;
-        // Pages come from behind the cache, where the token is looked at first and the version is not read.
+        // A real server reads pages from etcd, past its cache, and then checks the token before the version.
         if page.is_some() && !matches!(query.get("resourceVersion"), "" | "0") {
             return Err(Refused::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        let asked = self.asked_version(query.get("resourceVersion"))?;
-        // A list from the cache does not know pages.
-        let limit = if asked == Some(0) { 0 } else { limit };
-        let past = match (&page, asked) {
+        let requested = self.requested_version(query.get("resourceVersion"))?;
+        // A real server serves version 0 from its cache, which ignores the limit.
+        let limit = if requested == Some(0) { 0 } else { limit };
+        let past = match (&page, requested) {
             (Some(page), _) => page.revision,
-            (None, Some(asked)) if asked > 0 && is_exact(query, limit) => Some(asked),
+            (None, Some(requested)) if requested > 0 && is_exact(query, limit) => Some(requested),
             _ => None,
         };
         let mut objects = match past {
             Some(revision) => self.objects_at(call, revision, page.as_ref())?,
-            None => self.objects_now(call, selector.name()),
+            None => self.current_objects(call, selector.name()),
         };
-        objects.sort_by(|(one, _), (other, _)| by_storage_key(*one, *other));
+        objects.sort_by(|(left, _), (right, _)| by_storage_key(*left, *right));
         let after = page.as_ref().map(|page| page.start.split_once('/').unwrap_or(("", &page.start)));
         let mut rest = objects
             .into_iter()
-            .filter(|(place, _)| after.is_none_or(|after| by_storage_key(*place, after).is_gt()))
-            .filter(|(_, object)| selector.is_everything() || selector.matches(&object.tree()));
+            .filter(|(key, _)| after.is_none_or(|after| by_storage_key(*key, after).is_gt()))
+            .filter(|(_, object)| selector.is_everything() || selector.matches(&object.load()));
         let taken: Vec<Named<'_>> = match limit {
             0 => rest.by_ref().collect(),
             limit => rest.by_ref().take(limit).collect(),
         };
-        // Nobody is told how many more a selector would choose, only whether there are any.
+        // With a selector, the response only shows whether there are more objects, not how many.
         let remaining =
             if selector.is_everything() { rest.count() } else { usize::from(rest.next().is_some()) };
-        let revision = past.unwrap_or(self.store.shown(call.kind.table));
+        let revision = past.unwrap_or(self.store.table_revision(call.kind.table));
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if kind.custom.is_some() {
             metadata["continue"] = json!("");
         }
         if let Some(((namespace, name), _)) = taken.last().filter(|_| remaining > 0) {
             metadata["continue"] =
-                json!(Continue { revision: Some(revision), start: place(namespace, name) }.token());
+                json!(Continue { revision: Some(revision), start: storage_key(namespace, name) }.token());
             if selector.is_everything() {
                 metadata["remainingItemCount"] = json!(remaining);
             }
@@ -90,27 +90,27 @@ impl ApiServer {
         ))
     }
 
-    /// The resource version asked for; the future is refused.
-    fn asked_version(&self, text: &str) -> Outcome<Option<u64>> {
-        let asked = options::version(text).map_err(|why| {
+    /// Parses the requested resource version, and rejects one in the future.
+    fn requested_version(&self, text: &str) -> Outcome<Option<u64>> {
+        let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
             Refused::bad_request(format!(
                 "invalid resource version: resourceVersion: Invalid value: {value}: {why}"
             ))
         })?;
-        match asked {
-            Some(asked) if asked > self.store.revision() => {
-                Err(Refused::too_large_version(asked, self.store.revision()))
+        match requested {
+            Some(requested) if requested > self.store.revision() => {
+                Err(Refused::too_large_version(requested, self.store.revision()))
             }
-            _ => Ok(asked),
+            _ => Ok(requested),
         }
     }
 
-    /// The objects as they are; only those of a name, if there is one.
-    pub(super) fn objects_now<'a>(&'a self, call: &'a Call<'_>, name: Option<&'a str>) -> Vec<Named<'a>> {
+    /// The current objects; with a name, only those of that name.
+    pub(super) fn current_objects<'a>(&'a self, call: &'a Call<'_>, name: Option<&'a str>) -> Vec<Named<'a>> {
         let (table, namespace) = (call.kind.table, &*call.path.namespace);
         let shown = |(namespace, name, entry): (&'a str, &'a str, &'a Entry)| {
-            ((namespace, name), Held::of(&call.kind, entry))
+            ((namespace, name), LazyObject::from_entry(&call.kind, entry))
         };
         match name {
             Some(name) => self.store.named(table, namespace, name).map(shown).collect(),
@@ -118,7 +118,7 @@ impl ApiServer {
         }
     }
 
-    /// The objects as they were at a revision: those of now, with what happened since taken back.
+    /// The objects at a past revision: the current objects with all later changes reverted.
     fn objects_at<'a>(
         &'a self,
         call: &'a Call<'_>,
@@ -127,16 +127,16 @@ impl ApiServer {
     ) -> Outcome<Vec<Named<'a>>> {
         let (kind, namespace) = (&call.kind, &*call.path.namespace);
         let events = self.store.table(kind.table).history.since(revision).map_err(|_| expired(page))?;
-        let mut objects: BTreeMap<_, _> = self.objects_now(call, None).into_iter().collect();
+        let mut objects: BTreeMap<_, _> = self.current_objects(call, None).into_iter().collect();
         let mut seen = BTreeSet::new();
         for event in events.filter(|event| namespace.is_empty() || event.key.namespace == namespace) {
             let key = (&*event.key.namespace, &*event.key.name);
-            // The first event after the revision knows what was there before it.
+            // The first event after the revision has the state at the revision.
             if !seen.insert(key) {
                 continue;
             }
             match &event.old {
-                Some(old) => objects.insert(key, Held::Shown(read_anew(kind, event, old))),
+                Some(old) => objects.insert(key, LazyObject::Loaded(convert_event_object(kind, event, old))),
                 None => objects.remove(&key),
             };
         }
@@ -144,7 +144,8 @@ impl ApiServer {
     }
 }
 
-/// 410 of a list. Who was reading pages gets a token with which to go on, though what follows may not fit what was read.
+/// The 410 response of a list. For a list in pages it has a token to continue with, although the next pages may be
+/// inconsistent with the previous ones.
 fn expired(page: Option<&Continue>) -> Refused {
     let Some(page) = page else { return Refused::expired(EXPIRED) };
     let mut refused = Refused::expired(PAGE_EXPIRED);
@@ -152,7 +153,7 @@ fn expired(page: Option<&Continue>) -> Refused {
     refused
 }
 
-/// Whether a list with a resource version wants the state of exactly that.
+/// Whether a list with a resource version must return the state at exactly that version.
 fn is_exact(query: &Query, limit: usize) -> bool {
     match query.get("resourceVersionMatch") {
         "" => limit > 0,
@@ -160,15 +161,15 @@ fn is_exact(query: &Query, limit: usize) -> bool {
     }
 }
 
-/// The order of `namespace/name`, which is not that of namespaces: `a-b/x` comes before `a/x`.
-fn by_storage_key(one: (&str, &str), other: (&str, &str)) -> Ordering {
+/// Compares by `namespace/name`, as etcd does. This differs from comparing namespaces first: `a-b/x` comes before `a/x`.
+fn by_storage_key(left: (&str, &str), right: (&str, &str)) -> Ordering {
     fn key<'a>((namespace, name): (&'a str, &'a str)) -> impl Iterator<Item = u8> + 'a {
         namespace.bytes().chain([b'/']).chain(name.bytes())
     }
-    if one.0 == other.0 { one.1.cmp(other.1) } else { key(one).cmp(key(other)) }
+    if left.0 == right.0 { left.1.cmp(right.1) } else { key(left).cmp(key(right)) }
 }
 
-/// Where an object stands in the order of a list.
-fn place(namespace: &str, name: &str) -> String {
+/// The storage key of an object within its kind, for continue tokens.
+fn storage_key(namespace: &str, name: &str) -> String {
     if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
 }

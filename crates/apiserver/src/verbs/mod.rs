@@ -1,16 +1,16 @@
-//! What each verb does.
+//! The implementations of the API verbs: get, list, watch, create, update, patch and delete.
 
+mod allocations;
 mod create;
 mod delete;
 mod list;
 mod owners;
 pub(crate) mod patch;
 mod read;
-mod surroundings;
 mod update;
 mod validation;
 mod watch;
 
+pub(crate) use allocations::Allocations;
 pub(crate) use patch::{patched, patched_by};
-pub(crate) use surroundings::Allocations;
-pub(crate) use validation::created as check_created;
+pub(crate) use validation::validate_new;

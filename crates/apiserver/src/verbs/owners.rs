@@ -1,4 +1,4 @@
-//! Keeps `metadata.managedFields` with every write.
+//! Updates `metadata.managedFields` with every write.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -13,10 +13,10 @@ use crate::etcd;
 use crate::kinds::{Kind, StatusMetadata};
 use crate::options::{MANAGER_MAX, is_printable};
 use crate::server::ApiServer;
-use crate::store::{KnownOwners, Owned, Stored};
+use crate::store::{FieldOwners, KnownOwners, Stored};
 
-/// What the time of an entry weighs at most.
-const TIME: usize = 32;
+/// The most bytes that the time of an entry takes.
+const TIME_BYTES: usize = 32;
 
 /// An object before it is updated.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +28,17 @@ pub(super) struct Before<'a> {
 }
 
 impl ApiServer {
-    /// Whose the fields of an object will be. It is asked about the object as it was decoded: what admission and the
-    /// strategy of the kind do to it later is nobody's.
-    pub(super) fn owners(&self, call: &mut Call<'_>, object: &Value, before: Option<Before<'_>>) -> Owned {
+    /// The owners of the fields of an object that is written. `object` is the decoded object: nobody owns what admission and
+    /// the strategy of the kind change later.
+    pub(super) fn owners(
+        &self,
+        call: &mut Call<'_>,
+        object: &Value,
+        before: Option<Before<'_>>,
+    ) -> FieldOwners {
         let owners = std::mem::replace(&mut call.owners, Owners::Given(None));
         if !self.managed_fields {
-            return Owned::default();
+            return FieldOwners::default();
         }
         let managers = match owners {
             Owners::Decided(managers) => managers,
@@ -46,24 +51,24 @@ impl ApiServer {
                 let old = before.map(|before| before.object);
                 let managers = match old {
                     None => Managers::given(given),
-                    // Through a subresource nobody changes the entries themselves.
+                    // Clients cannot change the entries themselves through a subresource.
                     Some(old) if !call.path.subresource.is_empty() => Managers::stored(old),
                     Some(old) => Managers::given_or_stored(given, old, call.kind.custom.is_none()),
                 };
                 tracker.update(old.map(|old| &**old), object, managers)
             }
         };
-        Owned { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
+        FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
     }
 
-    /// What the owners of fields need to know of a write.
+    /// The tracker of field owners for a write.
     pub(crate) fn tracker<'a>(&'a self, call: &'a Call<'_>) -> Tracker<'a> {
         let (kind, subresource) = (&*call.kind, &*call.path.subresource);
         let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
         Tracker {
             versions: Versions::new(served, kind),
             name: match call.request.query.get("fieldManager") {
-                "" => of_user_agent(&call.request.user_agent),
+                "" => manager_from_user_agent(&call.request.user_agent),
                 given => Cow::Borrowed(given),
             },
             subresource,
@@ -73,19 +78,20 @@ impl ApiServer {
     }
 }
 
-/// The entries after an update, if it changes nothing but whose values they are already. Through a subresource nobody
-/// changes the entries themselves.
+/// The entries after an update that only changes fields that its manager owns already; `None` if it changes other fields.
 fn renewed(
     tracker: &Tracker<'_>,
     object: &Value,
     before: Before<'_>,
     given: Option<&Value>,
     epoch: u64,
-) -> Option<Owned> {
+) -> Option<FieldOwners> {
     let old = before.object;
     let stored = old.owners()?;
-    let taken = tracker.subresource.is_empty() && given.is_some_and(|given| *given != **stored);
-    if taken {
+    // Clients cannot change the entries themselves through a subresource.
+    let client_changes_entries =
+        tracker.subresource.is_empty() && given.is_some_and(|given| *given != **stored);
+    if client_changes_entries {
         return None;
     }
     let known = before.known.filter(|known| known.epoch == epoch);
@@ -94,55 +100,56 @@ fn renewed(
         Cow::Borrowed(_) => Arc::clone(stored),
         Cow::Owned(entries) => Arc::new(Value::Array(entries)),
     };
-    // The next write may set the time of an entry that has none yet.
+    // Reserve space: the next write may set the time of an entry that has none yet.
     let weight = || {
-        entries.as_array().into_iter().flatten().map(|entry| etcd::weight(entry) + TIME).sum::<usize>() + TIME
+        entries.as_array().into_iter().flatten().map(|entry| etcd::weight(entry) + TIME_BYTES).sum::<usize>()
+            + TIME_BYTES
     };
     let known = known.unwrap_or_else(|| KnownOwners { epoch, weight: weight() });
-    // All tests are tests of this too.
+    // Every test compares the shortcut with the full computation.
     debug_assert_eq!(*entries, tracker.update(Some(old), object, Managers::stored(old)).into_value());
     debug_assert!(etcd::weight(&entries) <= known.weight);
-    Some(Owned { entries: Some(entries), known: Some(known) })
+    Some(FieldOwners { entries: Some(entries), known: Some(known) })
 }
 
-/// Whose the fields are of an object that is about to be stored. Where nothing else changes, the times of the entries do
-/// not either.
-pub(super) fn settled(object: &Value, owners: Owned, old: &Stored) -> Owned {
+/// The field owners of an object that is about to be stored. If the write changes nothing else, the entries keep their
+/// times.
+pub(super) fn keep_times_if_unchanged(object: &Value, owners: FieldOwners, old: &Stored) -> FieldOwners {
     match (&owners.entries, old.owners()) {
         (Some(entries), Some(before))
             if !Arc::ptr_eq(entries, before) && object == &**old && is_same_but_times(entries, before) =>
         {
-            Owned { entries: Some(Arc::clone(before)), ..owners }
+            FieldOwners { entries: Some(Arc::clone(before)), ..owners }
         }
         _ => owners,
     }
 }
 
-/// Whether two lists of entries differ in nothing but their times, and so maybe in their order.
-fn is_same_but_times(one: &Value, other: &Value) -> bool {
+/// Whether two lists of entries differ only in their times, and therefore maybe in their order.
+fn is_same_but_times(left: &Value, right: &Value) -> bool {
     const REST: [&str; 5] = ["manager", "operation", "apiVersion", "subresource", "fieldsV1"];
-    let (Some(one), Some(other)) = (one.as_array(), other.as_array()) else { return false };
-    let same = |one: &Value, other: &Value| REST.iter().all(|field| one.get(field) == other.get(field));
-    one.len() == other.len() && one.iter().all(|entry| other.iter().any(|found| same(entry, found)))
+    let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else { return false };
+    let is_same = |left: &Value, right: &Value| REST.iter().all(|field| left.get(field) == right.get(field));
+    left.len() == right.len() && left.iter().all(|entry| right.iter().any(|other| is_same(entry, other)))
 }
 
-/// The manager that a client is: its user agent up to the first slash (`prefixFromUserAgent`).
-fn of_user_agent(agent: &str) -> Cow<'_, str> {
+/// The default field manager of a client: its user agent up to the first slash (`prefixFromUserAgent`).
+fn manager_from_user_agent(agent: &str) -> Cow<'_, str> {
     let name = agent.split('/').next().unwrap_or_default();
     if name.len() <= MANAGER_MAX && name.chars().all(is_printable) {
         return Cow::Borrowed(name);
     }
-    let mut kept = String::new();
+    let mut manager = String::new();
     for letter in name.chars().filter(|letter| is_printable(*letter)) {
-        if kept.len() + letter.len_utf8() > MANAGER_MAX {
+        if manager.len() + letter.len_utf8() > MANAGER_MAX {
             break;
         }
-        kept.push(letter);
+        manager.push(letter);
     }
-    Cow::Owned(kept)
+    Cow::Owned(manager)
 }
 
-/// What an endpoint resets whatever is written to it (`GetResetFields`).
+/// The fields that an endpoint resets on every write (`GetResetFields`).
 fn reset_fields<'a>(kind: &'a Kind, subresource: &str) -> Cow<'a, FieldSet> {
     static STATUS: LazyLock<FieldSet> = LazyLock::new(|| FieldSet::of_names(&[&["status"]]));
     let reset: &[&[&str]] = match (subresource, &kind.custom) {
@@ -164,14 +171,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_called_by_its_user_agent_up_to_the_slash() {
+    fn field_manager_defaults_to_user_agent_up_to_the_slash() {
         for (agent, name) in [
             ("kubectl/v1.36.0 (linux/amd64) kubernetes/abc", "kubectl"),
             ("", ""),
             ("a\u{7}b", "ab"),
             (&"x".repeat(200), &"x".repeat(MANAGER_MAX)),
         ] {
-            assert_eq!(of_user_agent(agent), name);
+            assert_eq!(manager_from_user_agent(agent), name);
         }
     }
 }

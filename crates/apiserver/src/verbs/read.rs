@@ -1,4 +1,4 @@
-//! Reading one object.
+//! The verb `get`, and the forms of an object: stored, served, and used for writes.
 
 use std::sync::Arc;
 
@@ -24,22 +24,23 @@ impl ApiServer {
         found.ok_or_else(|| Refused::not_found(&call.kind.resource, &call.path.name))
     }
 
-    /// A stored object as a version of its kind serves it. The storage version shares what the store holds.
+    /// A stored object as a version of its kind serves it. The storage version shares the object with the store.
     pub(crate) fn served(kind: &Kind, entry: &Entry) -> Stored {
-        Self::just_stored(kind, &entry.served())
+        Self::from_storage(kind, &entry.served())
     }
 
-    /// The same in the form that writes of this version are compared and merged in: built-in kinds have one of their own.
+    /// A stored object in the form in which writes of this version compare and merge it: the stored form for built-in
+    /// kinds, the served form for custom resources.
     pub(crate) fn written_form(kind: &Kind, entry: &Entry) -> Stored {
         if kind.custom.is_none() { entry.served() } else { Self::served(kind, entry) }
     }
 
-    /// An object in the form that writes are compared in, as a version of its kind shows it.
-    pub(crate) fn shown_to(kind: &Kind, object: &Stored) -> Stored {
+    /// Converts an object from [`written_form`](Self::written_form) to the form that a version of its kind serves.
+    pub(crate) fn served_form(kind: &Kind, object: &Stored) -> Stored {
         if kind.custom.is_none() { kind.as_served(object) } else { object.clone() }
     }
 
-    /// An object as it goes into the store: in the storage version.
+    /// Converts an object to the storage version.
     pub(crate) fn to_storage(kind: &Kind, object: Value) -> Value {
         match &kind.custom {
             Some(custom) if !custom.version.storage => {
@@ -49,10 +50,10 @@ impl ApiServer {
         }
     }
 
-    /// What was just stored, as a version of its kind serves it.
-    pub(crate) fn just_stored(kind: &Kind, stored: &Stored) -> Stored {
+    /// Converts an object from the storage version to the form that a version of its kind serves.
+    pub(crate) fn from_storage(kind: &Kind, stored: &Stored) -> Stored {
         match &kind.custom {
-            // With a webhook, what was stored before the storage version changed waits for its conversion.
+            // With a conversion webhook, the stored object may still be of an earlier storage version.
             Some(custom) if custom.family.conversion.is_some() => {
                 Stored::split(kind.convert(&stored.to_value()))
             }
@@ -62,9 +63,9 @@ impl ApiServer {
         }
     }
 
-    /// An object in its storage version, once all conversions that storing and answering it takes are known. Webhooks see
-    /// the owners of its fields, too.
-    pub(crate) fn settled(
+    /// Converts an object to the storage version, and runs all conversions that storing and returning it needs. Conversion
+    /// webhooks also see the owners of its fields.
+    pub(crate) fn convert_for_storage(
         &self,
         call: &mut Call<'_>,
         object: Value,

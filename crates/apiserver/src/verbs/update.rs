@@ -1,4 +1,4 @@
-//! Replacing objects: the common path of updates and patches.
+//! The verb `update`, and the path that updates and patches share.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use windtunnel_core::Key;
 use windtunnel_core::clock::Time;
 
 use super::owners;
-use super::validation::{self, Written};
+use super::validation::{self, StatusWrite};
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
 use crate::delta::Delta;
@@ -17,24 +17,24 @@ use crate::reply::Reply;
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::{Entry, Owned, Stored};
+use crate::store::{Entry, FieldOwners, Stored};
 use crate::{crd, decode, etcd, metadata, options};
 
-/// Metadata that an update keeps whatever it says.
-const KEPT: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
-/// Metadata that an update keeps if it says nothing.
+/// Metadata that no update can change.
+const IMMUTABLE: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
+/// Metadata that an update takes from the stored object if the client omits it.
 const KEPT_IF_ABSENT: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"];
 
 impl ApiServer {
     pub(crate) fn update(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
-        self.hold_against(call);
+        self.set_baseline(call);
         let body = decode::body(call)?;
         let object = decode::object(call, body, &self.profile)?;
         self.update_object(call, object)
     }
 
-    /// Replaces the object of the call by a decoded one.
+    /// Replaces the object of the call with a decoded object.
     pub(crate) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         check_name(call, &object)?;
@@ -50,10 +50,10 @@ impl ApiServer {
             }
             Err(refused) => return Err(refused),
         };
-        let old = call.known.take().unwrap_or_else(|| Self::written_form(&kind, &entry));
+        let old = call.baseline.take().unwrap_or_else(|| Self::written_form(&kind, &entry));
         call.before = Some(old.clone());
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
-        let shown = self.admission.shown(&old);
+        let shown = self.admission.stored_form(&old);
         let attributes = Attributes {
             operation: Operation::Update,
             name: &name,
@@ -61,11 +61,11 @@ impl ApiServer {
             old: Some(&shown),
         };
         let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
-        let before = owners::Before { object: &old, delta: &delta, known: entry.owners() };
+        let before = owners::Before { object: &old, delta: &delta, known: entry.known_owners() };
         let owners = self.owners(call, &object, Some(before));
         self.mutate(call, attributes, Some(&mut object))?;
         if self.admission.may_mutate() {
-            // The owners of its fields are nobody else's to change.
+            // Admission cannot change the owners of fields.
             Stored::take_owners(&mut object);
             delta = self.delta(call, &old, &object);
         }
@@ -76,13 +76,14 @@ impl ApiServer {
         if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
-        let owners = owners::settled(&object, owners, &old);
+        let owners = owners::keep_times_if_unchanged(&object, owners, &old);
         count_generation(&kind, &mut object, &old);
-        // Another version of a kind may have another schema.
+        // With several versions, the stored object may have been checked by the schema of another one.
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
-        let was_checked = has_one_version && entry.is_of(kind.epoch()) && self.tolerated_nothing(&entry);
-        let part = call.writes_part().then_some(Written { object: &delta, status, was_checked });
-        validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
+        let was_checked =
+            has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
+        let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
+        validation::validate_update(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
@@ -91,29 +92,30 @@ impl ApiServer {
         self.store_update(call, &kind, object, owners, &entry, &old)
     }
 
-    /// Has the body of an update held against the object: what stays as it was has been decoded before. For custom resources only where
-    /// somebody will ask how they differ.
-    pub(super) fn hold_against(&self, call: &mut Call<'_>) {
-        let is_held = match &call.kind.custom {
+    /// Sets the stored object as the baseline for decoding the body of an update: the decoder skips unchanged fields, which
+    /// were decoded before. Custom resources get a baseline only if the update needs their delta.
+    pub(super) fn set_baseline(&self, call: &mut Call<'_>) {
+        let has_baseline = match &call.kind.custom {
             None => call.kind.is_storage(),
-            // Where defaults are filled in, it would have to be done again afterwards.
-            Some(custom) => !custom.version.schema.has_defaults && self.asks_for_delta(call),
+            // Defaults change the object after decoding, which would invalidate the delta.
+            Some(custom) => !custom.version.schema.has_defaults && self.needs_delta(call),
         };
-        let entry = self.entry(call).ok().filter(|entry| is_held && entry.is_of(call.kind.epoch()));
-        call.known = entry.map(|entry| Self::written_form(&call.kind, entry));
+        let entry =
+            self.entry(call).ok().filter(|entry| has_baseline && entry.was_written_under(call.kind.epoch()));
+        call.baseline = entry.map(|entry| Self::written_form(&call.kind, entry));
     }
 
-    /// How an object differs from what it was, where somebody will ask.
+    /// The difference between the old and the new object, if the update needs it.
     fn delta(&self, call: &Call<'_>, old: &Value, object: &Value) -> Delta {
-        if self.asks_for_delta(call) { Delta::between(old, object) } else { Delta::Other }
+        if self.needs_delta(call) { Delta::between(old, object) } else { Delta::Other }
     }
 
-    /// Who keeps the owners of fields does, and who checks the status of a custom resource.
-    fn asks_for_delta(&self, call: &Call<'_>) -> bool {
+    /// Whether an update needs the delta: to track field owners, or to validate the status of a custom resource.
+    fn needs_delta(&self, call: &Call<'_>) -> bool {
         self.managed_fields || call.kind.custom.is_some() && call.writes_part()
     }
 
-    /// The uid and the resource version that the client knew.
+    /// Compares the uid and the resource version of the body with those of the stored object.
     fn check_versions(&self, call: &Call<'_>, object: &mut Value, old: &Value) -> Outcome<()> {
         let (resource, name) = (&call.kind.resource, &*call.path.name);
         let uid = metadata::text(object, "uid");
@@ -158,7 +160,7 @@ impl ApiServer {
         call: &mut Call<'_>,
         kind: &Arc<Kind>,
         object: Value,
-        owners: Owned,
+        owners: FieldOwners,
         entry: &Entry,
         old: &Stored,
     ) -> Outcome<Reply> {
@@ -168,54 +170,54 @@ impl ApiServer {
                 self.remove_object(kind, &key, call.now);
             }
             let last = Stored::new(object, owners.entries);
-            let shown = Self::shown_to(kind, &last);
+            let shown = Self::served_form(kind, &last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
-        let object = self.settled(call, object, owners.entries.as_deref())?;
+        let object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
         if is_same(&object, &owners, &entry.stored()) {
             call.after = Some(old.clone());
-            return Ok(Reply::object(200, Self::shown_to(kind, old)));
+            return Ok(Reply::object(200, Self::served_form(kind, old)));
         }
         if call.dry_run {
-            return Ok(Reply::object(200, Self::just_stored(kind, &Stored::new(object, owners.entries))));
+            return Ok(Reply::object(200, Self::from_storage(kind, &Stored::new(object, owners.entries))));
         }
         etcd::check(kind, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
-        let reply = Self::just_stored(kind, &stored);
+        let reply = Self::from_storage(kind, &stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
         self.written(kind, &key, Some(old), call.now);
         Ok(Reply::object(200, reply))
     }
 
-    /// What writes of some kinds set in motion at once; `old` is what was there before.
+    /// Updates the state that the server derives from the objects of some kinds; `old` is the object before the write.
     pub(crate) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
         if kind.table == self.tables.definitions {
-            self.definition_written(key, old, now);
+            self.apply_definition(key, old, now);
         } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
         self.derive(kind);
     }
 
-    /// Makes anew what is kept beside the store of the objects of a kind.
+    /// Reloads the admission configuration and the priority classes if `kind` is one of theirs.
     pub(crate) fn derive(&mut self, kind: &Kind) {
-        self.admission_written(kind);
+        self.refresh_admission(kind);
         self.priority_classes_written(kind);
     }
 
-    /// Whether the update takes away the last thing that held a terminating object.
+    /// Whether the update removes the last finalizer of a terminating object, so that the object is deleted.
     fn is_last_update(&self, kind: &Kind, object: &Value) -> bool {
-        let namespace_held = kind.table == self.tables.namespaces
+        let has_namespace_finalizers = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         let grace = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
         metadata::is_terminating(object)
             && metadata::finalizers(object).is_empty()
             && grace == 0
-            && !namespace_held
+            && !has_namespace_finalizers
     }
 }
 
-/// The name of the object must be that of the path.
+/// Rejects an object whose name differs from the name in the path.
 pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
     let (name, url) = (metadata::text(object, "name"), &*call.path.name);
     if name.is_empty() {
@@ -229,13 +231,13 @@ pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
     Ok(())
 }
 
-/// Takes from the stored object what the endpoint does not write.
+/// Restores the fields that the endpoint cannot write from the stored object.
 fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     let kind = &*call.kind;
     keep_metadata(metadata::metadata_mut(object), &old["metadata"]);
     match &*call.path.subresource {
         "status" => only_status(kind, object, old),
-        // These were made of the stored object already.
+        // The subresource built this object from the stored object.
         "approval" | "ephemeralcontainers" | "resize" => {}
         "finalize" => {
             let finalizers = object["spec"]["finalizers"].take();
@@ -253,9 +255,9 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     }
 }
 
-/// Takes from the stored metadata what no update changes.
+/// Restores the metadata that an update cannot change, or that the client omitted.
 fn keep_metadata(metadata: &mut Map<String, Value>, old: &Value) {
-    for (fields, always) in [(KEPT, true), (KEPT_IF_ABSENT, false)] {
+    for (fields, always) in [(IMMUTABLE, true), (KEPT_IF_ABSENT, false)] {
         for field in fields {
             match old.get(field) {
                 Some(value) if always && metadata.get(field) == Some(value) => {}
@@ -271,7 +273,7 @@ fn keep_metadata(metadata: &mut Map<String, Value>, old: &Value) {
     }
 }
 
-/// Leaves of a status write the status and what the kind lets through of the metadata.
+/// Restores everything but the status, and the metadata if the kind accepts it in status writes.
 fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
     let written: &[&str] = match kind.rules.status_metadata {
         StatusMetadata::Ignored => &["status"],
@@ -290,8 +292,7 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
     }
 }
 
-/// Gives an object the top-level fields of another, but for those that are written. Most are the same already: they stay
-/// where they are.
+/// Copies all top-level fields from `old`, except for those in `written`. Equal fields are not copied, for speed.
 fn restore(object: &mut Value, old: &Value, written: &[&str]) {
     let is_written = |name: &str| written.contains(&name);
     if !is_written("metadata")
@@ -304,28 +305,31 @@ fn restore(object: &mut Value, old: &Value, written: &[&str]) {
     }
 }
 
-/// Makes the entries of a map those of another, but for some that stay as they are.
-fn take_over(map: &mut Map<String, Value>, other: &Map<String, Value>, stays: impl Fn(&str) -> bool) {
-    let given = map.iter().filter(|(name, _)| !stays(name));
-    if given.eq(other.iter().filter(|(name, _)| !stays(name))) {
+/// Makes the entries of `map` equal to those of `other`, except for entries that `is_kept` selects.
+fn take_over(map: &mut Map<String, Value>, other: &Map<String, Value>, is_kept: impl Fn(&str) -> bool) {
+    let given = map.iter().filter(|(name, _)| !is_kept(name));
+    if given.eq(other.iter().filter(|(name, _)| !is_kept(name))) {
         return;
     }
-    map.retain(|name, _| stays(name) || other.contains_key(name));
-    for (name, value) in other.iter().filter(|(name, _)| !stays(name)) {
+    map.retain(|name, _| is_kept(name) || other.contains_key(name));
+    for (name, value) in other.iter().filter(|(name, _)| !is_kept(name)) {
         if map.get(name) != Some(value) {
             map.insert(name.clone(), value.clone());
         }
     }
 }
 
-/// Whether two objects are the same. What writes change most stands at the end of the alphabet, so that is looked at first.
-fn is_same(object: &Value, owners: &Owned, other: &Stored) -> bool {
-    let (Some(one), Some(two)) = (object.as_object(), other.as_object()) else { return *object == **other };
-    let same = one.len() == two.len() && one.iter().rev().eq(two.iter().rev());
-    same && owners.entries.as_ref() == other.owners()
+/// Whether an object and its owners are equal to the stored ones. Compares the fields backwards, because most writes change
+/// the last ones (`spec`, `status`).
+fn is_same(object: &Value, owners: &FieldOwners, other: &Stored) -> bool {
+    let (Some(left), Some(right)) = (object.as_object(), other.as_object()) else {
+        return *object == **other;
+    };
+    let is_same_tree = left.len() == right.len() && left.iter().rev().eq(right.iter().rev());
+    is_same_tree && owners.entries.as_ref() == other.owners()
 }
 
-/// Counts changes of the specification.
+/// Increments the generation if the specification changed.
 fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.rules.generation == Generation::None {
         return;
@@ -340,9 +344,10 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
     }
 }
 
-/// Whether two objects differ in a top-level field that matters.
-fn differ(one: &Value, other: &Value, matters: impl Fn(&str) -> bool) -> bool {
-    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return one != other };
-    let of = |map: &'_ serde_json::Map<String, Value>| map.keys().filter(|name| matters(name)).count();
-    of(one) != of(other) || one.iter().any(|(name, value)| matters(name) && other.get(name) != Some(value))
+/// Whether two objects differ in a top-level field that `matters` selects.
+fn differ(left: &Value, right: &Value, matters: impl Fn(&str) -> bool) -> bool {
+    let (Some(left), Some(right)) = (left.as_object(), right.as_object()) else { return left != right };
+    let count = |map: &Map<String, Value>| map.keys().filter(|name| matters(name)).count();
+    count(left) != count(right)
+        || left.iter().any(|(name, value)| matters(name) && right.get(name) != Some(value))
 }

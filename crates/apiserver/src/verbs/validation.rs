@@ -1,4 +1,4 @@
-//! What is checked of an object before it is stored.
+//! The validation of an object before the server stores it.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::schema::{embedded, list_type, validate};
 use crate::status::{Outcome, Refused};
 use crate::{crd, gotext, metadata};
 
-/// The namespace of the path is the object's.
+/// Sets the namespace of the path on an object, and rejects an object with another one.
 pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
     if !call.kind.resource.namespaced {
         metadata::metadata_mut(object).remove("namespace");
@@ -36,8 +36,8 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
     Ok(())
 }
 
-/// Checks a new object.
-pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
+/// Validates a new object.
+pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
     let names = match kind.rules.names {
         NameRule::Service if !profile.relaxed_service_names => NameRule::StrictService,
         rule => rule,
@@ -47,9 +47,9 @@ pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
         let context = validate::Context { profile, field_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
         errors.extend(beyond_schema(custom, object, None, None));
-        let judged = ValidatedObject { object, old: None, ratchets: false };
+        let validated = ValidatedObject { object, old: None, ratchets: false };
         let version = &custom.version;
-        errors.extend(rules::check(version.rules(), &version.schema, judged, &errors, profile).0);
+        errors.extend(rules::check(version.rules(), &version.schema, validated, &errors, profile).0);
     } else {
         errors.extend(builtin::check(kind, object, None, false, profile));
     }
@@ -63,23 +63,23 @@ pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     finish(kind, object, &errors, profile)
 }
 
-/// A status that is written.
+/// A write to the status subresource.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Written<'a> {
-    /// How its object differs from what it was.
+pub(super) struct StatusWrite<'a> {
+    /// The difference between the stored and the new object.
     pub(super) object: &'a Delta,
-    /// How it differs itself.
+    /// The difference between the stored and the new status.
     pub(super) status: &'a Delta,
-    /// Whether what it was was checked by the schema in force: of that, what stays as it is need not be looked at again.
+    /// Whether the current schema validated the stored object. If so, validation skips unchanged values.
     pub(super) was_checked: bool,
 }
 
-/// Checks an updated object, or a written status. What is tolerated goes into `warnings`.
-pub(super) fn updated(
+/// Validates an updated object or status. Tolerated violations go into `warnings`.
+pub(super) fn validate_update(
     kind: &Kind,
     object: &Value,
     old: &Value,
-    status: Option<Written<'_>>,
+    status: Option<StatusWrite<'_>>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Outcome<()> {
@@ -103,7 +103,7 @@ pub(super) fn updated(
     finish(kind, object, &errors, profile)
 }
 
-/// What clients are warned of in an object that is accepted (`WarningsOnCreate`, `WarningsOnUpdate`).
+/// The warnings about an accepted object (`WarningsOnCreate`, `WarningsOnUpdate`).
 pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
     let mut warnings = metadata::finalizer_warnings(object);
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
@@ -116,14 +116,14 @@ fn custom_update(
     custom: &Custom,
     object: &Value,
     old: &Value,
-    status: Option<Written<'_>>,
+    status: Option<StatusWrite<'_>>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
     let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
-    let mut errors = if let Some(Written { status: delta, was_checked, .. }) = status_only {
+    let mut errors = if let Some(StatusWrite { status: delta, was_checked, .. }) = status_only {
         let field_prefix = if profile.status_in_field { "status" } else { "" };
         let context = validate::Context { profile, field_prefix };
         match (object.get("status"), schema.properties.get("status")) {
@@ -144,15 +144,15 @@ fn custom_update(
         validate::validate(object, old, schema, context)
     };
     errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));
-    let judged = ValidatedObject { object, old: Some(old), ratchets };
-    let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
+    let validated = ValidatedObject { object, old: Some(old), ratchets };
+    let (broken, tolerated) = rules::check(custom.version.rules(), schema, validated, &errors, profile);
     errors.extend(broken);
     warnings.extend(tolerated);
     errors
 }
 
-/// Embedded objects, and lists that are sets or maps; duplicates are tolerated while the stored object has some, so that
-/// those need not be found which it has.
+/// Validates embedded objects, and lists that are sets or maps. If the stored object has duplicates, all duplicates are
+/// tolerated, as in a real server.
 fn beyond_schema(
     custom: &Custom,
     object: &Value,
@@ -190,19 +190,19 @@ fn metadata_of_update(kind: &Kind, object: &Value, old: &Value, profile: &Profil
             errors.push(FieldError::forbidden("metadata.finalizers", why));
         }
     }
-    // The server checks this twice, and shows both in the causes.
+    // A real server checks this twice and lists each error twice in the causes.
     errors.extend(errors.clone());
-    // What stays as it was has been checked.
+    // Unchanged metadata was validated before.
     if !metadata::has_same_maps(object, old) {
-        let found = metadata::check_maps(object, profile);
-        errors.extend(std::iter::repeat_n(found, looks_at_metadata(kind)).flatten());
+        let map_errors = metadata::check_maps(object, profile);
+        errors.extend(std::iter::repeat_n(map_errors, metadata_check_count(kind)).flatten());
     }
     errors
 }
 
-/// How often the server looks at the metadata of an update, which shows in the causes: twice for all kinds (`validateCommonFields`),
-/// once as what is updated, and of most built-in kinds once more as of a new object.
-fn looks_at_metadata(kind: &Kind) -> usize {
+/// How often a real server validates the metadata of an update, and so repeats each error in the causes: twice for all
+/// kinds (`validateCommonFields`), once in the update validation, and for most built-in kinds once more as for a new object.
+fn metadata_check_count(kind: &Kind) -> usize {
     let resource = &kind.resource;
     let is_workload = matches!(&*resource.group, "apps" | "batch") || kind.is_resource("", "pods");
     if kind.custom.is_some() || is_workload { 3 } else { 4 }

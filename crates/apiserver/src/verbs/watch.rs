@@ -1,4 +1,4 @@
-//! Beginning a watch, and going on with it.
+//! The verb `watch`: starts a watch, and polls it for new lines.
 
 use std::collections::VecDeque;
 
@@ -13,24 +13,24 @@ use crate::status::{Outcome, Refused};
 use crate::watch::{Initial, Poll, Progress, Watch};
 use crate::{options, store};
 
-/// How long a watch lasts at least that does not say (`--min-request-timeout`); at most, twice as long.
-const TIMEOUT_SECONDS: u64 = 1800;
+/// The shortest duration of a watch without `timeoutSeconds` (`--min-request-timeout`). The longest is twice as long.
+const MIN_TIMEOUT_SECONDS: u64 = 1800;
 
 impl ApiServer {
-    /// What a watch has to send at `now`.
+    /// The lines that a watch has to send at `now`. Calls conversion webhooks if needed.
     pub fn poll(&self, watch: &mut Watch, now: Time) -> Poll {
         loop {
             match self.advance_watch(watch, now) {
                 Progress::Poll(poll) => return poll,
-                Progress::Call(call) => watch.answered(&self.hooks.call(&call)),
+                Progress::Call(call) => watch.record_answer(&self.hooks.call(&call)),
             }
         }
     }
 
-    /// The same, up to the next call of a webhook.
+    /// Advances a watch to its next lines, or to the next call of a conversion webhook.
     pub(crate) fn advance_watch(&self, watch: &mut Watch, now: Time) -> Progress {
         match watch.advance(&self.store, &self.catalog, now) {
-            Progress::Call(call) => Progress::Call(self.routed(call)),
+            Progress::Call(call) => Progress::Call(self.with_service_endpoint(call)),
             poll @ Progress::Poll(_) => poll,
         }
     }
@@ -43,49 +43,49 @@ impl ApiServer {
             selector.only_name(&call.path.name);
         }
         let text = query.get("resourceVersion");
-        let asked = options::version(text).map_err(|why| {
+        let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
             Refused::internal(format!("resourceVersion: Invalid value: {value}: {why}"))
         })?;
         let seconds = options::integer(query, "timeoutSeconds")?;
-        let (cursor, initial) = self.beginning(call, &selector, asked);
+        let (cursor, initial) = self.initial_state(call, &selector, requested);
         let ends = if matches!(initial.front(), Some(Initial::Error(_))) {
             Time::MIN
         } else {
-            let drawn = self.draws.watch_seconds(TIMEOUT_SECONDS, 2 * TIMEOUT_SECONDS);
+            let drawn = self.draws.watch_seconds(MIN_TIMEOUT_SECONDS, 2 * MIN_TIMEOUT_SECONDS);
             let seconds = if seconds > 0 { seconds } else { drawn.try_into().unwrap_or(i64::MAX) };
             call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
         };
         let watch = Watch::new(&call.kind, &call.path.namespace, selector, call.view, cursor, initial)
-            .ending(ends)
-            .counted(self.paths.metrics().watching())
+            .ending_at(ends)
+            .with_counter(self.paths.metrics().watching())
             .with_bookmarks(query.is_true("allowWatchBookmarks"), call.now);
         Ok(Reply::new(200, ReplyBody::Watch(Box::new(watch))))
     }
 
-    /// After which revision a watch tells of changes, and what it tells first.
-    fn beginning(
+    /// The revision after which a watch sends events, and the lines that it sends before them.
+    fn initial_state(
         &self,
         call: &Call<'_>,
         selector: &Selector,
-        asked: Option<u64>,
+        requested: Option<u64>,
     ) -> (u64, VecDeque<Initial>) {
         let query = &call.request.query;
-        let revision = self.store.shown(call.kind.table);
-        let from_now = matches!(asked, None | Some(0));
+        let revision = self.store.table_revision(call.kind.table);
+        let from_now = matches!(requested, None | Some(0));
         let send_initial = query.get("sendInitialEvents");
         let streams = self.profile.watch_list;
         let wanted =
             if streams && !send_initial.is_empty() { query.is_true("sendInitialEvents") } else { from_now };
         if !wanted {
-            return (if from_now { revision } else { asked.unwrap_or(revision) }, VecDeque::new());
+            return (if from_now { revision } else { requested.unwrap_or(revision) }, VecDeque::new());
         }
-        if let Some(future) = asked.filter(|asked| *asked > revision) {
-            // A real server waits for that revision for some seconds first.
-            let line = store::line("ERROR", &Refused::too_large_version(future, revision).body());
+        if let Some(future) = requested.filter(|requested| *requested > revision) {
+            // A real server first waits some seconds for that revision.
+            let line = store::watch_line("ERROR", &Refused::too_large_version(future, revision).body());
             return (future, VecDeque::from([Initial::Error(line)]));
         }
-        let objects = self.objects_now(call, selector.name());
+        let objects = self.current_objects(call, selector.name());
         let mut initial: VecDeque<Initial> =
             objects.into_iter().map(|(_, object)| Initial::Added(object)).collect();
         if streams && query.is_true("allowWatchBookmarks") {

@@ -39,18 +39,18 @@ impl Reconcile for EndpointsController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, _now: Time) -> Vec<Write> {
-        let told = view.get(&ENDPOINTS, &key.namespace, &key.name);
+        let old = view.get(&ENDPOINTS, &key.namespace, &key.name);
         let Some(service) = view.get_key(key) else {
-            let own = told.filter(|told| told.label(MANAGED_BY) == Some(SELF));
+            let own = old.filter(|old| old.label(MANAGED_BY) == Some(SELF));
             return own.map(|_| Write::delete(&ENDPOINTS, &key.namespace, &key.name)).into_iter().collect();
         };
         if !is_managed(service) {
             return Vec::new();
         }
         let wanted = endpoints(service, view);
-        match told {
+        match old {
             None => vec![Write::create(&ENDPOINTS, wanted)],
-            Some(told) => update(told, &wanted).into_iter().collect(),
+            Some(old) => update(old, &wanted).into_iter().collect(),
         }
     }
 }
@@ -96,8 +96,8 @@ fn endpoints(service: &Object, view: &View) -> Value {
 }
 
 fn subset(service: &Object, ports: &[Value], group: Vec<&Server<'_>>) -> Value {
-    let is_told_ready = |server: &&Server<'_>| server.is_ready() || publishes_unready(service);
-    let (ready, unready): (Vec<_>, Vec<_>) = group.into_iter().partition(is_told_ready);
+    let is_published_ready = |server: &&Server<'_>| server.is_ready() || publishes_unready(service);
+    let (ready, unready): (Vec<_>, Vec<_>) = group.into_iter().partition(is_published_ready);
     let addresses =
         |servers: Vec<&Server<'_>>| servers.into_iter().map(|one| address(one, service)).collect();
     let mut subset = json!({});
@@ -134,14 +134,14 @@ fn address(server: &Server<'_>, service: &Object) -> Value {
     address
 }
 
-/// The write that changes `told` to `wanted`, if they differ.
-fn update(told: &Object, wanted: &Value) -> Option<Write> {
-    let same = told.list("/subsets") == wanted["subsets"].as_array().map_or(&[][..], Vec::as_slice)
-        && told["metadata"]["labels"] == wanted["metadata"]["labels"];
+/// The write that changes `current` to `wanted`, if they differ.
+fn update(current: &Object, wanted: &Value) -> Option<Write> {
+    let same = current.list("/subsets") == wanted["subsets"].as_array().map_or(&[][..], Vec::as_slice)
+        && current["metadata"]["labels"] == wanted["metadata"]["labels"];
     if same {
         return None;
     }
-    let mut updated = told.to_value();
+    let mut updated = current.to_value();
     let (new, old) = (&wanted["metadata"], &mut updated["metadata"]);
     old["labels"] = new["labels"].clone();
     for annotation in [TRIGGER, OVER_CAPACITY] {

@@ -19,13 +19,13 @@ pub use self::slices::EndpointSliceController;
 use super::Input;
 use super::workqueue::WorkQueue;
 
-/// Queues the Services that changed, whose pods changed, or whose written object (of kind `told`) changed.
+/// Queues the Services that changed, whose pods changed, or whose written object (of kind `written`) changed.
 /// `service_of` returns the Service of such an object.
 fn notice(
     queue: &mut WorkQueue,
     first: bool,
     input: &Input<'_>,
-    told: &Resource,
+    written: &Resource,
     service_of: impl Fn(&Object) -> Option<&str>,
 ) {
     if first {
@@ -38,7 +38,7 @@ fn notice(
             for pod in std::iter::once(&change.object).chain(&change.old) {
                 add_services_of(queue, pod, input.view);
             }
-        } else if change.key.is_kind(told)
+        } else if change.key.is_kind(written)
             && let Some(service) = service_of(&change.object)
         {
             queue.add(SERVICES.key(&change.key.namespace, service));

@@ -78,14 +78,14 @@ pub(super) fn by_ports<'a, 'v>(servers: &'a [Server<'v>]) -> Vec<(&'a [Value], V
 fn ports(service: &Object, pod: &Object) -> Vec<Value> {
     let found = service.list("/spec/ports").iter().filter_map(|port| {
         let number = number_in(pod, port)?;
-        let mut told = Map::new();
-        told.insert("name".to_owned(), json!(port["name"].as_str().unwrap_or_default()));
-        told.insert("port".to_owned(), json!(number));
-        told.insert("protocol".to_owned(), json!(protocol(port)));
+        let mut fields = Map::new();
+        fields.insert("name".to_owned(), json!(port["name"].as_str().unwrap_or_default()));
+        fields.insert("port".to_owned(), json!(number));
+        fields.insert("protocol".to_owned(), json!(protocol(port)));
         if let Some(application) = port["appProtocol"].as_str() {
-            told.insert("appProtocol".to_owned(), json!(application));
+            fields.insert("appProtocol".to_owned(), json!(application));
         }
-        Some(Value::Object(told))
+        Some(Value::Object(fields))
     });
     found.collect()
 }

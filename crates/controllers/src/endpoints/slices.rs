@@ -85,10 +85,10 @@ fn writes(service: &Object, view: &View) -> Vec<Write> {
     let plan = Plan { service, metadata: metadata(service, &servers, &own) };
     let slices = view.list_in(&ENDPOINT_SLICES, service.namespace());
     let slices = slices.filter(|slice| service_of(slice) == Some(service.name())).collect();
-    let told = |server: &&Server<'_>| (server.pod.uid().to_owned(), endpoint(server, service, view));
+    let by_uid = |server: &&Server<'_>| (server.pod.uid().to_owned(), endpoint(server, service, view));
     let mut groups: Vec<(&[Value], Endpoints)> = by_ports(&servers)
         .into_iter()
-        .map(|(ports, group)| (ports, group.iter().map(told).collect()))
+        .map(|(ports, group)| (ports, group.iter().map(by_uid).collect()))
         .collect();
     if groups.is_empty() {
         // A Service without pods has one empty slice.
@@ -107,18 +107,18 @@ impl Plan<'_> {
             let (own, others): (Vec<_>, Vec<_>) =
                 slices.into_iter().partition(|slice| slice.list("/ports") == ports);
             slices = others;
-            let placed: Vec<_> = own.iter().map(|slice| kept(slice, &mut endpoints)).collect();
+            let placed: Vec<_> = own.iter().map(|slice| take_placed(slice, &mut endpoints)).collect();
             let mut needs_one = endpoints.is_empty() && placed.iter().all(Vec::is_empty);
-            for (slice, mut kept) in own.into_iter().zip(placed) {
-                while kept.len() < MOST
+            for (slice, mut members) in own.into_iter().zip(placed) {
+                while members.len() < MOST
                     && let Some((_, endpoint)) = endpoints.pop_first()
                 {
-                    kept.push(endpoint);
+                    members.push(endpoint);
                 }
-                if kept.is_empty() && !std::mem::take(&mut needs_one) {
+                if members.is_empty() && !std::mem::take(&mut needs_one) {
                     spare.push(slice);
                 } else {
-                    writes.extend(self.update(slice, ports, &kept));
+                    writes.extend(self.update(slice, ports, &members));
                 }
             }
             let rest: Vec<Value> = endpoints.into_values().collect();
@@ -147,23 +147,23 @@ impl Plan<'_> {
 
     /// An update of a slice to these ports and endpoints, if it differs.
     fn update(&self, slice: &Object, ports: &[Value], endpoints: &[Value]) -> Option<Write> {
-        let mut told = slice.to_value();
-        fill(&mut told, ports, endpoints);
+        let mut updated = slice.to_value();
+        fill(&mut updated, ports, endpoints);
         let same = ["ports", "endpoints"].iter().all(|field| {
-            told[*field] == slice[*field] || slice[*field].is_null() && told[*field] == json!([])
+            updated[*field] == slice[*field] || slice[*field].is_null() && updated[*field] == json!([])
         });
-        if same && told["metadata"]["labels"] == self.metadata["labels"] {
+        if same && updated["metadata"]["labels"] == self.metadata["labels"] {
             return None;
         }
         for field in ["labels", "annotations"] {
-            told["metadata"][field] = self.metadata[field].clone();
+            updated["metadata"][field] = self.metadata[field].clone();
         }
-        Some(Write::update(&ENDPOINT_SLICES, told))
+        Some(Write::update(&ENDPOINT_SLICES, updated))
     }
 }
 
 /// Removes the pods of a slice from `wanted` and returns their current endpoints.
-fn kept(slice: &Object, wanted: &mut Endpoints) -> Vec<Value> {
+fn take_placed(slice: &Object, wanted: &mut Endpoints) -> Vec<Value> {
     let uids = slice.list("/endpoints").iter().filter_map(|endpoint| endpoint["targetRef"]["uid"].as_str());
     uids.filter_map(|uid| wanted.remove(uid)).collect()
 }
@@ -184,8 +184,8 @@ fn endpoint(server: &Server<'_>, service: &Object, view: &View) -> Value {
     });
     let node = pod.text("/spec/nodeName");
     let zone = view.get(&NODES, "", node).and_then(|node| node.label("topology.kubernetes.io/zone"));
-    let told = [("hostname", server.hostname(service)), ("nodeName", Some(node)), ("zone", zone)];
-    for (field, text) in told {
+    let fields = [("hostname", server.hostname(service)), ("nodeName", Some(node)), ("zone", zone)];
+    for (field, text) in fields {
         if let Some(text) = text {
             endpoint[field] = json!(text);
         }

@@ -45,12 +45,12 @@ fn slices(rig: &Rig) -> Vec<String> {
         let address = endpoint["addresses"][0].as_str().unwrap().to_owned();
         if endpoint["conditions"]["ready"] == true { address } else { format!("({address})") }
     };
-    let told = |slice: &Object| {
+    let text = |slice: &Object| {
         let ports: Vec<_> = slice.list("/ports").iter().map(|port| port["port"].to_string()).collect();
         let endpoints: Vec<_> = slice.list("/endpoints").iter().map(endpoint).collect();
         format!("{}: {}", ports.join(","), endpoints.join(" "))
     };
-    let mut slices: Vec<_> = rig.view.list(&ENDPOINT_SLICES).map(told).collect();
+    let mut slices: Vec<_> = rig.view.list(&ENDPOINT_SLICES).map(text).collect();
     slices.sort();
     slices
 }

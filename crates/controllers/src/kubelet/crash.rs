@@ -39,17 +39,17 @@ impl PodSync<'_> {
         let log = match self.container_behaviour(index) {
             Containers::OutOfMemory => return ended(137, "OOMKilled", ""),
             Containers::Crash => Some(CRASH_LOG.to_owned()),
-            Containers::Run | Containers::CannotBeCreated => self.complaint(index),
+            Containers::Run | Containers::CannotBeCreated => self.error_output(index),
         };
         match log {
-            Some(log) if self.asks_for_logs(index) => ended(1, "Error", &log),
+            Some(log) if self.uses_log_as_message(index) => ended(1, "Error", &log),
             Some(_) => State::ended(since, at, 1),
             None => State::ended(since, at, 0),
         }
     }
 
     /// The error output of a program that copies the payload from an image without one.
-    fn complaint(&self, index: usize) -> Option<String> {
+    fn error_output(&self, index: usize) -> Option<String> {
         let container = &self.status.containers[index];
         if self.site.environment.image(&container.image).contents != Contents::NoPayload {
             return None;
@@ -60,7 +60,7 @@ impl PodSync<'_> {
     }
 
     /// Whether the log of a failed container becomes its termination message (`terminationMessagePolicy`).
-    fn asks_for_logs(&self, index: usize) -> bool {
+    fn uses_log_as_message(&self, index: usize) -> bool {
         self.spec(index)["terminationMessagePolicy"] == "FallbackToLogsOnError"
     }
 
@@ -115,13 +115,13 @@ impl PodSync<'_> {
 
     fn show_back_off(&mut self, index: usize, back_off: SignedDuration) {
         let container = &mut self.status.containers[index];
-        let (name, of) = (&container.name, (self.pod.name(), self.pod.namespace(), self.pod.uid()));
+        let name = &container.name;
+        let pod = format!("{}_{}({})", self.pod.name(), self.pod.namespace(), self.pod.uid());
         let span = go_span(back_off);
-        let message =
-            format!("back-off {span} restarting failed container={name} pod={}_{}({})", of.0, of.1, of.2);
-        let told = format!("Back-off restarting failed container {name} in pod {}_{}({})", of.0, of.1, of.2);
+        let message = format!("back-off {span} restarting failed container={name} pod={pod}");
+        let event = format!("Back-off restarting failed container {name} in pod {pod}");
         container.transition_to(State::Waiting { reason: CRASH_LOOP.to_owned(), message });
-        self.record_event(Notice::warning("BackOff", told));
+        self.record_event(Notice::warning("BackOff", event));
     }
 
     /// Records the Events for the creation and start of a container.

@@ -11,10 +11,10 @@ use super::worker::PodSync;
 use crate::recorder::Notice;
 
 /// The waiting reason of a container with a missing ConfigMap, Secret or key.
-pub(super) const LACKS_CONFIG: &str = "CreateContainerConfigError";
+pub(super) const CONFIG_ERROR: &str = "CreateContainerConfigError";
 
 /// The delay of the next attempt.
-const AGAIN: SignedDuration = SignedDuration::from_secs(12);
+const RETRY: SignedDuration = SignedDuration::from_secs(12);
 
 /// A kind of source for environment variables, with its names in the kubelet's messages.
 struct Source {
@@ -32,12 +32,12 @@ impl PodSync<'_> {
     /// The waiting state of a container that refers to a missing ConfigMap, Secret or key.
     pub(super) fn missing_config_state(&mut self, index: usize) -> Option<State> {
         let message = self.missing(index)?;
-        if !self.is_waiting_for(index, LACKS_CONFIG) {
+        if !self.is_waiting_for(index, CONFIG_ERROR) {
             self.record_event(Notice::warning("Failed", format!("Error: {message}")));
         }
         self.out.why = Some(message.clone());
-        self.schedule_by(self.site.now + AGAIN);
-        Some(State::Waiting { reason: LACKS_CONFIG.to_owned(), message })
+        self.schedule_by(self.site.now + RETRY);
+        Some(State::Waiting { reason: CONFIG_ERROR.to_owned(), message })
     }
 
     /// The error message for the first missing reference.
@@ -65,7 +65,7 @@ impl PodSync<'_> {
         let key = reference["key"].as_str()?;
         // Some clusters do not include the data of Secrets. The key may exist then.
         let has = ["data", "binaryData"].iter().any(|data| object[data].get(key).is_some());
-        let is_told = source.kind == CONFIG_MAP.kind || object["data"].is_object();
-        (is_told && !has).then(|| format!("couldn't find key {key} in {} {namespace}/{name}", source.kind))
+        let is_known = source.kind == CONFIG_MAP.kind || object["data"].is_object();
+        (is_known && !has).then(|| format!("couldn't find key {key} in {} {namespace}/{name}", source.kind))
     }
 }

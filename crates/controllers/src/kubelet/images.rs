@@ -16,8 +16,8 @@ impl PodSync<'_> {
     /// Pulls the image of a waiting container and starts the container once the image is present.
     pub(super) fn pull(&mut self, index: usize) {
         let (now, image) = (self.site.now, self.status.containers[index].image.clone());
-        if self.images.contains(&image) && !self.asks_again(index) {
-            if !self.is_unmade(index) {
+        if self.images.contains(&image) && !self.must_pull_again(index) {
+            if !self.could_not_be_created(index) {
                 let text = format!("Container image \"{image}\" already present on machine");
                 self.record_event(Notice::normal("Pulled", text));
             }
@@ -79,13 +79,13 @@ impl PodSync<'_> {
 
     /// Whether to pull although the image is present. An image that was pulled for a container which could
     /// not be created is not pulled again.
-    fn asks_again(&self, index: usize) -> bool {
-        self.has_policy(index, "Always") && !self.is_unmade(index)
+    fn must_pull_again(&self, index: usize) -> bool {
+        self.has_policy(index, "Always") && !self.could_not_be_created(index)
     }
 
     /// Whether the container could not be created although its image is present.
-    fn is_unmade(&self, index: usize) -> bool {
-        ["CreateContainerError", environment::LACKS_CONFIG].iter().any(|why| self.is_waiting_for(index, why))
+    fn could_not_be_created(&self, index: usize) -> bool {
+        ["CreateContainerError", environment::CONFIG_ERROR].iter().any(|why| self.is_waiting_for(index, why))
     }
 
     fn has_policy(&self, index: usize, policy: &str) -> bool {
@@ -96,7 +96,7 @@ impl PodSync<'_> {
         matches!(&self.status.containers[index].state, State::Waiting { reason, .. } if reason == wanted)
     }
 
-    /// Lets a container wait with an error that no pull can fix.
+    /// Makes a container wait with an error that no pull can fix.
     fn wait_with_error(&mut self, index: usize, PullError { reason, message }: &PullError) {
         self.out.why = Some(message.clone());
         if !self.is_waiting_for(index, reason) {

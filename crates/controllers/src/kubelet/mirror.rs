@@ -32,7 +32,7 @@ struct Running {
     pod: StaticPod,
     hash: String,
     /// The status of its last mirror pod, if that was deleted.
-    told: Option<Value>,
+    last_status: Option<Value>,
 }
 
 /// The runtime's id of a pod: its uid in the API, or the manifest hash of a static pod.
@@ -49,7 +49,7 @@ impl StaticPods {
         let digest = Sha256::digest(format!("{node} {}", pod.manifest));
         let hash = text::hex(&digest[..16]);
         if self.by_mirror.get(&key).is_none_or(|running| running.hash != hash) {
-            self.by_mirror.insert(key.clone(), Running { pod: pod.clone(), hash, told: None });
+            self.by_mirror.insert(key.clone(), Running { pod: pod.clone(), hash, last_status: None });
         }
         key
     }
@@ -71,7 +71,7 @@ impl StaticPods {
         let Some(running) = self.by_mirror.get_mut(&key) else { return false };
         let is_mirrored = gone.annotation(MIRROR) == Some(&running.hash);
         if is_mirrored && !gone["status"]["startTime"].is_null() {
-            running.told = Some(gone["status"].clone());
+            running.last_status = Some(gone["status"].clone());
         }
         is_mirrored
     }
@@ -101,8 +101,8 @@ impl StaticPods {
             };
             return Some(Write::delete_with(&PODS, mirror.namespace(), mirror.name(), options));
         }
-        let told = running.told.as_ref().filter(|_| mirror["status"]["startTime"].is_null())?;
-        let patch = json!({ "metadata": { "uid": mirror.uid() }, "status": told });
+        let status = running.last_status.as_ref().filter(|_| mirror["status"]["startTime"].is_null())?;
+        let patch = json!({ "metadata": { "uid": mirror.uid() }, "status": status });
         Some(Write::merge_patch_status(&PODS, mirror.namespace(), mirror.name(), patch))
     }
 }

@@ -272,17 +272,18 @@ impl Kubelet {
         let address = self.address_of(object, site);
         let memory = memory_of(&mut self.pods, pod, object, &self.node);
         memory.address = address;
-        let looked = worker::sync(site, object, memory, &mut self.images);
-        let told = looked.notices.into_iter().filter_map(|notice| memory.events.record(notice, site.now));
-        let told: Vec<_> = told.collect();
-        for write in looked.writes.into_iter().chain(told) {
+        let result = worker::sync(site, object, memory, &mut self.images);
+        let event_writes =
+            result.notices.into_iter().filter_map(|notice| memory.events.record(notice, site.now));
+        let event_writes: Vec<_> = event_writes.collect();
+        for write in result.writes.into_iter().chain(event_writes) {
             self.queue.send(pod, write, &mut step.writes);
         }
-        step.effects.extend(looked.effects);
-        if let Some(at) = looked.next {
+        step.effects.extend(result.effects);
+        if let Some(at) = result.next {
             self.queue.add_at(pod.clone(), at);
         }
-        match looked.why {
+        match result.why {
             Some(why) => self.waits.insert(pod.clone(), why),
             None => self.waits.remove(pod),
         };

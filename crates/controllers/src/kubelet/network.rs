@@ -49,10 +49,10 @@ pub(super) fn free_address(name: &str, node: Option<&Object>, taken: &BTreeSet<I
 }
 
 fn subnet_of(node: &Object) -> Option<Ipv4Addr> {
-    let told = node.annotation(SUBNETS).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let of_network = told.as_ref().map(|told| match &told["default"] {
+    let subnets = node.annotation(SUBNETS).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let of_network = subnets.as_ref().map(|subnets| match &subnets["default"] {
         Value::Array(list) => list.first().unwrap_or(&Value::Null),
-        one => one,
+        single => single,
     });
     let subnet = of_network.and_then(Value::as_str).unwrap_or_else(|| node.text("/spec/podCIDR"));
     subnet.split('/').next()?.parse().ok()
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_node_without_a_subnet_gets_one_by_its_name() {
-        let of = |name| free_address(name, None, &BTreeSet::new());
-        assert_eq!(of("a"), of("a"));
-        assert_ne!(of("a"), of("b"));
+        let address = |name| free_address(name, None, &BTreeSet::new());
+        assert_eq!(address("a"), address("a"));
+        assert_ne!(address("a"), address("b"));
     }
 }

@@ -72,20 +72,20 @@ impl NodeStatus {
         streams: Streams,
         now: Time,
     ) -> (Vec<Write>, Option<Time>) {
-        let (mut writes, again) = self.look_at_status(node, environment, streams, now);
-        writes.extend(self.look_at_cordon(node).and_then(|notice| self.events.record(notice, now)));
-        (writes, again)
+        let (mut writes, next_check) = self.sync_status(node, environment, streams, now);
+        writes.extend(self.cordon_event(node).and_then(|notice| self.events.record(notice, now)));
+        (writes, next_check)
     }
 
     /// The Event for a node that was cordoned or uncordoned.
-    fn look_at_cordon(&mut self, node: &Object) -> Option<Notice> {
+    fn cordon_event(&mut self, node: &Object) -> Option<Notice> {
         let is = node["spec"]["unschedulable"] == true;
         let was = self.cordoned.replace(is).unwrap_or(is);
         let reason = if is { "NodeNotSchedulable" } else { "NodeSchedulable" };
         (was != is).then(|| Notice::normal(reason, format!("Node {} status is now: {reason}", node.name())))
     }
 
-    fn look_at_status(
+    fn sync_status(
         &mut self,
         node: &Object,
         environment: &dyn NodeEnvironment,
@@ -97,11 +97,11 @@ impl NodeStatus {
         if self.boot.is_none() && fault.is_none() && !is_unknown(node) {
             return (Vec::new(), None);
         }
-        let again = self.network_at(streams, now).filter(|at| *at > now);
-        let conditions = conditions(node, again.is_none(), fault.flatten().as_ref(), now);
+        let next_check = self.network_at(streams, now).filter(|at| *at > now);
+        let conditions = conditions(node, next_check.is_none(), fault.flatten().as_ref(), now);
         let rebooted = self.boot.as_ref().filter(|boot| node.text("/status/nodeInfo/bootID") != boot.id);
         if rebooted.is_none() && equal_except_times(&conditions, node.list("/status/conditions")) {
-            return (Vec::new(), again);
+            return (Vec::new(), next_check);
         }
         let mut notices = Vec::new();
         let name = node.name();
@@ -118,7 +118,7 @@ impl NodeStatus {
         let status = json!({ "conditions": conditions, "nodeInfo": self.node_info(node, environment) });
         let mut writes = vec![Write::merge_patch_status(&NODES, "", name, json!({ "status": status }))];
         writes.extend(notices.into_iter().filter_map(|notice| self.events.record(notice, now)));
-        (writes, again)
+        (writes, next_check)
     }
 
     /// The time at which the network of a booted machine is configured.
@@ -181,22 +181,22 @@ fn is_unknown(node: &Object) -> bool {
 
 /// Whether two lists of conditions are equal except for their times.
 fn equal_except_times(one: &[Value], other: &[Value]) -> bool {
-    let said = |list: &[Value]| list.iter().map(Condition::from_value).collect::<Vec<_>>();
-    said(one) == said(other)
+    let parsed = |list: &[Value]| list.iter().map(Condition::from_value).collect::<Vec<_>>();
+    parsed(one) == parsed(other)
 }
 
 fn put(list: &mut Vec<Value>, kind: &str, status: &str, reason: &str, message: &str, now: Time) {
-    let mut told = json!({
+    let mut condition = json!({
         "type": kind, "status": status, "reason": reason, "message": message,
         "lastHeartbeatTime": rfc3339(now), "lastTransitionTime": rfc3339(now),
     });
     match list.iter_mut().find(|old| old["type"] == kind) {
         Some(old) => {
             if old["status"] == status {
-                told["lastTransitionTime"] = old["lastTransitionTime"].clone();
+                condition["lastTransitionTime"] = old["lastTransitionTime"].clone();
             }
-            *old = told;
+            *old = condition;
         }
-        None => list.push(told),
+        None => list.push(condition),
     }
 }

@@ -16,7 +16,7 @@ const PERIOD_SECONDS: i64 = 10;
 const FAILURES: i64 = 3;
 
 /// The startup time of a program that has a startup probe.
-const COMES_UP: SignedDuration = SignedDuration::from_secs(1);
+const STARTUP_MIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// The exit code of a process that is killed by SIGTERM.
 const TERMINATED: i64 = 143;
@@ -29,7 +29,7 @@ impl PodSync<'_> {
     /// Checks a container that has been running since `since`.
     pub(super) fn probe(&mut self, index: usize, since: Time) {
         let fault = self.fault();
-        if self.status.containers[index].starting && !self.comes_up(index, since, fault.as_ref()) {
+        if self.status.containers[index].starting && !self.has_started_up(index, since, fault.as_ref()) {
             return;
         }
         let Some(fault) = fault else {
@@ -45,7 +45,7 @@ impl PodSync<'_> {
     }
 
     /// Whether the startup probe of a container has succeeded. Other probes start after that.
-    fn comes_up(&mut self, index: usize, since: Time, fault: Option<&Fault>) -> bool {
+    fn has_started_up(&mut self, index: usize, since: Time, fault: Option<&Fault>) -> bool {
         match fault {
             Some(fault) if fault.kind == FaultKind::CrashLooping => {
                 self.crash(index, since);
@@ -58,7 +58,7 @@ impl PodSync<'_> {
             _ => {}
         }
         let probe = &self.spec(index)["startupProbe"];
-        let up = after(since, first_success(probe).max(COMES_UP));
+        let up = after(since, first_success(probe).max(STARTUP_MIN));
         if up > self.site.now {
             self.schedule_by(up);
             return false;
@@ -70,7 +70,7 @@ impl PodSync<'_> {
     /// Restarts a container whose startup probe fails for too long.
     fn fail_startup(&mut self, index: usize, since: Time, fault: &Fault) {
         let probe = &self.spec(index)["startupProbe"];
-        let fails_at = after(since, first_success(probe) + patience(probe));
+        let fails_at = after(since, first_success(probe) + time_to_threshold(probe));
         if fails_at > self.site.now {
             return self.schedule_by(fails_at);
         }
@@ -139,10 +139,10 @@ impl PodSync<'_> {
 
     /// The time at which a probe reaches its failure threshold, and the time of its first failure.
     fn failing_since(&mut self, index: usize, probe: &str) -> (Time, Time) {
-        let patience = patience(&self.spec(index)[probe]);
+        let time_to_threshold = time_to_threshold(&self.spec(index)[probe]);
         let name = self.status.containers[index].name.clone();
         let began = *self.memory.failing.entry(name).or_insert(self.site.now);
-        (after(began, patience), began)
+        (after(began, time_to_threshold), began)
     }
 
     /// Whether the container is ready in the API.
@@ -159,7 +159,7 @@ fn number(probe: &Value, field: &str, otherwise: i64) -> i64 {
 }
 
 /// The time from the first failure of a probe until the threshold is reached.
-fn patience(probe: &Value) -> SignedDuration {
+fn time_to_threshold(probe: &Value) -> SignedDuration {
     let (period, failures) =
         (number(probe, "periodSeconds", PERIOD_SECONDS), number(probe, "failureThreshold", FAILURES));
     SignedDuration::from_secs(period.saturating_mul(failures))

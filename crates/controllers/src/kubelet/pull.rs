@@ -220,18 +220,18 @@ mod tests {
     #[test]
     fn reports_a_manifest_with_a_wrong_digest_by_the_requested_digest() {
         let image = Image { pull: Pull::WrongDigest, ..Image::default() };
-        let told = |minor| match attempt(&image, &View::default(), IMAGE, minor) {
+        let message_of = |minor| match attempt(&image, &View::default(), IMAGE, minor) {
             Outcome::Fails(error) => error.message,
             _ => panic!("the pull did not fail"),
         };
         let cause = "Manifest does not match provided manifest digest sha256:0000";
         let raw = format!("determining manifest MIME type for docker://{IMAGE}: {cause}");
-        assert_eq!(told(27), format!("rpc error: code = Unknown desc = {raw}"));
-        assert_eq!(told(32), raw);
+        assert_eq!(message_of(27), format!("rpc error: code = Unknown desc = {raw}"));
+        assert_eq!(message_of(32), raw);
         let both = format!(
             "unable to pull image or OCI artifact: pull image err: {raw}; artifact err: get manifest: {cause}"
         );
-        assert_eq!(told(33), both);
+        assert_eq!(message_of(33), both);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl PodSync<'_> {
     /// Whether the sandbox is not ready yet. A restarted kubelet finds the sandboxes of its pods ready.
     pub(super) fn waits_for_sandbox(&mut self) -> bool {
         let Some(at) = self.memory.sandbox_at.filter(|at| *at > self.site.now) else { return false };
-        self.out.why = Some(format!("making the sandbox of {}", self.key));
+        self.out.why = Some(format!("creating the sandbox of {}", self.key));
         self.schedule_by(at);
         true
     }

@@ -57,7 +57,8 @@ impl State {
     }
 
     fn from_value(value: &Value) -> Option<Self> {
-        let time = |of: &Value, field: &str| of[field].as_str().and_then(parse_rfc3339).unwrap_or_default();
+        let time =
+            |fields: &Value, field: &str| fields[field].as_str().and_then(parse_rfc3339).unwrap_or_default();
         let (name, fields) = value.as_object()?.iter().next()?;
         let text = |field: &str| fields[field].as_str().unwrap_or_default().to_owned();
         match name.as_str() {
@@ -102,7 +103,7 @@ impl State {
 
 /// A container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is told for itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent field of the status")]
 pub(super) struct Container {
     /// Its name.
     pub(super) name: String,
@@ -295,20 +296,20 @@ impl Status {
         site: &SyncContext<'_>,
         address: Option<Ipv4Addr>,
     ) -> Vec<(&'static str, Value)> {
-        let mut told = Vec::new();
+        let mut addresses = Vec::new();
         if let Some(host) = site.host {
-            told.push(("hostIP", json!(host)));
+            addresses.push(("hostIP", json!(host)));
             if site.minor >= HOST_IPS_MINOR {
-                told.push(("hostIPs", json!([{ "ip": host }])));
+                addresses.push(("hostIPs", json!([{ "ip": host }])));
             }
         }
         let has_sandbox =
             !pod.text("/status/podIP").is_empty() || self.containers.iter().any(Container::has_sandbox);
         if let Some(address) = address.filter(|_| has_sandbox) {
-            told.push(("podIP", json!(address)));
-            told.push(("podIPs", json!([{ "ip": address }])));
+            addresses.push(("podIP", json!(address)));
+            addresses.push(("podIPs", json!([{ "ip": address }])));
         }
-        told
+        addresses
     }
 
     /// The new conditions of the pod. Keeps conditions of other writers.
@@ -348,7 +349,7 @@ impl Status {
 fn read_containers(pod: &Object, specs: &str, statuses: &str, init: bool) -> Vec<Container> {
     let none_yet =
         if pod.list("/spec/initContainers").is_empty() { "ContainerCreating" } else { "PodInitializing" };
-    let read = |spec: &Value| {
+    let container = |spec: &Value| {
         let name = spec["name"].as_str().unwrap_or_default();
         let status = pod.list(statuses).iter().find(|status| status["name"] == name).unwrap_or(&Value::Null);
         let state = State::from_value(&status["state"]).unwrap_or_else(|| State::waiting(none_yet));
@@ -366,5 +367,5 @@ fn read_containers(pod: &Object, specs: &str, statuses: &str, init: bool) -> Vec
             fails_probe: false,
         }
     };
-    pod.list(specs).iter().map(read).collect()
+    pod.list(specs).iter().map(container).collect()
 }

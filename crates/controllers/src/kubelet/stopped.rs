@@ -23,7 +23,7 @@ impl Kubelet {
     pub(super) fn update_stopped(&mut self, input: &Input<'_>, step: &mut Step) -> bool {
         if !has_stop_fault(input.view, &self.node) {
             if let Some(stopped) = self.stopped.take() {
-                self.start_again(stopped, input.view, step);
+                self.restart(stopped, input.view, step);
             }
             return false;
         }
@@ -33,12 +33,12 @@ impl Kubelet {
             Stopped { pods, signals: Vec::new() }
         });
         stopped.signals.extend(input.signals.iter().cloned());
-        step.why = "somebody to start it".into();
+        step.why = "the end of its fault `kubelet-stopped`".into();
         true
     }
 
     /// Starts a new process on the same machine, which kills the containers of pods that are gone.
-    fn start_again(&mut self, stopped: Stopped, view: &View, step: &mut Step) {
+    fn restart(&mut self, stopped: Stopped, view: &View, step: &mut Step) {
         let new = Self::new(&self.node, Arc::clone(&self.environment), &self.streams);
         let old = std::mem::replace(self, new);
         (self.static_pods, self.node_status) = (old.static_pods, old.node_status);

@@ -130,14 +130,14 @@ pub(super) fn sync(
 ) -> SyncResult {
     let status = Status::from_pod(pod);
     let key = PODS.key(pod.namespace(), pod.name());
-    let mut look = PodSync { site, pod, key, memory, images, status, out: SyncResult::default() };
+    let mut pod_sync = PodSync { site, pod, key, memory, images, status, out: SyncResult::default() };
     if pod.is_terminating() {
-        look.stop();
-    } else if !look.status.is_terminal() {
-        look.advance();
-        look.write_status();
+        pod_sync.stop();
+    } else if !pod_sync.status.is_terminal() {
+        pod_sync.advance();
+        pod_sync.write_status();
     }
-    look.out
+    pod_sync.out
 }
 
 /// A check in progress.
@@ -255,8 +255,8 @@ impl PodSync<'_> {
                 }
             }
             State::Ended { at, code: 0, .. } if !self.runs_to_its_end(index) => {
-                let again = at + RESTART_PAUSE;
-                if again <= self.site.now { self.pull(index) } else { self.schedule_by(again) }
+                let restart_at = at + RESTART_PAUSE;
+                if restart_at <= self.site.now { self.pull(index) } else { self.schedule_by(restart_at) }
             }
             State::Ended { code: 0, .. } => {}
             State::Ended { .. } => self.crash_loop(index),
@@ -323,10 +323,10 @@ impl PodSync<'_> {
     pub(super) fn write_status(&mut self) {
         let changes = self.status.changes(self.pod, self.site, self.memory.address);
         let version = self.pod.resource_version();
-        let stands = |sent: &Sent, changes: &Value| {
+        let repeats = |sent: &Sent, changes: &Value| {
             sent.changes == *changes && [sent.seen.as_str(), &sent.left].contains(&version)
         };
-        let is_new = |changes: &Value| !self.memory.sent.as_ref().is_some_and(|sent| stands(sent, changes));
+        let is_new = |changes: &Value| !self.memory.sent.as_ref().is_some_and(|sent| repeats(sent, changes));
         let Some(changes) = changes.filter(is_new) else { return };
         self.memory.sent =
             Some(Sent { changes: changes.clone(), seen: version.to_owned(), left: String::new() });
@@ -347,8 +347,8 @@ impl PodSync<'_> {
         random_duration(&mut self.stream("run", &self.status.containers[index].name, 0), (700, 1_300))
     }
 
-    pub(super) fn stream(&self, what: &str, of: &str, attempt: u32) -> Stream {
-        self.site.streams.stream(&format!("kubelet/{what}/{}/{of}/{attempt}", self.pod.uid()))
+    pub(super) fn stream(&self, what: &str, name: &str, attempt: u32) -> Stream {
+        self.site.streams.stream(&format!("kubelet/{what}/{}/{name}/{attempt}", self.pod.uid()))
     }
 
     pub(super) fn schedule_by(&mut self, at: Time) {

@@ -21,7 +21,7 @@ use windtunnel_core::resources::{LEASES, NODES, PODS};
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, Resource, View, Write, condition};
 
 use self::eviction::Timers;
-use self::silence::LastHeard;
+use self::silence::LastHeartbeats;
 use super::kubelet::lease::NAMESPACE as LEASE_NAMESPACE;
 use super::recorder::{Notice, Recorder};
 use super::workqueue::WorkQueue;
@@ -31,7 +31,7 @@ use super::{Actor, Input, Interest, Step};
 #[derive(Debug, Clone, Default)]
 pub struct NodeLifecycleController {
     queue: WorkQueue,
-    kubelets: LastHeard,
+    kubelets: LastHeartbeats,
     evictions: Timers,
     events: BTreeMap<Key, Recorder>,
     started: bool,
@@ -88,8 +88,8 @@ impl NodeLifecycleController {
             if at <= now {
                 let was_ready = condition::is_true(node, "Ready");
                 let notice = was_ready.then(|| events::node_not_ready(node));
-                let told = notice.and_then(|notice| self.record_event(&NODES, node, notice, now));
-                return [silence::mark_unknown(node, now)].into_iter().chain(told).collect();
+                let event = notice.and_then(|notice| self.record_event(&NODES, node, notice, now));
+                return [silence::mark_unknown(node, now)].into_iter().chain(event).collect();
             }
             self.queue.add_at(key.clone(), at);
         }

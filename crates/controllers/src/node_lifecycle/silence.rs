@@ -19,19 +19,19 @@ const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressu
 /// The time of the last heartbeat of each kubelet, by the controller's clock, as the clocks of kubelets may
 /// be wrong.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LastHeard {
-    by_node: BTreeMap<String, Heard>,
+pub(super) struct LastHeartbeats {
+    by_node: BTreeMap<String, Heartbeat>,
 }
 
 /// The values of the last heartbeat, and the time at which they were first seen.
 #[derive(Debug, Clone)]
-struct Heard {
+struct Heartbeat {
     renewed: String,
     posted: String,
     at: Time,
 }
 
-impl LastHeard {
+impl LastHeartbeats {
     /// The time from which the kubelet of a node counts as silent, by its Lease and its last posted status;
     /// `None` without a Lease.
     pub(super) fn silence_begins(&mut self, node: &Object, view: &View, now: Time) -> Option<Time> {
@@ -40,11 +40,11 @@ impl LastHeard {
         let posted = condition::find_in_status(node, "Ready")
             .map_or("", |ready| ready["lastHeartbeatTime"].as_str().unwrap_or_default());
         let renewed = lease.text("/spec/renewTime");
-        let heard = self.by_node.get(node.name());
-        let at = heard.filter(|heard| heard.renewed == renewed && heard.posted == posted);
-        let at = at.map_or(now, |heard| heard.at);
-        let heard = Heard { renewed: renewed.to_owned(), posted: posted.to_owned(), at };
-        self.by_node.insert(node.name().to_owned(), heard);
+        let heartbeat = self.by_node.get(node.name());
+        let at = heartbeat.filter(|heartbeat| heartbeat.renewed == renewed && heartbeat.posted == posted);
+        let at = at.map_or(now, |heartbeat| heartbeat.at);
+        let heartbeat = Heartbeat { renewed: renewed.to_owned(), posted: posted.to_owned(), at };
+        self.by_node.insert(node.name().to_owned(), heartbeat);
         Some(after(at, SignedDuration::from_secs(seconds)))
     }
 

@@ -65,7 +65,7 @@ fn taints(rig: &Rig) -> Vec<String> {
         .collect()
 }
 
-fn say_ready(rig: &mut Rig, status: &str) {
+fn set_ready(rig: &mut Rig, status: &str) {
     let mut conditions = node(rig).list("/status/conditions").to_vec();
     for condition in &mut conditions {
         condition["status"] = json!(if condition["type"] == "Ready" { status } else { "False" });
@@ -73,7 +73,7 @@ fn say_ready(rig: &mut Rig, status: &str) {
     rig.write(&Write::merge_patch_status(&NODES, "", "n", json!({ "status": { "conditions": conditions } })));
 }
 
-fn going(rig: &Rig) -> Vec<&str> {
+fn terminating(rig: &Rig) -> Vec<&str> {
     rig.view.list(&PODS).filter(|pod| pod.is_terminating()).map(Object::name).collect()
 }
 
@@ -83,9 +83,9 @@ fn events(rig: &Rig) -> Vec<String> {
     let fields =
         ["metadata/namespace", "involvedObject/kind", "involvedObject/name", "type", "reason", "message"];
     let text = |event: &Object| fields.map(|field| event.text(&format!("/{field}"))).join(" ");
-    let mut told: Vec<String> = events.map(text).collect();
-    told.sort();
-    told
+    let mut texts: Vec<String> = events.map(text).collect();
+    texts.sort();
+    texts
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_ready_node_loses_the_not_ready_taint_of_its_creation() {
     prepare(&mut rig);
     assert_eq!(taints(&rig), ["own NoSchedule"]);
     rig.run(3600);
-    assert!(going(&rig).is_empty(), "a node without a Lease is believed");
+    assert!(terminating(&rig).is_empty(), "a node without a Lease stays ready");
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn an_unreachable_node_has_unknown_conditions_and_its_pods_are_evicted() {
             "ns Pod touchy Warning NodeNotReady Node is not ready",
         ]
     );
-    assert_eq!(going(&rig), ["touchy"]);
+    assert_eq!(terminating(&rig), ["touchy"]);
     rig.run(290);
-    assert_eq!(going(&rig), ["touchy"]);
+    assert_eq!(terminating(&rig), ["touchy"]);
     rig.run(10);
-    assert_eq!(going(&rig), ["patient", "touchy"]);
+    assert_eq!(terminating(&rig), ["patient", "touchy"]);
     let patient = rig.view.get(&PODS, "ns", "patient").unwrap();
     assert_eq!(
         condition::find_in_status(patient, "DisruptionTarget").unwrap()["reason"],
@@ -155,28 +155,28 @@ fn pods_stay_if_their_node_recovers_within_the_toleration() {
     renew(&mut rig, 40);
     rig.run(100);
     renew(&mut rig, 3600);
-    say_ready(&mut rig, "False");
+    set_ready(&mut rig, "False");
     rig.run(10);
     assert_eq!(taints(&rig), ["own NoSchedule", "not-ready NoSchedule", "not-ready NoExecute"]);
-    say_ready(&mut rig, "True");
+    set_ready(&mut rig, "True");
     rig.run(1000);
     assert_eq!(taints(&rig), ["own NoSchedule"]);
-    assert_eq!(going(&rig), ["touchy"]);
+    assert_eq!(terminating(&rig), ["touchy"]);
 }
 
 #[test]
 fn a_pod_bound_to_a_tainted_node_stays_for_its_toleration_seconds() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    say_ready(&mut rig, "False");
+    set_ready(&mut rig, "False");
     rig.run(1800);
-    assert_eq!(going(&rig), ["patient", "touchy"]);
+    assert_eq!(terminating(&rig), ["patient", "touchy"]);
     let for_five_minutes = json!([{ "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }]);
     put_pod(&mut rig, "young", &for_five_minutes);
     rig.run(299);
-    assert_eq!(going(&rig), ["patient", "touchy"]);
+    assert_eq!(terminating(&rig), ["patient", "touchy"]);
     rig.run(1);
-    assert_eq!(going(&rig), ["patient", "touchy", "young"]);
+    assert_eq!(terminating(&rig), ["patient", "touchy", "young"]);
 }
 
 #[test]
@@ -188,25 +188,25 @@ fn further_taints_keep_the_timer_of_a_pod_and_their_removal_cancels_it() {
         json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds })
     };
     put_pod(&mut rig, "wary", &json!([tolerated("not-ready", 600), tolerated("unreachable", 60)]));
-    say_ready(&mut rig, "False");
+    set_ready(&mut rig, "False");
     rig.run(301);
-    say_ready(&mut rig, "Unknown");
+    set_ready(&mut rig, "Unknown");
     rig.run(100);
-    assert_eq!(going(&rig), ["patient", "touchy"], "the shorter toleration comes too late");
-    say_ready(&mut rig, "True");
+    assert_eq!(terminating(&rig), ["patient", "touchy"], "the shorter toleration comes too late");
+    set_ready(&mut rig, "True");
     rig.run(10);
-    say_ready(&mut rig, "Unknown");
+    set_ready(&mut rig, "Unknown");
     rig.run(59);
-    assert_eq!(going(&rig), ["patient", "touchy"]);
+    assert_eq!(terminating(&rig), ["patient", "touchy"]);
     rig.run(1);
-    assert_eq!(going(&rig), ["patient", "touchy", "wary"]);
+    assert_eq!(terminating(&rig), ["patient", "touchy", "wary"]);
 }
 
 #[test]
 fn leaves_the_pods_of_a_node_that_reports_not_ready_unchanged() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    say_ready(&mut rig, "False");
+    set_ready(&mut rig, "False");
     rig.run(10);
     assert_eq!(taints(&rig), ["own NoSchedule", "not-ready NoSchedule", "not-ready NoExecute"]);
     assert!(rig.view.list(&PODS).all(|pod| condition::is_true(pod, "Ready")));
@@ -233,13 +233,13 @@ fn a_posted_node_status_counts_as_a_heartbeat() {
 fn a_kubelet_with_a_slow_clock_is_reachable_while_it_renews() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    let wrong = |rig: &mut Rig| {
+    let renew_with_slow_clock = |rig: &mut Rig| {
         rig.now -= SignedDuration::from_mins(10);
         renew(rig, 40);
         rig.now += SignedDuration::from_mins(10);
     };
     for _ in 0..30 {
-        wrong(&mut rig);
+        renew_with_slow_clock(&mut rig);
         rig.run(10);
         assert_eq!(taints(&rig), ["own NoSchedule"]);
     }
@@ -247,8 +247,8 @@ fn a_kubelet_with_a_slow_clock_is_reachable_while_it_renews() {
     assert_eq!(taints(&rig), ["own NoSchedule"]);
     rig.run(1);
     assert_eq!(taints(&rig).len(), 3);
-    wrong(&mut rig);
-    say_ready(&mut rig, "True");
+    renew_with_slow_clock(&mut rig);
+    set_ready(&mut rig, "True");
     rig.run(30);
     assert_eq!(taints(&rig), ["own NoSchedule"]);
 }
@@ -272,5 +272,5 @@ fn recovers_after_a_crash_at_each_write() {
         // A restarted controller starts the eviction timers again, so the last of them expires later.
         rig.run(800);
     };
-    check_recovery(story, |rig| format!("{:?} {:?}", taints(rig), going(rig)));
+    check_recovery(story, |rig| format!("{:?} {:?}", taints(rig), terminating(rig)));
 }

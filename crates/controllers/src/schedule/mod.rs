@@ -59,7 +59,7 @@ pub struct Turn {
     pub writes: Vec<Write>,
     /// When the actor takes its next turn without news; for [`Schedule::wake_at`].
     pub wake_at: Option<Time>,
-    /// Effects beneath the API.
+    /// Effects outside the API.
     pub effects: Vec<Effect>,
 }
 
@@ -68,7 +68,7 @@ pub struct Turn {
 pub struct Waiting<'a> {
     /// The actor's name.
     pub actor: &'a str,
-    /// The reason why it waits, in its own words.
+    /// The reason why it waits, as the actor words it.
     pub why: &'a str,
     /// When it takes a turn without news.
     pub until: Option<Time>,
@@ -225,7 +225,7 @@ impl Schedule {
         self.ready.pop_first()
     }
 
-    /// Lets an actor take its turn; `None` if it does not run.
+    /// Runs the next turn of an actor; `None` if the actor does not run.
     pub fn turn(&mut self, id: ActorId, surroundings: Surroundings<'_>) -> Option<Turn> {
         let Surroundings { view, alerts, counters, now } = surroundings;
         let slot = self.slots.get_mut(&id)?;

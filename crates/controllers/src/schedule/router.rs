@@ -22,7 +22,7 @@ struct Readers {
 
 impl Readers {
     /// The actors that a change wakes.
-    fn woken_by(&self, change: &Change) -> impl Iterator<Item = &ActorId> {
+    fn of_change(&self, change: &Change) -> impl Iterator<Item = &ActorId> {
         let by_namespace = self.by_namespace.get(&change.key.namespace);
         let by_label = self.by_label.iter().filter(|(name, _)| change.object.label(name).is_some());
         let by_label = by_label.flat_map(|(_, readers)| readers);
@@ -88,7 +88,7 @@ impl Router {
         let key = &change.key;
         let mut readers = Vec::new();
         if let Some(of_kind) = self.kinds.get(&*key.group).and_then(|plurals| plurals.get(&*key.plural)) {
-            readers.extend(of_kind.woken_by(change));
+            readers.extend(of_kind.of_change(change));
         }
         readers.extend(self.objects.get(key).into_iter().flatten());
         if !self.ownership.is_empty() && change.affects_ownership() {

@@ -15,7 +15,7 @@ pub(super) struct Slot {
     pub(super) inbox: Inbox,
     pub(super) client: Client,
     pub(super) wake_at: Option<Time>,
-    /// The reason why the actor waits, in its own words.
+    /// The reason why the actor waits, as the actor words it.
     pub(super) why: String,
     /// The cluster as the actor sees it while its watches are silent.
     pub(super) stale: Option<Box<View>>,

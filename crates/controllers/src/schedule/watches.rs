@@ -38,14 +38,14 @@ impl Schedule {
         }
     }
 
-    /// Lets an actor list again, like an informer whose watch ended: it receives a deletion for each object
+    /// Makes an actor list again, like an informer whose watch ended: it receives a deletion for each object
     /// that is gone, and then each object in `view` as a change of what it knew (`Replaced`).
     pub fn relist(&mut self, id: ActorId, view: &View) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let known = slot.stale.take();
         let changes = replaced(known.as_deref().unwrap_or(view), view);
-        let meant = changes.into_iter().filter(|change| self.router.readers(change).contains(&id));
-        slot.inbox.changes.extend(meant);
+        let relevant = changes.into_iter().filter(|change| self.router.readers(change).contains(&id));
+        slot.inbox.changes.extend(relevant);
         self.ready.insert(id);
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn node_for<'v>(pod: &Object, view: &'v View) -> Result<&'v str, Stri
 /// of the same owner, the absence of the pod's image, and the number of pods.
 fn rank(pod: &Object, node: &Object, view: &View) -> (usize, usize, bool, usize) {
     let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
-    let unwelcome = node.list("/spec/taints").iter().filter(prefers_not).count();
+    let untolerated = node.list("/spec/taints").iter().filter(prefers_not).count();
     let owner = owners::controller(pod).map(|owner| &owner["uid"]);
     let image = pod.text("/spec/containers/0/image");
     let (mut same, mut has_image, mut all) = (0, false, 0);
@@ -51,7 +51,7 @@ fn rank(pod: &Object, node: &Object, view: &View) -> (usize, usize, bool, usize)
         let mut containers = other.list("/spec/initContainers").iter().chain(other.list("/spec/containers"));
         has_image |= containers.any(|container| container["image"] == image);
     }
-    (unwelcome, same, !has_image, all)
+    (untolerated, same, !has_image, all)
 }
 
 /// The reason why a node does not fit a pod, from the first of the scheduler's filters that rejects it.

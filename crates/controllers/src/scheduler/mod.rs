@@ -56,11 +56,11 @@ impl Scheduler {
         for change in input.changes {
             if change.key.is_kind(&NODES) {
                 if change.old.as_ref().is_none_or(|old| may_take_more(old, &change.object)) {
-                    self.try_again();
+                    self.retry_unschedulable();
                 }
             } else if change.kind == ChangeKind::Deleted {
                 self.unschedulable.remove(&change.key);
-                self.try_again();
+                self.retry_unschedulable();
             } else if change.object.text("/spec/nodeName").is_empty() {
                 self.queue.add(change.key.clone());
             }
@@ -68,7 +68,7 @@ impl Scheduler {
         self.queue.process_answers(input.answers, input.now);
     }
 
-    fn try_again(&mut self) {
+    fn retry_unschedulable(&mut self) {
         for pod in &self.unschedulable {
             self.queue.add(pod.clone());
         }
@@ -140,7 +140,7 @@ impl Actor for Scheduler {
         }
         step.wake_at = self.queue.next();
         if let Some(pod) = self.unschedulable.first() {
-            step.why = format!("no node takes {pod}").into();
+            step.why = format!("a node for {pod}").into();
         }
         step
     }

@@ -25,12 +25,12 @@ fn fits(term: &Value, node: &Object) -> bool {
 fn holds<'v>(requirement: &Value, value_of: impl Fn(&str) -> Option<&'v str>) -> bool {
     let found = value_of(requirement["key"].as_str().unwrap_or_default());
     let values = requirement["values"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let among = || found.is_some_and(|found| values.iter().any(|value| value == found));
+    let is_in = || found.is_some_and(|found| values.iter().any(|value| value == found));
     let number = |value: Option<&str>| value.and_then(|text| text.parse::<i64>().ok());
     let bounds = || number(found).zip(number(values.first().and_then(Value::as_str)));
     match requirement["operator"].as_str().unwrap_or_default() {
-        "In" => among(),
-        "NotIn" => !among(),
+        "In" => is_in(),
+        "NotIn" => !is_in(),
         "Exists" => found.is_some(),
         "DoesNotExist" => found.is_none(),
         "Gt" => bounds().is_some_and(|(found, bound)| found > bound),
@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn all_requirements_of_a_term_must_match() {
-        let says = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
-        check(&says("os", "In", json!(["linux", "other"])), true);
-        check(&says("os", "NotIn", json!(["linux"])), false);
-        check(&says("zone", "Exists", Value::Null), false);
-        check(&says("zone", "DoesNotExist", Value::Null), true);
-        check(&says("cores", "Gt", json!(["4"])), true);
-        check(&says("cores", "Lt", json!(["4"])), false);
+        let term = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
+        check(&term("os", "In", json!(["linux", "other"])), true);
+        check(&term("os", "NotIn", json!(["linux"])), false);
+        check(&term("zone", "Exists", Value::Null), false);
+        check(&term("zone", "DoesNotExist", Value::Null), true);
+        check(&term("cores", "Gt", json!(["4"])), true);
+        check(&term("cores", "Lt", json!(["4"])), false);
         check(
             &json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n"] }] }),
             true,

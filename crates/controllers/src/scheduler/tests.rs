@@ -37,9 +37,9 @@ fn change(rig: &mut Rig, node: &str, spec: &Value) {
 /// The node of a pod, or the message of its `PodScheduled` condition.
 fn place<'r>(rig: &'r Rig, pod: &str) -> &'r str {
     let pod = rig.view.get(&PODS, "ns", pod).unwrap();
-    let said = condition::find_in_status(pod, "PodScheduled").and_then(|found| found["message"].as_str());
+    let message = condition::find_in_status(pod, "PodScheduled").and_then(|found| found["message"].as_str());
     match pod.text("/spec/nodeName") {
-        "" => said.unwrap_or_default(),
+        "" => message.unwrap_or_default(),
         node => node,
     }
 }

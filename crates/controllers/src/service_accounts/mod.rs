@@ -39,7 +39,7 @@ impl Reconcile for ServiceAccountsController {
     }
 
     fn sync(&mut self, namespace: &Key, view: &View, _now: Time) -> Vec<Write> {
-        if !lives(namespace, view) || view.get(&SERVICE_ACCOUNTS, &namespace.name, DEFAULT).is_some() {
+        if !is_active(namespace, view) || view.get(&SERVICE_ACCOUNTS, &namespace.name, DEFAULT).is_some() {
             return Vec::new();
         }
         let account = json!({ "metadata": { "namespace": namespace.name, "name": DEFAULT } });
@@ -68,21 +68,21 @@ impl Actor for ServiceAccountsController {
 }
 
 /// Whether the namespace exists and is not terminating.
-fn lives(namespace: &Key, view: &View) -> bool {
+fn is_active(namespace: &Key, view: &View) -> bool {
     view.get_key(namespace).is_some_and(|namespace| !namespace.is_terminating())
 }
 
 /// Queues namespaces that changed, and those whose object of this kind and name changed.
 fn notice(queue: &mut WorkQueue, first: bool, input: &Input<'_>, kind: &Resource, name: &str) {
-    let of = |namespace: &str| NAMESPACES.key("", namespace);
+    let key_of = |namespace: &str| NAMESPACES.key("", namespace);
     if first {
-        input.view.list(&NAMESPACES).map(Object::name).for_each(|namespace| queue.add(of(namespace)));
+        input.view.list(&NAMESPACES).map(Object::name).for_each(|namespace| queue.add(key_of(namespace)));
     }
     for change in input.changes {
         if change.key.is_kind(&NAMESPACES) {
             queue.add(change.key.clone());
         } else if change.key.is_kind(kind) && change.key.name == name {
-            queue.add(of(&change.key.namespace));
+            queue.add(key_of(&change.key.namespace));
         }
     }
     queue.process_answers(input.answers, input.now);

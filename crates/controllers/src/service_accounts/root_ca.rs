@@ -5,7 +5,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CONFIG_MAPS, NAMESPACES};
 use windtunnel_core::{Identity, Key, View, Write};
 
-use super::{lives, notice};
+use super::{is_active, notice};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
@@ -39,7 +39,7 @@ impl Reconcile for RootCaPublisher {
     }
 
     fn sync(&mut self, namespace: &Key, view: &View, _now: Time) -> Vec<Write> {
-        if !lives(namespace, view) {
+        if !is_active(namespace, view) {
             return Vec::new();
         }
         let data = json!({ KEY: self.certificate });

@@ -23,7 +23,7 @@ pub(super) fn delete(write: &Write, old: &Object, options: &DeleteOptions, now: 
     let is_pod = write.resource == resources::PODS;
     let own = old.number("/spec/terminationGracePeriodSeconds").unwrap_or(30);
     let grace = if is_pod { options.grace_period_seconds.unwrap_or(own) } else { 0 };
-    if grace == 0 && finalizers.is_empty() && !is_held(old) {
+    if grace == 0 && finalizers.is_empty() && !has_spec_finalizers(old) {
         return None;
     }
     if !finalizers.is_empty() {
@@ -44,10 +44,10 @@ pub(super) fn is_over(value: &Value) -> bool {
     value["metadata"]["deletionTimestamp"].is_string()
         && value["metadata"]["deletionGracePeriodSeconds"] == 0
         && is_empty(&value["metadata"]["finalizers"])
-        && !is_held(value)
+        && !has_spec_finalizers(value)
 }
 
 /// Whether the `spec.finalizers` of a namespace delay its removal.
-fn is_held(value: &Value) -> bool {
+fn has_spec_finalizers(value: &Value) -> bool {
     value["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty())
 }

@@ -1,8 +1,8 @@
 //! A minimal cluster for unit tests of actors: it stores their writes, advances time, and logs the writes.
 
 mod deletion;
+mod descriptions;
 mod eviction;
-mod seen;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use windtunnel_core::{
     resources,
 };
 
-use self::seen::describe;
+use self::descriptions::describe;
 use super::{Actor, Effect, Input, Interest, Signal};
 use crate::machine::StaticPod;
 
@@ -354,11 +354,11 @@ pub fn check_recovery(story: impl Fn(&mut Rig), summary: impl Fn(&Rig) -> String
         story(&mut rig);
         rig
     };
-    let undisturbed = run(None);
-    assert!(undisturbed.writes > 1, "a story of {} writes shows nothing", undisturbed.writes);
-    for crash in 1..=undisturbed.writes {
+    let baseline = run(None);
+    assert!(baseline.writes > 1, "{} writes are too few to test a crash", baseline.writes);
+    for crash in 1..=baseline.writes {
         let rig = run(Some(crash));
-        assert_eq!(summary(&rig), summary(&undisturbed), "crash after write {crash}: {:#?}", rig.log);
+        assert_eq!(summary(&rig), summary(&baseline), "crash after write {crash}: {:#?}", rig.log);
     }
 }
 

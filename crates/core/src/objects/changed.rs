@@ -72,17 +72,17 @@ mod tests {
     fn states_stored_as_patches_equal_the_original_states() {
         let states: Vec<Value> =
             (0..100).map(|n| json!({"a": {"n": n, "b": "x"}, "l": [n], "k": null})).collect();
-        let mut told = Object::new(states[0].clone());
-        let mut all = vec![told.clone()];
+        let mut state = Object::new(states[0].clone());
+        let mut all = vec![state.clone()];
         for pair in states.windows(2) {
             let patch = patch::between(&pair[0], &pair[1]).unwrap();
-            let before = told;
-            told = before.with_patch(&patch).unwrap_or_else(|| Object::new(pair[1].clone()));
-            assert_eq!(told.patch_since(&before).unwrap_or_else(|| patch.clone()), patch);
-            all.push(told.clone());
+            let before = state;
+            state = before.with_patch(&patch).unwrap_or_else(|| Object::new(pair[1].clone()));
+            assert_eq!(state.patch_since(&before).unwrap_or_else(|| patch.clone()), patch);
+            all.push(state.clone());
         }
         assert_eq!(*all[99], states[99]);
-        assert!(all.iter().zip(&states).all(|(told, state)| **told == *state));
-        assert!(all.iter().filter(|told| told.changed().is_none()).count() < 5);
+        assert!(all.iter().zip(&states).all(|(object, state)| **object == *state));
+        assert!(all.iter().filter(|state| state.changed().is_none()).count() < 5);
     }
 }

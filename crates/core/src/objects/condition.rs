@@ -120,17 +120,17 @@ mod tests {
     #[test]
     fn set_does_not_change_an_equal_entry() {
         let now = "2024-01-01T00:10:00Z".parse::<Time>().unwrap();
-        let said = json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z" });
-        let set_again = |field: &str, value: Value| {
-            let mut entry = said.clone();
+        let old = json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z" });
+        let is_unchanged_with = |field: &str, value: Value| {
+            let mut entry = old.clone();
             entry[field] = value;
             let mut list = vec![entry.clone()];
             set(&mut list, &Condition::new("Ready", "True", "", ""), now);
             list == [entry]
         };
-        assert!(set_again("lastProbeTime", Value::Null), "what is null says nothing");
-        assert!(!set_again("lastProbeTime", json!("2024-01-01T00:00:00Z")));
-        assert!(!set_again("message", json!("well")));
+        assert!(is_unchanged_with("lastProbeTime", Value::Null), "a null field counts as missing");
+        assert!(!is_unchanged_with("lastProbeTime", json!("2024-01-01T00:00:00Z")));
+        assert!(!is_unchanged_with("message", json!("well")));
     }
 
     #[test]

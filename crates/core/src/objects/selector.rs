@@ -14,10 +14,10 @@ pub fn selector_matches(selector: &Value, labels: &Value) -> bool {
         && equal.into_iter().all(|(key, value)| label(key) == value.as_str())
         && selector["matchExpressions"].as_array().into_iter().flatten().all(|expression| {
             let found = label(expression["key"].as_str().unwrap_or_default());
-            let among = || found.is_some_and(|found| list(&expression["values"], &|value| value == found));
+            let is_in = || found.is_some_and(|found| list(&expression["values"], &|value| value == found));
             match expression["operator"].as_str().unwrap_or_default() {
-                "In" => among(),
-                "NotIn" => !among(),
+                "In" => is_in(),
+                "NotIn" => !is_in(),
                 "Exists" => found.is_some(),
                 "DoesNotExist" => found.is_none(),
                 _ => false,
@@ -54,12 +54,12 @@ mod tests {
         check(json!({}), true);
         check(json!({ "matchLabels": { "app": "web" } }), true);
         check(json!({ "matchLabels": { "app": "web", "tier": "back" } }), false);
-        let says = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
-        check(says("app", "In", json!(["db", "web"])), true);
-        check(says("app", "NotIn", json!(["web"])), false);
-        check(says("zone", "NotIn", json!(["a"])), true);
-        check(says("zone", "DoesNotExist", Value::Null), true);
-        check(says("zone", "Exists", Value::Null), false);
+        let expression = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
+        check(expression("app", "In", json!(["db", "web"])), true);
+        check(expression("app", "NotIn", json!(["web"])), false);
+        check(expression("zone", "NotIn", json!(["a"])), true);
+        check(expression("zone", "DoesNotExist", Value::Null), true);
+        check(expression("zone", "Exists", Value::Null), false);
     }
     #[test]
     fn rejects_unknown_operators_and_unfitting_values() {

@@ -41,17 +41,17 @@ pub struct RequestAttributes<'a> {
 
 impl RequestFilter {
     /// Whether the filter matches a request.
-    pub fn matches(&self, asked: &RequestAttributes<'_>) -> bool {
+    pub fn matches(&self, request: &RequestAttributes<'_>) -> bool {
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| fits(wanted, found));
         let callers = || {
-            let agent = asked.agent.split('/').next().unwrap_or_default();
-            [asked.agent, agent, asked.user, asked.user.rsplit(':').next().unwrap_or_default()]
+            let agent = request.agent.split('/').next().unwrap_or_default();
+            [request.agent, agent, request.user, request.user.rsplit(':').next().unwrap_or_default()]
         };
-        is(&self.verb, asked.verb)
-            && is(&self.kind, asked.kind)
-            && is(&self.name, asked.name)
-            && is(&self.subresource, asked.subresource)
+        is(&self.verb, request.verb)
+            && is(&self.kind, request.kind)
+            && is(&self.name, request.name)
+            && is(&self.subresource, request.subresource)
             && self.by.as_deref().is_none_or(|wanted| callers().iter().any(|found| fits(wanted, found)))
     }
 }
@@ -146,7 +146,7 @@ pub enum InjectedError {
     Conflict,
 }
 
-const TROUBLES: [(InjectedError, &str); 6] = [
+const ERRORS: [(InjectedError, &str); 6] = [
     (InjectedError::TooManyRequests, "too-many-requests"),
     (InjectedError::InternalError, "internal-error"),
     (InjectedError::EtcdTimedOut, "etcd-timed-out"),
@@ -162,12 +162,12 @@ impl InjectedError {
 
     /// The error of this name.
     pub fn named(name: &str) -> Option<Self> {
-        TROUBLES.iter().find(|(_, known)| *known == name).map(|(trouble, _)| *trouble)
+        ERRORS.iter().find(|(_, known)| *known == name).map(|(error, _)| *error)
     }
 
     /// Its name, such as `too-many-requests`.
     pub fn name(self) -> &'static str {
-        TROUBLES.iter().find(|(trouble, _)| *trouble == self).map_or("", |(_, name)| name)
+        ERRORS.iter().find(|(error, _)| *error == self).map_or("", |(_, name)| name)
     }
 }
 
@@ -228,7 +228,7 @@ impl ProgramFault {
 mod tests {
     use super::*;
 
-    fn asked() -> RequestAttributes<'static> {
+    fn request() -> RequestAttributes<'static> {
         RequestAttributes {
             verb: "update",
             kind: "ClusterVersion",
@@ -241,15 +241,15 @@ mod tests {
 
     #[test]
     fn unset_fields_match_any_request() {
-        assert!(RequestFilter::default().matches(&asked()));
+        assert!(RequestFilter::default().matches(&request()));
         let by = |by: &str| {
-            RequestFilter { by: Some(by.to_owned()), ..RequestFilter::default() }.matches(&asked())
+            RequestFilter { by: Some(by.to_owned()), ..RequestFilter::default() }.matches(&request())
         };
         let known = ["kubelet", "kubelet/worker-0", "kubelet/*", "worker-0", "system:node:worker-0"];
         assert!(known.into_iter().all(by));
         assert!(!by("kubelet/worker-1") && !by("kube"));
         let itself = RequestFilter { subresource: Some(String::new()), ..RequestFilter::default() };
-        assert!(!itself.matches(&asked()));
+        assert!(!itself.matches(&request()));
     }
 
     #[test]

@@ -50,8 +50,8 @@ impl Identity {
 
     /// All groups, including an implied `system:authenticated`.
     pub fn all_groups(&self) -> impl Iterator<Item = &str> {
-        let told = |group: &String| group == AUTHENTICATED || group == UNAUTHENTICATED;
-        let implied = (!self.groups.iter().any(told)).then_some(AUTHENTICATED);
+        let is_about_authentication = |group: &String| group == AUTHENTICATED || group == UNAUTHENTICATED;
+        let implied = (!self.groups.iter().any(is_about_authentication)).then_some(AUTHENTICATED);
         self.groups.iter().map(String::as_str).chain(implied)
     }
 

@@ -66,8 +66,8 @@ pub fn truncate(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
-    kept + "..."
+    let start: String = text.chars().take(width.saturating_sub(3)).collect();
+    start + "..."
 }
 
 /// Pads rows into columns, two spaces apart. The last cell of a row is not padded.

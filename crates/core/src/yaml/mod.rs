@@ -57,15 +57,15 @@ const TREE_DEPTH_MAX: usize = 32;
 /// # Errors
 /// A syntax error, with its position.
 pub fn parse_tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
-    let read = |policy| {
+    let parse = |policy| {
         let mut settings = options();
         settings.duplicate_keys = policy;
         settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
         serde_saphyr::from_str_with_options::<Node>(text, settings).map_err(|e| error(&e))
     };
-    let (mut tree, twice) = match read(serde_saphyr::DuplicateKeyPolicy::Error) {
+    let (mut tree, twice) = match parse(serde_saphyr::DuplicateKeyPolicy::Error) {
         Ok(tree) => (tree, None),
-        Err(first) => match read(serde_saphyr::DuplicateKeyPolicy::FirstWins) {
+        Err(first) => match parse(serde_saphyr::DuplicateKeyPolicy::FirstWins) {
             Ok(tree) => (tree, Some(first)),
             Err(other) => return Err(other),
         },

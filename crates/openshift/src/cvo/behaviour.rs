@@ -27,7 +27,7 @@ pub(super) struct Behaviour {
     /// Whether version pods have their own ServiceAccount (from 4.22).
     pub(super) has_payload_account: bool,
     /// Whether the last log lines of a failed container are its termination message (from 4.23).
-    pub(super) asks_for_logs: bool,
+    pub(super) falls_back_to_logs: bool,
     /// Whether leader election uses a ConfigMap in addition to the Lease (up to 4.14).
     pub(super) locks_config_map: bool,
     /// Whether the spec can name signature stores (from 4.15).
@@ -36,27 +36,27 @@ pub(super) struct Behaviour {
     /// Earlier releases have no such limit.
     pub(super) limits_retrieval: bool,
     /// Whether history entries record accepted risks (from 4.12).
-    pub(super) keeps_risks: bool,
+    pub(super) records_risks: bool,
     /// Whether an update that is not recommended is a risk (from 4.12).
-    pub(super) wants_recommendation: bool,
+    pub(super) checks_recommendation: bool,
     /// Whether payload messages contain the architecture (from 4.12).
     pub(super) names_architecture: bool,
     /// Whether history entries are pruned by weight (from 4.12) or by age.
-    pub(super) weighs_history: bool,
+    pub(super) prunes_by_weight: bool,
     /// Whether a rollback to an earlier release is checked by its own precondition (from 4.14).
-    pub(super) guards_rollback: bool,
+    pub(super) checks_rollback: bool,
     /// Whether an update to another minor or major is checked by its own precondition (from 4.19).
-    pub(super) guards_hops: bool,
+    pub(super) checks_hops: bool,
     /// Whether an update to 5.0 is allowed (from 4.22).
     pub(super) allows_next_major: bool,
     /// Whether an update to another minor requires a recent etcd backup (up to 4.14).
-    pub(super) wants_backup: bool,
+    pub(super) requires_backup: bool,
     /// Whether the Recommended condition has a reason without a risk's name when no risk applies, and the
     /// risk's description on separate lines (from 4.15).
     pub(super) reports_exposure: bool,
     /// Whether Recommended gets a new transition time each second while a risk cannot be evaluated (seen from
     /// 4.23 on).
-    pub(super) remakes_recommended: bool,
+    pub(super) refreshes_recommended: bool,
     /// Whether clusters with a preview feature set have the condition ReconciliationIssues (from 4.16 to
     /// 4.19).
     pub(super) previews_issues: bool,
@@ -69,8 +69,8 @@ pub(super) struct Behaviour {
     /// Whether Upgradeable is judged from the desired release (from 4.18) or from the last release in the
     /// history.
     pub(super) counts_from_desired: bool,
-    /// Whether a new patch target during a minor update is noted (from 4.19).
-    pub(super) notes_retargets: bool,
+    /// Whether a new patch target during a minor update causes a warning (from 4.19).
+    pub(super) warns_of_retargets: bool,
 }
 
 impl Behaviour {
@@ -83,21 +83,21 @@ impl Behaviour {
             copies_manifests: at_least(20),
             requires_scc: at_least(18),
             has_payload_account: at_least(22),
-            asks_for_logs: at_least(23),
+            falls_back_to_logs: at_least(23),
             locks_config_map: !at_least(15),
             custom_signature_stores: at_least(15),
             limits_retrieval: at_least(12),
-            keeps_risks: at_least(12),
-            wants_recommendation: at_least(12),
+            records_risks: at_least(12),
+            checks_recommendation: at_least(12),
             names_architecture: at_least(12),
-            weighs_history: at_least(12),
-            guards_rollback: at_least(14),
-            guards_hops: at_least(19),
+            prunes_by_weight: at_least(12),
+            checks_rollback: at_least(14),
+            checks_hops: at_least(19),
             allows_next_major: at_least(22),
             reports_exposure: at_least(15),
-            remakes_recommended: at_least(23),
+            refreshes_recommended: at_least(23),
             previews_issues: at_least(16) && !at_least(20),
-            wants_backup: !at_least(15),
+            requires_backup: !at_least(15),
             reports_slow_operators: at_least(16),
             upgradeable: if at_least(23) {
                 Style::Risks
@@ -106,7 +106,7 @@ impl Behaviour {
             },
             overrides_block_patches: !at_least(22),
             counts_from_desired: at_least(18),
-            notes_retargets: at_least(19),
+            warns_of_retargets: at_least(19),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Capabilities {
     /// The last seen `spec.capabilities`.
     spec: Option<Value>,
     /// The capabilities that the spec requests.
-    asked: BTreeSet<String>,
+    requested: BTreeSet<String>,
     /// Capabilities that are enabled although the spec does not request them.
     implicit: BTreeSet<String>,
 }
@@ -50,7 +50,7 @@ impl Capabilities {
             known: release.known_capabilities.iter().chain(gated).cloned().collect(),
             gated: gated.iter().cloned().collect(),
             spec: None,
-            asked: BTreeSet::new(),
+            requested: BTreeSet::new(),
             implicit: texts(&cluster_version["status"]["capabilities"]["enabledCapabilities"]),
         };
         capabilities.implicit.extend(always_enabled(release).map(str::to_owned));
@@ -66,13 +66,13 @@ impl Capabilities {
         self.spec = Some(spec.clone());
         let enabled = self.enabled().cloned().collect::<BTreeSet<_>>();
         let set = spec["baselineCapabilitySet"].as_str().unwrap_or(CURRENT);
-        self.asked = release.capability_sets.get(set).into_iter().flatten().cloned().collect();
+        self.requested = release.capability_sets.get(set).into_iter().flatten().cloned().collect();
         if set == CURRENT {
-            self.asked.extend(self.gated.iter().cloned());
+            self.requested.extend(self.gated.iter().cloned());
         }
-        self.asked.extend(texts(&spec["additionalEnabledCapabilities"]));
-        self.implicit = enabled.difference(&self.asked).cloned().collect();
-        !self.asked.is_subset(&enabled)
+        self.requested.extend(texts(&spec["additionalEnabledCapabilities"]));
+        self.implicit = enabled.difference(&self.requested).cloned().collect();
+        !self.requested.is_subset(&enabled)
     }
 
     /// Whether the operator applies a manifest that needs these capabilities: each must be known and enabled.
@@ -108,12 +108,12 @@ impl Capabilities {
     }
 
     fn is_enabled(&self, name: &str) -> bool {
-        self.asked.contains(name) || self.implicit.contains(name)
+        self.requested.contains(name) || self.implicit.contains(name)
     }
 
     /// The enabled capabilities, sorted.
     fn enabled(&self) -> impl Iterator<Item = &String> {
-        self.asked.union(&self.implicit)
+        self.requested.union(&self.implicit)
     }
 }
 
@@ -141,12 +141,12 @@ mod tests {
     #[test]
     fn the_set_v4_13_gained_machine_api_in_4_14() {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
-        let older = enabled(&Capabilities::at_start(&release("4.13.0"), "", &spec));
-        let newer = enabled(&Capabilities::at_start(&release("4.14.0"), "", &spec));
-        let gained: Vec<&String> = newer.iter().filter(|name| !older.contains(name)).collect();
-        assert_eq!(older.len(), 8);
+        let old = enabled(&Capabilities::at_start(&release("4.13.0"), "", &spec));
+        let new = enabled(&Capabilities::at_start(&release("4.14.0"), "", &spec));
+        let gained: Vec<&String> = new.iter().filter(|name| !old.contains(name)).collect();
+        assert_eq!(old.len(), 8);
         assert_eq!(gained, ["MachineAPI"]);
-        assert_eq!(newer[3], "MachineAPI", "sorted bytewise, upper case first");
+        assert_eq!(new[3], "MachineAPI", "sorted bytewise, upper case first");
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             let release = release(version);
             let capabilities = Capabilities::at_start(&release, "", &spec);
             assert_eq!(enabled(&capabilities), names, "{version}");
-            assert_eq!(capabilities.implicit().len(), names.len(), "{version}: nobody asked for it");
+            assert_eq!(capabilities.implicit().len(), names.len(), "{version}: the spec does not request it");
             assert_eq!(arguments(&release).count(), names.len(), "{version}");
         }
         let all = Capabilities::at_start(&release("4.16.0"), "", &json!({}));

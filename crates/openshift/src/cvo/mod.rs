@@ -1,7 +1,7 @@
 //! The cluster-version operator: leader election, the ClusterVersion worker, the apply loop.
 //!
-//! One value of [`ClusterVersionOperator`] is one process. A new process knows only what the API holds, and
-//! its first work is the release of its own image. This is how the operator continues an update after the
+//! One value of [`ClusterVersionOperator`] is one process. A new process knows only the objects in the API,
+//! and its first work is the release of its own image. This is how the operator continues an update after the
 //! update has replaced it.
 
 mod access;
@@ -172,7 +172,7 @@ impl ClusterVersionOperator {
     fn run(&mut self, view: &View, alerts: &[ActiveAlert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
             self.election = Some(Election::new(candidate, view, self.ready_at));
-            self.site.find_held(view);
+            self.site.find_stored_payload(view);
         }
         if self.election.as_ref().is_some_and(|election| election.is_lost(now)) {
             self.end(view, now);

@@ -9,15 +9,15 @@ const RETRIES_MAX: u32 = 15;
 const BACKOFF_FIRST: SignedDuration = SignedDuration::from_millis(5);
 const BACKOFF_MAX: SignedDuration = SignedDuration::from_secs(1000);
 /// One progress notification per 15 seconds, with a burst of two.
-const NEWS_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
-const NEWS_BURST: i32 = 2;
+const NOTIFICATION_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
+const NOTIFICATION_BURST: i32 = 2;
 
 /// The work queue for the only key, with its error back-off.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     due_at: Option<Time>,
     retries: u32,
-    next_news_at: Time,
+    next_notification_at: Time,
     resync_every: SignedDuration,
     resync_at: Time,
 }
@@ -28,7 +28,7 @@ impl Queue {
         Self {
             due_at: None,
             retries: 0,
-            next_news_at: now - NEWS_INTERVAL * NEWS_BURST,
+            next_notification_at: now - NOTIFICATION_INTERVAL * NOTIFICATION_BURST,
             resync_every,
             resync_at: now + resync_every,
         }
@@ -41,12 +41,12 @@ impl Queue {
 
     /// Makes the key due as soon as the rate limit of progress notifications allows.
     pub(super) fn notify_progress(&mut self, now: Time) {
-        let floor = now - NEWS_INTERVAL * (NEWS_BURST - 1);
-        let token = self.next_news_at.max(floor);
+        let floor = now - NOTIFICATION_INTERVAL * (NOTIFICATION_BURST - 1);
+        let token = self.next_notification_at.max(floor);
         let at = token.max(now);
         // An earlier run also reports this progress, so it costs no token.
         if self.due_at.is_none_or(|due| due > at) {
-            self.next_news_at = token + NEWS_INTERVAL;
+            self.next_notification_at = token + NOTIFICATION_INTERVAL;
             self.due_at = Some(at);
         }
     }
@@ -112,6 +112,6 @@ mod tests {
         let mut queue = Queue::new(SignedDuration::from_hours(1), at(0));
         let dropped: Vec<bool> = (0..17).map(|_| queue.failed(at(0))).collect();
         assert_eq!(dropped.iter().position(|dropped| *dropped), Some(15));
-        assert!(!dropped[16], "counting begins anew");
+        assert!(!dropped[16], "the count restarts");
     }
 }

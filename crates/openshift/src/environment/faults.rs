@@ -5,15 +5,15 @@ use windtunnel_controllers::registry::{Containers, Contents, Image, OpenPgp, Pul
 /// A temporary fault of the image of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReleaseFault {
-    /// Pulls that begin now end like this.
+    /// The outcome of pulls that start now.
     Pull(Pull),
     /// The container runtime finds this signature.
     Sigstore(Signature),
     /// Signature stores return this.
     OpenPgp(OpenPgp),
-    /// The image holds this.
+    /// The contents of the image.
     Contents(Contents),
-    /// Its containers behave like this.
+    /// The behavior of its containers.
     Containers(Containers),
 }
 
@@ -83,7 +83,7 @@ mod tests {
             assert_eq!(ReleaseFault::named(name).map(ReleaseFault::name), Some(name));
         }
         assert_eq!(ReleaseFault::named("succeeds"), None);
-        // Pulls have the same names as in the descriptions of releases.
+        // Pulls have the same names in the descriptions of releases.
         let pulls = Pull::NAMES.into_iter().filter_map(ReleaseFault::named);
         assert!(
             pulls.eq(Pull::NAMES[1..].iter().filter_map(|name| Pull::named(name)).map(ReleaseFault::Pull))

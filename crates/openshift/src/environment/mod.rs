@@ -69,7 +69,7 @@ impl Default for Environment {
 }
 
 impl Environment {
-    /// Replaces the environment of a component by that of the cluster which it is copied into.
+    /// Replaces the environment of a component with the environment of the cluster that it is copied into.
     pub(crate) fn replace(known: &mut Arc<Self>, environment: &Arc<dyn NodeEnvironment>) {
         let other: Arc<dyn Any + Send + Sync> = Arc::clone(environment) as _;
         if let Ok(other) = other.downcast() {
@@ -99,7 +99,7 @@ impl Environment {
         self.outages.with_faults(pullspec, self.registry.resolve(pullspec))
     }
 
-    /// Whether a repository belongs to releases: other images in it do not exist.
+    /// Returns whether a repository belongs to releases. Other images in such a repository do not exist.
     fn holds_releases(&self, repository: &str) -> bool {
         let is_of = |release: &Release| {
             [&release.image, &release.os_image()].into_iter().any(|image| repository_of(image) == repository)
@@ -107,7 +107,7 @@ impl Environment {
         self.releases.values().any(is_of)
     }
 
-    /// The release of this image; images are the same if their digests are.
+    /// The release of this image. Images are equal if their digests are equal.
     pub fn release_of(&self, pullspec: &str) -> Option<Release> {
         let digest = digest_of(pullspec)?;
         let has = |image: &str| digest_of(image) == Some(digest);
@@ -123,11 +123,11 @@ impl Environment {
         self.releases.values().find(|release| release.is_of_os(os_image))
     }
 
-    /// The release of an operator's Deployment: that of the version which it reports, for several
-    /// architectures if its image is.
+    /// The release of the version that an operator's Deployment reports. It is the release for several
+    /// architectures if the image of the Deployment is.
     pub fn release_of_deployment(&self, deployment: &Object) -> Option<Cow<'_, Release>> {
         let version: Version = release::version_in(deployment)?.parse().ok()?;
-        // A payload may report another version than that of its release.
+        // A payload may report a version that differs from its release.
         let release = self.releases.values().find(|release| release.version == version)?;
         let image = &deployment.list("/spec/template/spec/containers").first()?["image"];
         let is_multi = *image == release.image_for(deployment.name(), Architecture::Multi);

@@ -72,7 +72,7 @@ mod tests {
             Image { pull: Pull::Hangs, contents: Contents::UnreadableManifest, ..Image::default() }
         );
         outages.end(&release, slow);
-        assert_eq!(now().pull, Pull::Hangs, "another one began since");
+        assert_eq!(now().pull, Pull::Hangs, "another fault replaced it");
         outages.end(&release, corrupt);
         assert_eq!(now(), Image { pull: Pull::Hangs, ..Image::default() });
         outages.heal(&release);

@@ -21,7 +21,7 @@ use crate::release::Release;
 
 const ROLES: [&str; 2] = [membership::MASTER, membership::WORKER];
 /// From this minor on daemons record whether the certificates of API servers are being rotated.
-const TELLS_SERVER_CA: MajorMinor = (4, 16);
+const ANNOTATES_SERVER_CA: MajorMinor = (4, 16);
 const GROUP: &str = "machineconfiguration.openshift.io";
 
 /// The writes that update these objects to a release.
@@ -198,7 +198,7 @@ pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &I
         (REASON): "",
         (STATE): "Done",
     });
-    if installed.release.line() >= TELLS_SERVER_CA {
+    if installed.release.line() >= ANNOTATES_SERVER_CA {
         node["metadata"]["annotations"][LAST_OBSERVED_SERVER_CA] = json!("false");
     }
 }
@@ -226,10 +226,10 @@ mod tests {
         let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
         let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
         for (_, pool) in pools {
-            let told =
+            let condition =
                 windtunnel_core::condition::find_in_status(&Object::new(pool.clone()), "RenderDegraded")
                     .cloned();
-            assert_eq!(told.map(|told| told["status"].clone()), Some(json!("False")));
+            assert_eq!(condition.map(|found| found["status"].clone()), Some(json!("False")));
         }
     }
 }

@@ -27,14 +27,14 @@ pub(crate) fn control_plane(view: &View) -> Vec<&Object> {
 /// # Errors
 /// More than one custom pool selects it.
 pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<&'a str>, String> {
-    let wants = |pool: &&&Object| selects(&pool["spec"]["nodeSelector"], node);
-    let wanting: Vec<&str> = pools.iter().filter(wants).map(|pool| pool.name()).collect();
-    let own: Vec<&str> = wanting.iter().copied().filter(|name| ![MASTER, WORKER].contains(name)).collect();
-    if let Some(master) = wanting.iter().find(|name| **name == MASTER) {
+    let selects_node = |pool: &&&Object| selects(&pool["spec"]["nodeSelector"], node);
+    let selecting: Vec<&str> = pools.iter().filter(selects_node).map(|pool| pool.name()).collect();
+    let own: Vec<&str> = selecting.iter().copied().filter(|name| ![MASTER, WORKER].contains(name)).collect();
+    if let Some(master) = selecting.iter().find(|name| **name == MASTER) {
         return Ok(Some(master));
     }
     match own.as_slice() {
-        [] => Ok(wanting.first().copied()),
+        [] => Ok(selecting.first().copied()),
         [only] => Ok(Some(only)),
         several => Err(format!(
             "node {} belongs to {} custom roles, cannot proceed with this Node",
@@ -47,11 +47,11 @@ pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<
 /// The names of control-plane nodes that exactly one custom pool selects as well (`GetPoolsForNode`).
 pub(crate) fn nodes_in_custom_pools(view: &View) -> Vec<&str> {
     let pools = pools(view);
-    let wants = |pool: &&&Object, node: &Object| selects(&pool["spec"]["nodeSelector"], node);
+    let selects_node = |pool: &&&Object, node: &Object| selects(&pool["spec"]["nodeSelector"], node);
     let is_own = |pool: &&&Object| ![MASTER, WORKER].contains(&pool.name());
     let is_contested = |node: &&Object| {
-        let is_of_master = pools.iter().any(|pool| pool.name() == MASTER && wants(&pool, node));
-        is_of_master && pools.iter().filter(is_own).filter(|pool| wants(pool, node)).count() == 1
+        let is_of_master = pools.iter().any(|pool| pool.name() == MASTER && selects_node(&pool, node));
+        is_of_master && pools.iter().filter(is_own).filter(|pool| selects_node(pool, node)).count() == 1
     };
     view.list(&NODES).filter(is_contested).map(Object::name).collect()
 }
@@ -64,12 +64,12 @@ pub(super) fn pools(view: &View) -> Vec<&Object> {
 /// Returns whether a label selector selects `object`. Unlike elsewhere, an empty selector selects nothing.
 pub(super) fn selects(selector: &Value, object: &Object) -> bool {
     let is_empty = selector.as_object().is_none_or(|selector| {
-        let says_nothing = |part: &Value| match part {
+        let is_empty_part = |part: &Value| match part {
             Value::Object(labels) => labels.is_empty(),
             Value::Array(expressions) => expressions.is_empty(),
             _ => true,
         };
-        selector.values().all(says_nothing)
+        selector.values().all(is_empty_part)
     });
     !is_empty && selector::selector_matches(selector, &object["metadata"]["labels"])
 }
@@ -85,7 +85,7 @@ mod tests {
         Object::new(json!({ "metadata": { "name": name }, "spec": { "nodeSelector": selector } }))
     }
 
-    fn of(roles: &[&str]) -> Result<Option<&'static str>, String> {
+    fn pool_for(roles: &[&str]) -> Result<Option<&'static str>, String> {
         let pools: Vec<Object> = ["infra", "master", "storage", "worker"].map(pool).into();
         let mut labels = json!({});
         for role in roles {
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn the_master_pool_wins_over_the_only_custom_pool_which_wins_over_workers() {
-        assert_eq!(of(&["worker"]), Ok(Some("worker")));
-        assert_eq!(of(&["worker", "infra"]), Ok(Some("infra")));
-        assert_eq!(of(&["worker", "infra", "master"]), Ok(Some("master")));
-        assert_eq!(of(&["router"]), Ok(None));
+        assert_eq!(pool_for(&["worker"]), Ok(Some("worker")));
+        assert_eq!(pool_for(&["worker", "infra"]), Ok(Some("infra")));
+        assert_eq!(pool_for(&["worker", "infra", "master"]), Ok(Some("master")));
+        assert_eq!(pool_for(&["router"]), Ok(None));
         let several = "node n belongs to 2 custom roles, cannot proceed with this Node";
-        assert_eq!(of(&["worker", "infra", "storage"]), Err(several.to_owned()));
+        assert_eq!(pool_for(&["worker", "infra", "storage"]), Err(several.to_owned()));
     }
 
     #[test]

@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn a_node_without_conditions_is_ready() {
         assert!(node("a", "a", "Done", &json!({})).ready);
-        let says = |status: &str| json!({ "conditions": [{ "type": "Ready", "status": status }] });
-        assert!(["False", "Unknown"].iter().all(|status| !node("a", "a", "Done", &says(status)).ready));
+        let ready = |status: &str| json!({ "conditions": [{ "type": "Ready", "status": status }] });
+        assert!(["False", "Unknown"].iter().all(|status| !node("a", "a", "Done", &ready(status)).ready));
     }
 
     #[test]

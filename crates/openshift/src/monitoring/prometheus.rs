@@ -110,8 +110,8 @@ impl Prometheus {
             return;
         }
         self.served = certificates_served(counters).cloned().collect();
-        let asks = |rule: &&mut Rule| rule.expr.selects(&|selector| is_exported(selector.metric()));
-        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = now);
+        let is_affected = |rule: &&mut Rule| rule.expr.selects(&|selector| is_exported(selector.metric()));
+        self.rules.iter_mut().filter(is_affected).for_each(|rule| rule.touched = now);
     }
 
     /// Marks rules with counters in memory, which change without a change of the API.
@@ -120,8 +120,8 @@ impl Prometheus {
             return;
         }
         self.counted = counters(input.counters).cloned().collect();
-        let asks = |rule: &&mut Rule| rule.expr.selects(&|selector| is_counted(selector.metric()));
-        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = input.now);
+        let is_affected = |rule: &&mut Rule| rule.expr.selects(&|selector| is_counted(selector.metric()));
+        self.rules.iter_mut().filter(is_affected).for_each(|rule| rule.touched = input.now);
     }
 
     /// Returns whether the last evaluation does not include something that happened at this time.
@@ -132,11 +132,11 @@ impl Prometheus {
     /// Returns whether the result of a rule may have changed since the last evaluation: its samples changed,
     /// or it depends on the time, or they changed within the range that it looks back.
     fn is_due(&self, rule: &Rule, now: Time) -> bool {
-        let looks = || match rule.range {
-            SignedDuration::ZERO => rule.stands_until.is_none_or(|until| until <= now),
+        let may_change = || match rule.range {
+            SignedDuration::ZERO => rule.unchanged_until.is_none_or(|until| until <= now),
             range => after(rule.touched, range + INTERVAL) >= now,
         };
-        self.is_news(rule.touched) || rule.counts_time && looks()
+        self.is_news(rule.touched) || rule.counts_time && may_change()
     }
 
     fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
@@ -152,30 +152,30 @@ impl Prometheus {
         let found: Vec<_> = due
             .map(|(index, rule)| (index, alerts(rule, &scraped), promql::valid_until(&rule.expr, &scraped)))
             .collect();
-        let mut told = Vec::new();
-        for (index, alerts, stands_until) in found {
-            self.rules[index].stands_until = stands_until;
-            told.extend(self.update(index, alerts, now));
+        let mut reported = Vec::new();
+        for (index, alerts, unchanged_until) in found {
+            self.rules[index].unchanged_until = unchanged_until;
+            reported.extend(self.update(index, alerts, now));
         }
-        told.extend(self.drop_where(|_, active| active.rule.is_none()));
+        reported.extend(self.drop_where(|_, active| active.rule.is_none()));
         self.evaluated_at = Some(now);
-        told.extend(self.fire(now));
-        told.into_iter().map(Effect::Alert).collect()
+        reported.extend(self.fire(now));
+        reported.into_iter().map(Effect::Alert).collect()
     }
 
     /// Stores samples of the metrics that changed rules look back at.
     fn scrape(&self, moment: &Moment<'_>, scrapes: &mut Scrapes) {
         let touched = self.rules.iter().filter(|rule| self.is_news(rule.touched));
         let selectors = touched.flat_map(|rule| rule.expr.selectors());
-        let looked_back = selectors.filter(|selector| selector.range().is_some());
-        let metrics: BTreeSet<&str> = looked_back.map(Selector::metric).collect();
+        let ranged = selectors.filter(|selector| selector.range().is_some());
+        let metrics: BTreeSet<&str> = ranged.map(Selector::metric).collect();
         let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
         scrapes.remember(metrics.into_iter(), moment, range);
     }
 
     /// Applies the result of a rule. Returns the alerts to report: those that ended, started or changed.
     fn update(&mut self, rule: usize, found: BTreeMap<Labels, Labels>, now: Time) -> Vec<Alert> {
-        let mut told =
+        let mut alerts =
             self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
         let fires_at = after(now, self.rules[rule].hold);
         let counts_time = self.rules[rule].counts_time;
@@ -185,7 +185,7 @@ impl Prometheus {
                     let labels = vacant.key().clone();
                     let alert = Alert { labels, annotations, state: AlertState::Pending };
                     if fires_at > now {
-                        told.push(alert.clone());
+                        alerts.push(alert.clone());
                     }
                     vacant.insert(Active { alert, rule: Some(rule), fires_at });
                 }
@@ -196,25 +196,25 @@ impl Prometheus {
                     // with each evaluation.
                     if active.alert.annotations != annotations && !counts_time {
                         active.alert.annotations = annotations;
-                        told.push(active.alert.clone());
+                        alerts.push(active.alert.clone());
                     }
                 }
             }
         }
-        told
+        alerts
     }
 
     /// Removes these alerts, and returns them as inactive.
     fn drop_where(&mut self, is_gone: impl Fn(&Labels, &Active) -> bool) -> Vec<Alert> {
-        let mut told = Vec::new();
+        let mut alerts = Vec::new();
         self.active.retain(|labels, active| {
             let gone = is_gone(labels, active);
             if gone {
-                told.push(Alert { state: AlertState::Inactive, ..active.alert.clone() });
+                alerts.push(Alert { state: AlertState::Inactive, ..active.alert.clone() });
             }
             !gone
         });
-        told
+        alerts
     }
 
     /// Sets alerts to firing that have been pending for long enough, and returns them.
@@ -235,7 +235,7 @@ impl Prometheus {
         }
         let pending = self.active.values().filter(|active| active.alert.state == AlertState::Pending);
         let waiting =
-            self.rules.iter().filter_map(|rule| rule.stands_until).filter(|until| *until < Time::MAX);
+            self.rules.iter().filter_map(|rule| rule.unchanged_until).filter(|until| *until < Time::MAX);
         let first = pending.map(|active| active.fires_at).chain(waiting).min();
         first.map(|at| if is_scrape(at) { at } else { next_scrape(at) })
     }
@@ -287,7 +287,7 @@ impl Actor for Prometheus {
             effects = self.evaluate(input);
         }
         let why =
-            self.faults.first().map_or_else(String::new, |fault| format!("a rule that can be read: {fault}"));
+            self.faults.first().map_or_else(String::new, |fault| format!("a valid alert rule: {fault}"));
         Step { wake_at: self.wake_at(input.now), why: why.into(), effects, ..Step::default() }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Rule {
     pub(super) touched: Time,
     /// Until when its result stays the same unless its samples change, by the last evaluation. `None` if that
     /// is unknown.
-    pub(super) stands_until: Option<Time>,
+    pub(super) unchanged_until: Option<Time>,
     labels: Labels,
     annotations: Labels,
 }
@@ -81,7 +81,7 @@ fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
     labels.insert(alert::NAME.to_owned(), rule["alert"].as_str().unwrap_or_default().to_owned());
     let annotations = texts(&rule["annotations"]);
     let counts_time = expr.depends_on_time();
-    Ok(Rule { expr, hold, range, counts_time, touched: now, stands_until: None, labels, annotations })
+    Ok(Rule { expr, hold, range, counts_time, touched: now, unchanged_until: None, labels, annotations })
 }
 
 fn texts(values: &Json) -> BTreeMap<String, String> {

@@ -7,7 +7,7 @@ use windtunnel_core::Object;
 
 use super::cluster_version::accepted_risks;
 use super::command::{CommandStep, Patch, Success};
-use super::said::CommandOutput;
+use super::output::CommandOutput;
 
 /// The command name, for references to its help.
 pub(super) const NAME: &str = "oc adm upgrade accept";
@@ -16,7 +16,7 @@ pub(super) const NAME: &str = "oc adm upgrade accept";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Change {
     /// Whether to drop all accepted risks first: `--clear` or `--replace`.
-    pub(super) anew: bool,
+    pub(super) drops_existing: bool,
     /// Names of risks to accept.
     pub(super) add: BTreeSet<String>,
     /// Names of risks to remove.
@@ -28,11 +28,11 @@ impl Change {
     ///
     /// # Errors
     /// The client's error message.
-    pub(super) fn read(clear: bool, replace: bool, words: &[String]) -> Result<Self, String> {
+    pub(super) fn parse(clear: bool, replace: bool, words: &[String]) -> Result<Self, String> {
         if clear && replace {
             return Err("--clear and --replace are mutually exclusive".to_owned());
         }
-        let mut change = Self { anew: clear || replace, ..Self::default() };
+        let mut change = Self { drops_existing: clear || replace, ..Self::default() };
         let list = match words {
             [] if clear => return Ok(change),
             [] => return Err("no positional arguments given".to_owned()),
@@ -58,11 +58,12 @@ impl Change {
         Ok(change)
     }
 
-    /// Returns the risks after the change: kept ones in their order, then new ones.
+    /// Returns the risks after the change: remaining ones in their order, then new ones.
     fn apply(&self, accepted: &[Value]) -> Vec<Value> {
         let name = |risk: &Value| risk["name"].as_str().unwrap_or_default().to_owned();
-        let kept = accepted.iter().filter(|risk| !self.anew && !self.remove.contains(&name(risk)));
-        let mut risks: Vec<Value> = kept.cloned().collect();
+        let remaining =
+            accepted.iter().filter(|risk| !self.drops_existing && !self.remove.contains(&name(risk)));
+        let mut risks: Vec<Value> = remaining.cloned().collect();
         let names: BTreeSet<String> = risks.iter().map(name).collect();
         risks.extend(self.add.difference(&names).map(|name| json!({ "name": name })));
         risks
@@ -70,19 +71,19 @@ impl Change {
 }
 
 /// Patches the accepted risks, if they change.
-pub(super) fn accept(change: &Change, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
+pub(super) fn accept(change: &Change, cluster_version: &Object, mut output: CommandOutput) -> CommandStep {
     let accepted = accepted_risks(cluster_version).and_then(Value::as_array);
     let risks = change.apply(accepted.map(Vec::as_slice).unwrap_or_default());
     if accepted.map_or(risks.is_empty(), |accepted| *accepted == risks) {
-        said.say("info: Accept risks are not changed");
-        return CommandStep::Done(said);
+        output.print("info: Accept risks are not changed");
+        return CommandStep::Done(output);
     }
     let names: Vec<&str> = risks.iter().filter_map(|risk| risk["name"].as_str()).collect();
     let line = format!("info: Accept risks are [{}]", names.join(", "));
     let risks = if risks.is_empty() { Value::Null } else { Value::Array(risks) };
     CommandStep::Patch(Patch {
         body: format!("{{\"spec\": {{\"desiredUpdate\": {{\"acceptRisks\": {risks}}}}}}}"),
-        said,
+        output,
         success: Success::Line(line),
         unable: "unable to accept risks",
     })

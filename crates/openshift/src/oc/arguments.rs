@@ -6,9 +6,9 @@ use clap::{Arg, ArgAction, Args, FromArgMatches, Parser};
 use super::accept::{self, Change};
 use super::channel::Channel;
 use super::command::{Command, Gates, Verb};
+use super::output::CommandOutput;
 use super::pullspec::Pullspec;
 use super::recommend::Recommend;
-use super::said::CommandOutput;
 use super::semantic_version;
 
 const NAME: &str = "oc adm upgrade";
@@ -99,23 +99,23 @@ struct RecommendFlags {
 
 /// `oc adm upgrade rollback`.
 #[derive(Debug, Parser)]
-#[command(name = "oc adm upgrade rollback", about = "Roll the cluster back to the release before")]
+#[command(name = "oc adm upgrade rollback", about = "Roll the cluster back to the previous release")]
 struct RollbackFlags {
     words: Vec<String>,
 }
 
 impl Upgrade {
     /// Returns whether the flags request an update.
-    pub(super) fn asks_for_update(&self) -> bool {
+    pub(super) fn requests_update(&self) -> bool {
         self.to_latest || !self.to.is_empty() || !self.to_image.is_empty()
     }
 
-    /// Validates the flags; adds warnings to `said`.
-    fn check(&self, said: &mut CommandOutput) -> Result<(), String> {
-        if self.clear && (self.asks_for_update() || self.to_multi_arch) {
+    /// Validates the flags; adds warnings to `output`.
+    fn check(&self, output: &mut CommandOutput) -> Result<(), String> {
+        if self.clear && (self.requests_update() || self.to_multi_arch) {
             return Err("--clear may not be specified with any other flags".to_owned());
         }
-        if self.to_multi_arch && self.asks_for_update() {
+        if self.to_multi_arch && self.requests_update() {
             return Err("--to-multi-arch may not be used with --to, --to-image, or --to-latest".to_owned());
         }
         if !self.to.is_empty() && !self.to_image.is_empty() {
@@ -126,11 +126,11 @@ impl Upgrade {
                 format!("--to must be a semantic version (e.g. 4.0.1 or 4.1.0-nightly-20181104): {error}")
             })?;
         }
-        if self.to_image.is_empty() { Ok(()) } else { self.check_image(said) }
+        if self.to_image.is_empty() { Ok(()) } else { self.check_image(output) }
     }
 
     /// A version is a valid image name too, so the image must have a registry or repository.
-    fn check_image(&self, said: &mut CommandOutput) -> Result<(), String> {
+    fn check_image(&self, output: &mut CommandOutput) -> Result<(), String> {
         let image = Pullspec::of_release(&self.to_image)
             .map_err(|error| format!("--to-image must be a valid image pull spec: {error}"))?;
         if image.tag.is_empty() {
@@ -139,26 +139,26 @@ impl Upgrade {
         if !self.force {
             return Err("--to-image must be a by-digest pull spec, unless --force is also set, because release images that are not accessed via digest cannot be verified by the cluster.  Even when --force is set, using tags is not recommended, although we continue to allow it for backwards compatibility".to_owned());
         }
-        said.warn("warning: Using by-tag pull specs is dangerous, and while we still allow it in combination with --force for backward compatibility, it would be much safer to pass a by-digest pull spec instead");
+        output.warn("warning: Using by-tag pull specs is dangerous, and while we still allow it in combination with --force for backward compatibility, it would be much safer to pass a by-digest pull spec instead");
         Ok(())
     }
 }
 
 /// Parses the arguments of `oc adm upgrade`.
 pub(super) fn parse_command(words: &[String], gates: Gates) -> Result<Command, CommandOutput> {
-    let mut warned = CommandOutput::default();
+    let mut warnings = CommandOutput::default();
     let (name, rest) = words.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
     let verb = match name {
         "accept" if gates.accept_risks => {
             let flags: AcceptFlags = flags(accept::NAME, rest)?;
-            let change = Change::read(flags.clear, flags.replace, &flags.words);
+            let change = Change::parse(flags.clear, flags.replace, &flags.words);
             Verb::Accept(change.map_err(|error| CommandOutput::default().fail_usage(&error, accept::NAME))?)
         }
         "channel" => {
             let name = format!("{NAME} channel");
             let flags: ChannelFlags = flags(&name, rest)?;
             if flags.words.len() > 1 {
-                return Err(warned.fail_usage("multiple positional arguments given", &name));
+                return Err(warnings.fail_usage("multiple positional arguments given", &name));
             }
             let channel = flags.words.into_iter().next().unwrap_or_default();
             Verb::Channel(Channel { name: channel, allow_explicit: flags.allow_explicit_channel })
@@ -178,13 +178,13 @@ pub(super) fn parse_command(words: &[String], gates: Gates) -> Result<Command, C
         _ => {
             let flags: Upgrade = flags(NAME, words)?;
             no_words(&flags.words, NAME)?;
-            if let Err(error) = flags.check(&mut warned) {
-                return Err(warned.fail(&error));
+            if let Err(error) = flags.check(&mut warnings) {
+                return Err(warnings.fail(&error));
             }
             Verb::Upgrade(flags)
         }
     };
-    Ok(Command { warned, verb })
+    Ok(Command { warnings, verb })
 }
 
 fn recommend(flags: RecommendFlags) -> Result<Recommend, String> {
@@ -213,7 +213,7 @@ fn flags<F: Parser + Args + FromArgMatches>(name: &str, words: &[String]) -> Res
     let command = F::command().no_binary_name(true).args_override_self(true).disable_version_flag(true);
     let command = command.mut_args(with_value);
     let matches = command.try_get_matches_from(words);
-    matches.and_then(|matches| F::from_arg_matches(&matches)).map_err(|error| complaint(&error, name))
+    matches.and_then(|matches| F::from_arg_matches(&matches)).map_err(|error| usage_error(&error, name))
 }
 
 /// Allows `--force=true` as well.
@@ -226,7 +226,7 @@ fn with_value(flag: Arg) -> Arg {
 }
 
 /// Returns the client's message for invalid flags, or the help text.
-fn complaint(error: &clap::Error, name: &str) -> CommandOutput {
+fn usage_error(error: &clap::Error, name: &str) -> CommandOutput {
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let flag = context(ContextKind::InvalidArg);
     let flag = flag.split(['=', ' ', '[']).next().unwrap_or_default();

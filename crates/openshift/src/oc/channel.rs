@@ -5,7 +5,7 @@ use windtunnel_core::Object;
 
 use super::cluster_version::{channels, desired};
 use super::command::{CommandStep, Patch, Success};
-use super::said::CommandOutput;
+use super::output::CommandOutput;
 
 /// The requested channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,26 +17,26 @@ pub(super) struct Channel {
 }
 
 /// Patches the channel, unless it is unchanged or the current release does not list it.
-pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
+pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut output: CommandOutput) -> CommandStep {
     let (name, current) = (wanted.name.as_str(), cluster_version.text("/spec/channel"));
     if name == current {
-        said.say(&match name {
+        output.print(&match name {
             "" => "info: Cluster channel is already clear (no change)".to_owned(),
             _ => format!("info: Cluster is already in {name} (no change)"),
         });
-        return CommandStep::Done(said);
+        return CommandStep::Done(output);
     }
-    if let Err(error) = judge(wanted, current, cluster_version, &mut said) {
-        return CommandStep::Done(said.fail(&error));
+    if let Err(error) = judge(wanted, current, cluster_version, &mut output) {
+        return CommandStep::Done(output.fail(&error));
     }
     if name.is_empty() {
-        said.warn(&format!(
+        output.warn(&format!(
             "warning: Clearing channel {current:?}; cluster will no longer request available update recommendations."
         ));
     }
     CommandStep::Patch(Patch {
         body: format!("{{\"spec\":{{\"channel\": {}}}}}", json!(name)),
-        said,
+        output,
         success: Success::Silent,
         unable: "unable to set channel",
     })
@@ -48,14 +48,14 @@ fn judge(
     wanted: &Channel,
     current: &str,
     cluster_version: &Object,
-    said: &mut CommandOutput,
+    output: &mut CommandOutput,
 ) -> Result<(), String> {
     let (name, known) = (wanted.name.as_str(), channels(cluster_version));
     let available = known.join(", ");
     if known.is_empty() {
         if !name.is_empty() {
             let version = desired(cluster_version).version;
-            said.warn(&format!(
+            output.warn(&format!(
                 "warning: No channels known to be compatible with the current version {version:?}; unable to validate {name:?}. Setting the update channel to {name:?} anyway."
             ));
         }
@@ -71,7 +71,7 @@ fn judge(
                 "the requested channel {name:?} is not one of the available channels ({available}), you must pass --allow-explicit-channel to continue"
             ));
         }
-        said.warn(&format!(
+        output.warn(&format!(
             "warning: The requested channel {name:?} is not one of the available channels ({available}). You have used --allow-explicit-channel to proceed anyway. Setting the update channel to {name:?}."
         ));
     }

@@ -20,7 +20,7 @@ pub(super) struct Release<'a> {
 
 impl<'a> Release<'a> {
     /// Reads a release; missing fields are empty.
-    pub(super) fn read(value: &'a Value) -> Self {
+    pub(super) fn from_value(value: &'a Value) -> Self {
         let text = |field: &str| value[field].as_str().unwrap_or_default();
         Self { version: text("version"), image: text("image"), url: text("url") }
     }
@@ -50,7 +50,7 @@ pub(super) struct NotRecommended<'a> {
 
 /// `status.desired`.
 pub(super) fn desired(cluster_version: &Object) -> Release<'_> {
-    Release::read(&cluster_version["status"]["desired"])
+    Release::from_value(&cluster_version["status"]["desired"])
 }
 
 /// Returns the channels that list the current release.
@@ -60,7 +60,7 @@ pub(super) fn channels(cluster_version: &Object) -> Vec<&str> {
 
 /// Returns `status.availableUpdates` in their order.
 pub(super) fn available(cluster_version: &Object) -> Vec<Release<'_>> {
-    cluster_version.list("/status/availableUpdates").iter().map(Release::read).collect()
+    cluster_version.list("/status/availableUpdates").iter().map(Release::from_value).collect()
 }
 
 /// Returns the conditional updates that are not recommended, in their order. Updates without the condition
@@ -70,7 +70,7 @@ pub(super) fn not_recommended(cluster_version: &Object) -> Vec<NotRecommended<'_
     updates
         .filter_map(|update| {
             let recommended = recommended(update)?;
-            let release = Release::read(&update["release"]);
+            let release = Release::from_value(&update["release"]);
             (recommended.status != "True").then_some(NotRecommended { release, recommended })
         })
         .collect()

@@ -8,7 +8,7 @@ use super::arguments::{self, Upgrade};
 use super::channel::{self, Channel};
 use super::cluster_version::Release;
 use super::recommend::{self, Alert, Recommend};
-use super::{clear, report, request, rollback, said::CommandOutput};
+use super::{clear, output::CommandOutput, report, request, rollback};
 
 /// The commands that the client hides unless an environment variable enables them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Gates {
 #[derive(Debug, Clone)]
 pub struct Command {
     /// The warnings about its arguments.
-    pub(super) warned: CommandOutput,
+    pub(super) warnings: CommandOutput,
     pub(super) verb: Verb,
 }
 
@@ -80,7 +80,7 @@ pub enum CommandStep {
 pub struct Patch {
     /// The body, byte for byte as the client sends it.
     pub body: String,
-    pub(super) said: CommandOutput,
+    pub(super) output: CommandOutput,
     pub(super) success: Success,
     /// The prefix of the error message for a rejected patch.
     pub(super) unable: &'static str,
@@ -112,30 +112,32 @@ impl Command {
     }
 
     /// Starts the command on a cluster.
-    pub fn begin(&self, sight: &ClusterView<'_>) -> CommandStep {
-        let said = self.warned.clone();
-        let Some(cluster_version) = sight.cluster_version else {
+    pub fn begin(&self, view: &ClusterView<'_>) -> CommandStep {
+        let output = self.warnings.clone();
+        let Some(cluster_version) = view.cluster_version else {
             let capital = matches!(self.verb, Verb::Upgrade(_) | Verb::Recommend(_));
             let no = if capital { "No" } else { "no" };
-            return CommandStep::Done(said.fail(&format!(
+            return CommandStep::Done(output.fail(&format!(
                 "{no} cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version"
             )));
         };
         match &self.verb {
-            Verb::Upgrade(flags) if flags.clear => clear::clear(cluster_version, said),
+            Verb::Upgrade(flags) if flags.clear => clear::clear(cluster_version, output),
             Verb::Upgrade(flags) if flags.to_multi_arch => {
-                request::to_multi_arch(flags, cluster_version, said)
+                request::to_multi_arch(flags, cluster_version, output)
             }
-            Verb::Upgrade(flags) if flags.asks_for_update() => request::update(flags, cluster_version, said),
+            Verb::Upgrade(flags) if flags.requests_update() => {
+                request::update(flags, cluster_version, output)
+            }
             Verb::Upgrade(flags) => {
-                CommandStep::Done(report::report(cluster_version, flags.include_not_recommended, said))
+                CommandStep::Done(report::report(cluster_version, flags.include_not_recommended, output))
             }
-            Verb::Accept(change) => accept::accept(change, cluster_version, said),
-            Verb::Channel(channel) => channel::channel(channel, cluster_version, said),
+            Verb::Accept(change) => accept::accept(change, cluster_version, output),
+            Verb::Channel(channel) => channel::channel(channel, cluster_version, output),
             Verb::Recommend(options) => {
-                CommandStep::Done(recommend::recommend(options, cluster_version, sight.alerts, said))
+                CommandStep::Done(recommend::recommend(options, cluster_version, view.alerts, output))
             }
-            Verb::Rollback => rollback::rollback(cluster_version, said),
+            Verb::Rollback => rollback::rollback(cluster_version, output),
         }
     }
 }
@@ -149,24 +151,24 @@ impl Patch {
 
     /// Finishes the command with the patched object, or with the API server's error message.
     pub fn finish(self, answer: Result<&Object, &str>) -> CommandOutput {
-        let Self { mut said, success, unable, .. } = self;
+        let Self { mut output, success, unable, .. } = self;
         let patched = match answer {
             Ok(patched) => patched,
-            Err(message) => return said.fail(&format!("{unable}: {message}")),
+            Err(message) => return output.fail(&format!("{unable}: {message}")),
         };
         match success {
             Success::Silent => {}
-            Success::Line(line) => said.say(&line),
+            Success::Line(line) => output.print(&line),
             Success::Cleared(version, image) => {
-                let asked = Release { version: &version, image: &image, url: "" };
+                let canceled = Release { version: &version, image: &image, url: "" };
                 let desired = super::cluster_version::desired(patched);
-                said.say(&if asked.is_equivalent(desired) {
+                output.print(&if canceled.is_equivalent(desired) {
                     format!("Cleared the update field, still at {}", desired.name())
                 } else {
-                    format!("Cancelled requested upgrade to {}", asked.name())
+                    format!("Cancelled requested upgrade to {}", canceled.name())
                 });
             }
         }
-        said
+        output
     }
 }

@@ -7,7 +7,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::text::tabwriter::Columns;
 use windtunnel_core::{Resource, yaml};
 
-use super::said::CommandOutput;
+use super::output::CommandOutput;
 
 /// Short names of kinds (`shortNames` of their definitions).
 const SHORT: &[(&str, &str)] = &[
@@ -111,11 +111,11 @@ impl Get {
                 _ => plain.push(word),
             }
         }
-        get.asks_for(&plain)?;
+        get.set_target(&plain)?;
         Ok(get)
     }
 
-    fn asks_for(&mut self, plain: &[&str]) -> Result<(), CommandOutput> {
+    fn set_target(&mut self, plain: &[&str]) -> Result<(), CommandOutput> {
         let (kind, name) = match *plain {
             [] => {
                 let missing = "You must specify the type of resource to get. ";
@@ -124,15 +124,17 @@ impl Get {
             [one] => one.split_once('/').unwrap_or((one, "")),
             [kind, name] => (kind, name),
             [_, _, more, ..] => {
-                let one = format!("one object at a time can be asked for here, found `{more}` too");
-                return Err(CommandOutput::default().fail(&one));
+                let error = format!("expected the name of one object, found `{more}` after it");
+                return Err(CommandOutput::default().fail(&error));
             }
         };
-        let odd = |c: char| !(c.is_ascii_alphanumeric() || "-._/=,!".contains(c));
-        if let Some(odd) =
-            self.selector.chars().chain(name.chars()).chain(self.namespace.chars()).find(|c| odd(*c))
+        let is_invalid = |c: char| !(c.is_ascii_alphanumeric() || "-._/=,!".contains(c));
+        if let Some(invalid) =
+            self.selector.chars().chain(name.chars()).chain(self.namespace.chars()).find(|c| is_invalid(*c))
         {
-            return Err(CommandOutput::default().fail(&format!("a name or a selector has no `{odd}`")));
+            return Err(
+                CommandOutput::default().fail(&format!("a name or a selector must not contain `{invalid}`"))
+            );
         }
         self.resource = find_resource(kind).ok_or_else(|| {
             let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.plural));
@@ -169,7 +171,7 @@ impl Get {
 
     /// Prints the API server's response.
     pub fn print_response(&self, answer: &Value) -> CommandOutput {
-        let mut said = CommandOutput::default();
+        let mut output = CommandOutput::default();
         let items = answer["items"].as_array().or_else(|| answer["rows"].as_array());
         if items.is_some_and(Vec::is_empty) && matches!(self.output, Output::Table { .. }) {
             let place = if self.resource.namespaced && !self.everywhere {
@@ -177,24 +179,26 @@ impl Get {
             } else {
                 "No resources found".to_owned()
             };
-            said.warn(&place);
-            return said;
+            output.warn(&place);
+            return output;
         }
-        let whole = self.whole(answer);
+        let object = self.single_or_list(answer);
         match &self.output {
-            Output::Table { wide } => said.stdout = self.table(answer, *wide),
-            Output::Json => said.say(&serde_json::to_string_pretty(&whole).unwrap_or_default()),
-            Output::Yaml => said.stdout = yaml::to_string(&whole).unwrap_or_default(),
+            Output::Table { wide } => output.stdout = self.table(answer, *wide),
+            Output::Json => output.print(&serde_json::to_string_pretty(&object).unwrap_or_default()),
+            Output::Yaml => output.stdout = yaml::to_string(&object).unwrap_or_default(),
             Output::Name => {
                 let one = std::slice::from_ref(answer);
                 for object in items.map_or(one, Vec::as_slice) {
-                    said.say(&self.named(object["metadata"]["name"].as_str().unwrap_or_default()));
+                    output.print(&self.named(object["metadata"]["name"].as_str().unwrap_or_default()));
                 }
             }
             // The output of a template has no final line break.
-            Output::Path(pieces) => said.stdout = pieces.iter().map(|piece| piece.evaluate(&whole)).collect(),
+            Output::Path(pieces) => {
+                output.stdout = pieces.iter().map(|piece| piece.evaluate(&object)).collect();
+            }
         }
-        said
+        output
     }
 
     /// Prints the API server's error.
@@ -207,7 +211,7 @@ impl Get {
     }
 
     /// Returns a single object unchanged, and several as the `List` that the client builds.
-    fn whole(&self, answer: &Value) -> Value {
+    fn single_or_list(&self, answer: &Value) -> Value {
         let Some(items) = answer["items"].as_array() else { return answer.clone() };
         let typed = items.iter().map(|item| {
             let mut item = item.clone();
@@ -287,9 +291,8 @@ fn output(text: &str) -> Result<Output, CommandOutput> {
         "name" => Output::Name,
         _ => {
             let template = text.strip_prefix("jsonpath=").ok_or_else(|| {
-                let known = "json, yaml, name, wide, jsonpath=TEMPLATE";
-                CommandOutput::default()
-                    .fail(&format!("output is printed here as one of {known}, found `{text}`"))
+                let known = "json, yaml, name, wide or jsonpath=TEMPLATE";
+                CommandOutput::default().fail(&format!("expected {known} as output format, found `{text}`"))
             })?;
             Output::Path(pieces(template).map_err(|why| CommandOutput::default().fail(&why))?)
         }
@@ -313,7 +316,7 @@ fn pieces(template: &str) -> Result<Vec<Piece>, String> {
         found.push(match serde_json::from_str::<String>(inside) {
             Ok(text) => Piece::Text(text),
             Err(_) => Piece::Path(
-                JsonPath::parse(inside).map_err(|_| format!("`{{{inside}}}` is no path of JSONPath"))?,
+                JsonPath::parse(inside).map_err(|_| format!("`{{{inside}}}` is not a valid JSONPath"))?,
             ),
         });
         rest = after;
@@ -342,7 +345,7 @@ mod tests {
 
     fn get(line: &str) -> Result<Get, String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        Get::read(&words).map_err(|said| said.stderr)
+        Get::read(&words).map_err(|output| output.stderr)
     }
 
     #[test]
@@ -358,7 +361,7 @@ mod tests {
 
     #[test]
     fn reports_invalid_arguments() {
-        let check = |line: &str, told: &str| assert!(get(line).unwrap_err().contains(told), "{line}");
+        let check = |line: &str, error: &str| assert!(get(line).unwrap_err().contains(error), "{line}");
         check(
             "clusterverion",
             "doesn't have a resource type \"clusterverion\"; did you mean `clusterversions`?",
@@ -367,8 +370,8 @@ mod tests {
         check("nodes -o", "flag needs an argument: -o");
         check("nodes --watch", "unknown flag: --watch");
         check("nodes -o jsonpath={.a", "unclosed action");
-        check("nodes a b", "one object at a time");
-        check("nodes a?b", "has no `?`");
+        check("nodes a b", "the name of one object, found `b`");
+        check("nodes a?b", "must not contain `?`");
     }
 
     #[test]

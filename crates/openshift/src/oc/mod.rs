@@ -6,7 +6,8 @@
 //! are those of the client at commit 6b8e30c5.
 //!
 //! ```text
-//! words --read--> Command --begin(ClusterVersion)--> done, or Patch --answered(ClusterVersion or refusal)--> done
+//! words --read--> Command --begin(ClusterVersion)--> done, or Patch
+//!                                        Patch --finish(ClusterVersion or error)--> done
 //! ```
 
 mod accept;
@@ -17,15 +18,15 @@ mod cluster_version;
 mod command;
 mod conditions;
 mod get;
+mod output;
 mod pullspec;
 mod recommend;
 mod report;
 mod request;
 mod rollback;
-mod said;
 mod semantic_version;
 
 pub use command::{ClusterView, Command, CommandStep, Gates, Patch};
 pub use get::{Get, find_resource};
+pub use output::CommandOutput;
 pub use recommend::Alert;
-pub use said::CommandOutput;

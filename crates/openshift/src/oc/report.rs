@@ -5,7 +5,7 @@ use windtunnel_core::text::tabwriter::Columns;
 
 use super::cluster_version::{NotRecommended, available, channels, not_recommended, sort};
 use super::conditions::{self, indented, missing, reason_and_message};
-use super::said::CommandOutput;
+use super::output::CommandOutput;
 use super::semantic_version::newest_first;
 
 /// The layout of lists of releases.
@@ -17,69 +17,75 @@ pub(super) const NO_UPDATES: &str = "No updates available. You may still upgrade
 pub(super) fn report(
     cluster_version: &Object,
     include_not_recommended: bool,
-    mut said: CommandOutput,
+    mut output: CommandOutput,
 ) -> CommandOutput {
-    state(cluster_version, &mut said);
-    source(cluster_version, ["Upstream is unset", "Upstream"], &mut said);
-    recommended_updates(cluster_version, &mut said);
+    state(cluster_version, &mut output);
+    source(cluster_version, ["Upstream is unset", "Upstream"], &mut output);
+    recommended_updates(cluster_version, &mut output);
     let mut found = not_recommended(cluster_version);
     if include_not_recommended {
         found.sort_by(|a, b| newest_first(a.release.version, b.release.version));
-        known_issues(&found, &mut said);
+        known_issues(&found, &mut output);
     } else if !found.is_empty() {
-        let odd = found.iter().map(|update| &update.recommended.status).find(|status| *status != "False");
-        let odd = odd.map(|status| format!(", or where the recommended status is {status:?},"));
-        let odd = odd.unwrap_or_default();
-        said.say(&format!("\nAdditional updates which are not recommended{odd} for your cluster configuration are available, to view those re-run the command with --include-not-recommended."));
+        let other_status =
+            found.iter().map(|update| &update.recommended.status).find(|status| *status != "False");
+        let clause = other_status.map(|status| format!(", or where the recommended status is {status:?},"));
+        let clause = clause.unwrap_or_default();
+        output.print(&format!("\nAdditional updates which are not recommended{clause} for your cluster configuration are available, to view those re-run the command with --include-not-recommended."));
     }
-    said
+    output
 }
 
 /// Prints the cluster's conditions. (Only `Failing` has a colon, as in the client.)
-fn state(cluster_version: &Object, said: &mut CommandOutput) {
+fn state(cluster_version: &Object, output: &mut CommandOutput) {
     match conditions::find(cluster_version, "Failing") {
-        None => said.warn(&missing("Failing")),
+        None => output.warn(&missing("Failing")),
         Some(failing) if failing.status != "False" => {
-            said.say(&format!("Failing={}:\n\n{}\n", failing.status, reason_and_message(&failing)));
+            output.print(&format!("Failing={}:\n\n{}\n", failing.status, reason_and_message(&failing)));
         }
         Some(_) => {}
     }
     match conditions::find(cluster_version, "Progressing").filter(|found| !found.message.is_empty()) {
-        None => said.warn(&missing("Progressing")),
+        None => output.warn(&missing("Progressing")),
         Some(progressing) if progressing.status == "True" => {
-            said.say(&format!("info: An upgrade is in progress. {}", progressing.message));
+            output.print(&format!("info: An upgrade is in progress. {}", progressing.message));
         }
-        Some(progressing) => said.say(&progressing.message),
+        Some(progressing) => output.print(&progressing.message),
     }
-    said.say("");
+    output.print("");
     let upgradeable =
         conditions::find(cluster_version, "Upgradeable").filter(|found| found.status == "False");
     let accepted =
         conditions::find(cluster_version, "ReleaseAccepted").filter(|found| found.status != "True");
     for condition in upgradeable.iter().chain(&accepted) {
-        said.say(&format!("{}={}\n\n{}\n", condition.kind, condition.status, reason_and_message(condition)));
+        output.print(&format!(
+            "{}={}\n\n{}\n",
+            condition.kind,
+            condition.status,
+            reason_and_message(condition)
+        ));
     }
 }
 
 /// Prints the update service and the channel. `unset` and `set` are the client's texts for a missing and a
 /// configured update service.
-pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], said: &mut CommandOutput) {
+pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], output: &mut CommandOutput) {
     let channel = cluster_version.text("/spec/channel");
     if channel.is_empty() {
         return;
     }
-    said.say(&match cluster_version.text("/spec/upstream") {
+    output.print(&match cluster_version.text("/spec/upstream") {
         "" => format!("{unset}, so the cluster will use an appropriate default."),
         upstream => format!("{set}: {upstream}"),
     });
     let known = channels(cluster_version).join(", ");
-    said.say(&match known.as_str() {
+    output.print(&match known.as_str() {
         "" => format!("Channel: {channel}"),
         _ => format!("Channel: {channel} (available channels: {known})"),
     });
 }
 
-fn recommended_updates(cluster_version: &Object, said: &mut CommandOutput) {
+fn recommended_updates(cluster_version: &Object, output: &mut CommandOutput) {
     let mut updates = available(cluster_version);
     sort(&mut updates);
     let unknown =
@@ -87,26 +93,27 @@ fn recommended_updates(cluster_version: &Object, said: &mut CommandOutput) {
     if !updates.is_empty() {
         let rows = updates.iter().map(|to| format!("  {}\t{}", to.version, to.image));
         let rows: Vec<String> = std::iter::once("  VERSION\tIMAGE".to_owned()).chain(rows).collect();
-        said.say("\nRecommended updates:\n");
-        said.say(&RELEASES.layout(&rows.join("\n")));
+        output.print("\nRecommended updates:\n");
+        output.print(&RELEASES.layout(&rows.join("\n")));
     } else if unknown.is_none() {
-        said.say(NO_UPDATES);
+        output.print(NO_UPDATES);
     }
     if let Some(unknown) = unknown {
         let what = if updates.is_empty() { "display" } else { "refresh" };
-        said.warn(&format!("warning: Cannot {what} available updates:\n{}\n", reason_and_message(&unknown)));
+        output
+            .warn(&format!("warning: Cannot {what} available updates:\n{}\n", reason_and_message(&unknown)));
     }
 }
 
-fn known_issues(updates: &[NotRecommended<'_>], said: &mut CommandOutput) {
+fn known_issues(updates: &[NotRecommended<'_>], output: &mut CommandOutput) {
     if updates.is_empty() {
         let none = "No updates which are not recommended based on your cluster configuration are available.";
-        return said.say(&format!("\n{none}"));
+        return output.print(&format!("\n{none}"));
     }
-    said.say("\nUpdates with known issues:");
+    output.print("\nUpdates with known issues:");
     for NotRecommended { release, recommended } in updates {
-        said.say(&format!("\n  Version: {}\n  Image: {}", release.version, release.image));
+        output.print(&format!("\n  Version: {}\n  Image: {}", release.version, release.image));
         let message = indented(recommended.message.trim());
-        said.say(&format!("  Reason: {}\n  Message: {message}", recommended.reason));
+        output.print(&format!("  Reason: {}\n  Message: {message}", recommended.reason));
     }
 }

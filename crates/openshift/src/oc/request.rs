@@ -9,47 +9,47 @@ use super::cluster_version::{
 };
 use super::command::{CommandStep, Patch, Success};
 use super::conditions::{self, reason_and_message};
+use super::output::CommandOutput;
 use super::pullspec::Pullspec;
-use super::said::CommandOutput;
 
 const FORCED: &str = "warning: --force overrides cluster verification of your supplied release image and waives any update precondition failures. Only use this if you are testing unsigned release images or you are working around a known bug in the cluster-version operator and you have verified the authenticity of the provided image yourself.";
 
 const EXPLICIT: &str = "warning: The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway";
 
 /// Requests an update to the release that the flags select.
-pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
+pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut output: CommandOutput) -> CommandStep {
     let at = desired(cluster_version);
     if !flags.to.is_empty() && flags.to == at.version {
-        said.say(&format!("info: Cluster is already at version {}", at.version));
-        return CommandStep::Done(said);
+        output.print(&format!("info: Cluster is already at version {}", at.version));
+        return CommandStep::Done(output);
     }
     if !flags.to_image.is_empty() && flags.to_image == at.image {
-        said.say(&format!("info: Cluster is already at {}", at.image));
-        return CommandStep::Done(said);
+        output.print(&format!("info: Cluster is already at {}", at.image));
+        return CommandStep::Done(output);
     }
     let mut search = Search::new(flags, cluster_version);
-    match search.run(&mut said) {
-        Err(error) => CommandStep::Done(said.fail(&error)),
+    match search.run(&mut output) {
+        Err(error) => CommandStep::Done(output.fail(&error)),
         Ok(Some(target)) => {
             if flags.force {
-                said.warn(FORCED);
+                output.warn(FORCED);
             }
-            if let Err(error) = guard(flags, cluster_version, &mut said) {
-                return CommandStep::Done(said.fail(&error));
+            if let Err(error) = guard(flags, cluster_version, &mut output) {
+                return CommandStep::Done(output.fail(&error));
             }
             let Release { version, image, .. } = target;
-            let told = match version {
+            let line = match version {
                 "" => format!("Requested update to release image {image}"),
                 _ => format!("Requested update to {version}"),
             };
-            request(Update { version, image, ..Update::default() }, flags, cluster_version, said, told)
+            request(Update { version, image, ..Update::default() }, flags, cluster_version, output, line)
         }
-        Ok(None) => match search.nowhere() {
+        Ok(None) => match search.not_found_message() {
             Ok(line) => {
-                said.say(&line);
-                CommandStep::Done(said)
+                output.print(&line);
+                CommandStep::Done(output)
             }
-            Err(error) => CommandStep::Done(said.fail(&error)),
+            Err(error) => CommandStep::Done(output.fail(&error)),
         },
     }
 }
@@ -58,36 +58,36 @@ pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: Comman
 pub(super) fn to_multi_arch(
     flags: &Upgrade,
     cluster_version: &Object,
-    mut said: CommandOutput,
+    mut output: CommandOutput,
 ) -> CommandStep {
     if cluster_version.text("/spec/desiredUpdate/architecture") == "Multi" {
-        let told = "info: Update to multi cluster architecture has already been requested";
-        return CommandStep::Done(said.fail(told));
+        let error = "info: Update to multi cluster architecture has already been requested";
+        return CommandStep::Done(output.fail(error));
     }
-    if let Err(error) = guard(flags, cluster_version, &mut said) {
-        return CommandStep::Done(said.fail(&error));
+    if let Err(error) = guard(flags, cluster_version, &mut output) {
+        return CommandStep::Done(output.fail(&error));
     }
     if flags.force {
-        said.warn(FORCED);
+        output.warn(FORCED);
     }
     let version = desired(cluster_version).version;
     let update = Update { architecture: "Multi", version, ..Update::default() };
-    let told = "Requested update to multi cluster architecture".to_owned();
-    request(update, flags, cluster_version, said, told)
+    let line = "Requested update to multi cluster architecture".to_owned();
+    request(update, flags, cluster_version, output, line)
 }
 
 fn request(
     update: Update<'_>,
     flags: &Upgrade,
     cluster_version: &Object,
-    said: CommandOutput,
-    told: String,
+    output: CommandOutput,
+    line: String,
 ) -> CommandStep {
     let update = Update { force: flags.force, accept_risks: accepted_risks(cluster_version), ..update };
     CommandStep::Patch(Patch {
         body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),
-        said,
-        success: Success::Line(told),
+        output,
+        success: Success::Line(line),
         unable: "Unable to upgrade",
     })
 }
@@ -109,19 +109,19 @@ impl<'a> Search<'a> {
 
     /// Returns the release, if it is found. With `--to-latest` this is the newest of the updates seen,
     /// whatever else is requested.
-    fn run(&mut self, said: &mut CommandOutput) -> Result<Option<Release<'a>>, String> {
+    fn run(&mut self, output: &mut CommandOutput) -> Result<Option<Release<'a>>, String> {
         let mut found = self.recommended();
         if found.is_none() {
-            found = self.conditional(said)?;
+            found = self.conditional(output)?;
         }
         if found.is_none() && !self.flags.to_image.is_empty() && self.flags.allow_explicit_upgrade {
-            said.warn(EXPLICIT);
+            output.warn(EXPLICIT);
             found = Some(Release { version: "", image: &self.flags.to_image, url: "" });
         }
         sort(&mut self.targets);
         if let Some(latest) = self.targets.first().filter(|_| self.flags.to_latest) {
             if let Some(risky) = self.risky.iter().find(|risky| risky.release.image == latest.image) {
-                said.warn(&accepted_risk_warning(risky));
+                output.warn(&accepted_risk_warning(risky));
             }
             found = Some(*latest);
         }
@@ -133,9 +133,9 @@ impl<'a> Search<'a> {
     fn recommended(&mut self) -> Option<Release<'a>> {
         for update in available(self.cluster_version) {
             if self.is_meant(update) {
-                let asked = self.flags.to_image.as_str();
+                let requested = self.flags.to_image.as_str();
                 return Some(Release {
-                    image: if asked.is_empty() { update.image } else { asked },
+                    image: if requested.is_empty() { update.image } else { requested },
                     ..update
                 });
             }
@@ -145,13 +145,13 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the release if it is an update that is not recommended, which the flags must allow.
-    fn conditional(&mut self, said: &mut CommandOutput) -> Result<Option<Release<'a>>, String> {
+    fn conditional(&mut self, output: &mut CommandOutput) -> Result<Option<Release<'a>>, String> {
         for update in not_recommended(self.cluster_version) {
             if self.is_meant(update.release) {
                 if !self.flags.allow_not_recommended {
                     return Err(risky(&update));
                 }
-                said.warn(&accepted_risk_warning(&update));
+                output.warn(&accepted_risk_warning(&update));
                 return Ok(Some(update.release));
             }
             if self.flags.allow_not_recommended {
@@ -172,7 +172,7 @@ impl<'a> Search<'a> {
 
     /// Returns the message if no release was found: the cluster is already at the latest version, or the
     /// error.
-    fn nowhere(&self) -> Result<String, String> {
+    fn not_found_message(&self) -> Result<String, String> {
         let option = if self.flags.to_image.is_empty() { "--to-image" } else { "--allow-explicit-upgrade" };
         let article = if self.flags.to_latest { "an" } else { "the" };
         let next = format!("{option} to continue with {article} update");
@@ -220,8 +220,8 @@ fn accepted_risk_warning(NotRecommended { release, recommended }: &NotRecommende
     )
 }
 
-/// The client's own checks: it refuses to update a cluster that is invalid, failing or already updating.
-fn guard(flags: &Upgrade, cluster_version: &Object, said: &mut CommandOutput) -> Result<(), String> {
+/// The client's own checks: it rejects updates of a cluster that is invalid, failing or already updating.
+fn guard(flags: &Upgrade, cluster_version: &Object, output: &mut CommandOutput) -> Result<(), String> {
     let at = desired(cluster_version);
     let target = match (at.version, at.image) {
         ("", "") => "ClusterVersion status.desired has neither a version nor image; please open a bug",
@@ -233,18 +233,18 @@ fn guard(flags: &Upgrade, cluster_version: &Object, said: &mut CommandOutput) ->
         ("Failing", failing.as_str()),
         ("Progressing", "the cluster is already upgrading"),
     ];
-    let told = guards.into_iter().filter_map(|(kind, what)| {
+    let problems = guards.into_iter().filter_map(|(kind, what)| {
         let condition = conditions::find(cluster_version, kind).filter(|found| found.status == "True")?;
         Some(format!("{what}:\n\n{}", reason_and_message(&condition)))
     });
-    let told = told.collect::<Vec<_>>().join("\n\n");
-    if told.is_empty() {
+    let problems = problems.collect::<Vec<_>>().join("\n\n");
+    if problems.is_empty() {
         return Ok(());
     }
     if !flags.allow_upgrade_with_warnings {
         let anyway = "If you want to upgrade anyway, use --allow-upgrade-with-warnings.";
-        return Err(format!("{told}\n\n{anyway}"));
+        return Err(format!("{problems}\n\n{anyway}"));
     }
-    said.warn(&format!("warning: --allow-upgrade-with-warnings is bypassing: {told}"));
+    output.warn(&format!("warning: --allow-upgrade-with-warnings is bypassing: {problems}"));
     Ok(())
 }

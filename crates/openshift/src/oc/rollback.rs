@@ -5,13 +5,13 @@ use windtunnel_core::Object;
 
 use super::cluster_version::{Release, Update, desired};
 use super::command::{CommandStep, Patch, Success};
-use super::said::CommandOutput;
+use super::output::CommandOutput;
 use super::{conditions, semantic_version};
 
 /// Requests a rollback to the previous release.
-pub(super) fn rollback(cluster_version: &Object, said: CommandOutput) -> CommandStep {
+pub(super) fn rollback(cluster_version: &Object, output: CommandOutput) -> CommandStep {
     match previous(cluster_version) {
-        Err(error) => CommandStep::Done(said.fail(&error)),
+        Err(error) => CommandStep::Done(output.fail(&error)),
         Ok(previous) => {
             let Release { version, image, .. } = previous;
             // The patch omits accepted risks, so a merge patch keeps them.
@@ -19,7 +19,7 @@ pub(super) fn rollback(cluster_version: &Object, said: CommandOutput) -> Command
             let from = desired(cluster_version).version;
             CommandStep::Patch(Patch {
                 body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),
-                said,
+                output,
                 success: Success::Line(format!("Requested rollback from {from} to {version}")),
                 unable: "Unable to rollback",
             })
@@ -33,7 +33,7 @@ fn previous(cluster_version: &Object) -> Result<Release<'_>, String> {
     let now = desired(cluster_version);
     let current = semantic_version::parse(now.version)
         .map_err(|error| format!("invalid ClusterVersion status.desired.version: {error}"))?;
-    let entries = cluster_version.list("/status/history").iter().map(Release::read);
+    let entries = cluster_version.list("/status/history").iter().map(Release::from_value);
     let Some(found) = entries.into_iter().find(|e| e.version != now.version || e.image != now.image) else {
         return Err(format!(
             "no previous version found in ClusterVersion's status.history besides the current {} ({}).",

@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn sorts_the_highest_version_first_and_invalid_ones_last() {
-        let mut found = ["odd", "4.9.0", "4.10.0-rc.1", "zzz", "4.10.0"];
+        let mut found = ["bad", "4.9.0", "4.10.0-rc.1", "zzz", "4.10.0"];
         found.sort_by(|a, b| newest_first(a, b));
-        assert_eq!(found, ["4.10.0", "4.10.0-rc.1", "4.9.0", "zzz", "odd"]);
+        assert_eq!(found, ["4.10.0", "4.10.0-rc.1", "4.9.0", "zzz", "bad"]);
     }
 }

@@ -52,12 +52,12 @@ impl BackupController {
             return None;
         }
         let node = control_plane(view).first()?.name();
-        let Some((of, until)) = &self.under_way else {
-            let of = completed(cluster_version)?.to_owned();
-            let mut draws = self.streams.stream(&format!("etcd-backup/{of}"));
+        let Some((backed_up, until)) = &self.under_way else {
+            let backed_up = completed(cluster_version)?.to_owned();
+            let mut draws = self.streams.stream(&format!("etcd-backup/{backed_up}"));
             let seconds = draws.between(SECONDS.0, SECONDS.1);
             let until = now + SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(0));
-            self.under_way = Some((of, until));
+            self.under_way = Some((backed_up, until));
             self.queue.add_at(key(), until);
             let message = format!("Upgrade backup pod created on node {node}");
             return Some(condition_write(etcd, "Unknown", "UpgradeBackupInProgress", &message, now));
@@ -66,9 +66,9 @@ impl BackupController {
             self.queue.add_at(key(), *until);
             return None;
         }
-        let name = format!("upgrade-backup-{of}-{}", until.strftime("%Y-%m-%d_%H%M%S"));
+        let name = format!("upgrade-backup-{backed_up}-{}", until.strftime("%Y-%m-%d_%H%M%S"));
         let message = format!(
-            "UpgradeBackup for {of} is located at path /etc/kubernetes/cluster-backup/{name} on node \"{node}\""
+            "UpgradeBackup for {backed_up} is located at path /etc/kubernetes/cluster-backup/{name} on node \"{node}\""
         );
         self.under_way = None;
         Some(condition_write(etcd, "True", "UpgradeBackupSuccessful", &message, now))
@@ -99,8 +99,8 @@ impl Actor for BackupController {
         {
             self.queue.send(&key(), write, &mut step.writes);
         }
-        if let Some((of, _)) = &self.under_way {
-            step.why = format!("etcd is backed up at {of}").into();
+        if let Some((version, _)) = &self.under_way {
+            step.why = format!("the etcd backup at {version}").into();
         }
         step.wake_at = self.queue.next();
         step

@@ -15,7 +15,7 @@ const KIND: &str = "Upgradeable";
 const ABOUT: &str = "FeatureGates_RestrictedFeatureGates_";
 
 /// Returns whether the operator with this ClusterOperator reports feature sets in some release.
-pub(super) fn may_speak(operator: &str) -> bool {
+pub(super) fn may_report(operator: &str) -> bool {
     ["kube-apiserver", "config-operator"].contains(&operator)
 }
 
@@ -23,9 +23,9 @@ pub(super) fn may_speak(operator: &str) -> bool {
 /// accepts LatencySensitive. Later config-operator reports it.
 pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<Condition> {
     let is_old = release.line() <= (4, 13);
-    let speaker = if is_old { "kube-apiserver" } else { "config-operator" };
+    let reporter = if is_old { "kube-apiserver" } else { "config-operator" };
     let set =
-        view.get(&FEATURE_GATES, "", "cluster").filter(|_| operator == speaker)?.text("/spec/featureSet");
+        view.get(&FEATURE_GATES, "", "cluster").filter(|_| operator == reporter)?.text("/spec/featureSet");
     let passes = set.is_empty() || is_old && set == "LatencySensitive";
     let message = format!("FeatureGatesUpgradeable: \"{set}\" does not allow updates");
     (!passes).then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))
@@ -45,12 +45,12 @@ pub(super) fn merge_refusals(one: Condition, other: Condition) -> Condition {
 /// status changed.
 pub(super) fn report(refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
     let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let stands = condition::find(&list, KIND)
+    let is_own = condition::find(&list, KIND)
         .and_then(|found| found["reason"].as_str())
         .is_some_and(|reason| [ABOUT, kubelet_skew::ABOUT].iter().any(|about| reason.starts_with(about)));
     let wanted = match refusal {
         Some(refusal) => refusal.clone(),
-        None if stands => Condition::new(KIND, "True", WELL, WELL_MESSAGE),
+        None if is_own => Condition::new(KIND, "True", WELL, WELL_MESSAGE),
         None => return false,
     };
     condition::set(&mut list, &wanted, now);

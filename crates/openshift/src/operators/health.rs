@@ -69,8 +69,8 @@ impl FaultReport {
 
     /// The object with an empty status. `None` if the status is already empty.
     pub(crate) fn silenced(object: &Object) -> Option<Value> {
-        let speaks = object["status"].as_object().is_some_and(|status| !status.is_empty());
-        speaks.then(|| {
+        let has_status = object["status"].as_object().is_some_and(|status| !status.is_empty());
+        has_status.then(|| {
             let mut value = object.to_value();
             value["status"] = json!({});
             value
@@ -147,7 +147,7 @@ impl FaultReport {
         let fault = self.fault.as_ref().filter(|_| is_bad);
         let Some(fault) = fault else { return Condition::new(kind, status, WELL, WELL_MESSAGE) };
         let or = |text: &str, otherwise: &str| if text.is_empty() { otherwise } else { text }.to_owned();
-        let message = or(&fault.message, &format!("The operator was told to report {kind}={status}"));
+        let message = or(&fault.message, &format!("An injected fault sets {kind}={status}"));
         Condition::new(kind, status, &or(&fault.reason, "FaultInjected"), message)
     }
 }

@@ -78,11 +78,12 @@ impl Kubelets {
 
     /// The condition of the operator of `release` about kubelets, if it is not True.
     pub(super) fn refusal(&self, release: &Release) -> Option<Condition> {
-        let judged = self.by_version.iter();
-        let judged = judged.filter_map(|(version, names)| Some((judge(version, release)?, version, names)));
-        let judged: Vec<_> = judged.collect();
-        let worst = judged.iter().map(|(skew, ..)| *skew).min()?;
-        let bad = || judged.iter().filter(|(skew, ..)| *skew == worst);
+        let versions = self.by_version.iter();
+        let skews =
+            versions.filter_map(|(version, names)| Some((skew_of(version, release)?, version, names)));
+        let skews: Vec<_> = skews.collect();
+        let worst = skews.iter().map(|(skew, ..)| *skew).min()?;
+        let bad = || skews.iter().filter(|(skew, ..)| *skew == worst);
         let count = bad().map(|(.., names)| names.len()).sum();
         let mut nodes: Vec<(&String, &String)> = Vec::new();
         if count <= NAMED_MAX {
@@ -96,13 +97,13 @@ impl Kubelets {
             Skew::Unknown => ("Unknown", "KubeletVersionUnknown"),
             Skew::NotInNext => ("False", "KubeletMinorVersionUnsupportedNextUpgrade"),
         };
-        let message = format!("KubeletMinorVersionUpgradeable: {}", sentence(worst, count, &nodes, release));
+        let message = format!("KubeletMinorVersionUpgradeable: {}", skew_text(worst, count, &nodes, release));
         Some(Condition::new("Upgradeable", status, &format!("{ABOUT}{reason}"), message))
     }
 }
 
 /// The problem of kubelets with this version, if there is one.
-fn judge(version: &str, release: &Release) -> Option<Skew> {
+fn skew_of(version: &str, release: &Release) -> Option<Skew> {
     let Some(minor) = version.split('.').nth(1).and_then(|minor| minor.parse::<i64>().ok()) else {
         return Some(Skew::Unknown);
     };
@@ -122,7 +123,7 @@ fn lowest_skew(minor: u64) -> i64 {
     if minor.is_multiple_of(2) { -2 } else { -1 }
 }
 
-fn sentence(skew: Skew, count: usize, nodes: &[(&String, &String)], release: &Release) -> String {
+fn skew_text(skew: Skew, count: usize, nodes: &[(&String, &String)], release: &Release) -> String {
     let one = count == 1;
     let names: Vec<&str> = nodes.iter().map(|(name, _)| name.as_str()).collect();
     let who = match *names.as_slice() {
@@ -166,7 +167,7 @@ mod tests {
 
     /// Status, reason without its prefix, and message about kubelets with these differences from the
     /// kube-apiserver.
-    fn said(release: &str, skews: &[i64]) -> Option<(String, String, String)> {
+    fn skew_condition(release: &str, skews: &[i64]) -> Option<(String, String, String)> {
         let release = Release::find(&Version::parse(release).unwrap()).unwrap();
         let mut kubelets = Kubelets::default();
         for (index, skew) in skews.iter().enumerate() {
@@ -185,14 +186,14 @@ mod tests {
 
     #[test]
     fn even_minors_allow_two_minors_of_skew_and_odd_minors_one() {
-        assert_eq!(said("4.18.3", &[0, 0]), None);
-        assert_eq!(said("4.17.3", &[0, -1]), None, "4.18 bears two");
-        let (status, reason, message) = said("4.18.3", &[0, -1, 0]).unwrap();
+        assert_eq!(skew_condition("4.18.3", &[0, 0]), None);
+        assert_eq!(skew_condition("4.17.3", &[0, -1]), None, "4.18 allows two");
+        let (status, reason, message) = skew_condition("4.18.3", &[0, -1, 0]).unwrap();
         assert_eq!((&*status, &*reason), ("False", "KubeletMinorVersionUnsupportedNextUpgrade"));
         let expected = "Kubelet minor version (1.30.1) on node w1 will not be supported in the next OpenShift minor version upgrade.";
         assert_eq!(message, expected);
-        assert_eq!(said("4.18.3", &[-2]).unwrap().1, "KubeletMinorVersionUnsupportedNextUpgrade");
-        let (status, reason, message) = said("4.17.3", &[0, -2]).unwrap();
+        assert_eq!(skew_condition("4.18.3", &[-2]).unwrap().1, "KubeletMinorVersionUnsupportedNextUpgrade");
+        let (status, reason, message) = skew_condition("4.17.3", &[0, -2]).unwrap();
         assert_eq!((&*status, &*reason), ("False", "KubeletMinorVersionUnsupported"));
         let expected = "Unsupported kubelet minor version (1.28.1) on node w1 is too far behind the target API server version (1.30.3).";
         assert_eq!(message, expected);
@@ -200,17 +201,17 @@ mod tests {
 
     #[test]
     fn lists_up_to_three_nodes_with_the_worst_problem() {
-        let message = |skews: &[i64]| said("4.18.3", skews).unwrap().2;
+        let message = |skews: &[i64]| skew_condition("4.18.3", skews).unwrap().2;
         assert!(message(&[-1, -1]).starts_with("Kubelet minor versions on nodes w0 and w1 will"));
         assert!(message(&[-1, -2, -1]).starts_with("Kubelet minor versions on nodes w0, w1, and w2 will"));
         assert!(message(&[-1; 5]).starts_with("Kubelet minor versions on 5 nodes will"));
-        let (status, reason, message) = said("4.18.3", &[-1, 1]).unwrap();
+        let (status, reason, message) = skew_condition("4.18.3", &[-1, 1]).unwrap();
         assert_eq!((&*status, &*reason), ("Unknown", "KubeletMinorVersionAhead"));
         assert!(
             message.starts_with("Unsupported kubelet minor version (1.32.1) on node w1 is ahead of"),
             "{message}"
         );
-        assert_eq!(said("4.18.3", &[-3, 1]).unwrap().1, "KubeletMinorVersionUnsupported");
+        assert_eq!(skew_condition("4.18.3", &[-3, 1]).unwrap().1, "KubeletMinorVersionUnsupported");
     }
 
     #[test]

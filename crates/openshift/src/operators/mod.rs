@@ -105,21 +105,21 @@ impl Operator {
                 "metadata": { "name": self.facts.cluster_operator },
                 "spec": {},
             });
-            return self.ask(Write::create(&CLUSTER_OPERATORS, object), step);
+            return self.send(Write::create(&CLUSTER_OPERATORS, object), step);
         };
         let health = FaultReport::from_annotations(object);
         if health.as_ref().is_some_and(FaultReport::is_silent) {
             // A silent operator still rolls out.
-            self.static_pods_are_at(&wanted, rollout_in(object), view, now, step);
+            self.roll_out_static_pods(&wanted, rollout_in(object), view, now, step);
             if let Some(silenced) = FaultReport::silenced(object) {
-                self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
+                self.send(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
             }
             return;
         }
         let pace = health.as_ref().map_or(Pace::Seeded, |health| health.pace(object));
         let mut next = self.roll_out(object, &wanted, pace, view, now, step);
-        let speaks = feature_sets::may_speak(&self.facts.cluster_operator);
-        if speaks || health.is_some() {
+        let reports_feature_sets = feature_sets::may_report(&self.facts.cluster_operator);
+        if reports_feature_sets || health.is_some() {
             let refusal = self.release(&wanted).and_then(|release| self.refusal(release, view));
             let rolled = next.is_some();
             let mut value = next.unwrap_or_else(|| object.to_value());
@@ -127,7 +127,7 @@ impl Operator {
                 Some(health) => health.report(refusal.as_ref(), &mut value, now),
                 None => feature_sets::report(refusal.as_ref(), &mut value, now),
             };
-            self.look_again(health.as_ref().and_then(|health| health.changes_at(now)));
+            self.recheck_at(health.as_ref().and_then(|health| health.changes_at(now)));
             next = (rolled || changed).then_some(value);
         }
         if health.is_none() {
@@ -136,7 +136,7 @@ impl Operator {
         if let Some(mut value) = next {
             self.set_own_messages(&mut value, view, now);
             if value["status"] != object["status"] {
-                self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+                self.send(Write::update_status(&CLUSTER_OPERATORS, value), step);
             }
         }
     }
@@ -157,10 +157,10 @@ impl Operator {
             return None;
         }
         let end = after(self.rollout_start(under_way, wanted, now), self.duration(wanted));
-        let is_through = pace != Pace::Never && self.static_pods_are_at(wanted, under_way, view, now, step);
+        let is_through = pace != Pace::Never && self.roll_out_static_pods(wanted, under_way, view, now, step);
         if !is_through || pace == Pace::Seeded && end > now {
-            self.look_again(Some(end).filter(|end| pace == Pace::Seeded && *end > now));
-            step.why = format!("{} rolls out {wanted}", self.facts.cluster_operator).into();
+            self.recheck_at(Some(end).filter(|end| pace == Pace::Seeded && *end > now));
+            step.why = format!("the rollout of {} {wanted}", self.facts.cluster_operator).into();
             let begins = under_way.is_none_or(|(target, _)| target != wanted);
             return begins.then(|| progress(object, wanted, now));
         }
@@ -172,7 +172,7 @@ impl Operator {
 
     /// Continues the rollout of its static pods, if it has any. Returns whether all of them have version
     /// `wanted`.
-    fn static_pods_are_at(
+    fn roll_out_static_pods(
         &mut self,
         wanted: &str,
         under_way: Option<(&str, Time)>,
@@ -184,9 +184,9 @@ impl Operator {
         let times = (self.rollout_start(under_way, wanted, now), self.duration(wanted));
         let Some(release) = self.release(wanted) else { return true };
         let rollout = operand.roll_out(release, times, view, now);
-        self.look_again(rollout.look_again);
+        self.recheck_at(rollout.recheck_at);
         if rollout.effect.is_some() && view.get(&NAMESPACES, "", operand.namespace).is_none() {
-            self.ask(operand.namespace(), step);
+            self.send(operand.namespace(), step);
         }
         step.effects.extend(rollout.effect);
         rollout.is_through
@@ -205,7 +205,7 @@ impl Operator {
     }
 
     /// Schedules another run at this time, unless one is due earlier.
-    fn look_again(&mut self, at: Option<Time>) {
+    fn recheck_at(&mut self, at: Option<Time>) {
         if let Some(at) = at.filter(|at| self.queue.next().is_none_or(|next| *at < next)) {
             self.queue.add_at(self.key(), at);
         }
@@ -228,7 +228,7 @@ impl Operator {
         self.release(version).is_some_and(|release| release.operator(&self.facts.cluster_operator).is_some())
     }
 
-    fn ask(&mut self, write: Write, step: &mut Step) {
+    fn send(&mut self, write: Write, step: &mut Step) {
         let key = self.key();
         self.queue.send(&key, write, &mut step.writes);
     }
@@ -294,9 +294,9 @@ impl Operator {
         let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) else {
             return;
         };
-        for said in self.facts_of(&version).own_conditions(platform, &version) {
-            if condition::find(list, &said.kind).is_none_or(|found| found["status"] == *said.status) {
-                condition::set(list, &said, now);
+        for own in self.facts_of(&version).own_conditions(platform, &version) {
+            if condition::find(list, &own.kind).is_none_or(|found| found["status"] == *own.status) {
+                condition::set(list, &own, now);
             }
         }
     }
@@ -333,7 +333,7 @@ impl Actor for Operator {
         } else {
             DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)
         };
-        let gates = feature_sets::may_speak(&self.facts.cluster_operator)
+        let gates = feature_sets::may_report(&self.facts.cluster_operator)
             .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
         let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
         let nodes = if self.watches_kubelets() { Some(Interest::Kind(NODES)) } else { self.nodes.interest() };
@@ -350,9 +350,9 @@ impl Actor for Operator {
             self.queue.add(self.key());
         }
         // Only kubelet versions and missing nodes are relevant changes of nodes.
-        let of_nodes = self.watches_kubelets() && self.kubelets.notice(input.changes);
+        let kubelets_changed = self.watches_kubelets() && self.kubelets.notice(input.changes);
         self.notice_nodes(input.changes, input.now);
-        if of_nodes || input.changes.iter().any(|change| !change.key.is_kind(&NODES)) {
+        if kubelets_changed || input.changes.iter().any(|change| !change.key.is_kind(&NODES)) {
             self.queue.add(self.key());
         }
         self.queue.process_answers(input.answers, input.now);

@@ -110,15 +110,15 @@ fn infrastructure() -> Key {
 /// The status of the Proxy in a cluster with this Infrastructure. `None` while the API address is unknown.
 /// Empty fields are omitted.
 pub fn proxy_status(proxy: &Value, infrastructure: &Value) -> Option<Value> {
-    let said = FIELDS.map(|field| proxy["spec"][field].as_str().unwrap_or_default());
-    let [http, https, no] = said;
-    let no = match (said.iter().any(|text| !text.is_empty()), no) {
+    let spec = FIELDS.map(|field| proxy["spec"][field].as_str().unwrap_or_default());
+    let [http, https, no] = spec;
+    let no = match (spec.iter().any(|text| !text.is_empty()), no) {
         (false, _) => String::new(),
         (true, NOTHING) => NOTHING.to_owned(),
         (true, own) => no_proxy_entries(own, infrastructure)?,
     };
-    let told = FIELDS.into_iter().zip([http, https, no.as_str()]).filter(|(_, text)| !text.is_empty());
-    Some(told.map(|(field, text)| (field.to_owned(), json!(text))).collect())
+    let fields = FIELDS.into_iter().zip([http, https, no.as_str()]).filter(|(_, text)| !text.is_empty());
+    Some(fields.map(|(field, text)| (field.to_owned(), json!(text))).collect())
 }
 
 /// The entries of `noProxy`: those of the administrator and those of the cluster, sorted.
@@ -173,13 +173,14 @@ mod tests {
         let expected = format!(".a.example.com,.cluster.local,.svc,{always}{rest}");
         let expected = json!({ "httpProxy": "http://p", "noProxy": expected });
         assert_eq!(status("http://p", ".a.example.com,,localhost", &none), expected);
-        let of = |platform: &Value| status("http://p", "", platform)["noProxy"].as_str().unwrap().to_owned();
-        let aws = |region: &str| of(&json!({ "type": "AWS", "aws": { "region": region } }));
+        let no_proxy =
+            |platform: &Value| status("http://p", "", platform)["noProxy"].as_str().unwrap().to_owned();
+        let aws = |region: &str| no_proxy(&json!({ "type": "AWS", "aws": { "region": region } }));
         let cloud = format!("{always}169.254.169.254,{rest}");
         assert_eq!(aws("us-east-1"), format!(".cluster.local,.ec2.internal,.svc,{cloud}"));
         assert_eq!(aws("eu-west-1"), format!(".cluster.local,.eu-west-1.compute.internal,.svc,{cloud}"));
         let metadata = "metadata,metadata.google.internal,metadata.google.internal.";
-        assert_eq!(of(&json!({ "type": "GCP" })), format!(".cluster.local,.svc,{cloud},{metadata}"));
+        assert_eq!(no_proxy(&json!({ "type": "GCP" })), format!(".cluster.local,.svc,{cloud},{metadata}"));
     }
 
     #[test]
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(status("", "", &none), json!({}));
         assert_eq!(status("http://p", "*", &none), json!({ "httpProxy": "http://p", "noProxy": "*" }));
         let proxy = json!({ "spec": { "httpProxy": "http://p" } });
-        assert_eq!(proxy_status(&proxy, &json!({ "status": {} })), None, "nobody knows where the API is");
+        assert_eq!(proxy_status(&proxy, &json!({ "status": {} })), None, "the address of the API is unknown");
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn facts() -> release::OperatorFacts {
 }
 
 /// The operator's own `Tidy` condition.
-fn said(platforms: &[&str], reason: &str, message: &str) -> release::OwnCondition {
+fn own_condition(platforms: &[&str], reason: &str, message: &str) -> release::OwnCondition {
     release::OwnCondition {
         platforms: platforms.iter().map(|&name| name.to_owned()).collect(),
         kind: "Tidy".to_owned(),
@@ -131,7 +131,7 @@ fn creates_its_clusteroperator_and_rolls_out_the_version_in_its_deployment() {
 }
 
 #[test]
-fn returning_to_the_old_version_starts_a_rollout_again() {
+fn returning_to_the_old_version_starts_another_rollout() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.log.clear();
@@ -204,7 +204,7 @@ fn statuses(rig: &Rig, kind: &str) -> Vec<String> {
     found
 }
 
-fn tell(rig: &mut Rig, name: &str) {
+fn set_fault(rig: &mut Rig, name: &str) {
     let fault = FaultKind::named(name).map(|kind| Fault { reason: "Broken".to_owned(), ..Fault::new(kind) });
     rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::annotation_patch(fault.as_ref())));
 }
@@ -214,11 +214,11 @@ fn a_stalled_rollout_completes_when_the_fault_is_healed() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.log.clear();
-    tell(&mut rig, "stalled");
+    set_fault(&mut rig, "stalled");
     rig.write(&update("4.15.2"));
     rig.run(10_000);
     assert_eq!(statuses(&rig, "Progressing"), ["0:16:40 True"]);
-    tell(&mut rig, "none");
+    set_fault(&mut rig, "none");
     rig.run(1000);
     assert_eq!(statuses(&rig, "Progressing"), ["0:16:40 True", "3:03:20 False"]);
     assert_eq!(versions(&rig), "raw-internal 4.15.2, kube-apiserver 1.28.2, operator 4.15.2");
@@ -235,21 +235,21 @@ fn a_stalled_rollout_reports_its_cause_and_resumes_later() {
     };
     rig.write(&update("4.15.2"));
     rig.run(1);
-    let told = |rig: &Rig| {
+    let progressing_text = |rig: &Rig| {
         let object = rig.view.get(&CLUSTER_OPERATORS, "", NAME).unwrap();
         let found = condition::find_in_status(object, "Progressing").unwrap();
         format!("{} {}", found["reason"].as_str().unwrap(), found["message"].as_str().unwrap())
     };
-    assert_eq!(told(&rig), "Progressing Working towards 4.15.2");
+    assert_eq!(progressing_text(&rig), "Progressing Working towards 4.15.2");
     rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::annotation_patch(Some(&fault))));
     rig.run(10_000);
-    assert_eq!(told(&rig), "Hung Working towards 4.15.2: a pod: is away");
+    assert_eq!(progressing_text(&rig), "Hung Working towards 4.15.2: a pod: is away");
     let begun = rig.log.len();
     rig.run(10_000);
-    assert_eq!(rig.log.len(), begun, "it is told once");
+    assert_eq!(rig.log.len(), begun, "an unchanged cause is written once");
     rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::annotation_patch(None)));
     rig.run(1000);
-    assert_eq!(told(&rig), "AsExpected Deployed 4.15.2");
+    assert_eq!(progressing_text(&rig), "AsExpected Deployed 4.15.2");
 }
 
 #[test]
@@ -257,9 +257,9 @@ fn a_flapping_operator_changes_available_every_half_minute() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.log.clear();
-    tell(&mut rig, "flapping");
+    set_fault(&mut rig, "flapping");
     rig.run(80);
-    tell(&mut rig, "none");
+    set_fault(&mut rig, "none");
     rig.run(80);
     let expected = ["0:16:40 False", "0:17:00 True", "0:17:30 False", "0:18:00 True"];
     assert_eq!(statuses(&rig, "Available"), expected);
@@ -269,16 +269,16 @@ fn a_flapping_operator_changes_available_every_half_minute() {
 fn a_silent_operator_reports_at_once_when_its_fault_changes() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    tell(&mut rig, "silent");
+    set_fault(&mut rig, "silent");
     rig.run(10);
     assert_eq!(object(&rig)["status"], json!({}));
-    tell(&mut rig, "degraded");
+    set_fault(&mut rig, "degraded");
     rig.run(1);
     assert_eq!(versions(&rig), "raw-internal 4.14.8, kube-apiserver 1.27.8, operator 4.14.8");
     let degraded = windtunnel_core::condition::find_in_status(object(&rig), "Degraded").unwrap();
-    let said = (degraded["status"].as_str(), degraded["reason"].as_str(), degraded["message"].as_str());
-    let message = "The operator was told to report Degraded=True";
-    assert_eq!(said, (Some("True"), Some("Broken"), Some(message)));
+    let fields = (degraded["status"].as_str(), degraded["reason"].as_str(), degraded["message"].as_str());
+    let message = "An injected fault sets Degraded=True";
+    assert_eq!(fields, (Some("True"), Some("Broken"), Some(message)));
 }
 
 #[test]
@@ -287,14 +287,14 @@ fn healthy_conditions_have_the_operators_own_text_by_version_and_platform() {
         let mut rig = Rig::new();
         let infrastructure = json!({ "metadata": { "name": "cluster" }, "status": { "platformStatus": { "type": platform } } });
         rig.put(&INFRASTRUCTURES, infrastructure);
-        let says = vec![said(&[], "Ready", "at {version}"), said(&["None"], "Removed", "")];
+        let says = vec![own_condition(&[], "Ready", "at {version}"), own_condition(&["None"], "Removed", "")];
         let facts = release::OperatorFacts { says, ..facts() };
         prepare_with(&mut rig, &facts);
         rig.write(&update("4.15.2"));
         rig.run(1000);
-        let told =
+        let tidy =
             condition::find_in_status(object(&rig), "Tidy").map(condition::Condition::from_value).unwrap();
-        assert_eq!(format!("{} {}", told.reason, told.message), expected, "{platform}");
+        assert_eq!(format!("{} {}", tidy.reason, tidy.message), expected, "{platform}");
     }
 }
 
@@ -328,10 +328,10 @@ fn a_control_plane_node_unready_for_two_minutes_degrades_the_operator() {
     }
     let expected = ["0:37:20 True", "0:40:20 False"];
     assert_eq!(statuses(&rig, "Degraded"), expected);
-    let told = rig.log.iter().find(|line| line.contains("Degraded=True")).unwrap();
+    let update = rig.log.iter().find(|line| line.contains("Degraded=True")).unwrap();
     let expected = "Degraded=True NodeController_MasterNodesReady NodeControllerDegraded: The master nodes not ready: node \"m1\" not \
                     ready since 2024-01-01 00:35:20 +0000 UTC because NodeStatusUnknown (Kubelet stopped posting node status.)";
-    assert!(told.contains(expected), "{told}");
+    assert!(update.contains(expected), "{update}");
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn does_not_report_nodes_if_all_are_unready_or_a_fault_sets_degraded() {
     nodes(&mut rig, ["Unknown"; 3]);
     rig.run(1000);
     assert_eq!(condition::find_in_status(object(&rig), "Degraded").unwrap()["status"], "False");
-    tell(&mut rig, "degraded");
+    set_fault(&mut rig, "degraded");
     nodes(&mut rig, ["True", "True", "False"]);
     rig.run(1000);
     assert_eq!(condition::find_in_status(object(&rig), "Degraded").unwrap()["reason"], "Broken");
@@ -375,7 +375,7 @@ fn node_changes_within_a_few_seconds_are_reported_once() {
     assert_eq!(
         statuses(&rig, "Progressing"),
         [""; 0],
-        "nobody missed what was back before it was looked for"
+        "a node that is back before the check is not reported"
     );
     for (ready, seconds) in
         [(["Unknown", "True"], 3), (["Unknown"; 2], 60), (["True", "Unknown"], 3), (["True"; 2], 60)]
@@ -384,6 +384,6 @@ fn node_changes_within_a_few_seconds_are_reported_once() {
         rig.run(seconds);
     }
     assert_eq!(statuses(&rig, "Progressing"), ["0:19:29 True", "0:20:32 False"]);
-    let told = rig.log.iter().find(|line| line.contains("Progressing=True")).unwrap();
-    assert!(told.contains("(awaiting 2 nodes)"), "{told}");
+    let update = rig.log.iter().find(|line| line.contains("Progressing=True")).unwrap();
+    assert!(update.contains("(awaiting 2 nodes)"), "{update}");
 }

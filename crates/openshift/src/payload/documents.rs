@@ -11,7 +11,7 @@ pub(super) fn parse_objects(path: &str, text: &str) -> Result<Vec<Value>, String
     let documents = if super::extension(path) == Some("json") { json(text)? } else { stream(text)? };
     let mut objects = Vec::new();
     for (line, document) in documents {
-        take(document, &mut objects).map_err(|what| format!("{line}:1: {what}"))?;
+        add_objects(document, &mut objects).map_err(|what| format!("{line}:1: {what}"))?;
     }
     Ok(objects)
 }
@@ -31,37 +31,39 @@ pub(super) fn json_error(error: &serde_json::Error) -> String {
 /// The documents of a stream, each with its first line. Empty documents are omitted.
 fn stream(text: &str) -> Result<Vec<(usize, Value)>, String> {
     let documents: Vec<Value> = yaml::from_str_multi(text).map_err(|error| error.to_string())?;
-    let mut begins = Vec::new();
-    let mut begun = None;
+    let mut starts = Vec::new();
+    let mut start = None;
     for (index, line) in text.lines().enumerate() {
-        let says_nothing = line.trim().is_empty() || line.trim_start().starts_with('#');
+        let is_blank = line.trim().is_empty() || line.trim_start().starts_with('#');
         if line == "---" || line.starts_with("--- ") {
-            begins.extend(begun.take());
-        } else if !says_nothing && begun.is_none() {
-            begun = Some(index + 1);
+            starts.extend(start.take());
+        } else if !is_blank && start.is_none() {
+            start = Some(index + 1);
         }
     }
-    begins.extend(begun);
-    let lines = begins.into_iter().chain(std::iter::repeat(1));
+    starts.extend(start);
+    let lines = starts.into_iter().chain(std::iter::repeat(1));
     Ok(documents.into_iter().filter(|document| !document.is_null()).zip(lines).map(|(d, l)| (l, d)).collect())
 }
 
-/// Checks that an object can be applied: it needs a version, a kind and a name.
-fn take(document: Value, objects: &mut Vec<Value>) -> Result<(), String> {
+/// Adds a document with a version, a kind and a name, or all items of a list.
+fn add_objects(document: Value, objects: &mut Vec<Value>) -> Result<(), String> {
     if !document.is_object() {
         return Err("expected a Kubernetes object (a map)".to_owned());
     }
     let text = |field: &str| document[field].as_str().filter(|text| !text.is_empty());
-    let Some(kind) = text("kind") else { return Err("a Kubernetes object needs `kind`".to_owned()) };
+    let Some(kind) = text("kind") else {
+        return Err("expected `kind` in this Kubernetes object, found none".to_owned());
+    };
     if text("apiVersion").is_none() {
-        return Err(format!("a Kubernetes object needs `apiVersion`, which this {kind} has not"));
+        return Err(format!("expected `apiVersion` in this {kind}, found none"));
     }
     if kind == "List" || document["items"].is_array() && kind.ends_with("List") {
         let items = document["items"].as_array().cloned().unwrap_or_default();
-        return items.into_iter().try_for_each(|item| take(item, objects));
+        return items.into_iter().try_for_each(|item| add_objects(item, objects));
     }
     if document["metadata"]["name"].as_str().is_none_or(str::is_empty) {
-        return Err(format!("a Kubernetes object needs `metadata.name`, which this {kind} has not"));
+        return Err(format!("expected `metadata.name` in this {kind}, found none"));
     }
     objects.push(document);
     Ok(())

@@ -11,7 +11,7 @@ const KIND: &str = "cincinnati-metadata-v0";
 /// The metadata key of the channels.
 const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
 /// The annotation of an image with component versions, such as `kubernetes=1.31.5`.
-const BUILT_OF: &str = "io.openshift.build.versions";
+const COMPONENT_VERSIONS: &str = "io.openshift.build.versions";
 
 /// The contents of both files.
 pub(super) struct Metadata {
@@ -38,18 +38,18 @@ pub(super) fn parse_metadata(files: &[File], problems: &mut Vec<String>) -> Opti
     let images = json(files, IMAGES, problems);
     let ((path, text, metadata), (images_path, images_text, images)) = metadata.zip(images)?;
     let at = |text: &str, key: &str| place(text, key);
-    let said = |value: &Value| match value {
+    let quoted = |value: &Value| match value {
         Value::Null => "nothing".to_owned(),
         Value::String(text) => format!("`{text}`"),
         other => format!("`{other}`"),
     };
     if metadata["kind"] != KIND {
-        let found = said(&metadata["kind"]);
+        let found = quoted(&metadata["kind"]);
         problems.push(format!("{path}:{}: expected `{KIND}` as `kind`, found {found}", at(text, "kind")));
     }
     let version = metadata["version"].as_str().and_then(|text| Version::parse(text).ok());
     let Some(version) = version else {
-        let found = said(&metadata["version"]);
+        let found = quoted(&metadata["version"]);
         problems.push(format!(
             "{path}:{}: expected a version such as `4.14.8` as `version`, found {found}",
             at(text, "version")
@@ -60,9 +60,9 @@ pub(super) fn parse_metadata(files: &[File], problems: &mut Vec<String>) -> Opti
         let place = at(images_text, "kind");
         problems.push(format!("{images_path}:{place}: expected an `ImageStream` of `image.openshift.io/v1`"));
     } else if images["metadata"]["name"] != version.to_string() {
-        let (place, found) = (at(images_text, "name"), said(&images["metadata"]["name"]));
+        let (place, found) = (at(images_text, "name"), quoted(&images["metadata"]["name"]));
         problems.push(format!(
-            "{images_path}:{place}: expected `{version}`, which {METADATA} names, as `metadata.name`, found {found}"
+            "{images_path}:{place}: expected `{version}` as `metadata.name`, like the version in {METADATA}, found {found}"
         ));
     }
     let more = &metadata["metadata"];
@@ -104,9 +104,10 @@ fn place(text: &str, key: &str) -> String {
 /// The newest Kubernetes minor in the annotations of images.
 fn kubernetes_minor(images: &Value) -> Option<u32> {
     let tags = images["spec"]["tags"].as_array()?;
-    let built_of = tags.iter().filter_map(|tag| tag["annotations"][BUILT_OF].as_str());
-    let versions =
-        built_of.flat_map(|text| text.split(',')).filter_map(|part| part.strip_prefix("kubernetes="));
+    let versions_of_images = tags.iter().filter_map(|tag| tag["annotations"][COMPONENT_VERSIONS].as_str());
+    let versions = versions_of_images
+        .flat_map(|text| text.split(','))
+        .filter_map(|part| part.strip_prefix("kubernetes="));
     let minors = versions.filter_map(|version| Version::parse(version).ok());
     minors.filter(|version| version.major == 1).filter_map(|version| u32::try_from(version.minor).ok()).max()
 }

@@ -30,12 +30,12 @@ pub const METADATA: &str = "release-metadata";
 pub const IMAGES: &str = "image-references";
 
 /// The first version that skips templates with unknown fields.
-const PASSES_OVER_UNKNOWN: Version = Version::new(4, 22, 0);
+const SKIPS_UNKNOWN_FIELDS: Version = Version::new(4, 22, 0);
 /// The annotation with the capabilities that a manifest requires, joined by `+`.
 const CAPABILITY: &str = "capability.openshift.io/name";
 /// `0000_<run level>_<component>_...`, as the operator parses file names.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new("^0000_([0-9]+)_([a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*?)_").expect("the pattern is one")
+    Regex::new("^0000_([0-9]+)_([a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*?)_").expect("a valid pattern")
 });
 
 /// A file: its path below the payload's folder, with `/`, and its text.
@@ -79,21 +79,23 @@ impl Payload {
         files.sort_by(|(a, _), (b, _)| (place(a), a).cmp(&(place(b), b)));
         let mut problems = Vec::new();
         let metadata = metadata::parse_metadata(&files, &mut problems);
-        let passes_over =
-            metadata.as_ref().is_some_and(|metadata| metadata.version() >= &PASSES_OVER_UNKNOWN);
+        let skips_unknown_fields =
+            metadata.as_ref().is_some_and(|metadata| metadata.version() >= &SKIPS_UNKNOWN_FIELDS);
         let mut manifests = Vec::new();
         for (path, text) in files.iter().filter(|(path, _)| is_manifest(path)) {
             let expanded = if is_template(path) { template::expand(text, release_image) } else { Ok(None) };
             let expanded = match expanded {
                 Ok(expanded) => expanded,
-                Err(ExpandError::UnknownField(_)) if passes_over => continue,
+                Err(ExpandError::UnknownField(_)) if skips_unknown_fields => continue,
                 Err(ExpandError::UnknownField(error) | ExpandError::Broken(error)) => {
                     problems.push(format!("{path}:{error}"));
                     continue;
                 }
             };
             match documents::parse_objects(path, expanded.as_deref().unwrap_or(text)) {
-                Ok(objects) => manifests.extend(objects.into_iter().map(|object| Manifest::of(path, object))),
+                Ok(objects) => {
+                    manifests.extend(objects.into_iter().map(|object| Manifest::new(path, object)));
+                }
                 Err(error) => problems.push(format!("{path}:{error}")),
             }
         }
@@ -110,9 +112,9 @@ impl Payload {
     /// encoding, as base64.
     pub fn version_hash(&self, selection: &Selection) -> String {
         use base64::Engine as _;
-        let taken = self.manifests.iter().filter(|manifest| selection.includes(&manifest.object));
+        let included = self.manifests.iter().filter(|manifest| selection.includes(&manifest.object));
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for manifest in taken {
+        for manifest in included {
             for byte in go_json(&manifest.object).bytes() {
                 hash = hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte);
             }
@@ -122,7 +124,7 @@ impl Payload {
 }
 
 impl Manifest {
-    fn of(path: &str, object: Value) -> Self {
+    fn new(path: &str, object: Value) -> Self {
         let file = path.rsplit('/').next().unwrap_or(path);
         let (run_level, component) = match NAME.captures(file) {
             Some(found) => (found[1].to_owned(), found[2].to_owned()),

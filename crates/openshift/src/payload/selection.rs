@@ -23,9 +23,9 @@ impl Selection {
         let nothing = Value::Null;
         let object = feature_gate.unwrap_or(&nothing);
         let feature_set = object["spec"]["featureSet"].as_str().unwrap_or_default().to_owned();
-        let told = object["status"]["featureGates"].as_array().into_iter().flatten();
-        let told = told.filter(|entry| entry["version"] == version.to_string());
-        let enabled = told.filter_map(|entry| entry["enabled"].as_array()).flatten();
+        let versions = object["status"]["featureGates"].as_array().into_iter().flatten();
+        let versions = versions.filter(|entry| entry["version"] == version.to_string());
+        let enabled = versions.filter_map(|entry| entry["enabled"].as_array()).flatten();
         let enabled = enabled.filter_map(|gate| Some(gate["name"].as_str()?.to_owned()));
         Self { feature_set, feature_gates: enabled.collect(), major: version.major }
     }
@@ -40,7 +40,7 @@ impl Selection {
         text(&format!("include.release.openshift.io/{PROFILE}")) == Some("true")
             && !(feature_set.is_some() && gates.is_some())
             && feature_set.is_none_or(|sets| self.in_feature_set(sets))
-            && gates.is_none_or(|gates| names(gates).all(|gate| self.by_gate(gate)))
+            && gates.is_none_or(|gates| names(gates).all(|gate| self.matches_gate(gate)))
             && of_release("major-version").is_none_or(|majors| self.in_major(majors))
     }
 
@@ -50,7 +50,7 @@ impl Selection {
     }
 
     /// A gate must be enabled, or with a `-` prefix disabled.
-    fn by_gate(&self, gate: &str) -> bool {
+    fn matches_gate(&self, gate: &str) -> bool {
         let enabled = |gate: &str| self.feature_gates.iter().any(|enabled| enabled == gate);
         gate.strip_prefix('-').map_or_else(|| enabled(gate), |gate| !enabled(gate))
     }

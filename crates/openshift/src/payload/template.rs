@@ -35,12 +35,12 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
         let (trims_before, trims_after) = (action.starts_with("- "), action.ends_with(" -"));
         let head = &rest[..begin];
         out.push_str(if trims_before { head.trim_end() } else { head });
-        let said = action.strip_prefix('-').unwrap_or(action);
-        let said = said.strip_suffix('-').unwrap_or(said).trim();
-        let value = value(said, release_image).ok_or_else(|| {
-            let expected = "expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a text";
-            let what = fault(format!("{expected}, found `{said}`"));
-            if is_field(said) { ExpandError::UnknownField(what) } else { ExpandError::Broken(what) }
+        let expression = action.strip_prefix('-').unwrap_or(action);
+        let expression = expression.strip_suffix('-').unwrap_or(expression).trim();
+        let value = value(expression, release_image).ok_or_else(|| {
+            let expected = "expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a string constant";
+            let what = fault(format!("{expected}, found `{expression}`"));
+            if is_field(expression) { ExpandError::UnknownField(what) } else { ExpandError::Broken(what) }
         })?;
         out.push_str(&value);
         rest = &inside[end + 2..];

@@ -13,7 +13,7 @@ fn config_map(name: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: ns}}\n")
 }
 
-fn read(files: &[(&str, &str)]) -> Result<Payload, Vec<String>> {
+fn parse(files: &[(&str, &str)]) -> Result<Payload, Vec<String>> {
     let own = [(METADATA, METADATA_TEXT), (IMAGES, IMAGES_TEXT)];
     let names: Vec<&str> =
         files.iter().map(|(path, _)| path.rsplit('/').next().unwrap_or_default()).collect();
@@ -23,7 +23,7 @@ fn read(files: &[(&str, &str)]) -> Result<Payload, Vec<String>> {
 }
 
 fn problem(files: &[(&str, &str)]) -> String {
-    read(files).unwrap_err().join("\n")
+    parse(files).unwrap_err().join("\n")
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn own_manifests_come_first_and_each_folder_is_sorted_by_name() {
         ("release-manifests/plain.yaml", &map),
         ("release-manifests/notes.txt", "no manifest"),
     ];
-    let payload = read(&files).unwrap();
+    let payload = parse(&files).unwrap();
     let order: Vec<(&str, &str)> =
         payload.manifests.iter().map(|m| (m.run_level.as_str(), m.component.as_str())).collect();
     let own = "cluster-version-operator";
@@ -54,7 +54,7 @@ fn splits_streams_and_lists() {
     let text = format!("---\n{}---\n# nothing\n---\n{}", config_map("a"), config_map("b"));
     let list = r#"{"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "c"}}]}"#;
-    let payload = read(&[("0000_10_a_1.yaml", text.as_str()), ("0000_10_a_2.json", list)]).unwrap();
+    let payload = parse(&[("0000_10_a_1.yaml", text.as_str()), ("0000_10_a_2.json", list)]).unwrap();
     let names: Vec<&str> =
         payload.manifests.iter().map(|m| m.object["metadata"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["a", "b", "c"]);
@@ -64,7 +64,7 @@ fn splits_streams_and_lists() {
 fn expands_templates_only_in_own_manifests() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  image: '{{.ReleaseImage}}'\n  \
                 profile: '{{- .ClusterProfile -}}'\n  alert: '{{ \"{{ $labels.version }}\" }}{{`}}`}}'\n";
-    let payload = read(&[("manifests/a.yaml", text), ("release-manifests/b.yaml", text)]).unwrap();
+    let payload = parse(&[("manifests/a.yaml", text), ("release-manifests/b.yaml", text)]).unwrap();
     let data = |index: usize| payload.manifests[index].object["data"].clone();
     assert_eq!(
         data(0),
@@ -89,10 +89,10 @@ fn reports_all_errors_with_file_line_and_column() {
     ];
     assert_eq!(
         problem(&files),
-        "manifests/a.yaml:2:4: expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a text, found `.Nothing`\n\
+        "manifests/a.yaml:2:4: expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a string constant, found `.Nothing`\n\
          0000_10_a_1.yaml:2:7: unclosed bracket '['\n\
-         0000_10_a_2.yaml:1:1: a Kubernetes object needs `apiVersion`, which this ConfigMap has not\n\
-         0000_10_a_3.yaml:6:1: a Kubernetes object needs `metadata.name`, which this Secret has not\n\
+         0000_10_a_2.yaml:1:1: expected `apiVersion` in this ConfigMap, found none\n\
+         0000_10_a_3.yaml:6:1: expected `metadata.name` in this Secret, found none\n\
          0000_10_a_4.json:1:7: expected value\n\
          0000_10_a_5.yaml:1:1: expected a Kubernetes object (a map)"
     );
@@ -118,7 +118,7 @@ fn metadata_files_must_exist_and_match() {
     let other = IMAGES_TEXT.replace("4.18.9", "4.18.8");
     assert_eq!(
         problem(&[manifest, (IMAGES, &other)]),
-        "image-references:1:77: expected `4.18.9`, which release-metadata names, as `metadata.name`, found `4.18.8`"
+        "image-references:1:77: expected `4.18.9` as `metadata.name`, like the version in release-metadata, found `4.18.8`"
     );
     assert_eq!(problem(&[]), "expected manifests (*.yaml, *.yml or *.json), found none");
 }
@@ -163,7 +163,7 @@ fn annotations_select_the_manifests_of_a_cluster() {
 fn capabilities_of_a_manifest_are_joined_by_plus() {
     let object =
         json!({ "metadata": { "annotations": { "capability.openshift.io/name": "Console+Ingress" } } });
-    assert_eq!(Manifest::of("a.yaml", object).capabilities(), ["Console", "Ingress"]);
+    assert_eq!(Manifest::new("a.yaml", object).capabilities(), ["Console", "Ingress"]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn the_version_hash_uses_the_selected_manifests_in_go_json() {
     let taken = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations: \
                  {include.release.openshift.io/self-managed-high-availability: \"true\"}\ndata: {rule: a < b && c > d}\n";
     let payload =
-        read(&[("0000_10_a_1.yaml", taken), ("0000_10_a_2.yaml", &config_map("left-out"))]).unwrap();
+        parse(&[("0000_10_a_1.yaml", taken), ("0000_10_a_2.yaml", &config_map("left-out"))]).unwrap();
     assert_eq!(payload.version_hash(&Selection::default()), "vYFOJtqu1nw=");
 }
 
@@ -184,5 +184,5 @@ fn templates_with_unknown_fields_are_skipped_from_4_22_on() {
     let later = |text: &str| text.replace("4.18.9", "4.22.9");
     let (metadata, images) = (later(METADATA_TEXT), later(IMAGES_TEXT));
     let files = [files[0], files[1], (METADATA, metadata.as_str()), (IMAGES, images.as_str())];
-    assert_eq!(read(&files).unwrap().manifests.len(), 1);
+    assert_eq!(parse(&files).unwrap().manifests.len(), 1);
 }

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 use super::evaluate::NAME;
 use super::{Aggregate, Labels, Sample};
 
-pub(super) fn aggregate(of: &Aggregate, parameter: Option<f64>, samples: Vec<Sample>) -> Vec<Sample> {
+pub(super) fn aggregate(aggregate: &Aggregate, parameter: Option<f64>, samples: Vec<Sample>) -> Vec<Sample> {
     let mut groups: BTreeMap<Labels, Vec<Sample>> = BTreeMap::new();
     for sample in samples {
-        groups.entry(group(of, &sample.labels)).or_default().push(sample);
+        groups.entry(group(aggregate, &sample.labels)).or_default().push(sample);
     }
     if let Some(count) = parameter {
-        return groups.into_values().flat_map(|group| best(group, count, of.operator == "topk")).collect();
+        return groups
+            .into_values()
+            .flat_map(|group| best(group, count, aggregate.operator == "topk"))
+            .collect();
     }
-    let one = |(labels, group): (Labels, Vec<Sample>)| {
+    let combine = |(labels, group): (Labels, Vec<Sample>)| {
         let values = group.iter().map(|sample| sample.value);
-        let value = match of.operator.as_str() {
+        let value = match aggregate.operator.as_str() {
             "max" => values.fold(f64::NEG_INFINITY, f64::max),
             "min" => values.fold(f64::INFINITY, f64::min),
             "sum" => values.sum(),
@@ -24,16 +27,16 @@ pub(super) fn aggregate(of: &Aggregate, parameter: Option<f64>, samples: Vec<Sam
         };
         Sample { labels, value }
     };
-    groups.into_iter().map(one).collect()
+    groups.into_iter().map(combine).collect()
 }
 
 /// Returns the labels that identify the group of a sample.
-fn group(of: &Aggregate, labels: &Labels) -> Labels {
-    let kept = labels.iter().filter(|(name, _)| {
-        let named = of.labels.contains(name);
-        if of.without { !named && *name != NAME } else { named }
+fn group(aggregate: &Aggregate, labels: &Labels) -> Labels {
+    let group = labels.iter().filter(|(name, _)| {
+        let named = aggregate.labels.contains(name);
+        if aggregate.without { !named && *name != NAME } else { named }
     });
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    group.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Returns the `count` highest or lowest samples; equal values are ordered by their labels.

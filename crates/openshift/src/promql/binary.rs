@@ -57,13 +57,13 @@ pub(super) fn compute(operator: &str, left: f64, right: f64) -> f64 {
     }
 }
 
-/// Returns the new value. A filtering comparison returns `at_hand`, or `None` to drop the sample.
-fn outcome(binary: &Binary, left: f64, right: f64, at_hand: f64) -> Option<f64> {
+/// Returns the new value. A filtering comparison returns `unchanged`, or `None` to drop the sample.
+fn outcome(binary: &Binary, left: f64, right: f64, unchanged: f64) -> Option<f64> {
     let value = compute(&binary.operator, left, right);
     if !is_comparison(&binary.operator) || binary.returns_bool {
         return Some(value);
     }
-    (value > 0.0).then_some(at_hand)
+    (value > 0.0).then_some(unchanged)
 }
 
 /// Returns the sample with its new value. Only a filtering comparison keeps the metric's name.
@@ -77,8 +77,8 @@ fn relabelled(binary: &Binary, mut sample: Sample, value: f64) -> Sample {
 /// Returns the labels that matching samples of both sides must share.
 fn key(matching: &Matching, labels: &Labels) -> Labels {
     let counts = |name: &String| matching.labels.contains(name) == matching.on && name != NAME;
-    let kept = labels.iter().filter(|(name, _)| counts(name));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let shared = labels.iter().filter(|(name, _)| counts(name));
+    shared.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn set(operator: &str, matching: &Matching, mut left: Vec<Sample>, mut right: Vec<Sample>) -> Vec<Sample> {

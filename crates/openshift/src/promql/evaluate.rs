@@ -50,8 +50,8 @@ impl<'a> SampleCollector<'a> {
             return;
         }
         let all = || labels.iter().chain(target);
-        let of = |name: &str| all().find(|(label, _)| *label == name).map_or("", |(_, value)| value);
-        if self.matchers.iter().all(|matcher| fits(matcher, of(&matcher.label))) {
+        let value_of = |name: &str| all().find(|(label, _)| *label == name).map_or("", |(_, value)| value);
+        if self.matchers.iter().all(|matcher| fits(matcher, value_of(&matcher.label))) {
             let labels = all().filter(|(_, value)| !value.is_empty());
             let labels = labels.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             self.samples.push(Sample { labels, value });
@@ -67,16 +67,16 @@ impl<'a> SampleCollector<'a> {
 /// Evaluates an expression with these metrics.
 ///
 /// # Errors
-/// The expression cannot be evaluated with these metrics.
+/// Why the expression has no value, such as a missing match or unsupported arguments.
 pub fn evaluate(expr: &Expr, metrics: &dyn Metrics) -> Result<Value, String> {
     match expr {
         Expr::Number(number) => Ok(Value::Scalar(*number)),
-        Expr::Text(_) => Err("a text is no value".to_owned()),
+        Expr::Text(_) => Err("a string is only supported as an argument".to_owned()),
         Expr::Select(selector) if selector.range.is_some() => {
-            Err("a range is no value of one moment".to_owned())
+            Err("a range is only supported as an argument".to_owned())
         }
         Expr::Select(selector) => Ok(Value::Vector(select(selector, None, metrics))),
-        Expr::Negative(of) => Ok(match evaluate(of, metrics)? {
+        Expr::Negative(operand) => Ok(match evaluate(operand, metrics)? {
             Value::Scalar(number) => Value::Scalar(-number),
             Value::Vector(samples) => Value::Vector(nameless(samples, |value| -value)?),
         }),
@@ -93,16 +93,16 @@ pub fn evaluate(expr: &Expr, metrics: &dyn Metrics) -> Result<Value, String> {
             }
             binary::combine(binary, left, evaluate(&binary.right, metrics)?)
         }
-        Expr::Aggregate(of) => {
-            let samples = vector(evaluate(&of.of, metrics)?)?;
-            let parameter = match &of.parameter {
+        Expr::Aggregate(aggregation) => {
+            let samples = vector(evaluate(&aggregation.operand, metrics)?)?;
+            let parameter = match &aggregation.parameter {
                 None => None,
                 Some(expr) => match evaluate(expr, metrics)? {
                     Value::Scalar(number) => Some(number),
-                    Value::Vector(_) => return Err(format!("{} needs a number", of.operator)),
+                    Value::Vector(_) => return Err(format!("{} expects a number", aggregation.operator)),
                 },
             };
-            Ok(Value::Vector(aggregate::aggregate(of, parameter, samples)))
+            Ok(Value::Vector(aggregate::aggregate(aggregation, parameter, samples)))
         }
         Expr::Call(name, arguments) => call(name, arguments, metrics),
     }
@@ -119,20 +119,20 @@ fn call(name: &str, arguments: &[Expr], metrics: &dyn Metrics) -> Result<Value, 
             let changed = values.windows(2).filter(|pair| pair[0].to_bits() != pair[1].to_bits());
             changed.fold(0.0, |count, _| count + 1.0)
         }),
-        ("absent", [of]) => Ok(Value::Vector(absent(of, &vector(evaluate(of, metrics)?)?))),
-        ("label_replace", [of, texts @ ..]) => {
-            label_replace(vector(evaluate(of, metrics)?)?, texts).map(Value::Vector)
+        ("absent", [operand]) => Ok(Value::Vector(absent(operand, &vector(evaluate(operand, metrics)?)?))),
+        ("label_replace", [operand, texts @ ..]) => {
+            label_replace(vector(evaluate(operand, metrics)?)?, texts).map(Value::Vector)
         }
-        _ => Err(format!("{name} needs other arguments")),
+        _ => Err(format!("{name} does not support these arguments")),
     }
 }
 
 /// Returns one sample with the labels of the equality matchers if there are no samples.
-fn absent(of: &Expr, samples: &[Sample]) -> Vec<Sample> {
+fn absent(operand: &Expr, samples: &[Sample]) -> Vec<Sample> {
     if !samples.is_empty() {
         return Vec::new();
     }
-    let matchers = match of {
+    let matchers = match operand {
         Expr::Select(selector) => selector.matchers.as_slice(),
         _ => &[],
     };
@@ -181,8 +181,8 @@ fn over_time(
 ) -> Result<Value, String> {
     let span = selector.range.unwrap_or_default();
     let wanted = |sample: &&Sample| {
-        let of = |matcher: &Matcher| sample.labels.get(&matcher.label).map_or("", String::as_str);
-        selector.matchers.iter().all(|matcher| fits(matcher, of(matcher)))
+        let value_of = |matcher: &Matcher| sample.labels.get(&matcher.label).map_or("", String::as_str);
+        selector.matchers.iter().all(|matcher| fits(matcher, value_of(matcher)))
     };
     let mut now = select(selector, None, metrics);
     for sample in &mut now {
@@ -193,9 +193,9 @@ fn over_time(
         series.add(scrape.iter().filter(wanted));
     }
     series.add(now.iter());
-    let made =
+    let combined =
         series.in_order().map(|(labels, values)| Sample { labels: labels.clone(), value: make(&values) });
-    distinct(made.collect()).map(Value::Vector)
+    distinct(combined.collect()).map(Value::Vector)
 }
 
 pub(super) fn vector(value: Value) -> Result<Vec<Sample>, String> {
@@ -231,12 +231,12 @@ fn counts_no_change(binary: &Binary, metrics: &dyn Metrics) -> bool {
 }
 
 fn select<'a>(selector: &'a Selector, filter: Option<(&'a str, f64)>, metrics: &dyn Metrics) -> Vec<Sample> {
-    let mut taken = SampleCollector { filter, ..SampleCollector::by(&selector.matchers) };
-    metrics.collect(&selector.metric, &mut taken);
-    for sample in &mut taken.samples {
+    let mut collector = SampleCollector { filter, ..SampleCollector::by(&selector.matchers) };
+    metrics.collect(&selector.metric, &mut collector);
+    for sample in &mut collector.samples {
         sample.labels.insert(NAME.to_owned(), selector.metric.clone());
     }
-    taken.samples
+    collector.samples
 }
 
 /// Returns whether a label value satisfies a matcher; the value of a missing label is empty.
@@ -270,7 +270,7 @@ pub(super) fn distinct(samples: Vec<Sample>) -> Result<Vec<Sample>, String> {
 fn label_replace(samples: Vec<Sample>, arguments: &[Expr]) -> Result<Vec<Sample>, String> {
     let text = |at: usize| match arguments.get(at) {
         Some(Expr::Text(text)) => Ok(text.as_str()),
-        _ => Err("label_replace needs texts".to_owned()),
+        _ => Err("label_replace expects strings".to_owned()),
     };
     let (to, replacement, from, pattern) = (text(0)?, text(1)?, text(2)?, anchored(text(3)?)?);
     let replaced = samples.into_iter().map(|mut sample| {

@@ -8,9 +8,9 @@ mod binary;
 mod evaluate;
 mod lexer;
 mod parser;
-mod standing;
 #[cfg(test)]
 mod tests;
+mod validity;
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use windtunnel_core::clock::Time;
 
 pub use evaluate::{NAME, SampleCollector, evaluate};
 pub use parser::parse;
-pub use standing::valid_until;
+pub use validity::valid_until;
 
 /// A source of samples.
 pub trait Metrics {
@@ -84,9 +84,9 @@ impl Expr {
             Self::Number(_) | Self::Text(_) => Vec::new(),
             Self::Select(selector) => vec![selector],
             Self::Binary(binary) => [binary.left.selectors(), binary.right.selectors()].concat(),
-            Self::Aggregate(of) => of.of.selectors(),
+            Self::Aggregate(aggregate) => aggregate.operand.selectors(),
             Self::Call(_, arguments) => arguments.iter().flat_map(Self::selectors).collect(),
-            Self::Negative(of) => of.selectors(),
+            Self::Negative(operand) => operand.selectors(),
         }
     }
 
@@ -103,14 +103,14 @@ impl Expr {
             Self::Binary(binary) => {
                 binary.left.any_selector_with_labels(holds) || binary.right.any_selector_with_labels(holds)
             }
-            Self::Aggregate(of) => match of.grouped() {
-                Some(selector) => holds(selector, Some(&of.labels)),
-                None => of.of.any_selector_with_labels(holds),
+            Self::Aggregate(aggregate) => match aggregate.grouped() {
+                Some(selector) => holds(selector, Some(&aggregate.labels)),
+                None => aggregate.operand.any_selector_with_labels(holds),
             },
             Self::Call(_, arguments) => {
                 arguments.iter().any(|argument| argument.any_selector_with_labels(holds))
             }
-            Self::Negative(of) => of.any_selector_with_labels(holds),
+            Self::Negative(operand) => operand.any_selector_with_labels(holds),
         }
     }
 
@@ -129,9 +129,9 @@ impl Expr {
             || match self {
                 Self::Number(_) | Self::Text(_) | Self::Select(_) => false,
                 Self::Binary(binary) => binary.left.has(holds) || binary.right.has(holds),
-                Self::Aggregate(of) => of.of.has(holds),
+                Self::Aggregate(aggregate) => aggregate.operand.has(holds),
                 Self::Call(_, arguments) => arguments.iter().any(|argument| argument.has(holds)),
-                Self::Negative(of) => of.has(holds),
+                Self::Negative(operand) => operand.has(holds),
             }
     }
 }
@@ -139,7 +139,7 @@ impl Expr {
 impl Aggregate {
     /// Returns the selector whose result depends only on these labels.
     fn grouped(&self) -> Option<&Selector> {
-        match &self.of {
+        match &self.operand {
             Expr::Select(selector) if self.operator == "group" && !self.without => Some(selector),
             _ => None,
         }
@@ -218,8 +218,8 @@ struct Matching {
 pub struct Aggregate {
     operator: String,
     parameter: Option<Expr>,
-    of: Expr,
-    /// Whether `labels` are dropped instead of kept.
+    operand: Expr,
+    /// Whether to group by all labels except `labels`.
     without: bool,
     labels: Vec<String>,
 }

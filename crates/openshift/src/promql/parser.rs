@@ -24,7 +24,7 @@ const LEVELS: &[&[&str]] =
 /// Parses an expression.
 ///
 /// # Errors
-/// It is invalid PromQL, or outside the supported subset.
+/// It is invalid PromQL, or uses unsupported parts of it.
 pub fn parse(text: &str) -> Result<Expr, String> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let expr = parser.level(0)?;
@@ -49,7 +49,7 @@ impl Parser {
         let found = match self.peek() {
             None => "the end".to_owned(),
             Some(Token::Name(name)) => format!("{name:?}"),
-            Some(Token::Text(text)) => format!("the text {text:?}"),
+            Some(Token::Text(text)) => format!("the string {text:?}"),
             Some(Token::Number(number)) => format!("{number}"),
             Some(Token::Span(_)) => "a duration".to_owned(),
             Some(Token::Sign(sign)) => format!("{sign:?}"),
@@ -59,13 +59,13 @@ impl Parser {
 
     /// Consumes the next token if it is this one.
     fn take(&mut self, wanted: &str) -> bool {
-        let is = match self.peek() {
+        let matches = match self.peek() {
             Some(Token::Sign(sign)) => *sign == wanted,
             Some(Token::Name(name)) => name == wanted,
             _ => false,
         };
-        self.at += usize::from(is);
-        is
+        self.at += usize::from(matches);
+        matches
     }
 
     fn expect(&mut self, wanted: &str) -> Result<(), String> {
@@ -168,9 +168,9 @@ impl Parser {
         if arguments.len() != wanted {
             return Err(format!("{operator} takes {wanted} arguments, found {}", arguments.len()));
         }
-        let of = arguments.pop().ok_or("no argument")?;
+        let operand = arguments.pop().ok_or("no argument")?;
         let parameter = arguments.pop();
-        Ok(Expr::Aggregate(Box::new(Aggregate { operator, parameter, of, without, labels })))
+        Ok(Expr::Aggregate(Box::new(Aggregate { operator, parameter, operand, without, labels })))
     }
 
     /// Parses `by (...)` or `without (...)`.
@@ -240,7 +240,7 @@ impl Parser {
         let label = self.name()?;
         let operator = ["=~", "!~", "!=", "="].into_iter().find(|operator| self.take(operator));
         let operator = operator.ok_or_else(|| self.unexpected("`=`, `!=`, `=~` or `!~`"))?;
-        let Some(Token::Text(text)) = self.peek().cloned() else { return Err(self.unexpected("a text")) };
+        let Some(Token::Text(text)) = self.peek().cloned() else { return Err(self.unexpected("a string")) };
         self.at += 1;
         let test = match operator {
             "=" => Test::Equal(text),
@@ -255,5 +255,5 @@ impl Parser {
 /// Compiles a regular expression that must match the whole text.
 pub(super) fn anchored(pattern: &str) -> Result<Regex, String> {
     Regex::new(&format!("^(?s:{pattern})$"))
-        .map_err(|_| format!("{pattern:?} is no regular expression that can be used here"))
+        .map_err(|_| format!("invalid or unsupported regular expression {pattern:?}"))
 }

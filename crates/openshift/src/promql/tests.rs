@@ -12,9 +12,9 @@ fn labels(list: &[(&str, &str)]) -> Labels {
 }
 
 /// Invented metrics at 100 seconds after the epoch; `up` was scraped three times before.
-struct Made;
+struct TestMetrics;
 
-impl Metrics for Made {
+impl Metrics for TestMetrics {
     fn collect(&self, metric: &str, taken: &mut SampleCollector<'_>) {
         let series: &[(&[(&str, &str)], f64)] = match metric {
             "provider" => &[(&[("type", "AWS"), ("region", "here")], 1.0)],
@@ -57,7 +57,7 @@ fn shown(text: &str) -> String {
             sample.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{}:{}", labels.join(","), sample.value)
     };
-    match parse(text).and_then(|expr| evaluate(&expr, &Made)) {
+    match parse(text).and_then(|expr| evaluate(&expr, &TestMetrics)) {
         Ok(Value::Scalar(number)) => number.to_string(),
         Ok(Value::Vector(samples)) => samples.iter().map(show).collect::<Vec<_>>().join(" "),
         Err(error) => format!("error: {error}"),
@@ -78,7 +78,7 @@ fn matchers_match_whole_values_and_missing_labels_are_empty() {
 #[test]
 fn a_risk_evaluates_to_one_or_zero() {
     let risk = |types: &str| {
-        format!("topk(1, group(provider{{type=~\"{types}\"}}) or 0 * group(provider)) # and that is all")
+        format!("topk(1, group(provider{{type=~\"{types}\"}}) or 0 * group(provider)) # a comment")
     };
     assert_eq!(shown(&risk("AWS")), ":1");
     assert_eq!(shown(&risk("GCP")), ":0");
@@ -144,10 +144,10 @@ fn functions_use_the_current_time_and_ranges() {
     assert_eq!(shown("absent(up)"), "");
     assert_eq!(shown("absent(up{job='c',x!='y'})"), "job=c:1");
     assert_eq!(shown("absent(up{job='c'} == 1)"), ":1");
-    let of_time = |text: &str| parse(text).unwrap().depends_on_time();
+    let depends_on_time = |text: &str| parse(text).unwrap().depends_on_time();
     let timely = ["time() - node > 5", "max by (job) (changes(up[2m])) > 2", "-(node + time())"];
-    assert!(timely.iter().all(|text| of_time(text)));
-    assert!(!of_time("topk(1, group(node) or 0 * group(up))"));
+    assert!(timely.iter().all(|text| depends_on_time(text)));
+    assert!(!depends_on_time("topk(1, group(node) or 0 * group(up))"));
     let metrics = parse("absent(up) or changes(node[1d]) > on (a) up").unwrap();
     let day = SignedDuration::from_hours(24);
     let selected = metrics.selectors().into_iter().map(|selector| (selector.metric(), selector.range()));
@@ -157,17 +157,17 @@ fn functions_use_the_current_time_and_ranges() {
 #[test]
 fn an_age_comparison_is_valid_until_the_next_sample_reaches_the_age() {
     // At 100 s; the values of `objects` are 30, 6 and 9 s.
-    let until = |text: &str| valid_until(&parse(text).unwrap(), &Made).map(Time::as_second);
+    let until = |text: &str| valid_until(&parse(text).unwrap(), &TestMetrics).map(Time::as_second);
     let never = Some(Time::MAX.as_second());
-    assert_eq!(until("time() - objects >= 80"), Some(110), "of the one that is not as old yet");
-    assert_eq!(until("time() - objects >= 70"), Some(100), "the others are");
+    assert_eq!(until("time() - objects >= 80"), Some(110), "the next sample reaches the age");
+    assert_eq!(until("time() - objects >= 70"), Some(100), "a sample reaches the age now");
     assert_eq!(until("time() - objects > 95.5"), Some(101), "the first of three, in whole seconds");
     assert_eq!(until("time() - objects >= 70.5"), Some(100));
-    assert_eq!(until("time() - objects >= 60"), never, "all are as old");
+    assert_eq!(until("time() - objects >= 60"), never, "all samples have reached the age");
     assert_eq!(until("max by (resource) (time() - objects >= 80 and on () up)"), Some(110));
     assert_eq!(until("time() - objects >= 80 or time() - objects{resource='pods'} > 75"), Some(105));
     assert_eq!(until("time() - nothing >= 80"), never);
-    assert_eq!(until("objects > 80"), never, "the time is nothing to it");
+    assert_eq!(until("objects > 80"), never, "the expression does not use the time");
     for unknown in [
         "time() - objects < 80",
         "time() - objects >= bool 80",
@@ -186,9 +186,9 @@ fn an_age_comparison_is_valid_until_the_next_sample_reaches_the_age() {
 fn reports_invalid_and_unsupported_expressions() {
     assert_eq!(shown("rate(objects[5m])"), "error: unknown function with name \"rate\"");
     assert_eq!(shown("group(provider"), "error: expected \")\", found the end");
-    assert_eq!(shown("provider{type=AWS}"), "error: expected a text, found \"AWS\"");
+    assert_eq!(shown("provider{type=AWS}"), "error: expected a string, found \"AWS\"");
     assert_eq!(shown("provider provider"), "error: expected the end, found \"provider\"");
-    assert_eq!(shown("provider[5m]"), "error: a range is no value of one moment");
+    assert_eq!(shown("provider[5m]"), "error: a range is only supported as an argument");
     assert_eq!(shown("changes(up)"), "error: changes does not take this kind of vector");
     assert_eq!(shown("changes(up[5x])"), "error: bad number or duration syntax: \"5x\"");
     assert_eq!(shown("time(1)"), "error: time takes 0 arguments, found 1");

@@ -14,16 +14,16 @@ pub(super) static FACTS: LazyLock<BTreeMap<MajorMinor, Facts>> = LazyLock::new(|
     let mut merged: BTreeMap<MajorMinor, Value> = BTreeMap::new();
     for (line, file) in manifests::by_line("releases") {
         let facts = match file["extends"].as_str() {
-            Some(older) => {
-                let base = manifests::line(older).and_then(|base| merged.get(&base));
+            Some(base) => {
+                let facts = manifests::line(base).and_then(|line| merged.get(&line));
                 let name = name(line);
-                extend(base.unwrap_or_else(|| panic!("releases/{name}.yaml: no older {older}")), file)
+                extend(facts.unwrap_or_else(|| panic!("releases/{name}.yaml: extends unknown {base}")), file)
             }
             None => file,
         };
         merged.insert(line, facts);
     }
-    merged.into_iter().map(|(line, facts)| (line, Facts::read(line, facts))).collect()
+    merged.into_iter().map(|(line, facts)| (line, Facts::parse(line, facts))).collect()
 });
 
 /// The text form of a minor, as `4.14`.
@@ -56,7 +56,7 @@ fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Component
 }
 
 impl Facts {
-    fn read(line: MajorMinor, facts: Value) -> Self {
+    fn parse(line: MajorMinor, facts: Value) -> Self {
         serde_json::from_value(facts)
             .unwrap_or_else(|error| panic!("manifests/releases/{}.yaml: {error}", name(line)))
     }
@@ -80,9 +80,9 @@ impl Facts {
     }
 }
 
-/// The facts of `older` with the changes in `file`.
-fn extend(older: &Value, file: Value) -> Value {
-    let mut facts = older.clone();
+/// The facts of `base` with the changes in `file`.
+fn extend(base: &Value, file: Value) -> Value {
+    let mut facts = base.clone();
     let Value::Object(fields) = file else { return file };
     for (field, change) in fields {
         match (field.as_str(), change) {
@@ -126,10 +126,10 @@ mod tests {
 
     use super::*;
 
-    fn check(older: &str, file: &str, expected: &str) {
-        let [older, file, expected]: [Value; 3] =
-            [older, file, expected].map(|text| yaml::from_str(text).unwrap());
-        assert_eq!(extend(&older, file), expected);
+    fn check(base: &str, file: &str, expected: &str) {
+        let [base, file, expected]: [Value; 3] =
+            [base, file, expected].map(|text| yaml::from_str(text).unwrap());
+        assert_eq!(extend(&base, file), expected);
     }
 
     #[test]

@@ -32,8 +32,8 @@ impl Release {
 
     /// Returns whether this OS image belongs to this release. The multi-architecture image does too.
     pub fn is_of_os(&self, os_image: &str) -> bool {
-        let is_it = |architecture| self.image_for(OS, architecture) == os_image;
-        is_it(self.architecture) || is_it(Architecture::Multi)
+        let is_image = |architecture| self.image_for(OS, architecture) == os_image;
+        is_image(self.architecture) || is_image(Architecture::Multi)
     }
 
     /// `status.nodeInfo.kubeletVersion` of a node.

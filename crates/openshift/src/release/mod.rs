@@ -139,7 +139,7 @@ impl Release {
     /// # Errors
     /// There are no facts for its minor.
     pub fn find(version: &Version) -> Result<Self, UnknownRelease> {
-        let facts = FACTS.get(&(version.major, version.minor)).ok_or_else(|| UnknownRelease::of(version))?;
+        let facts = FACTS.get(&(version.major, version.minor)).ok_or_else(|| UnknownRelease::new(version))?;
         let digest = Sha256::digest(format!("windtunnel {version}"));
         let serial = 1000 + u32::from(u16::from_be_bytes([digest[0], digest[1]])) % 9000;
         Ok(Self {
@@ -267,7 +267,7 @@ fn channels((major, minor): MajorMinor) -> Vec<String> {
 
 /// A version without facts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown release {version}: there are facts for {known}{hint}")]
+#[error("unknown release {version}: known minors are {known}{hint}")]
 pub struct UnknownRelease {
     /// The requested version.
     pub version: String,
@@ -278,13 +278,13 @@ pub struct UnknownRelease {
 }
 
 impl UnknownRelease {
-    fn of(version: &Version) -> Self {
+    fn new(version: &Version) -> Self {
         let minors: Vec<String> = Release::lines().map(facts::name).collect();
-        let asked = version.to_string();
-        let rest = asked.splitn(3, '.').nth(2).unwrap_or_default();
+        let requested = version.to_string();
+        let rest = requested.splitn(3, '.').nth(2).unwrap_or_default();
         let versions: Vec<String> = minors.iter().map(|minor| format!("{minor}.{rest}")).collect();
-        let hint = text::did_you_mean(&asked, versions.iter().map(String::as_str));
-        Self { version: asked, known: minors.join(", "), hint }
+        let hint = text::did_you_mean(&requested, versions.iter().map(String::as_str));
+        Self { version: requested, known: minors.join(", "), hint }
     }
 }
 

@@ -33,8 +33,8 @@ pub struct OwnCondition {
     pub message: String,
 }
 
-/// One component per ClusterOperator manifest in the payload. Facts of `release` add what manifests do not
-/// contain.
+/// One component per ClusterOperator manifest in the payload. Facts of `release` add properties that
+/// manifests do not contain.
 pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component> {
     let known = |name: &str| release.operator(name);
     let is_operator = |manifest: &&Manifest| {
@@ -46,10 +46,10 @@ pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component>
     let mut components: Vec<Component> = Vec::new();
     for manifest in payload.manifests.iter().filter(is_operator) {
         let operator = operator(manifest, payload, known);
-        let twice = |other: &Component| {
+        let is_duplicate = |other: &Component| {
             other.operator.as_ref().is_some_and(|o| o.cluster_operator == operator.cluster_operator)
         };
-        if !components.iter().any(twice) {
+        if !components.iter().any(is_duplicate) {
             components.push(Component {
                 name: manifest.component.clone(),
                 run_level: manifest.run_level.parse().unwrap_or(0),
@@ -73,8 +73,8 @@ fn operator<'a>(
 ) -> OperatorFacts {
     let name = manifest.object["metadata"]["name"].as_str().unwrap_or_default();
     let deployment = deployment(manifest, payload);
-    let text = |of: Option<&Manifest>, pointer: &str| {
-        let found = of.and_then(|manifest| manifest.object.pointer(pointer)).and_then(Value::as_str);
+    let text = |manifest: Option<&Manifest>, pointer: &str| {
+        let found = manifest.and_then(|manifest| manifest.object.pointer(pointer)).and_then(Value::as_str);
         found.unwrap_or_default().to_owned()
     };
     let namespace = text(deployment, "/metadata/namespace");
@@ -103,25 +103,30 @@ impl OperatorFacts {
 
     /// Its conditions with its own text on a platform, at a version, while it is healthy.
     pub fn own_conditions(&self, platform: &str, version: &str) -> impl Iterator<Item = Condition> {
-        let names = move |said: &&OwnCondition| said.platforms.iter().any(|name| name == platform);
-        let counts = move |said: &&OwnCondition| {
-            let for_others = || self.says.iter().any(|other| other.kind == said.kind && names(&other));
-            names(said) || said.platforms.is_empty() && !for_others()
+        let names = move |condition: &&OwnCondition| condition.platforms.iter().any(|name| name == platform);
+        let counts = move |condition: &&OwnCondition| {
+            let for_others = || self.says.iter().any(|other| other.kind == condition.kind && names(&other));
+            names(condition) || condition.platforms.is_empty() && !for_others()
         };
-        self.says.iter().filter(counts).map(move |said| {
-            Condition::new(&said.kind, &said.status, &said.reason, said.message.replace("{version}", version))
+        self.says.iter().filter(counts).map(move |condition| {
+            Condition::new(
+                &condition.kind,
+                &condition.status,
+                &condition.reason,
+                condition.message.replace("{version}", version),
+            )
         })
     }
 }
 
 /// The Deployment of an operator: that of its component with a version variable.
 fn deployment<'p>(manifest: &Manifest, payload: &'p Payload) -> Option<&'p Manifest> {
-    let told = |deployment: &&Manifest| {
+    let is_operator_deployment = |deployment: &&Manifest| {
         deployment.object["kind"] == "Deployment"
             && deployment.component == manifest.component
             && version_in(&deployment.object).is_some()
     };
-    payload.manifests.iter().find(told)
+    payload.manifests.iter().find(is_operator_deployment)
 }
 
 /// The operator's version in the environment of a Deployment.

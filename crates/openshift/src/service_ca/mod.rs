@@ -34,7 +34,7 @@ const WANTS_BUNDLE: &str = "service.beta.openshift.io/inject-cabundle";
 const SERVICE_NAME: &str = "service.beta.openshift.io/originating-service-name";
 const SERVICE_UID: &str = "service.beta.openshift.io/originating-service-uid";
 const EXPIRY: &str = "service.beta.openshift.io/expiry";
-const GOOD_FOR: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
+const VALIDITY: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
 
 /// The issuer of certificates for Services.
 #[derive(Debug, Clone)]
@@ -66,8 +66,8 @@ impl ServiceCa {
         if change.key == signer() || change.key == self.operator() {
             self.add_all(view);
         } else if change.key.is_kind(&SECRETS) {
-            let told = [Some(&change.object), change.old.as_ref()].into_iter().flatten();
-            for name in told.filter_map(|secret| secret.annotation(SERVICE_NAME)) {
+            let states = [Some(&change.object), change.old.as_ref()].into_iter().flatten();
+            for name in states.filter_map(|secret| secret.annotation(SERVICE_NAME)) {
                 self.queue.add(SERVICES.key(&change.key.namespace, name));
             }
         } else if wants(&change.object) {
@@ -78,8 +78,8 @@ impl ServiceCa {
     fn add_all(&mut self, view: &View) {
         self.queue.add(signer());
         for kind in [SERVICES, CONFIG_MAPS] {
-            let asking = view.list(&kind).filter(|object| wants(object));
-            asking.for_each(|object| self.queue.add(kind.key(object.namespace(), object.name())));
+            let requesting = view.list(&kind).filter(|object| wants(object));
+            requesting.for_each(|object| self.queue.add(kind.key(object.namespace(), object.name())));
         }
     }
 
@@ -109,7 +109,7 @@ impl ServiceCa {
         let annotations = json!({
             (SERVICE_NAME): service_name,
             (SERVICE_UID): service.uid(),
-            (EXPIRY): rfc3339(after(now, GOOD_FOR)),
+            (EXPIRY): rfc3339(after(now, VALIDITY)),
         });
         Some(match found {
             Some(found) => {

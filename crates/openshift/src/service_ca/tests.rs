@@ -24,7 +24,7 @@ fn deployment() -> Value {
     json!({ "metadata": { "namespace": facts.namespace, "name": facts.deployment }, "spec": { "replicas": 1 } })
 }
 
-fn asking(name: &str, annotations: &Value) -> Value {
+fn requesting(name: &str, annotations: &Value) -> Value {
     json!({ "metadata": { "namespace": "web", "name": name, "annotations": annotations } })
 }
 
@@ -33,10 +33,10 @@ fn rig() -> Rig {
     let mut rig = Rig::new();
     rig.put(&NAMESPACES, json!({ "metadata": { "name": "web" } }));
     let certificate = json!({ "service.beta.openshift.io/serving-cert-secret-name": "web-tls" });
-    rig.put(&SERVICES, asking("web", &certificate));
-    rig.put(&SERVICES, asking("other", &json!({})));
+    rig.put(&SERVICES, requesting("web", &certificate));
+    rig.put(&SERVICES, requesting("other", &json!({})));
     for (name, wish) in [("trusted", "true"), ("other", "false")] {
-        let mut map = asking(name, &json!({ "service.beta.openshift.io/inject-cabundle": wish }));
+        let mut map = requesting(name, &json!({ "service.beta.openshift.io/inject-cabundle": wish }));
         map["data"] = json!({ "own": "stays" });
         rig.put(&CONFIG_MAPS, map);
     }
@@ -68,7 +68,7 @@ fn signer(rig: &Rig) -> Certificate {
 fn issues_certificates_and_bundles_only_on_request() {
     let mut rig = rig();
     rig.run(60);
-    assert_eq!(rig.writes, 0, "there is no operator yet: {:#?}", rig.log);
+    assert_eq!(rig.writes, 0, "the operator is not deployed yet: {:#?}", rig.log);
     rig.put(&DEPLOYMENTS, deployment());
     rig.run(60);
     assert_eq!(signer(&rig).subject, "openshift-service-serving-signer@1704067260");
@@ -81,7 +81,7 @@ fn issues_certificates_and_bundles_only_on_request() {
     assert_eq!(rig.view.list(&SECRETS).count(), 2);
     let writes = rig.writes;
     rig.run(3600);
-    assert_eq!(rig.writes, writes, "all have what they asked for");
+    assert_eq!(rig.writes, writes, "all requests are fulfilled");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn restores_changed_and_deleted_certificates_and_bundles() {
     let before = signer(&rig);
     let foreign = json!({ "data": Certificate::of_signer("elsewhere", "a").secret_data() });
     rig.write(&Write::merge_patch(&SECRETS, "web", "web-tls", foreign));
-    rig.write(&Write::merge_patch(&CONFIG_MAPS, "web", "trusted", json!({ "data": { "own": "again" } })));
+    rig.write(&Write::merge_patch(&CONFIG_MAPS, "web", "trusted", json!({ "data": { "own": "changed" } })));
     rig.run(60);
     assert_eq!(signer(&rig), before);
     rig.write(&Write::delete(&SECRETS, "web", "web-tls"));

@@ -1,5 +1,5 @@
-//! What a cluster's objects say about its update at one moment: the one place for every rule that both
-//! `oc adm upgrade status` and the update status controller apply.
+//! Assesses the update of a cluster from its objects at one moment. `oc adm upgrade status` and the update
+//! status controller share these rules.
 //!
 //! Pure and total: accepts any JSON without a panic; missing fields are unknown. Where the two programs differ,
 //! [`rules::Rules`] selects the behavior, or each has a function of its own.

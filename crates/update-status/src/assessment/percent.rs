@@ -1,4 +1,4 @@
-//! Fractions and percentages of what is updated.
+//! Fractions and percentages of updated objects.
 
 /// Returns a fraction, from 0 to 1; 1 for nothing of nothing.
 pub(crate) fn share(part: usize, whole: usize) -> f64 {

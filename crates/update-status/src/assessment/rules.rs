@@ -1,10 +1,10 @@
-//! Whose rules apply where `oc adm upgrade status` and the update status controller differ.
+//! The rules in which `oc adm upgrade status` and the update status controller differ.
 
 use windtunnel_core::clock::Time;
 
 use super::time::ZERO_TIME;
 
-/// Whose rules apply where the two programs differ. Every use says how they differ.
+/// The program whose rules apply where the two differ. The comment at each use describes the difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
     /// Those of the client, `oc adm upgrade status`.

@@ -56,7 +56,7 @@ enum Attempt {
     /// Another process holds the Lease.
     Theirs,
     /// Another process wrote the Lease at the same time.
-    Disturbed,
+    Conflict,
 }
 
 /// A candidate for leadership.
@@ -129,7 +129,7 @@ impl Election {
     pub async fn try_once(&mut self) -> bool {
         match timeout(self.terms.renew, self.attempt()).await {
             Ok(Ok(attempt)) => {
-                if attempt != Attempt::Disturbed {
+                if attempt != Attempt::Conflict {
                     self.set_leads(attempt == Attempt::Ours);
                 }
                 self.observer.note(Note::LeaseSeen);
@@ -162,8 +162,8 @@ impl Election {
             let spec = self.spec(None, &self.identity, self.terms.lease);
             let mut lease = Lease { spec: Some(spec), ..Lease::default() };
             lease.metadata.name = Some(LEASE.to_owned());
-            let made = self.leases.create(&PostParams::default(), &lease).await;
-            return self.answered(made);
+            let created = self.leases.create(&PostParams::default(), &lease).await;
+            return self.process_answer(created);
         };
         let spec = lease.spec.clone().unwrap_or_default();
         let is_new = self.seen.as_ref().is_none_or(|seen| seen.spec != spec);
@@ -171,31 +171,31 @@ impl Election {
             self.seen = Some(Seen { spec, at: Instant::now() });
         }
         let is_ours = holder(lease.spec.as_ref()) == self.identity;
-        if !is_ours && self.is_held() {
+        if !is_ours && self.is_held_by_other() {
             return Ok(Attempt::Theirs);
         }
         let spec = self.spec(lease.spec.as_ref(), &self.identity, self.terms.lease);
         // Includes the resource version: of two simultaneous attempts, the API server rejects one.
         let lease = Lease { spec: Some(spec), ..lease };
         let replaced = self.leases.replace(LEASE, &PostParams::default(), &lease).await;
-        self.answered(replaced)
+        self.process_answer(replaced)
     }
 
     /// Returns whether another holder may still be alive, judging by the observed Lease.
-    fn is_held(&self) -> bool {
+    fn is_held_by_other(&self) -> bool {
         let Some(Seen { spec, at }) = &self.seen else { return false };
         let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
         !holder(Some(spec)).is_empty() && at.elapsed() < Duration::from_secs(seconds.unwrap_or_default())
     }
 
     /// A conflict with a faster process is no error.
-    fn answered(&mut self, answer: kube::Result<Lease>) -> Result<Attempt, kube::Error> {
+    fn process_answer(&mut self, answer: kube::Result<Lease>) -> Result<Attempt, kube::Error> {
         match answer {
             Ok(lease) => {
                 self.seen = lease.spec.map(|spec| Seen { spec, at: Instant::now() });
                 Ok(Attempt::Ours)
             }
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Attempt::Disturbed),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Attempt::Conflict),
             Err(error) => Err(error),
         }
     }
@@ -205,14 +205,14 @@ impl Election {
         let now = MicroTime(self.clock.now());
         let before = before.cloned().unwrap_or_default();
         let is_renewed = before.holder_identity.as_deref() == Some(holder);
-        let changes_hands = !is_renewed && !holder.is_empty() && before.acquire_time.is_some();
+        let is_transition = !is_renewed && !holder.is_empty() && before.acquire_time.is_some();
         LeaseSpec {
             holder_identity: Some(holder.to_owned()),
             lease_duration_seconds: i32::try_from(duration.as_secs()).ok(),
             acquire_time: before.acquire_time.filter(|_| is_renewed).or(Some(now.clone())),
             renew_time: Some(now),
             lease_transitions: Some(
-                before.lease_transitions.unwrap_or_default().saturating_add(i32::from(changes_hands)),
+                before.lease_transitions.unwrap_or_default().saturating_add(i32::from(is_transition)),
             ),
             preferred_holder: before.preferred_holder,
             strategy: before.strategy,

@@ -90,8 +90,8 @@ fn deliver<T>(
 /// are no insights. Returns `None` without an insight on the ClusterVersion, since a ConfigMap that was just
 /// created is empty.
 pub fn published_insights(config_map: Option<&Value>, update_status: Option<&Value>) -> Option<Insights> {
-    let read = |(key, text): (&str, &str)| Some((key.to_owned(), yaml::from_str(text).ok()?));
-    let in_config_map: Option<Insights> = config_map.map(|map| documents(map).filter_map(read).collect());
+    let entry = |(key, text): (&str, &str)| Some((key.to_owned(), yaml::from_str(text).ok()?));
+    let in_config_map: Option<Insights> = config_map.map(|map| documents(map).filter_map(entry).collect());
     in_config_map
         .filter(has_cluster_version)
         .or_else(|| update_status.map(in_update_status))

@@ -64,9 +64,9 @@ pub(super) mod span {
         deserializer: D,
     ) -> Result<Option<SignedDuration>, D::Error> {
         let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-        let read =
+        let span =
             parse_units(&text).ok_or_else(|| D::Error::custom(format_args!("not a duration: {text:?}")))?;
-        Ok(Some(read))
+        Ok(Some(span))
     }
 
     /// Formats like Go: from the first nonzero unit down to seconds.

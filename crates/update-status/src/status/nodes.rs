@@ -167,8 +167,9 @@ pub fn can_change_all_nodes(key: &Key, old: Option<&Object>, new: Option<&Object
     if key.is_kind(&CLUSTER_VERSIONS) {
         return differs("/status/history");
     }
-    let comes_or_goes = old.is_none() || new.is_none();
-    key.is_kind(&MACHINE_CONFIGS) || key.is_kind(&MACHINE_CONFIG_POOLS) && (comes_or_goes || differs("/spec"))
+    let is_created_or_deleted = old.is_none() || new.is_none();
+    key.is_kind(&MACHINE_CONFIGS)
+        || key.is_kind(&MACHINE_CONFIG_POOLS) && (is_created_or_deleted || differs("/spec"))
 }
 
 /// A pool and its nodes.
@@ -187,17 +188,17 @@ pub(super) fn by_pool(inputs: &Inputs) -> Result<Vec<PoolNodes>, Refusal> {
     let all = &inputs.machine_config_pools;
     check_pools(all, !inputs.nodes.is_empty())?;
     let target = Target::new(&inputs.cluster_version, &inputs.machine_configs);
-    let read = |pool: &Object| PoolNodes { pool: Pool::read(pool), nodes: Vec::new() };
-    let mut pools: Vec<PoolNodes> = all.iter().map(read).collect();
+    let pool_nodes = |pool: &Object| PoolNodes { pool: Pool::read(pool), nodes: Vec::new() };
+    let mut pools: Vec<PoolNodes> = all.iter().map(pool_nodes).collect();
     let has_worker = pools.iter().any(|pool| pool.pool.name == WORKER);
     for node in inputs.nodes.iter().map(|node| Node::read(node)) {
-        let Some(of) = pool_of(&node, pools.iter().map(|pool| &pool.pool)) else {
+        let Some(own) = pool_of(&node, pools.iter().map(|pool| &pool.pool)) else {
             if has_worker {
                 continue;
             }
             return Err(Refusal::NoWorkerPool { node: node.name });
         };
-        let index = pools.iter().position(|pool| pool.pool.name == of.name);
+        let index = pools.iter().position(|pool| pool.pool.name == own.name);
         if let Some(PoolNodes { pool, nodes }) = index.and_then(|index| pools.get_mut(index)) {
             let status = target.assess(&node, pool);
             nodes.push((node, status));

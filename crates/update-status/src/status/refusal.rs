@@ -29,7 +29,7 @@ pub enum Refusal {
     NoMasterPool,
     /// No pool selects a node, and there is no pool `worker` to fall back to; `oc` crashes.
     #[error(
-        "node {node} is of no MachineConfigPool, and there is none named `worker`, without which `oc adm upgrade status` crashes"
+        "node {node} belongs to no MachineConfigPool, and there is none named `worker`, without which `oc adm upgrade status` crashes"
     )]
     NoWorkerPool {
         /// The name of the node.

@@ -91,13 +91,13 @@ etcd   30m     -
 
 #[test]
 fn continuation_lines_of_a_message_are_aligned_with_its_column() {
-    let talking = operator(
+    let progressing = operator(
         "etcd",
         "4.16.1",
         "False",
         "- {type: Progressing, status: 'True', reason: AReasonOfTwentyOneChr, message: \"one\\ntwo\"}",
     );
-    let text = progress(&Inputs::new(object(UPDATING), vec![talking]), Details::All);
+    let text = progress(&Inputs::new(object(UPDATING), vec![progressing]), Details::All);
     let (_, table) = text.split_once("Updating Cluster Operators\n").unwrap();
     assert_eq!(
         table,
@@ -110,10 +110,10 @@ etcd   2562047h47m16s   AReasonOfTwentyOn...   one
 
 #[test]
 fn operators_outside_the_payload_do_not_count() {
-    let stranger = object("{metadata: {name: mine}, status: {versions: [], conditions: []}}");
+    let outside_payload = object("{metadata: {name: mine}, status: {versions: [], conditions: []}}");
     let done = operator("dns", "4.16.2", "False", AVAILABLE);
     check(
-        &Inputs::new(object(UPDATING), vec![stranger, done]),
+        &Inputs::new(object(UPDATING), vec![outside_payload, done]),
         Details::All,
         "= Control Plane =\nUpdate to 4.16.2 successfully completed at 2024-01-01T01:00:00Z (duration: 1h)\n",
     );
@@ -126,21 +126,21 @@ fn the_machine_config_operator_is_updated_only_with_the_image_of_its_deployment(
         yaml::from_str("[{name: operator, version: 4.16.2}, {name: operator-image, version: new}]");
     mco["status"]["versions"] = versions.unwrap();
     let mut inputs = Inputs::new(object(UPDATING), vec![Object::new(mco)]);
-    let says_done = |inputs: &Inputs| text(inputs, Details::None).contains("successfully completed");
-    assert!(!says_done(&inputs), "no deployment");
+    let is_done = |inputs: &Inputs| text(inputs, Details::None).contains("successfully completed");
+    assert!(!is_done(&inputs), "no deployment");
     for (image, done) in [("old", false), ("new", true)] {
         inputs.machine_config_operator = Some(object(&format!(
             "spec: {{template: {{spec: {{containers: [{{name: machine-config-operator, image: {image}}}]}}}}}}"
         )));
-        assert_eq!(says_done(&inputs), done, "{image}");
+        assert_eq!(is_done(&inputs), done, "{image}");
     }
 }
 
 #[test]
 fn a_cluster_without_progressing_is_updating_only_if_a_worker_is_outdated() {
-    let mut resting = object(UPDATING).to_value();
-    resting["status"]["conditions"][0]["status"] = "False".into();
-    let mut inputs = Inputs::new(Object::new(resting), vec![operator("dns", "4.16.2", "False", AVAILABLE)]);
+    let mut idle = object(UPDATING).to_value();
+    idle["status"]["conditions"][0]["status"] = "False".into();
+    let mut inputs = Inputs::new(Object::new(idle), vec![operator("dns", "4.16.2", "False", AVAILABLE)]);
     check(&inputs, Details::All, "The cluster is not updating.\n");
     inputs.machine_config_pools = vec![
         object("{metadata: {name: master}, spec: {nodeSelector: {matchLabels: {role: master}}}}"),
@@ -198,19 +198,19 @@ fn reports_an_error_where_oc_fails_or_crashes() {
     inputs.machine_config_pools = vec![object("metadata: {name: master}")];
     check_refused(
         &inputs,
-        "node n is of no MachineConfigPool, and there is none named `worker`, without which `oc adm upgrade status` crashes",
+        "node n belongs to no MachineConfigPool, and there is none named `worker`, without which `oc adm upgrade status` crashes",
     );
     inputs.machine_config_pools = vec![object(
-        "{metadata: {name: odd}, spec: {nodeSelector: {matchExpressions: [{key: a, operator: Like}]}}}",
+        "{metadata: {name: broken}, spec: {nodeSelector: {matchExpressions: [{key: a, operator: Like}]}}}",
     )];
-    check_refused(&inputs, "failed to get label selector from the pool: odd");
-    let timeless = UPDATING.replacen("Partial", "Completed", 1);
+    check_refused(&inputs, "failed to get label selector from the pool: broken");
+    let without_time = UPDATING.replacen("Partial", "Completed", 1);
     check_refused(
-        &Inputs::new(object(&timeless), dns()),
+        &Inputs::new(object(&without_time), dns()),
         "the newest entry of ClusterVersion status.history is Completed but has no completionTime, without which `oc adm upgrade status` crashes",
     );
-    let resting = timeless.replace("status: 'True'", "status: 'False'");
-    check(&Inputs::new(object(&resting), dns()), Details::None, NOT_UPDATING);
+    let idle = without_time.replace("status: 'True'", "status: 'False'");
+    check(&Inputs::new(object(&idle), dns()), Details::None, NOT_UPDATING);
 }
 
 #[test]

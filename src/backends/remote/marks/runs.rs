@@ -27,18 +27,19 @@ const KEPT: &str = "windtunnel.dev/kept";
 /// A current or former run in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
-    pub(crate) lease: Held,
+    pub(crate) lease: RunLease,
     /// Machine and process, as `HOST/PID@BOOT:PROCESSES`. Host and PID are not enough: machines can share a
     /// name, and containers can have their host's name with a PID namespace of their own.
     pub(crate) holder: String,
     /// Whether it renews its Lease.
-    pub(crate) alive: bool,
-    pub(crate) kept: bool,
+    pub(crate) is_alive: bool,
+    /// Whether its objects stay (`--keep`).
+    pub(crate) is_kept: bool,
 }
 
 /// The Lease that a run took, as opposed to another one of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct RunLease {
     /// The id of the run, which is the label value of its objects.
     pub(crate) run: String,
     uid: String,
@@ -64,7 +65,7 @@ pub(crate) fn new_id() -> String {
 ///
 /// # Errors
 /// The Lease cannot be read.
-pub(crate) fn holding(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
+pub(crate) fn current_run(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
     match wire.get(&lease()).checked() {
         Ok(lease) => Ok(Some(parse_lease(&lease, WallClock.now(), &holder()))),
         Err(refusal) if refusal.code == 404 => Ok(None),
@@ -73,12 +74,12 @@ pub(crate) fn holding(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
 }
 
 /// Takes the Lease for a run, and renews it until the connection ends. If another run has taken it meanwhile,
-/// because this process was paused for too long, the connection is given up, because its writes would
-/// interfere.
+/// because this process was paused for too long, the connection sends no more requests: they would interfere
+/// with that run.
 ///
 /// # Errors
 /// Another run was faster, or the Lease cannot be created.
-pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<Held, BackendError> {
+pub(crate) fn take_lease(wire: &Arc<Wire>, id: &str) -> Result<RunLease, BackendError> {
     let now = rfc3339_micro(WallClock.now());
     let object = json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -93,13 +94,15 @@ pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<Held, BackendError> {
     });
     let reply = wire.change(Method::POST, &LEASES.path(NAMESPACE, ""), &object);
     let taken = reply.checked().map_err(|refusal| match refusal.code {
-        409 => BackendError::Refused("another run of windtunnel began here at this moment".to_owned()),
-        _ => BackendError::Failed(format!("no Lease can be taken: {}", refusal.message)),
+        409 => BackendError::Refused(
+            "another windtunnel run has just taken the Lease of this cluster".to_owned(),
+        ),
+        _ => BackendError::Failed(format!("cannot take the Lease: {}", refusal.message)),
     })?;
-    let held = Held { run: id.to_owned(), uid: text(&taken, "/metadata/uid") };
-    TAKEN.lock().unwrap_or_else(PoisonError::into_inner).insert(held.uid.clone());
-    wire.handle().spawn(renew(Arc::downgrade(wire), held.uid.clone()));
-    Ok(held)
+    let lease = RunLease { run: id.to_owned(), uid: text(&taken, "/metadata/uid") };
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner).insert(lease.uid.clone());
+    wire.handle().spawn(renew(Arc::downgrade(wire), lease.uid.clone()));
+    Ok(lease)
 }
 
 async fn renew(own: Weak<Wire>, uid: String) {
@@ -112,14 +115,16 @@ async fn renew(own: Weak<Wire>, uid: String) {
         let Ok(request) = request(Method::PATCH, &lease(), Some((media, &patch)), None) else { return };
         // Renewal continues during the cleanup of a stopped run.
         match wire.unstopped().ask(request).await.code {
-            404 | 409 | 422 => return wire.give_up("the Lease of the run is another's now, or gone"),
+            404 | 409 | 422 => {
+                return wire.give_up("the run lost its Lease: another run took it, or it was deleted");
+            }
             // The next renewal makes up for a failed one.
             _ => {}
         }
     }
 }
 
-impl Held {
+impl RunLease {
     /// Returns whether a run of this process took it. Runs of one process do not overlap.
     pub(crate) fn is_of_this_process(&self) -> bool {
         TAKEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.uid)
@@ -133,7 +138,7 @@ impl Held {
         let _ = wire.change(Method::DELETE, &lease(), &options);
     }
 
-    /// Notes in the Lease that the objects of its run stay.
+    /// Marks the Lease: the objects of its run stay.
     pub(crate) fn keep(&self, wire: &Arc<Wire>) {
         let patch = json!({ "metadata": { "uid": self.uid, "annotations": { KEPT: "true" } } });
         let _ = wire.change(Method::PATCH, &lease(), &patch);
@@ -150,12 +155,12 @@ fn parse_lease(lease: &Value, now: Time, own: &str) -> Run {
     let renewed = parse_rfc3339(&text(lease, "/spec/renewTime")).unwrap_or(Time::UNIX_EPOCH);
     let is_good = after(renewed, GOOD_FOR) > now;
     Run {
-        lease: Held {
+        lease: RunLease {
             run: lease["metadata"]["labels"][RUN].as_str().unwrap_or_default().to_owned(),
             uid: text(lease, "/metadata/uid"),
         },
-        alive: is_good && !has_ended(&holder, own),
-        kept: lease["metadata"]["annotations"][KEPT] == "true",
+        is_alive: is_good && !has_ended(&holder, own),
+        is_kept: lease["metadata"]["annotations"][KEPT] == "true",
         holder,
     }
 }
@@ -196,19 +201,19 @@ mod tests {
 
     #[test]
     fn a_run_is_alive_while_it_renews_its_lease() {
-        assert!(run("there/7", 29).alive);
-        assert!(!run("there/7", 31).alive);
+        assert!(run("there/7", 29).is_alive);
+        assert!(!run("there/7", 31).is_alive);
         assert_eq!(run("there/7", 31).lease.run, "r1");
     }
 
     #[test]
     fn detects_at_once_that_a_process_of_this_machine_has_ended() {
         // No process has this number: it is above the maximum PID.
-        assert!(!run("here/4194305@boot:pid:[1]", 1).alive);
-        assert!(run(&format!("here/{}@boot:pid:[1]", std::process::id()), 1).alive);
-        assert!(run("there/4194305@boot:pid:[1]", 1).alive);
+        assert!(!run("here/4194305@boot:pid:[1]", 1).is_alive);
+        assert!(run(&format!("here/{}@boot:pid:[1]", std::process::id()), 1).is_alive);
+        assert!(run("there/4194305@boot:pid:[1]", 1).is_alive);
         // A process in a container with its host's name, and one on another machine of the same name.
-        assert!(run("here/4194305@boot:pid:[2]", 1).alive);
-        assert!(run("here/4194305@other:pid:[1]", 1).alive);
+        assert!(run("here/4194305@boot:pid:[2]", 1).is_alive);
+        assert!(run("here/4194305@other:pid:[1]", 1).is_alive);
     }
 }

@@ -1,4 +1,4 @@
-//! Kube clients for controllers that run in virtual time outside of the engine. Their requests use the
+//! Kube clients for controllers that run in virtual time beside the engine. Their requests use the
 //! connection to the server, and cluster time stands still until they are answered.
 
 use std::convert::Infallible;
@@ -57,23 +57,23 @@ impl tower::Service<Request<Body>> for Bridge {
             tokio::time::sleep(Duration::from_millis(REQUEST_LATENCY_MS)).await;
             bridge.link.set_time(bridge.clock.now());
             let uri = head.uri.clone();
-            let asked = Asked::read(&head.method, uri.path(), uri.query().unwrap_or_default());
-            let body = bridge.stamped(&head, asked.as_ref(), body).await;
+            let info = RequestInfo::parse(&head.method, uri.path(), uri.query().unwrap_or_default());
+            let body = bridge.stamped(&head, info.as_ref(), body).await;
             // The length of the body has changed.
             head.headers.remove(http::header::CONTENT_LENGTH);
             let agent = bridge.who.user.rsplit(':').next().unwrap_or_default().to_owned();
             let mut request = Request::from_parts(head, body.to_vec());
             wire::speak_as(&mut request, &agent, &bridge.who);
-            Ok(match asked {
-                Some(asked) if asked.is_watch => bridge.watch(request, &asked).await,
-                asked => bridge.ask(request, asked.as_ref(), &agent).await,
+            Ok(match info {
+                Some(info) if info.is_watch => bridge.watch(request, &info).await,
+                info => bridge.ask(request, info.as_ref(), &agent).await,
             })
         })
     }
 }
 
 /// The target of a request.
-struct Asked {
+struct RequestInfo {
     resource: Resource,
     namespace: String,
     name: String,
@@ -84,8 +84,8 @@ struct Asked {
     since: Option<u64>,
 }
 
-impl Asked {
-    fn read(method: &Method, path: &str, query: &str) -> Option<Self> {
+impl RequestInfo {
+    fn parse(method: &Method, path: &str, query: &str) -> Option<Self> {
         let (Target::Resource(path), query) = (Target::parse(path), Query::parse(query)) else { return None };
         let ResourcePath { group, version, namespace, resource, name, subresource, .. } = path;
         let known = resources::ALL.iter().find(|known| known.group == group && known.plural == resource);
@@ -126,29 +126,29 @@ impl Asked {
 
 impl Bridge {
     /// Returns the body of a request with the marks of the run, so that the resulting object has them.
-    async fn stamped(&self, head: &http::request::Parts, asked: Option<&Asked>, body: Bytes) -> Bytes {
-        let Some(asked) = asked.filter(|asked| asked.subresource.is_empty()) else { return body };
+    async fn stamped(&self, head: &http::request::Parts, info: Option<&RequestInfo>, body: Bytes) -> Bytes {
+        let Some(info) = info.filter(|info| info.subresource.is_empty()) else { return body };
         let media = head.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
         let Ok(mut value) = serde_json::from_slice::<Value>(&body) else { return body };
         let stamp = &self.link.stamp;
-        let sent = match asked.verb {
+        let sent = match info.verb {
             "update" => Sent::Object(&mut value),
             "patch" if media.starts_with("application/json-patch") => Sent::Operations(&mut value),
             "patch" if !media.starts_with("application/apply-patch") => Sent::Merge(&mut value),
             "create" | "patch" => {
-                stamp.mark(&asked.resource, &mut value);
+                stamp.mark(&info.resource, &mut value);
                 return serde_json::to_vec(&value).map_or(body, Bytes::from);
             }
             _ => return body,
         };
-        let live = if stamp.needs_live(&asked.resource, &sent) { self.live(asked).await } else { None };
-        stamp.keep(&asked.resource, live.as_ref(), sent);
+        let live = if stamp.needs_live(&info.resource, &sent) { self.live(info).await } else { None };
+        stamp.keep(&info.resource, live.as_ref(), sent);
         serde_json::to_vec(&value).map_or(body, Bytes::from)
     }
 
     /// Returns the current object, if it exists.
-    async fn live(&self, asked: &Asked) -> Option<Value> {
-        let (link, path) = (Arc::clone(&self.link), asked.resource.path(&asked.namespace, &asked.name));
+    async fn live(&self, info: &RequestInfo) -> Option<Value> {
+        let (link, path) = (Arc::clone(&self.link), info.resource.path(&info.namespace, &info.name));
         let read = tokio::task::spawn_blocking(move || link.wire.get(&path).checked().ok());
         read.await.ok().flatten()
     }
@@ -157,7 +157,7 @@ impl Bridge {
     async fn ask(
         &self,
         request: Request<Vec<u8>>,
-        asked: Option<&Asked>,
+        info: Option<&RequestInfo>,
         agent: &str,
     ) -> Response<ReplyBody> {
         let is_write = request.method() != Method::GET;
@@ -169,17 +169,17 @@ impl Bridge {
         let reply = tokio::task::spawn_blocking(move || link.wire.call(request)).await;
         let Ok(reply) = reply else { return response(503, &Value::Null) };
         self.link.secrets.learn(&reply.body);
-        if let Some(asked) = asked.filter(|_| is_write) {
+        if let Some(info) = info.filter(|_| is_write) {
             let message = reply.body["message"].as_str().filter(|_| reply.code >= 400).unwrap_or_default();
-            let object = self.written(asked, &reply).await;
-            self.link.tell(Observation::Wrote(Box::new(Wrote {
+            let object = self.written(info, &reply).await;
+            self.link.report(Observation::Wrote(Box::new(Wrote {
                 at: self.clock.now(),
                 by: agent.to_owned(),
-                verb: asked.verb,
-                resource: asked.resource.clone(),
-                namespace: asked.namespace.clone(),
-                name: asked.name.clone(),
-                subresource: asked.subresource.clone(),
+                verb: info.verb,
+                resource: info.resource.clone(),
+                namespace: info.namespace.clone(),
+                name: info.name.clone(),
+                subresource: info.subresource.clone(),
                 code: reply.code,
                 message: message.to_owned(),
                 object,
@@ -188,35 +188,35 @@ impl Bridge {
         response(reply.code, &reply.body)
     }
 
-    /// Returns the object after a write. A client that asked for metadata only gets metadata only, but the
+    /// Returns the object after a write. A client that requested only metadata gets only metadata, but the
     /// run needs the whole object: a watch event of the same revision would not replace it.
-    async fn written(&self, asked: &Asked, reply: &Reply) -> Option<Value> {
+    async fn written(&self, info: &RequestInfo, reply: &Reply) -> Option<Value> {
         let is_object = reply.code < 400 && reply.body["metadata"]["resourceVersion"].is_string();
         if reply.body["kind"] != "PartialObjectMetadata" {
             return is_object.then(|| reply.body.clone());
         }
-        self.live(asked).await.filter(|_| is_object)
+        self.live(info).await.filter(|_| is_object)
     }
 
     /// Sends a watch and forwards its events as they arrive.
-    async fn watch(&self, request: Request<Vec<u8>>, asked: &Asked) -> Response<ReplyBody> {
-        let delivery = asked.since.map(|since| self.link.lag.watch(asked.topic(), since));
+    async fn watch(&self, request: Request<Vec<u8>>, info: &RequestInfo) -> Response<ReplyBody> {
+        let delivery = info.since.map(|since| self.link.lag.watch(info.topic(), since));
         let (lines, mut passed_on) = unbounded_channel();
         let link = Arc::clone(&self.link);
         let started = tokio::task::spawn_blocking(move || {
-            let (tell, told) = mpsc::channel();
+            let (sender, receiver) = mpsc::channel();
             let wire = Arc::clone(&link.wire);
             link.wire.handle().spawn(async move {
                 let response = wire.send(request.map(Body::from)).await;
                 let (head, body) = match response.map(Response::into_parts) {
                     Ok(parts) => parts,
-                    Err(why) => return drop(tell.send(Err(why))),
+                    Err(why) => return drop(sender.send(Err(why))),
                 };
-                if tell.send(Ok(head.status)).is_ok() {
+                if sender.send(Ok(head.status)).is_ok() {
                     pump(body, &lines, delivery.as_deref()).await;
                 }
             });
-            told.recv().unwrap_or_else(|_| Err("the connection is closed".to_owned()))
+            receiver.recv().unwrap_or_else(|_| Err("the connection is closed".to_owned()))
         });
         match started.await {
             Ok(Ok(status)) => {
@@ -279,18 +279,15 @@ mod tests {
             .header(CONTENT_TYPE, "application/merge-patch+json")
             .body(Body::from(b"{}".to_vec()))
             .unwrap();
-        let told = bridge.call(request).await.unwrap().into_body().collect().await.unwrap().to_bytes();
-        assert_eq!(
-            serde_json::from_slice::<Value>(&told).unwrap(),
-            answer,
-            "who asked is told what it asked for"
-        );
-        let Ok(Observation::Wrote(wrote)) = seen.try_recv() else { panic!("the run is not told") };
+        let body = bridge.call(request).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), answer, "the client gets its answer");
+        let Ok(Observation::Wrote(wrote)) = seen.try_recv() else { panic!("the run gets no write") };
         assert_eq!(wrote.object, Some(whole));
     }
+
     /// Returns the requests that the server got after one request of a client.
     async fn sent_on(request: Request<Body>, answers: Vec<(u16, Value)>) -> Vec<(String, Value)> {
-        let (wire, requests) = scripted::noting(answers);
+        let (wire, requests) = scripted::recording(answers);
         let stamp = Stamp { run: Some("r1".to_owned()), beside_others: true };
         let (link, _seen) = Link::new(wire, stamp, None);
         let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);

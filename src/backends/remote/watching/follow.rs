@@ -13,8 +13,8 @@ use windtunnel_core::{Refusal, Resource};
 use crate::backends::remote::link::{Link, Observation};
 use crate::backends::remote::wire;
 
-/// The pause before a failed list is repeated.
-const AGAIN: Duration = Duration::from_secs(1);
+/// The pause before a retry of a failed list.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The requested duration of a watch, and the maximum silence: a broken connection may never report an error.
 const WATCHED_FOR: Duration = Duration::from_secs(60);
 const SILENT_MAX: Duration = Duration::from_secs(75);
@@ -51,7 +51,7 @@ pub(in crate::backends::remote) async fn follow(
                     Err(refusal) if refusal.code == 404 => return link.stop_following(&resource),
                     Err(_) => {
                         drop(link);
-                        tokio::time::sleep(AGAIN).await;
+                        tokio::time::sleep(RETRY_PAUSE).await;
                     }
                 },
             }
@@ -68,7 +68,7 @@ async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
         Value::Array(items) => items,
         _ => Vec::new(),
     };
-    link.tell(Observation::All(resource.clone(), items, revision.parse().unwrap_or(0)));
+    link.report(Observation::All(resource.clone(), items, revision.parse().unwrap_or(0)));
     Ok(revision)
 }
 
@@ -81,11 +81,11 @@ async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String
     let path = format!("{}?{query}", resource.path("", ""));
     let request = wire::request(Method::GET, &path, None, None).ok()?;
     let Ok(response) = link.wire.send(request.map(Body::from)).await else {
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
         return Some(since);
     };
     if !response.status().is_success() {
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
         return None;
     }
     let (mut since, mut lines) = (since, Lines::default());
@@ -95,8 +95,8 @@ async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String
             let object = event["object"].take();
             let revision = object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
             match event["type"].as_str() {
-                Some("ADDED" | "MODIFIED") => link.tell(Observation::Object(resource.clone(), object)),
-                Some("DELETED") => link.tell(Observation::Gone(resource.clone(), object)),
+                Some("ADDED" | "MODIFIED") => link.report(Observation::Object(resource.clone(), object)),
+                Some("DELETED") => link.report(Observation::Gone(resource.clone(), object)),
                 Some("BOOKMARK") => {}
                 // Most likely the revision is too old.
                 _ => return None,

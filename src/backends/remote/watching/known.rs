@@ -120,9 +120,9 @@ fn hide_secrets(resource: &Resource, object: &mut Value) {
                 entries.values_mut().for_each(|value| *value = Value::from(""));
             }
         }
-        let kept = "kubectl.kubernetes.io/last-applied-configuration";
+        let applied = "kubectl.kubernetes.io/last-applied-configuration";
         if let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") {
-            annotations.remove(kept);
+            annotations.remove(applied);
         }
     }
 }
@@ -138,7 +138,7 @@ mod tests {
         json!({ "metadata": { "namespace": "ns", "name": name, "resourceVersion": revision.to_string() } })
     }
 
-    fn told(known: &mut Known) -> Vec<String> {
+    fn taken(known: &mut Known) -> Vec<String> {
         let changes = known.take().into_iter();
         changes
             .map(|change| format!("{:?} {}@{}", change.kind, change.key.name, revision(&change.object)))
@@ -152,7 +152,7 @@ mod tests {
         known.observe(&CONFIG_MAPS, object("a", 5));
         known.observe(&CONFIG_MAPS, object("a", 4));
         known.observe(&CONFIG_MAPS, object("a", 7));
-        assert_eq!(told(&mut known), ["Added a@5", "Modified a@7"]);
+        assert_eq!(taken(&mut known), ["Added a@5", "Modified a@7"]);
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         known.observe(&CONFIG_MAPS, object("a", 6));
         known.observe(&CONFIG_MAPS, object("a", 9));
         known.remove(&key, 8);
-        assert_eq!(told(&mut known), ["Added a@5", "Deleted a@5", "Added a@9"]);
+        assert_eq!(taken(&mut known), ["Added a@5", "Deleted a@5", "Added a@9"]);
     }
 
     #[test]
@@ -175,9 +175,9 @@ mod tests {
         }
         // The run created it after the list.
         known.observe(&CONFIG_MAPS, object("own", 12));
-        told(&mut known);
+        taken(&mut known);
         known.replace(&CONFIG_MAPS, vec![object("b", 5), object("c", 7)], 10);
-        assert_eq!(told(&mut known), ["Deleted a@5", "Added c@7"]);
+        assert_eq!(taken(&mut known), ["Deleted a@5", "Added c@7"]);
     }
 
     #[test]
@@ -188,8 +188,8 @@ mod tests {
         marked["metadata"]["labels"] = json!({ RUN: "r1" });
         for (mut known, secret) in [(Known::of(true), secret), (Known::of(false), marked)] {
             known.observe(&SECRETS, secret);
-            let kept = known.get(&SECRETS.key("ns", "s")).unwrap();
-            assert_eq!(kept["data"]["tls.crt"], "aHVudGVyMg==");
+            let secret = known.get(&SECRETS.key("ns", "s")).unwrap();
+            assert_eq!(secret["data"]["tls.crt"], "aHVudGVyMg==");
         }
     }
 
@@ -201,10 +201,10 @@ mod tests {
         let applied = "kubectl.kubernetes.io/last-applied-configuration";
         secret["metadata"]["annotations"] = json!({ applied: "{\"stringData\":{\"password\":\"hunter2\"}}" });
         known.observe(&SECRETS, secret);
-        let kept = known.get(&SECRETS.key("ns", "s")).unwrap().to_value().to_string();
+        let text = known.get(&SECRETS.key("ns", "s")).unwrap().to_value().to_string();
         assert!(
-            kept.contains("password") && !kept.contains("hunter2") && !kept.contains("aHVudGVyMg"),
-            "{kept}"
+            text.contains("password") && !text.contains("hunter2") && !text.contains("aHVudGVyMg"),
+            "{text}"
         );
     }
 }

@@ -79,19 +79,19 @@ impl Lag {
 mod tests {
     use super::*;
 
-    fn nodes(namespace: &str) -> Topic {
+    fn pods_of(namespace: &str) -> Topic {
         Topic { group: String::new(), plural: "pods".to_owned(), namespace: namespace.to_owned() }
     }
 
     #[test]
     fn a_watch_lags_until_it_delivers_the_newest_revision_of_its_topic() {
         let lag = Lag::default();
-        lag.moved(nodes("a"), 5);
-        let (all, other) = (lag.watch(nodes(""), 3), lag.watch(nodes("b"), 3));
+        lag.moved(pods_of("a"), 5);
+        let (all, other) = (lag.watch(pods_of(""), 3), lag.watch(pods_of("b"), 3));
         assert!(lag.is_behind());
         all.brought(5);
         assert!(!lag.is_behind());
-        lag.moved(nodes("b"), 7);
+        lag.moved(pods_of("b"), 7);
         all.brought(8);
         assert!(lag.is_behind());
         drop(other);
@@ -101,11 +101,11 @@ mod tests {
     #[test]
     fn gives_up_on_a_silent_watch_until_the_next_revision() {
         let lag = Lag::default();
-        let silent = lag.watch(nodes(""), 0);
-        lag.moved(nodes("a"), 5);
+        let silent = lag.watch(pods_of(""), 0);
+        lag.moved(pods_of("a"), 5);
         lag.give_up();
         assert!(!lag.is_behind());
-        lag.moved(nodes("a"), 6);
+        lag.moved(pods_of("a"), 6);
         assert!(lag.is_behind());
         drop(silent);
     }

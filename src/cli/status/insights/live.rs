@@ -9,9 +9,9 @@ use windtunnel_core::clock::{Clock, Time};
 use windtunnel_update_status::controller::snapshot::{Insights, published_insights};
 use windtunnel_update_status::controller::{Parts, run_once};
 
-use super::{alerts_in, none};
+use super::{alerts_in, not_published};
 use crate::cli::live::connection::Connection;
-use crate::cli::live::{block_on, clock, get, plain, thanos};
+use crate::cli::live::{block_on, client_error, clock, get, thanos};
 use crate::cli::status::Failure;
 
 const CONFIG_MAP: &str =
@@ -22,15 +22,15 @@ const UPDATE_STATUS: &str = "/apis/update.openshift.io/v1alpha1/updatestatuses/c
 ///
 /// # Errors
 /// The cluster does not answer, or there are none.
-pub(super) fn found(kubeconfig: &Path, context: Option<&str>) -> Result<Insights, Failure> {
+pub(super) fn published(kubeconfig: &Path, context: Option<&str>) -> Result<Insights, Failure> {
     block_on(async {
         let config = Connection::from_kubeconfig(kubeconfig, context).config().await?;
-        let client = Client::try_from(config).map_err(|error| plain(&error.to_string()))?;
+        let client = Client::try_from(config).map_err(|error| client_error(&error.to_string()))?;
         let config_map = get(&client, CONFIG_MAP).await?;
         if let Some(insights) = published_insights(config_map.as_ref(), None) {
             return Ok(insights);
         }
-        published_insights(None, get(&client, UPDATE_STATUS).await?.as_ref()).ok_or_else(none)
+        published_insights(None, get(&client, UPDATE_STATUS).await?.as_ref()).ok_or_else(not_published)
     })?
 }
 
@@ -47,26 +47,27 @@ impl Clock for Stopped {
     }
 }
 
-/// Returns the insights that a controller would publish that starts now, or that started at another moment.
+/// Returns the insights of a controller started at a moment, or now.
 ///
 /// # Errors
 /// The cluster does not answer, or required objects are missing.
-pub(super) fn made(
+pub(super) fn computed(
     kubeconfig: &Path,
     context: Option<&str>,
     as_of: Option<Time>,
 ) -> Result<Insights, Failure> {
     block_on(async {
         let config = Connection::from_kubeconfig(kubeconfig, context).config().await?;
-        let (client, shown) = clock::client(config.clone()).map_err(|error| plain(&error.to_string()))?;
+        let (client, server_clock) =
+            clock::client(config.clone()).map_err(|error| client_error(&error.to_string()))?;
         let alerts = thanos::alerts(&client, &config).await.map(|body| alerts_in(&body)).unwrap_or_default();
         let clock: Arc<dyn Clock> = match as_of {
             Some(at) => Arc::new(Stopped(at)),
-            None => shown,
+            None => server_clock,
         };
         let alerts = stream::iter([Ok(alerts)]).chain(stream::pending()).boxed();
         let parts = Parts { client, clock, alerts: Some(alerts), observer: Arc::new(()) };
-        let look = run_once(parts, false).await;
-        Ok(look.map_err(|error| plain(&error.to_string()))?.insights)
+        let outcome = run_once(parts, false).await;
+        Ok(outcome.map_err(|error| client_error(&error.to_string()))?.insights)
     })?
 }

@@ -1,4 +1,4 @@
-//! Insights instead of the status: published ones, or those that a controller would publish.
+//! Insights instead of the status: published ones, or those of a controller started at a moment.
 
 #[cfg(feature = "live")]
 mod live;
@@ -21,7 +21,7 @@ use crate::cli::{dump, print_output, report};
 use crate::record::{Event, Record};
 
 /// The kinds that contain published insights.
-const HOMES: &[&Resource] = &[&CONFIG_MAPS, &UPDATE_STATUSES];
+const PUBLISHED_KINDS: &[&Resource] = &[&CONFIG_MAPS, &UPDATE_STATUSES];
 
 /// The minor for an API server of unknown version. The newest server accepts any status update, so insights
 /// report no problem that may not exist.
@@ -41,36 +41,36 @@ fn published_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     let found = if let Some(path) = &args.source.record {
         let record = report::read(path)?;
         let view = record.view_at(moment::of_record(&record, args.at.as_deref())?);
-        among(|resource| view.list(resource).cloned().collect())
+        published_in(|resource| view.list(resource).cloned().collect())
     } else if let Some(path) = &args.source.from {
-        let dump = dump::read(path, HOMES)?;
-        among(|resource| dump.list(resource).cloned().collect())
+        let dump = dump::read(path, PUBLISHED_KINDS)?;
+        published_in(|resource| dump.list(resource).cloned().collect())
     } else {
         #[cfg(feature = "live")]
         if let Some(path) = &args.source.kubeconfig {
-            return live::found(path, args.context.as_deref());
+            return live::published(path, args.context.as_deref());
         }
         None
     };
-    found.ok_or_else(none)
+    found.ok_or_else(not_published)
 }
 
-fn none() -> Failure {
+fn not_published() -> Failure {
     Failure::Input(format!(
         "there are no published insights on the ClusterVersion: expected them in the ConfigMap {NAMESPACE}/{CONFIG_MAP} or in the UpdateStatus {UPDATE_STATUS}"
     ))
 }
 
 /// Returns the insights that are published in one of these objects.
-fn among(list: impl Fn(&Resource) -> Vec<Object>) -> Option<Insights> {
+fn published_in(list: impl Fn(&Resource) -> Vec<Object>) -> Option<Insights> {
     let (config_maps, update_statuses) = (list(&CONFIG_MAPS), list(&UPDATE_STATUSES));
-    let is_home = |object: &&Object| (object.namespace(), object.name()) == (NAMESPACE, CONFIG_MAP);
-    let config_map: Option<&Value> = config_maps.iter().find(is_home).map(|object| &**object);
+    let is_published = |object: &&Object| (object.namespace(), object.name()) == (NAMESPACE, CONFIG_MAP);
+    let config_map: Option<&Value> = config_maps.iter().find(is_published).map(|object| &**object);
     let update_status = update_statuses.iter().find(|object| object.name() == UPDATE_STATUS);
     snapshot::published_insights(config_map, update_status.map(|object| &**object))
 }
 
-/// Returns the insights that a controller would publish that starts at the moment.
+/// Returns the insights of a controller started at the moment.
 fn computed_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     if let Some(path) = &args.source.record {
         let record = report::read(path)?;
@@ -92,9 +92,9 @@ fn computed_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     }
     #[cfg(feature = "live")]
     if let Some(path) = &args.source.kubeconfig {
-        return live::made(path, args.context.as_deref(), as_of);
+        return live::computed(path, args.context.as_deref(), as_of);
     }
-    Err(none())
+    Err(not_published())
 }
 
 fn of_dump(path: &Path, as_of: Option<Time>) -> Result<Insights, Failure> {
@@ -116,8 +116,8 @@ fn alerts_in(body: &str) -> Vec<ActiveAlert> {
 
 /// Returns the minor of the API server at a moment, if the record contains it.
 fn kubernetes(record: &Record, at: Time) -> u32 {
-    let told = record.entries.iter().filter(|entry| entry.at <= at).rev();
-    let minor = told.filter_map(|entry| match &entry.event {
+    let entries = record.entries.iter().filter(|entry| entry.at <= at).rev();
+    let minor = entries.filter_map(|entry| match &entry.event {
         Event::Kubernetes { minor } => Some(*minor),
         _ => None,
     });
@@ -130,6 +130,6 @@ fn of_objects(
     kubernetes_minor: u32,
     now: Time,
 ) -> Result<Insights, Failure> {
-    let made = snapshot::insights_from_objects(list, alerts, kubernetes_minor, now);
-    made.map_err(|error| Failure::Input(error.to_string()))
+    let insights = snapshot::insights_from_objects(list, alerts, kubernetes_minor, now);
+    insights.map_err(|error| Failure::Input(error.to_string()))
 }

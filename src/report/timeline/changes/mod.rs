@@ -34,7 +34,7 @@ pub(in crate::report) fn changes_of_write(write: &WriteEvent) -> Vec<Change> {
         return Vec::new();
     }
     if write.code >= 400 {
-        return vec![change("refusal", format!("refused {}: {}", write.code, one_line(&write.message)))];
+        return vec![change("refusal", format!("rejected {}: {}", write.code, one_line(&write.message)))];
     }
     let (before, after) = match (&write.before, &write.after) {
         // The write that follows a binding or an eviction shows its effect.
@@ -47,8 +47,8 @@ pub(in crate::report) fn changes_of_write(write: &WriteEvent) -> Vec<Change> {
         found.push(change("life", "created"));
     }
     found.extend(specific(write, before, after));
-    let asked_to_go = after.is_terminating() && !before.is_some_and(Object::is_terminating);
-    if asked_to_go && !write.key.is_kind(&resources::PODS) {
+    let starts_to_terminate = after.is_terminating() && !before.is_some_and(Object::is_terminating);
+    if starts_to_terminate && !write.key.is_kind(&resources::PODS) {
         found.push(change("life", "terminating"));
     }
     if found.is_empty()
@@ -211,8 +211,8 @@ fn update_status_changes(before: Option<&Object>, after: &Object) -> Vec<Change>
     let names = pools.filter_map(|pool| pool["name"].as_str()).map(Some);
     for name in std::iter::once(None).chain(names) {
         let (old, new) = (updating(before, name), updating(Some(after), name));
-        let told = |condition: &Condition| (condition.status.clone(), condition.reason.clone());
-        if let Some(new) = new.filter(|new| old.as_ref().map(told) != Some(told(new))) {
+        let summary = |condition: &Condition| (condition.status.clone(), condition.reason.clone());
+        if let Some(new) = new.filter(|new| old.as_ref().map(summary) != Some(summary(new))) {
             let part = name.map_or("controlPlane".to_owned(), |name| format!("pool {name}"));
             found.push(change(part.clone(), format!("{part} Updating={} {}", new.status, new.reason)));
         }
@@ -220,8 +220,8 @@ fn update_status_changes(before: Option<&Object>, after: &Object) -> Vec<Change>
     found
 }
 
-/// Returns new, changed and removed insights; changed times and ids are ignored, and new insights without
-/// news are counted.
+/// Returns new, changed and removed insights. Ignores changed times and ids, and counts new insights about
+/// healthy operators and nodes.
 fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let find = |key: &str| before.and_then(|before| before["data"].get(key)).and_then(Value::as_str);
     let (mut found, mut quiet) = (Vec::new(), 0);
@@ -246,10 +246,7 @@ fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     }
     if quiet > 0 {
         let what = if quiet == 1 { "insight" } else { "insights" };
-        found.push(change(
-            "insights",
-            format!("{quiet} {what} about operators and nodes with which all is well"),
-        ));
+        found.push(change("insights", format!("{quiet} {what} about healthy operators and nodes")));
     }
     found
 }

@@ -95,7 +95,7 @@ pub(super) fn of_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
 /// Returns phases that a node enters or completes, and the start of a required update. `Updated=True` implies
 /// that all phases are over.
 pub(super) fn of_machine_config_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
-    let says =
+    let is_relevant =
         |change: &Change| !change.text.contains("=False ") || change.text.starts_with("Updated=False ");
-    condition_changes(before, after).into_iter().filter(says).collect()
+    condition_changes(before, after).into_iter().filter(is_relevant).collect()
 }

@@ -17,7 +17,7 @@ use super::environment::{Output, TestEnvironment};
 use super::serve::{Served, client, run};
 
 /// An update with an insight and an alert, and a step that only the simulated API server can do.
-const FEATURE: &str = r#"Feature: One for every place
+const FEATURE: &str = r#"Feature: One feature for every backend
 
   Scenario: An update is done
     Given a 4.14.1 cluster with 1 control-plane node and 1 worker
@@ -30,7 +30,7 @@ const FEATURE: &str = r#"Feature: One for every place
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
     And ClusterVersion field "status.history[0].state" is "Completed"
 
-  Scenario: The API server is in trouble
+  Scenario: The API server fails requests
     Given a 4.14.1 cluster with 1 control-plane node and 0 workers
     When the API server answers conflict to the next 3 updates of ClusterVersion by cluster-version-operator
     And 1 minute passes
@@ -44,7 +44,7 @@ const ENDLESS: &str = r#"Feature: Endless
       """
       apiVersion: v1
       kind: ConfigMap
-      metadata: {name: begun, namespace: default}
+      metadata: {name: started, namespace: default}
       """
     And 87000 hours pass
 "#;
@@ -66,7 +66,7 @@ impl Cluster {
         Self::new(&["--bare"])
     }
 
-    /// Adds a node, as a cluster with kubelets has.
+    /// Adds a ready node.
     fn add_node(&self) {
         run(async {
             let client = client(&self.environment.read("config")).await;
@@ -90,7 +90,7 @@ impl Cluster {
     }
 
     /// Starts a test and does not wait for its end.
-    fn begin(&self, more: &[&str]) -> Child {
+    fn start(&self, more: &[&str]) -> Child {
         let mut command = self.environment.command(&Self::arguments(more));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
@@ -120,12 +120,12 @@ impl Cluster {
     /// Waits until a run of [`ENDLESS`] has its cluster.
     fn wait_for_a_run(&self) {
         for _ in 0..3000 {
-            if self.objects().iter().any(|object| object.contains("begun")) {
+            if self.objects().iter().any(|object| object.contains("started")) {
                 return;
             }
             crate::cli::environment::pause(20);
         }
-        panic!("no run begins");
+        panic!("no run started");
     }
 }
 
@@ -155,25 +155,28 @@ fn one_feature_passes_in_process_and_served() {
 #[test]
 fn flags_of_another_backend_are_rejected() {
     let environment = TestEnvironment::with(&[("f.feature", FEATURE), ("s.yaml", "name: s\ntimeline: []\n")]);
-    let refused = |arguments: &[&str], expected: &str| {
+    let rejects = |arguments: &[&str], expected: &str| {
         let output = environment.run(arguments);
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
         assert_eq!(output.stderr, format!("error: {expected}\n"));
     };
-    let named = "is for `--backend kubeconfig`";
-    refused(&["test", "f.feature", "--context", "c"], &format!("--context {named}"));
-    refused(
+    let required = "requires `--backend kubeconfig`";
+    rejects(&["test", "f.feature", "--context", "c"], &format!("--context {required}"));
+    rejects(
         &["test", "f.feature", "--backend", "kind", "--kubeconfig", "k"],
-        &format!("--kubeconfig {named}"),
+        &format!("--kubeconfig {required}"),
     );
-    refused(
+    rejects(
         &["test", "f.feature", "--backend", "served", "--keep"],
-        "--keep is for clusters that are there when this process has ended",
+        "--keep requires a backend other than in-process and served",
     );
-    refused(&["test", "f.feature", "--image", "i"], "--image is for backends that make a cluster");
-    refused(
+    rejects(
+        &["test", "f.feature", "--image", "i"],
+        "--image requires a backend that creates a cluster: container, k3s, kind or k3d",
+    );
+    rejects(
         &["run", "s.yaml", "--backend", "kind", "--check-determinism"],
-        "--check-determinism is for backends in virtual time: in-process and served",
+        "--check-determinism requires `--backend in-process` or `--backend served`",
     );
 }
 
@@ -184,9 +187,9 @@ fn the_same_feature_passes_in_an_existing_cluster_and_leaves_nothing_behind() {
     let output = cluster.test(&["f.feature"]);
     assert_eq!(output.code, Some(0), "{output}");
     assert!(output.stdout.contains("PASS  An update is done"), "{output}");
-    let skipped = "SKIP  The API server is in trouble  (the API server answers conflict to the next 3 updates of \
-                   ClusterVersion by cluster-version-operator: the API server of this cluster cannot be told to answer \
-                   with trouble)";
+    let skipped = "SKIP  The API server fails requests  (the API server answers conflict to the next 3 updates of \
+                   ClusterVersion by cluster-version-operator: the API server of this cluster cannot fail requests \
+                   on demand)";
     assert!(output.stdout.contains(skipped), "{output}");
     assert!(output.stdout.contains("1 passed, 0 failed, 1 skipped;"), "{output}");
     assert_eq!(cluster.objects(), before);
@@ -200,9 +203,10 @@ fn a_rollback_that_needs_an_older_api_server_is_skipped() {
     cluster.environment.write("first.feature", first);
     let output = cluster.test(&["first.feature"]);
     assert_eq!(output.code, Some(0), "{output}");
-    let why = "this cluster's API server stays Kubernetes 1.36, which judges writes otherwise than 1.2";
+    let why =
+        "this cluster's API server stays at Kubernetes 1.36, which validates writes differently from 1.2";
     assert!(output.stdout.contains("SKIP  Status freezes for good, and an insight says so  ("), "{output}");
-    assert!(output.stdout.contains(why) && output.stdout.contains("; it ended so: "), "{output}");
+    assert!(output.stdout.contains(why) && output.stdout.contains("; the step failed: "), "{output}");
     assert!(output.stdout.contains("0 passed, 0 failed, 1 skipped;"), "{output}");
     cluster.environment.write(
         "pinned.feature",
@@ -210,7 +214,7 @@ fn a_rollback_that_needs_an_older_api_server_is_skipped() {
          When 1 minute passes\n",
     );
     let output = cluster.test(&["pinned.feature"]);
-    let why = "the scenario is about Kubernetes 1.33, and this cluster's API server cannot be chosen";
+    let why = "the scenario needs Kubernetes 1.33, but this cluster's API server has a fixed version";
     assert!(output.code == Some(0) && output.stdout.contains(why), "{output}");
     assert!(output.stdout.contains("0 passed, 0 failed, 1 skipped;"), "{output}");
 }
@@ -219,11 +223,11 @@ fn a_rollback_that_needs_an_older_api_server_is_skipped() {
 fn the_next_run_removes_what_a_killed_run_left() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
-    let mut child = cluster.begin(&["endless.feature"]);
+    let mut child = cluster.start(&["endless.feature"]);
     cluster.wait_for_a_run();
     let busy = cluster.test(&["f.feature"]);
     assert_eq!(busy.code, Some(2), "{busy}");
-    assert!(busy.stderr.contains("is at work in this cluster"), "{busy}");
+    assert!(busy.stderr.contains("is active in this cluster"), "{busy}");
     child.kill().unwrap();
     child.wait().unwrap();
     assert_ne!(cluster.objects(), before);
@@ -239,7 +243,7 @@ fn an_interrupted_run_cleans_up() {
     let before = cluster.objects();
     for (ending, code) in [("-INT", 130), ("-TERM", 143)] {
         let child =
-            cluster.begin(&["endless.feature", "--retry", "3", "--junit", "j.xml", "--record", "r.jsonl"]);
+            cluster.start(&["endless.feature", "--retry", "3", "--junit", "j.xml", "--record", "r.jsonl"]);
         cluster.wait_for_a_run();
         signal(&child, ending);
         let output = child.wait_with_output().unwrap();
@@ -250,7 +254,7 @@ fn an_interrupted_run_cleans_up() {
         assert_eq!(cluster.objects(), before);
         let junit = cluster.environment.read("j.xml");
         assert!(junit.contains("Time passes") && junit.contains("the run was interrupted"), "{junit}");
-        assert!(cluster.environment.read("r.jsonl").contains("\"begun\""));
+        assert!(cluster.environment.read("r.jsonl").contains("\"started\""));
         for file in ["j.xml", "r.jsonl"] {
             std::fs::remove_file(cluster.environment.work().join(file)).unwrap();
         }
@@ -272,17 +276,17 @@ fn a_kept_cluster_stays_until_it_is_cleaned() {
     let kept = cluster.test(&["two.feature", "--keep"]);
     assert_eq!(kept.code, Some(0), "{kept}");
     assert!(kept.stdout.contains("2 passed, 0 failed;"), "{kept}");
-    let told = "to reach it: kubectl --kubeconfig config --context windtunnel get clusterversion; to remove it: \
+    let notice = "to reach it: kubectl --kubeconfig config --context windtunnel get clusterversion; to remove it: \
                 windtunnel clean --kubeconfig config --context windtunnel";
-    assert!(kept.stderr.contains(told), "{kept}");
+    assert!(kept.stderr.contains(notice), "{kept}");
     assert!(cluster.objects().len() > before.len() + 100);
-    let refused = cluster.test(&["short.feature"]);
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("(--keep): remove it by `windtunnel clean`"), "{refused}");
+    let rejected = cluster.test(&["short.feature"]);
+    assert_eq!(rejected.code, Some(2), "{rejected}");
+    assert!(rejected.stderr.contains("(--keep): remove them with `windtunnel clean`"), "{rejected}");
     let clean = ["clean", "--kubeconfig", "config", "--context", "windtunnel"];
     let cleaned = cluster.environment.run(&clean);
     assert_eq!(cleaned.code, Some(0), "{cleaned}");
     assert_eq!(cluster.objects(), before);
-    let again = cluster.environment.run(&clean);
-    assert_eq!((again.code, again.stderr.as_str()), (Some(0), "there is nothing to remove\n"));
+    let cleaned = cluster.environment.run(&clean);
+    assert_eq!((cleaned.code, cleaned.stderr.as_str()), (Some(0), "nothing to remove\n"));
 }

@@ -20,21 +20,21 @@ fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 #[test]
-fn a_cluster_is_not_touched_unless_it_is_named() {
+fn a_run_requires_the_name_of_its_context() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
-    let refused = |arguments: &[&str], expected: &str| {
+    let rejects = |arguments: &[&str], expected: &str| {
         let output =
             cluster.environment.run(&[&["test", "f.feature", "--backend", "kubeconfig"], arguments].concat());
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
         assert!(output.stderr.contains(expected), "{output}");
     };
-    refused(
+    rejects(
         &["--kubeconfig", "config"],
-        "name the cluster by --context, so that none is touched by mistake; there is `windtunnel`",
+        "--backend kubeconfig requires --context, so that no other cluster is touched; found the context `windtunnel`",
     );
-    refused(&["--kubeconfig", "config", "--context", "other"], "other");
-    refused(&["--kubeconfig", "absent", "--context", "windtunnel"], "absent");
+    rejects(&["--kubeconfig", "config", "--context", "other"], "other");
+    rejects(&["--kubeconfig", "absent", "--context", "windtunnel"], "absent");
     assert_eq!(cluster.objects(), before);
 }
 
@@ -58,7 +58,7 @@ fn a_cluster_with_its_own_cluster_version_is_rejected_with_any_flags() {
         );
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
         assert!(output.stderr.contains("has a ClusterVersion that windtunnel did not write"), "{output}");
-        assert!(output.stderr.contains("is not touched whatever the flags"), "{output}");
+        assert!(output.stderr.contains("no flag makes windtunnel use it"), "{output}");
     }
     assert_eq!(nodes(), before);
 }
@@ -68,7 +68,7 @@ fn existing_crds_are_not_overwritten() {
     let cluster = Cluster::bare();
     let kubeconfig = cluster.environment.read("config");
     let name = "servicemonitors.monitoring.coreos.com";
-    let made = run(async {
+    let uid = run(async {
         let definitions: Api<CustomResourceDefinition> = Api::all(client(&kubeconfig).await);
         let definition = from(json!({
             "metadata": { "name": name },
@@ -92,7 +92,7 @@ fn existing_crds_are_not_overwritten() {
     run(async {
         let definitions: Api<CustomResourceDefinition> = Api::all(client(&kubeconfig).await);
         let now = definitions.get(name).await.unwrap();
-        assert_eq!((now.metadata.uid, now.metadata.owner_references), (made, None));
+        assert_eq!((now.metadata.uid, now.metadata.owner_references), (uid, None));
         let schema = now.spec.versions[0].schema.clone().unwrap().open_api_v3_schema.unwrap();
         assert_eq!(schema.description.as_deref(), Some("of others"));
     });
@@ -113,9 +113,9 @@ fn existing_nodes_pods_and_secrets_are_left_alone_and_not_reported() {
             "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
         }));
         let nodes: Api<Node> = Api::all(client.clone());
-        let mut made = nodes.create(&create, &node).await.unwrap();
-        made.status = node.status;
-        let node = nodes.replace_status("real-0", &create, &made).await.unwrap();
+        let mut created = nodes.create(&create, &node).await.unwrap();
+        created.status = node.status;
+        let node = nodes.replace_status("real-0", &create, &created).await.unwrap();
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let own = from(json!({ "metadata": { "name": "kube-node-lease" } }));
         // It may exist already.
@@ -151,7 +151,7 @@ fn existing_nodes_pods_and_secrets_are_left_alone_and_not_reported() {
         kubeconfig.lines().find_map(|line| line.trim().strip_prefix("token: ")).unwrap().trim_matches('"');
     for text in [output.to_string(), record, cluster.environment.read("p.html")] {
         for secret in [token, "hunter2", "aHVudGVyMg"] {
-            assert!(!text.contains(secret), "{secret} is told");
+            assert!(!text.contains(secret), "{secret} is printed");
         }
     }
     assert_eq!(cluster.environment.read("config"), kubeconfig);

@@ -11,7 +11,7 @@ use super::{Cluster, signal};
 use crate::cli::environment::{Output, TestEnvironment};
 
 /// The script: it notes its arguments, and behaves as the files beside it say.
-const STAND_IN: &str = r#"#!/bin/sh
+const SCRIPT: &str = r#"#!/bin/sh
 echo "${0##*/} $*" >> calls
 case "$*" in
   version) echo "${0##*/} v9.9.9"; echo more;;
@@ -32,7 +32,7 @@ const SHORT: &str = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 
 /// Installs the script under the name of a program.
 pub(crate) fn install(environment: &TestEnvironment, program: &str) {
     let path = format!("bin/{program}");
-    environment.write(&path, STAND_IN);
+    environment.write(&path, SCRIPT);
     let path = environment.work().join(path);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -102,7 +102,7 @@ impl Machine {
     }
 
     /// Starts windtunnel and waits until the creation of a cluster hangs.
-    #[expect(clippy::zombie_processes, reason = "whoever asks ends it")]
+    #[expect(clippy::zombie_processes, reason = "the caller ends it")]
     fn hanging(&self) -> Child {
         let child = self.command("kind", &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         for _ in 0..3000 {
@@ -124,7 +124,7 @@ impl Machine {
 }
 
 #[test]
-fn kind_and_k3d_are_called_so_and_the_feature_is_green() {
+fn a_feature_passes_in_clusters_of_kind_and_k3d() {
     let machine = Machine::new().with("is-slow");
     for backend in ["kind", "k3d"] {
         let output = machine.test(backend, &[]);
@@ -145,7 +145,7 @@ fn kind_and_k3d_are_called_so_and_the_feature_is_green() {
 }
 
 #[test]
-fn a_cluster_that_cannot_be_made_is_told_and_deleted() {
+fn a_failed_creation_is_reported_and_its_cluster_deleted() {
     let machine = Machine::new().with("fails");
     let output = machine.test("kind", &["--debug", "--image", "node:v1"]);
     assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
@@ -162,27 +162,27 @@ fn a_cluster_that_cannot_be_made_is_told_and_deleted() {
 }
 
 #[test]
-fn a_cluster_without_a_node_that_is_ready_is_waited_for() {
+fn a_run_waits_for_a_ready_node() {
     let machine = Machine::of(Cluster::bare());
     let mut child =
         machine.command("kind", &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let (mut said, mut line) = (String::new(), String::new());
+    let (mut stderr_text, mut line) = (String::new(), String::new());
     while stderr.read_line(&mut line).unwrap() > 0 && !line.contains("no node is Ready yet") {
-        said += &std::mem::take(&mut line);
+        stderr_text += &std::mem::take(&mut line);
     }
-    assert_eq!(line, "waiting for the cluster: no node is Ready yet\n", "{said}");
+    assert_eq!(line, "waiting for the cluster: no node is Ready yet\n", "{stderr_text}");
     machine.0.add_node();
-    stderr.read_to_string(&mut said).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
+    stderr.read_to_string(&mut stderr_text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr_text}");
 }
 
 #[test]
-fn of_two_clusters_that_are_made_at_once_each_is_deleted_by_its_maker() {
+fn each_process_deletes_its_own_cluster() {
     let machine = Machine::new().with("fails").with("is-slow");
-    let begin = || machine.command("kind", &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = || machine.command("kind", &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut names = Vec::new();
-    for child in [begin(), begin()] {
+    for child in [start(), start()] {
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{stderr}");
@@ -190,8 +190,8 @@ fn of_two_clusters_that_are_made_at_once_each_is_deleted_by_its_maker() {
             let rest = stderr.split(before).nth(1).unwrap_or_else(|| panic!("{stderr}"));
             rest.split_whitespace().next().unwrap().to_owned()
         };
-        assert_eq!(name("making cluster "), name("deleted cluster "));
-        names.push(name("making cluster "));
+        assert_eq!(name("creating cluster "), name("deleted cluster "));
+        names.push(name("creating cluster "));
     }
     assert_ne!(names[0], names[1]);
     let calls = machine.0.environment.read("calls");
@@ -201,7 +201,7 @@ fn of_two_clusters_that_are_made_at_once_each_is_deleted_by_its_maker() {
 }
 
 #[test]
-fn what_is_no_kubeconfig_is_not_repeated() {
+fn an_invalid_kubeconfig_is_not_printed() {
     let machine = Machine::new().with("is-garbage");
     let output = machine.test("k3d", &["--debug"]);
     assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
@@ -213,7 +213,7 @@ fn what_is_no_kubeconfig_is_not_repeated() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_with_where_to_get_it() {
+fn the_error_for_a_missing_program_links_to_its_installation() {
     let machine = Machine::new();
     machine.remove("bin/kind");
     let output = machine.test("kind", &[]);
@@ -225,26 +225,26 @@ fn a_program_that_is_not_there_is_told_with_where_to_get_it() {
 }
 
 #[test]
-fn a_cluster_that_is_kept_is_not_deleted_by_the_next() {
+fn a_later_run_does_not_delete_a_kept_cluster() {
     let machine = Machine::new();
     let kept = machine.test("kind", &["--keep"]);
     assert_eq!(kept.code, Some(0), "{kept}");
-    let told = Regex::new(
-        r"cluster (windtunnel-\S+) was left as it is; to reach it: kubectl --kubeconfig (\S+) get nodes; to remove it: kind delete cluster --name ",
+    let notice = Regex::new(
+        r"cluster (windtunnel-\S+) stays; to reach it: kubectl --kubeconfig (\S+) get nodes; to remove it: kind delete cluster --name ",
     );
-    let told = told.unwrap().captures(&kept.stderr).unwrap_or_else(|| panic!("{kept}"));
-    let mode = std::fs::metadata(&told[2]).unwrap().permissions().mode();
+    let notice = notice.unwrap().captures(&kept.stderr).unwrap_or_else(|| panic!("{kept}"));
+    let mode = std::fs::metadata(&notice[2]).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert!(!machine.calls().contains("delete"));
     // The script returns the same cluster again.
-    let refused = machine.test("kind", &[]);
-    assert!(refused.stderr.contains("(--keep): remove it by `windtunnel clean`"), "{refused}");
+    let rejected = machine.test("kind", &[]);
+    assert!(rejected.stderr.contains("(--keep): remove them with `windtunnel clean`"), "{rejected}");
     assert_eq!(machine.calls().matches("delete").count(), 1);
-    assert!(!refused.stderr.contains(&format!("deleted cluster {}", &told[1])), "{refused}");
+    assert!(!rejected.stderr.contains(&format!("deleted cluster {}", &notice[1])), "{rejected}");
 }
 
 #[test]
-fn a_process_that_was_killed_while_it_made_a_cluster_is_made_up_for_by_the_next() {
+fn a_run_deletes_the_unfinished_cluster_of_a_killed_process() {
     let machine = Machine::new().with("hangs");
     let mut child = machine.hanging();
     child.kill().unwrap();
@@ -253,17 +253,14 @@ fn a_process_that_was_killed_while_it_made_a_cluster_is_made_up_for_by_the_next(
     // The killed process's tool keeps running, and the cluster that it creates must be deleted as well.
     let mut next = machine.command("k3d", &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(next.stderr.take().unwrap());
-    let mut said = String::new();
-    stderr.read_line(&mut said).unwrap();
-    assert!(
-        said.contains(" is still being made, for a process that is gone: waiting for that to end"),
-        "{said}"
-    );
+    let mut stderr_text = String::new();
+    stderr.read_line(&mut stderr_text).unwrap();
+    assert!(stderr_text.contains(" outlived its windtunnel process: waiting for it to end"), "{stderr_text}");
     assert!(!machine.calls().contains("delete"));
     machine.remove("hangs");
-    stderr.read_to_string(&mut said).unwrap();
-    assert_eq!(next.wait().unwrap().code(), Some(0), "{said}");
-    assert!(said.contains("was left by a process that ended without cleaning up"), "{said}");
+    stderr.read_to_string(&mut stderr_text).unwrap();
+    assert_eq!(next.wait().unwrap().code(), Some(0), "{stderr_text}");
+    assert!(stderr_text.contains("was left by a process that ended without cleaning up"), "{stderr_text}");
     let calls = machine.calls();
     let deleted = calls.find("kind delete cluster --name NAME").unwrap_or_else(|| panic!("{calls}"));
     assert!(deleted < calls.find("k3d cluster create").unwrap(), "{calls}");
@@ -272,17 +269,17 @@ fn a_process_that_was_killed_while_it_made_a_cluster_is_made_up_for_by_the_next(
 }
 
 #[test]
-fn a_process_that_is_interrupted_while_it_makes_a_cluster_deletes_it() {
+fn an_interrupted_process_deletes_its_unfinished_cluster() {
     let machine = Machine::new().with("hangs");
     let mut child = machine.hanging();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    stderr.read_line(&mut said).unwrap();
-    assert!(said.starts_with("making cluster windtunnel-"), "{said}");
+    let mut stderr_text = String::new();
+    stderr.read_line(&mut stderr_text).unwrap();
+    assert!(stderr_text.starts_with("creating cluster windtunnel-"), "{stderr_text}");
     signal(&child, "-INT");
-    stderr.read_to_string(&mut said).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
-    let (first, rest) = said.split_once('\n').unwrap();
+    stderr.read_to_string(&mut stderr_text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr_text}");
+    let (first, rest) = stderr_text.split_once('\n').unwrap();
     assert!(rest.starts_with("interrupted: cleaning up\ndeleted cluster windtunnel-"), "{first}\n{rest}");
     assert_eq!(rest.lines().count(), 2, "{rest}");
     assert!(machine.calls().ends_with("kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig\n"));

@@ -21,7 +21,7 @@ use super::serve::controllers::collect_garbage;
 use super::serve::{client, run};
 
 /// The pause between two attempts to reach a program, in milliseconds, and the most attempts.
-const LOOKS: (u64, u32) = (20, 1_000);
+const ATTEMPTS: (u64, u32) = (20, 1_000);
 
 /// A started program, killed if a test fails.
 struct Started(Child);
@@ -37,9 +37,9 @@ impl Started {
     fn end(mut self) -> (Option<i32>, String) {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        let mut told = String::new();
-        self.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-        (self.0.wait().unwrap().code(), told)
+        let mut stderr = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        (self.0.wait().unwrap().code(), stderr)
     }
 }
 
@@ -57,16 +57,16 @@ fn free_port() -> u16 {
 
 /// The response over plain HTTP, once there is one.
 fn get(port: u16, path: &str) -> String {
-    for _ in 0..LOOKS.1 {
+    for _ in 0..ATTEMPTS.1 {
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
             write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
             let mut answer = String::new();
             stream.read_to_string(&mut answer).unwrap();
             return answer;
         }
-        crate::cli::environment::pause(LOOKS.0);
+        crate::cli::environment::pause(ATTEMPTS.0);
     }
-    panic!("nobody listens on {port}");
+    panic!("no program listens on {port}");
 }
 
 /// A control plane as envtest starts it: certificates first, then etcd, then the API server.
@@ -138,12 +138,12 @@ impl ControlPlane {
     async fn admin(&self) -> kube::Client {
         let certificate = self.client_authority.client("admin", Some("system:masters")).unwrap();
         let client = self.client(&certificate).await;
-        for _ in 0..LOOKS.1 {
+        for _ in 0..ATTEMPTS.1 {
             let request = http::Request::get("/readyz").body(Vec::new()).unwrap();
             if client.request_text(request).await.is_ok_and(|text| text == "ok") {
                 return client;
             }
-            tokio::time::sleep(Duration::from_millis(LOOKS.0)).await;
+            tokio::time::sleep(Duration::from_millis(ATTEMPTS.0)).await;
         }
         panic!("{} is not ready", self.url);
     }
@@ -169,13 +169,13 @@ fn api_resource(group: &str, kind: &str, plural: &str) -> ApiResource {
 }
 
 #[test]
-fn a_suite_s_control_plane_starts_takes_definitions_and_objects_and_stops() {
+fn a_control_plane_serves_custom_resources_and_stops() {
     let environment = TestEnvironment::new();
     let output = environment.run(&["envtest", "assets", "--kubernetes", "1.33"]);
     insta::assert_snapshot!(output, @"
     exit 0
     KUBEBUILDER_ASSETS=$DIR/assets
-    there is no kubectl on the PATH: what stands in for it only says so
+    found no kubectl on the PATH: the one in the folder is a placeholder
     ");
     let plane = ControlPlane::start(&environment, "k8s_test");
     run(async {
@@ -195,24 +195,24 @@ fn a_suite_s_control_plane_starts_takes_definitions_and_objects_and_stops() {
         };
         let created = crons.create(&PostParams::default(), &cron(2)).await.unwrap();
         assert!(created.metadata.name.unwrap().starts_with("test-"));
-        let refused = crons.create(&PostParams::default(), &cron(9)).await.unwrap_err().to_string();
-        assert!(refused.contains("spec.size in body should be less than or equal to 3"), "{refused}");
+        let rejected = crons.create(&PostParams::default(), &cron(9)).await.unwrap_err().to_string();
+        assert!(rejected.contains("spec.size in body should be less than or equal to 3"), "{rejected}");
         // A user of the suite without roles, and a certificate of another authority.
-        let nobody = plane.client(&plane.client_authority.client("u", None).unwrap()).await;
-        let nobody: Api<Namespace> = Api::all(nobody);
-        let forbidden = nobody.get("default").await.unwrap_err().to_string();
+        let user = plane.client(&plane.client_authority.client("u", None).unwrap()).await;
+        let namespaces: Api<Namespace> = Api::all(user);
+        let forbidden = namespaces.get("default").await.unwrap_err().to_string();
         assert!(forbidden.contains("User \"u\" cannot get resource \"namespaces\""), "{forbidden}");
         let stranger = Authority::generate().unwrap().client("admin", Some("system:masters")).unwrap();
         let stranger: Api<Namespace> = Api::all(plane.client(&stranger).await);
         assert!(stranger.get("default").await.unwrap_err().to_string().contains("Unauthorized"));
     });
     assert_eq!(plane.apiserver.end(), (Some(0), String::new()));
-    let (code, told) = plane.etcd.end();
-    assert_eq!((code, told.as_str()), (Some(0), "windtunnel stands in for etcd: it keeps nothing\n"));
+    let (code, stderr) = plane.etcd.end();
+    assert_eq!((code, stderr.as_str()), (Some(0), "windtunnel simulates etcd and stores nothing\n"));
 }
 
 #[test]
-fn controllers_work_beside_the_programs_of_a_folder_that_is_filled_with_them() {
+fn the_control_plane_runs_the_selected_controllers() {
     let environment = TestEnvironment::new();
     let chosen = "garbage-collector-controller,namespace-controller";
     assert_eq!(environment.run(&["envtest", "assets", "--controllers", chosen]).code, Some(0));
@@ -223,17 +223,17 @@ fn controllers_work_beside_the_programs_of_a_folder_that_is_filled_with_them() {
     environment.write("assets/controllers", "namespace-controller\njob-controler\n");
     let mut command = Command::new(environment.work().join("assets/kube-apiserver"));
     let output = command.env_clear().current_dir(environment.work()).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     let expected =
-        "assets/controllers:2:1: there is no controller `job-controler`; did you mean `job-controller`?\n";
-    assert!(output.status.code() == Some(1) && told.ends_with(expected), "{told}");
+        "assets/controllers:2:1: unknown controller `job-controler`; did you mean `job-controller`?\n";
+    assert!(output.status.code() == Some(1) && stderr.ends_with(expected), "{stderr}");
 
     assert_eq!(environment.run(&["envtest", "assets"]).code, Some(0));
     assert!(!environment.files().iter().any(|file| file.ends_with("controllers")));
 }
 
 #[test]
-fn many_control_planes_run_beside_each_other_and_know_nothing_of_each_other() {
+fn control_planes_share_no_objects() {
     let environment = TestEnvironment::new();
     assert_eq!(environment.run(&["envtest", "assets", "--copy"]).code, Some(0));
     let planes: Vec<ControlPlane> =
@@ -265,13 +265,13 @@ fn flags_of(help: &str) -> Vec<&str> {
 }
 
 #[test]
-fn each_program_prints_its_flags_and_exits_when_help_is_asked_for() {
+fn each_program_prints_its_flags_for_help() {
     let environment = TestEnvironment::new();
     environment.run(&["envtest", "assets", "--kubernetes", "1.33"]);
     for (program, version, flags) in [
         ("etcd", "windtunnel's etcd 3.", &["listen-client-urls", "data-dir", "unsafe-no-fsync"][..]),
         ("kube-apiserver", "windtunnel's kube-apiserver v1.33.0 ", &["secure-port", "etcd-servers"]),
-        ("kubectl", "There was no kubectl on the PATH", &["help"]),
+        ("kubectl", "This kubectl is a placeholder", &["help"]),
     ] {
         let (code, help) = ask(&environment, program, &["--help"]);
         assert!(code == Some(0) && help.starts_with(version), "{program}: {code:?} {help}");
@@ -283,21 +283,21 @@ fn each_program_prints_its_flags_and_exits_when_help_is_asked_for() {
 }
 
 #[test]
-fn the_programs_say_what_they_are_and_what_they_cannot() {
+fn the_programs_print_versions_and_reject_invalid_flags() {
     let environment = TestEnvironment::new();
     environment.run(&["envtest", "assets"]);
-    let says = |program: &str, flags: &[&str]| ask(&environment, program, flags);
-    assert_eq!(says("kube-apiserver", &["--version"]), (Some(0), "Kubernetes v1.36.0\n".to_owned()));
-    assert!(says("etcd", &["--version"]).1.starts_with("etcd Version: 3."));
-    let (code, help) = says("kube-apiserver", &["--help"]);
+    let ask = |program: &str, flags: &[&str]| self::ask(&environment, program, flags);
+    assert_eq!(ask("kube-apiserver", &["--version"]), (Some(0), "Kubernetes v1.36.0\n".to_owned()));
+    assert!(ask("etcd", &["--version"]).1.starts_with("etcd Version: 3."));
+    let (code, help) = ask("kube-apiserver", &["--help"]);
     // Suites detect an old server by this flag.
     assert!(code == Some(0) && help.contains("--secure-port") && !help.contains("insecure-port"), "{help}");
-    let (code, told) = says("kubectl", &["get", "pods"]);
-    assert!(code == Some(1) && told.starts_with("error: windtunnel stands here for kubectl"), "{told}");
-    let (code, told) = says("kube-apiserver", &["--secure-port=x", "--audit-log-path=-"]);
+    let (code, output) = ask("kubectl", &["get", "pods"]);
+    assert!(code == Some(1) && output.starts_with("error: this kubectl is a placeholder"), "{output}");
+    let (code, output) = ask("kube-apiserver", &["--secure-port=x", "--audit-log-path=-"]);
     assert_eq!(code, Some(1));
     assert_eq!(
-        told,
-        "windtunnel stands in for kube-apiserver and does not know: --audit-log-path\nerror: --secure-port: expected a port, found `x`\n"
+        output,
+        "windtunnel's kube-apiserver ignores unknown flags: --audit-log-path\nerror: --secure-port: expected a port, found `x`\n"
     );
 }

@@ -21,7 +21,7 @@ where
     K: Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + kube::Resource + 'static,
 {
     let waited = tokio::time::timeout(PATIENCE, await_condition(api, name, condition)).await;
-    waited.unwrap_or_else(|_| panic!("{name} never came to be as wanted")).unwrap()
+    waited.unwrap_or_else(|_| panic!("{name} did not meet the condition in time")).unwrap()
 }
 
 fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {

@@ -51,14 +51,14 @@ fn check(cluster: &Path, is_made: bool) {
     for details in if is_made { &["all"][..] } else { &["none", "all"] } {
         let more = ["--details", details, "--as-of", "2024-05-01T12:00:00Z"];
         let live = environment.run(&[&["status", "--kubeconfig", "config"], &more[..]].concat());
-        let dead = environment.run(&[&["status", "--from", "dump"], &more[..]].concat());
-        let (live, dead) = (live.to_string(), dead.to_string());
+        let of_files = environment.run(&[&["status", "--from", "dump"], &more[..]].concat());
+        let (live, of_files) = (live.to_string(), of_files.to_string());
         if is_made && live.starts_with("exit 1\n") {
             assert!(MISSING.iter().any(|missing| live.contains(missing)), "{}: {live}", cluster.display());
         } else if is_made {
-            assert_eq!(sorted(&live), sorted(&dead), "{}", cluster.display());
+            assert_eq!(sorted(&live), sorted(&of_files), "{}", cluster.display());
         } else {
-            assert_eq!(live, dead, "{}", cluster.display());
+            assert_eq!(live, of_files, "{}", cluster.display());
             assert!(live.starts_with("exit 0\n"), "{}: {live}", cluster.display());
         }
     }
@@ -75,7 +75,7 @@ fn sorted(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_served_dump_has_the_status_that_its_files_have() {
+fn a_served_dump_has_the_status_of_its_files() {
     // Each takes a second, so only some are used.
     for cluster in made_clusters().iter().step_by(5) {
         check(cluster, true);
@@ -83,7 +83,7 @@ fn a_served_dump_has_the_status_that_its_files_have() {
 }
 
 #[test]
-fn a_served_dump_of_a_real_cluster_has_the_status_that_its_files_have() {
+fn a_served_dump_of_a_real_cluster_has_the_status_of_its_files() {
     let Some(folder) = shared_or_skip("golden/upgrade-status") else { return };
     for cluster in entries(&folder) {
         check(&cluster, false);
@@ -126,9 +126,9 @@ fn must_gather() -> [(&'static str, String); 8] {
                 .to_owned(),
         ),
         (
-            "mg/x/namespaces/made/example.io/things.yaml",
-            "apiVersion: example.io/v1\nkind: ThingList\nitems:\n- metadata: {name: big, namespace: made}\n  spec: {size: 9}\n\
-             - metadata: {name: odd, namespace: made}\n  spec: {size: 1, color: red}\n"
+            "mg/x/namespaces/implicit/example.io/things.yaml",
+            "apiVersion: example.io/v1\nkind: ThingList\nitems:\n- metadata: {name: big, namespace: implicit}\n  spec: {size: 9}\n\
+             - metadata: {name: extra, namespace: implicit}\n  spec: {size: 1, color: red}\n"
                 .to_owned(),
         ),
         (
@@ -155,26 +155,26 @@ fn must_gather() -> [(&'static str, String); 8] {
 }
 
 /// The messages of the server about the dump, after it has ended.
-fn told(environment: &TestEnvironment, from: &str) -> String {
+fn notices(environment: &TestEnvironment, from: &str) -> String {
     let served = Served::start(environment, &["--from", from, "--kubeconfig", "config"]);
     served.signal("-TERM");
     served.end().2
 }
 
 #[test]
-fn nothing_of_a_dump_is_lost_without_a_word() {
+fn objects_that_are_not_served_are_reported() {
     let environment = TestEnvironment::new();
     for (name, text) in must_gather() {
         environment.write(name, text);
     }
-    insta::assert_snapshot!(told(&environment, "mg"), @r#"
+    insta::assert_snapshot!(notices(&environment, "mg"), @r#"
     not read: mg/x/namespaces/n/apps/deployments.yaml:1:7: unclosed bracket '['
     not stored: build.openshift.io/v1 Build: the server could not find the requested resource (b1, b2)
     not stored: v1 Pod: Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field PodSpec.spec.containers of type []v1.Container (broken)
-    stored without fields that its schema does not know: example.io/v1 Thing: spec.color (odd)
-    stored, but refused if it was written today: example.io/v1 Thing: Thing.example.io NAME is invalid: spec.size: Invalid value: 9: spec.size in body should be less than or equal to 3 (big)
-    namespaces made, since something lies in them: made
-    6 of 9 objects of mg are served
+    stored without fields unknown to its schema: example.io/v1 Thing: spec.color (extra)
+    stored, but rejected if written today: example.io/v1 Thing: Thing.example.io NAME is invalid: spec.size: Invalid value: 9: spec.size in body should be less than or equal to 3 (big)
+    created missing namespaces: implicit
+    serving 6 of 9 objects of mg
     "#);
     let archive = environment.work().join("mg.tar.gz");
     let mut builder =
@@ -201,8 +201,8 @@ fn nothing_of_a_dump_is_lost_without_a_word() {
     assert_eq!(pod["status"]["podIP"], "10.0.0.1");
     assert_eq!(pod["metadata"]["managedFields"][0]["manager"], "m");
     assert_eq!(
-        kubectl(&environment, "get things -n made -o name").unwrap(),
-        "thing.example.io/big\nthing.example.io/odd\n"
+        kubectl(&environment, "get things -n implicit -o name").unwrap(),
+        "thing.example.io/big\nthing.example.io/extra\n"
     );
     let kubernetes: Value = serde_json::from_str(&kubectl(&environment, "version -o json").unwrap()).unwrap();
     assert_eq!(kubernetes["serverVersion"]["minor"], "29", "what 4.16 has");
@@ -212,7 +212,7 @@ fn nothing_of_a_dump_is_lost_without_a_word() {
 }
 
 #[test]
-fn a_record_is_served_as_it_was_at_any_moment() {
+fn any_moment_of_a_record_can_be_served() {
     let scenario = "name: n\ncluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}\nreleases: {4.14.8: {}}\n\
                     timeline:\n- advance: 5m\n- update: {to: 4.14.8}\n- advance: 3h\n";
     let environment = TestEnvironment::with(&[("s.yaml", scenario)]);
@@ -220,7 +220,7 @@ fn a_record_is_served_as_it_was_at_any_moment() {
     for at in ["4m", "40m", "3h"] {
         let served =
             Served::start(&environment, &["--from", "r.jsonl", "--at", at, "--kubeconfig", "config"]);
-        let dead = environment.run(&["status", "r.jsonl", "--at", at, "--details", "all"]);
+        let of_files = environment.run(&["status", "r.jsonl", "--at", at, "--details", "all"]);
         let minutes = if at == "3h" {
             "11:00"
         } else if at == "4m" {
@@ -231,13 +231,13 @@ fn a_record_is_served_as_it_was_at_any_moment() {
         let as_of = format!("2024-01-15T{minutes}:00Z");
         let live =
             environment.run(&["status", "--kubeconfig", "config", "--as-of", &as_of, "--details", "all"]);
-        assert_eq!(live.to_string(), dead.to_string(), "{at}");
+        assert_eq!(live.to_string(), of_files.to_string(), "{at}");
         drop(served);
     }
 }
 
 #[test]
-fn what_is_no_dump_is_told() {
+fn an_invalid_dump_is_reported() {
     let environment = TestEnvironment::with(&[
         ("empty/a.yaml", "a: 1\n"),
         ("bad.yaml", "kind: [\n"),
@@ -254,7 +254,7 @@ fn what_is_no_dump_is_told() {
     );
     check(&["--from", "bad.yaml"], "error: bad.yaml:");
     check(&["--from", "nowhere"], "error: nowhere: ");
-    check(&["--from", "one.yaml", "--at", "5m"], "error: --at: expected a record, of which one.yaml is none");
+    check(&["--from", "one.yaml", "--at", "5m"], "error: --at: expected a record, but one.yaml is not one");
     check(&["--from", "one.yaml", "--version", "4.18.3"], "cannot be used with");
     check(&["--at", "5m"], "--from <PATH>");
 }

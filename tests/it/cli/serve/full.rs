@@ -41,7 +41,7 @@ async fn fill(maps: &Api<ConfigMap>) -> (usize, u64) {
     let mut last = 0;
     for number in 0..1_000 {
         match maps.create(&PostParams::default(), &map(number)).await {
-            Ok(made) => last = made.metadata.resource_version.unwrap().parse().unwrap(),
+            Ok(created) => last = created.metadata.resource_version.unwrap().parse().unwrap(),
             Err(kube::Error::Api(status)) => {
                 assert_eq!(status.code, 500, "{status}");
                 assert!(status.message.contains("No space left on device"), "{status}");
@@ -50,7 +50,7 @@ async fn fill(maps: &Api<ConfigMap>) -> (usize, u64) {
             Err(error) => panic!("{error}"),
         }
     }
-    panic!("the disk does not get full")
+    panic!("the disk never became full")
 }
 
 async fn probe(client: &kube::Client, path: &str) -> Result<String, String> {
@@ -72,35 +72,35 @@ fn a_full_disk_rejects_writes_until_there_is_room() {
     let shown = run(async {
         let client = client(&config).await;
         let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
-        let begin = maps.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
-        let watch = maps.watch(&WatchParams::default(), &begin).await.unwrap();
-        let (made, last) = fill(&maps).await;
+        let start = maps.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
+        let watch = maps.watch(&WatchParams::default(), &start).await.unwrap();
+        let (created, last) = fill(&maps).await;
         let count = async || maps.list(&ListParams::default()).await.unwrap().items.len();
-        assert!(made > 20, "{made}");
-        assert_eq!(count().await, made);
+        assert!(created > 20, "{created}");
+        assert_eq!(count().await, created);
         for path in ["/readyz", "/livez", "/healthz"] {
             let why = probe(&client, path).await.unwrap_err();
             assert!(why.contains("[-]etcd failed: reason withheld"), "{path}: {why}");
         }
         let why = probe(&client, "/readyz/etcd").await.unwrap_err();
         assert!(why.contains("No space left on device"), "{why}");
-        assert!(maps.create(&PostParams::default(), &map(made)).await.is_err());
-        assert_eq!(count().await, made);
+        assert!(maps.create(&PostParams::default(), &map(created)).await.is_err());
+        assert_eq!(count().await, created);
         fs::remove_file(&ballast).unwrap();
         assert_eq!(probe(&client, "/readyz").await.as_deref(), Ok("ok"));
-        let after = maps.create(&PostParams::default(), &map(made)).await.unwrap();
+        let after = maps.create(&PostParams::default(), &map(created)).await.unwrap();
         let after: u64 = after.metadata.resource_version.unwrap().parse().unwrap();
         assert!(after > last);
         // The watch saw each created object once, and no rejected one.
         let seen: Vec<String> = watch
-            .take(made + 1)
+            .take(created + 1)
             .map(|event| match event.unwrap() {
                 WatchEvent::Added(map) => map.metadata.name.unwrap(),
                 other => panic!("{other:?}"),
             })
             .collect()
             .await;
-        assert_eq!(seen, (0..=made).map(|number| format!("m{number}")).collect::<Vec<_>>());
+        assert_eq!(seen, (0..=created).map(|number| format!("m{number}")).collect::<Vec<_>>());
         maps.delete("m0", &DeleteParams::default()).await.unwrap();
         let list = maps.list(&ListParams::default()).await.unwrap();
         (list.items.len(), list.metadata.resource_version.unwrap().parse::<u64>().unwrap())
@@ -110,8 +110,11 @@ fn a_full_disk_rejects_writes_until_there_is_room() {
     assert!(status.success());
     let lines: Vec<&str> = stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{stderr}");
-    assert!(lines[0].contains("takes no writes: disk/data: No space left on device"), "{stderr}");
-    assert!(lines[1].contains("takes writes again"), "{stderr}");
+    assert!(
+        lines[0].contains("cannot write to the data folder: disk/data: No space left on device"),
+        "{stderr}"
+    );
+    assert!(lines[1].contains("the data folder is writable again: disk/data"), "{stderr}");
     let _served = Served::start(&environment, &arguments);
     let list = run(async {
         let maps: Api<ConfigMap> = Api::default_namespaced(client(&environment.read("config")).await);
@@ -132,8 +135,8 @@ fn a_damaged_data_file_is_rejected_and_left_unchanged() {
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     let output = environment.run(&["serve", "--port", "0", "--data-dir", "data"]);
     let expected = format!(
-        "error: data/windtunnel.redb: the file is damaged: it has {} bytes, and its header says {}: it was cut \
-         short; put a copy of it back, or start anew with another --data-dir\n",
+        "error: data/windtunnel.redb: the file is damaged: it has {} bytes, but its header says {}: it was \
+         truncated; restore a backup of the file, or use another --data-dir\n",
         whole.len() / 2,
         whole.len()
     );

@@ -39,16 +39,20 @@ async fn create_until_killed(site: &Site, served: &Served) -> Vec<(String, Strin
         let (maps, answered) = (maps.clone(), &answered);
         async move {
             let map = object(&site.map, &format!("m{number}"), json!({ "data": { "k": "v" } }));
-            let made = maps.create(&PostParams::default(), &map).await.ok()?;
+            let acknowledged = maps.create(&PostParams::default(), &map).await.ok()?;
             if answered.fetch_add(1, Ordering::Relaxed) == 200 {
                 served.signal("-KILL");
             }
-            Some((made.metadata.name?, made.metadata.uid?, made.metadata.resource_version?))
+            Some((
+                acknowledged.metadata.name?,
+                acknowledged.metadata.uid?,
+                acknowledged.metadata.resource_version?,
+            ))
         }
     });
     creates
         .buffer_unordered(16)
-        .take_while(|made| std::future::ready(made.is_some()))
+        .take_while(|acknowledged| std::future::ready(acknowledged.is_some()))
         .filter_map(std::future::ready)
         .collect()
         .await
@@ -96,9 +100,9 @@ impl Site {
     }
 
     /// Checks that every acknowledged object exists unchanged.
-    async fn check_maps(&self, made: &[(String, String, String)]) {
+    async fn check_maps(&self, acknowledged: &[(String, String, String)]) {
         let found = self.maps().list(&ListParams::default()).await.unwrap();
-        for (name, uid, version) in made {
+        for (name, uid, version) in acknowledged {
             let map = found.items.iter().find(|map| map.metadata.name.as_ref() == Some(name));
             let meta = &map.unwrap_or_else(|| panic!("{name} is lost")).metadata;
             assert_eq!((meta.uid.as_ref(), meta.resource_version.as_ref()), (Some(uid), Some(version)));
@@ -122,11 +126,11 @@ impl Site {
     }
 
     /// Checks that uids are new, revisions continue, and a watch from before the restart gets an error.
-    async fn check_goes_on(&self, made: &[(String, String, String)]) {
-        let last = made.iter().map(|(.., version)| version.parse::<u64>().unwrap()).max().unwrap();
+    async fn check_continuity(&self, acknowledged: &[(String, String, String)]) {
+        let last = acknowledged.iter().map(|(.., version)| version.parse::<u64>().unwrap()).max().unwrap();
         let after = self.create(self.maps(), object(&self.map, "after", json!({}))).await.metadata;
         assert!(after.resource_version.unwrap().parse::<u64>().unwrap() > last);
-        assert!(made.iter().all(|(_, uid, _)| Some(uid) != after.uid.as_ref()));
+        assert!(acknowledged.iter().all(|(_, uid, _)| Some(uid) != after.uid.as_ref()));
         let mut watch = self.maps().watch(&WatchParams::default(), &last.to_string()).await.unwrap().boxed();
         match watch.next().await.unwrap() {
             Ok(WatchEvent::Error(error)) => assert_eq!(error.code, 410),
@@ -141,12 +145,12 @@ fn acknowledged_writes_survive_a_kill() {
     let arguments = ["--data-dir", "data", "--kubeconfig", "config"];
     let served = Served::start(&environment, &arguments);
     let config = environment.read("config");
-    let (made, kept) = run(async {
+    let (acknowledged, kept) = run(async {
         let site = Site::new(&config).await;
         let kept = site.fill().await;
         (create_until_killed(&site, &served).await, kept)
     });
-    assert!(made.len() > 200, "{}", made.len());
+    assert!(acknowledged.len() > 200, "{}", acknowledged.len());
     drop(served);
     // With the same token and CA, the old kubeconfig only needs the new port.
     let served = Served::start(&environment, &["--data-dir", "data"]);
@@ -154,9 +158,9 @@ fn acknowledged_writes_survive_a_kill() {
     let config = config.replace(line, &format!("    server: \"{}\"", served.url));
     run(async {
         let site = Site::new(&config).await;
-        site.check_maps(&made).await;
+        site.check_maps(&acknowledged).await;
         site.check_kinds(&kept).await;
-        site.check_goes_on(&made).await;
+        site.check_continuity(&acknowledged).await;
     });
     let second = environment.run(&["serve", "--port", "0", "--data-dir", "data"]);
     assert_eq!((second.code, second.stderr.as_str()), (Some(2), "error: data: another process uses it\n"));

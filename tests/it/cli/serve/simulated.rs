@@ -83,7 +83,7 @@ fn metrics_of_the_operator_are_served_through_the_api_server() {
         ] {
             assert!(metrics.contains(wanted), "{wanted} is not in {metrics}");
         }
-        assert!(!metrics.contains("job="), "what a scrape adds is not there");
+        assert!(!metrics.contains("job="), "labels of a scrape are missing");
         let by_number = get(service("https:cluster-version-operator:9099")).await;
         assert_eq!(by_number.0, 200);
         let pods: Api<DynamicObject> = Api::namespaced_with(

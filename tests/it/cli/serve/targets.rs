@@ -14,7 +14,7 @@ const OTHER: u32 = 65_534;
 
 /// Creates a folder in which everybody can create files. Returns whether this user can give files away, as
 /// only root can.
-fn everybodys(environment: &TestEnvironment) -> bool {
+fn create_shared_folder(environment: &TestEnvironment) -> bool {
     let folder = environment.work().join("shared");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
@@ -34,7 +34,7 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn the_token_is_not_written_through_files_of_another_user() {
     let environment = TestEnvironment::with(&[("victim", "precious\n")]);
-    if !everybodys(&environment) {
+    if !create_shared_folder(&environment) {
         return;
     }
     let shared = environment.work().join("shared");
@@ -55,8 +55,8 @@ fn the_token_is_not_written_through_files_of_another_user() {
         ["probe", "shared/config", "shared/config.part", "shared/link", "victim"]
     );
     let output = environment.run(&["serve", "--port", "0", "--kubeconfig", "shared/link"]);
-    let expected = "error: shared/link: cannot be written: shared/link is another user's link in a folder where \
-                    everybody may make files; name a file elsewhere\n";
+    let expected = "error: shared/link: cannot be written: shared/link is another user's link in a world-writable \
+                    folder; choose a path in another folder\n";
     assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
     assert_eq!(environment.read("victim"), "precious\n");
 }
@@ -79,8 +79,8 @@ fn pipes_and_devices_are_written_to_and_not_replaced() {
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
     drop(served);
     // A copy of the device that is always full.
-    let made = Command::new("mknod").current_dir(environment.work()).args(["full", "c", "1", "7"]).status();
-    if !made.is_ok_and(|status| status.success()) {
+    let mknod = Command::new("mknod").current_dir(environment.work()).args(["full", "c", "1", "7"]).status();
+    if !mknod.is_ok_and(|status| status.success()) {
         return skipped("right to make devices");
     }
     let output = environment.run(&["serve", "--port", "0", "--kubeconfig", "full"]);
@@ -101,7 +101,7 @@ fn a_link_of_the_same_user_is_followed_and_no_folder_is_created() {
     assert!(environment.read("real/config").contains("t-1"));
     assert_eq!(mode(&real), 0o600);
     let output = environment.run(&["serve", "--port", "0", "--kubeconfig", "new/config"]);
-    let expected = "error: new/config: cannot be written: there is no folder new; make it first\n";
+    let expected = "error: new/config: cannot be written: there is no folder new; create it first\n";
     assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
     assert!(!environment.work().join("new").exists());
 }

@@ -59,7 +59,7 @@ fn the_date_of_responses_is_cluster_time_and_not_ahead_of_wall_time() {
     assert_eq!(updating.code, Some(0), "{updating}");
     run(async {
         let client = client(&environment.read("config")).await;
-        let (begun, _) = get(&client, "/version").await;
+        let (start, _) = get(&client, "/version").await;
         // Half an hour of an update in cluster time.
         loop {
             let mut last = i64::MIN;
@@ -72,7 +72,7 @@ fn the_date_of_responses_is_cluster_time_and_not_ahead_of_wall_time() {
                 last = last.max(at);
             }
             // The components write times of the same clock.
-            if last >= begun.as_second() + 1_800 {
+            if last >= start.as_second() + 1_800 {
                 break;
             }
             pause(100);

@@ -18,7 +18,7 @@ use crate::cli::serve::{client, run};
 pub(super) const NODE: &str = "foreign-control-plane";
 /// The name of the DaemonSet.
 const DAEMON_SET: &str = "kube-proxy";
-/// How often the node's Lease is renewed.
+/// The interval of the renewals of the node's Lease.
 const RENEWED_EVERY: Duration = Duration::from_secs(5);
 
 /// Keeps the foreign node alive, as its kubelet would.
@@ -53,11 +53,11 @@ impl Drop for Heartbeat {
 pub(super) async fn install(kubeconfig: &str) {
     let (client, create) = (client(kubeconfig).await, PostParams::default());
     let nodes: Api<Node> = Api::all(client.clone());
-    let mut made = nodes.create(&create, &from(node())).await.unwrap();
-    made.status = from::<Node>(node()).status;
+    let mut created = nodes.create(&create, &from(node())).await.unwrap();
+    created.status = from::<Node>(node()).status;
     // The controller manager may have changed it meanwhile.
-    made.metadata.resource_version = None;
-    nodes.replace_status(NODE, &create, &made).await.unwrap();
+    created.metadata.resource_version = None;
+    nodes.replace_status(NODE, &create, &created).await.unwrap();
     renew(kubeconfig).await;
     let sets: Api<DaemonSet> = Api::namespaced(client.clone(), "kube-system");
     sets.create(&create, &from(daemon_set())).await.unwrap();

@@ -17,8 +17,8 @@ use crate::cli::serve::{client, run};
 
 /// The token of the administrator.
 const TOKEN: &str = "administrator";
-/// How often a condition is checked, and the pause between: a minute and a half in all.
-const LOOKS: u32 = 900;
+/// The maximum number of polls of a condition, and their interval: a minute and a half in total.
+const POLLS: u32 = 900;
 const PAUSE_MILLIS: u64 = 100;
 
 /// Running programs. They are killed in the reverse order of their start.
@@ -134,9 +134,9 @@ impl Programs {
     }
 
     /// Waits until the last program works. Panics with the end of its log if it never does.
-    fn wait_until(&mut self, shows: impl Fn(&Self) -> bool) {
-        for _ in 0..LOOKS {
-            if shows(self) {
+    fn wait_until(&mut self, is_met: impl Fn(&Self) -> bool) {
+        for _ in 0..POLLS {
+            if is_met(self) {
                 return;
             }
             if self.running.last_mut().is_some_and(|(_, program)| program.try_wait().unwrap().is_some()) {

@@ -1,4 +1,4 @@
-//! Amounts of resources by their names (`ResourceList`), and what pods ask for.
+//! Amounts of resources by name (`ResourceList`), and the requests and limits of pods.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::kinds::quantity::Quantity;
 
-/// Amounts by resource.
+/// Amounts by resource name.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
-/// The amounts of a stored list. What is beyond all machines counts for nothing.
+/// Parses the amounts of a stored list. Leaves out amounts that a quantity cannot hold.
 pub(super) fn read(list: &Value) -> Amounts {
     let amount = |(name, text): (&String, &Value)| {
         let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
@@ -26,8 +26,8 @@ pub(super) fn add(to: &mut Amounts, more: &Amounts) {
     }
 }
 
-/// Of each resource the larger amount.
-fn at_least(to: &mut Amounts, other: &Amounts) {
+/// Raises each amount to at least that in `other`.
+fn raise_to(to: &mut Amounts, other: &Amounts) {
     for (name, amount) in other {
         if to.get(name).is_none_or(|found| found.compare(*amount).is_lt()) {
             to.insert(name.clone(), *amount);
@@ -35,17 +35,17 @@ fn at_least(to: &mut Amounts, other: &Amounts) {
     }
 }
 
-/// What a pod asks for or is limited to, by `requests` or `limits` (`PodRequests`, `PodLimits`): all its containers at
-/// once, or the largest of those that run before them, with the sidecars that run by then.
-pub(super) fn of_pod(spec: &Value, part: &str) -> Amounts {
-    let of = |container: &Value| read(&container["resources"][part]);
+/// The `requests` or `limits` of a pod (`PodRequests`, `PodLimits`): the sum of its containers and sidecars, or the
+/// largest init container together with the sidecars before it, whichever is more.
+pub(super) fn pod_amounts(spec: &Value, part: &str) -> Amounts {
+    let container_amounts = |container: &Value| read(&container["resources"][part]);
     let mut all = Amounts::new();
     for container in spec["containers"].as_array().into_iter().flatten() {
-        add(&mut all, &of(container));
+        add(&mut all, &container_amounts(container));
     }
     let (mut sidecars, mut first) = (Amounts::new(), Amounts::new());
     for container in spec["initContainers"].as_array().into_iter().flatten() {
-        let mut by_then = of(container);
+        let mut by_then = container_amounts(container);
         if container["restartPolicy"] == "Always" {
             add(&mut all, &by_then);
             add(&mut sidecars, &by_then);
@@ -53,14 +53,14 @@ pub(super) fn of_pod(spec: &Value, part: &str) -> Amounts {
         } else {
             add(&mut by_then, &sidecars);
         }
-        at_least(&mut first, &by_then);
+        raise_to(&mut first, &by_then);
     }
-    at_least(&mut all, &first);
+    raise_to(&mut all, &first);
     let overhead = read(&spec["overhead"]);
     if part == "requests" {
         add(&mut all, &overhead);
     } else {
-        // Overhead comes to limits that there are.
+        // Overhead only raises limits that are set.
         for (name, amount) in &overhead {
             if let Some(found) = all.get_mut(name) {
                 *found = found.plus(*amount);

@@ -1,4 +1,4 @@
-//! LimitRanges: what pods and claims are given that say nothing, and what they may ask for (`LimitRanger`).
+//! LimitRanges: the default, minimum and maximum resources of pods and claims (`LimitRanger`).
 
 use serde_json::{Value, json};
 
@@ -11,21 +11,21 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
-/// Tells of what was filled in.
+/// Lists the defaults that the plug-in sets.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 impl ApiServer {
-    /// Gives the containers of a new pod the defaults of the LimitRanges of its namespace.
+    /// Sets the defaults of the namespace's LimitRanges in the containers of a new pod.
     pub(in crate::admission) fn fill_in_limits(&self, call: &Call<'_>, object: &mut Value) {
         for range in self.ranges(call) {
             fill_in(object, &range);
         }
     }
 
-    /// Holds a pod or a claim against the LimitRanges of its namespace.
+    /// Checks a pod or a claim against the LimitRanges of its namespace.
     ///
     /// # Errors
-    /// All that the first of them objects to.
+    /// All violations of the first LimitRange that rejects it.
     pub(in crate::admission) fn check_limits(
         &self,
         call: &Call<'_>,
@@ -38,12 +38,9 @@ impl ApiServer {
             return Ok(());
         }
         for range in self.ranges(call) {
-            let wrong = if is_pod {
-                wrong_with_pod(&object["spec"], &range)
-            } else {
-                wrong_with_claim(object, &range)
-            };
-            let why = match wrong.as_slice() {
+            let errors =
+                if is_pod { pod_errors(&object["spec"], &range) } else { claim_errors(object, &range) };
+            let why = match errors.as_slice() {
                 [] => continue,
                 [only] => only.clone(),
                 all => format!("[{}]", all.join(", ")),
@@ -71,7 +68,7 @@ fn fill_in(pod: &mut Value, range: &Value) {
         limits.extend(limit["default"].as_object().cloned().unwrap_or_default());
         requests.extend(limit["defaultRequest"].as_object().cloned().unwrap_or_default());
     }
-    let mut told = Vec::new();
+    let mut defaults_set = Vec::new();
     for (list, what) in [("containers", "container"), ("initContainers", "init container")] {
         let containers = pod["spec"].get_mut(list).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
@@ -86,104 +83,104 @@ fn fill_in(pod: &mut Value, range: &Value) {
                 }
                 if !missing.is_empty() {
                     let missing: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
-                    told.push(format!("{} {word} for {what} {name}", missing.join(", ")));
+                    defaults_set.push(format!("{} {word} for {what} {name}", missing.join(", ")));
                 }
             }
         }
     }
-    if !told.is_empty() {
+    if !defaults_set.is_empty() {
         let metadata = metadata::metadata_mut(pod);
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
-        annotations[ANNOTATION] = json!(format!("LimitRanger plugin set: {}", told.join("; ")));
+        annotations[ANNOTATION] = json!(format!("LimitRanger plugin set: {}", defaults_set.join("; ")));
     }
 }
 
-/// `PodValidateLimitFunc`.
-fn wrong_with_pod(spec: &Value, range: &Value) -> Vec<String> {
-    let mut wrong = Vec::new();
+/// Checks a pod and its containers (`PodValidateLimitFunc`).
+fn pod_errors(spec: &Value, range: &Value) -> Vec<String> {
+    let mut errors = Vec::new();
     for limit in items(&range["spec"]["limits"]) {
         match limit["type"].as_str() {
             Some("Container") => {
                 for container in items(&spec["containers"]).chain(items(&spec["initContainers"])) {
                     let part = |part: &str| amounts::read(&container["resources"][part]);
-                    check(limit, &part("requests"), &part("limits"), &mut wrong);
+                    check_item(limit, &part("requests"), &part("limits"), &mut errors);
                 }
             }
             Some("Pod") => {
-                let (requests, limits) = (amounts::of_pod(spec, "requests"), amounts::of_pod(spec, "limits"));
-                check(limit, &requests, &limits, &mut wrong);
+                let (requests, limits) =
+                    (amounts::pod_amounts(spec, "requests"), amounts::pod_amounts(spec, "limits"));
+                check_item(limit, &requests, &limits, &mut errors);
             }
             _ => {}
         }
     }
-    wrong
+    errors
 }
 
-/// `PersistentVolumeClaimValidateLimitFunc`: claims have requests alone.
-fn wrong_with_claim(claim: &Value, range: &Value) -> Vec<String> {
+/// Checks a claim, which has requests but no limits (`PersistentVolumeClaimValidateLimitFunc`).
+fn claim_errors(claim: &Value, range: &Value) -> Vec<String> {
     let requests = amounts::read(&claim["spec"]["resources"]["requests"]);
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     for limit in items(&range["spec"]["limits"]).filter(|limit| limit["type"] == "PersistentVolumeClaim") {
-        let of = "PersistentVolumeClaim";
         for (word, field, beyond) in
             [("minimum", "min", Quantity::is_less as Beyond), ("maximum", "max", Quantity::is_more)]
         {
             for (name, bound) in amounts::read(&limit[field]) {
-                let start = format!("{word} {name} usage per {of} is {}", bound.text());
+                let start = format!("{word} {name} usage per PersistentVolumeClaim is {}", bound.text());
                 match requests.get(&name) {
-                    None => wrong.push(format!("{start}.  No request is specified")),
+                    None => errors.push(format!("{start}.  No request is specified")),
                     Some(found) if beyond(*found, bound) => {
-                        wrong.push(format!("{start}, but request is {}", found.text()));
+                        errors.push(format!("{start}, but request is {}", found.text()));
                     }
                     Some(_) => {}
                 }
             }
         }
     }
-    wrong
+    errors
 }
 
 type Beyond = fn(Quantity, Quantity) -> bool;
 
-/// Holds requests and limits against one item of a LimitRange.
-fn check(limit: &Value, requests: &Amounts, limits: &Amounts, wrong: &mut Vec<String>) {
-    let of = limit["type"].as_str().unwrap_or_default();
+/// Checks requests and limits against one item of a LimitRange.
+fn check_item(limit: &Value, requests: &Amounts, limits: &Amounts, errors: &mut Vec<String>) {
+    let limit_type = limit["type"].as_str().unwrap_or_default();
     for (name, bound) in amounts::read(&limit["min"]) {
-        let start = format!("minimum {name} usage per {of} is {}", bound.text());
+        let start = format!("minimum {name} usage per {limit_type} is {}", bound.text());
         match (requests.get(&name), limits.get(&name)) {
-            (None, _) => wrong.push(format!("{start}.  No request is specified")),
+            (None, _) => errors.push(format!("{start}.  No request is specified")),
             (Some(found), _) if found.is_less(bound) => {
-                wrong.push(format!("{start}, but request is {}", found.text()));
+                errors.push(format!("{start}, but request is {}", found.text()));
             }
             (_, Some(found)) if found.is_less(bound) => {
-                wrong.push(format!("{start}, but limit is {}", found.text()));
+                errors.push(format!("{start}, but limit is {}", found.text()));
             }
             _ => {}
         }
     }
     for (name, bound) in amounts::read(&limit["max"]) {
-        let start = format!("maximum {name} usage per {of} is {}", bound.text());
+        let start = format!("maximum {name} usage per {limit_type} is {}", bound.text());
         match (limits.get(&name), requests.get(&name)) {
-            (None, _) => wrong.push(format!("{start}.  No limit is specified")),
+            (None, _) => errors.push(format!("{start}.  No limit is specified")),
             (Some(found), _) if found.is_more(bound) => {
-                wrong.push(format!("{start}, but limit is {}", found.text()));
+                errors.push(format!("{start}, but limit is {}", found.text()));
             }
             (_, Some(found)) if found.is_more(bound) => {
-                wrong.push(format!("{start}, but request is {}", found.text()));
+                errors.push(format!("{start}, but request is {}", found.text()));
             }
             _ => {}
         }
     }
     for (name, bound) in amounts::read(&limit["maxLimitRequestRatio"]) {
-        let start = format!("{name} max limit to request ratio per {of} is {}", bound.text());
+        let start = format!("{name} max limit to request ratio per {limit_type} is {}", bound.text());
         let (request, most) = (requests.get(&name), limits.get(&name));
         match (request.filter(|found| !found.is_zero()), most.filter(|found| !found.is_zero())) {
-            (None, _) => wrong.push(format!("{start}, but no request is specified or request is 0")),
-            (_, None) => wrong.push(format!("{start}, but no limit is specified or limit is 0")),
+            (None, _) => errors.push(format!("{start}, but no request is specified or request is 0")),
+            (_, None) => errors.push(format!("{start}, but no limit is specified or limit is 0")),
             (Some(request), Some(most)) => {
                 let ratio = most.number() / request.number();
                 if ratio > bound.number() {
-                    wrong.push(format!("{start}, but provided ratio is {ratio:.6}"));
+                    errors.push(format!("{start}, but provided ratio is {ratio:.6}"));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Admission that every server has built in, besides webhooks and policies.
+//! Admission plug-ins that are built into every server.
 
 pub(crate) mod amounts;
 pub(super) mod limits;

@@ -1,4 +1,4 @@
-//! Namespaces that no server deletes (admission plug-in `NamespaceLifecycle`).
+//! Protects the namespaces that every cluster needs (admission plug-in `NamespaceLifecycle`).
 
 use crate::kinds::Kind;
 use crate::server::ApiServer;
@@ -8,7 +8,7 @@ const NAMESPACES: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 impl ApiServer {
     /// Rejects the deletion of a namespace that every cluster needs, whether it exists or not.
-    pub(crate) fn keep_namespace(&self, kind: &Kind, name: &str) -> Outcome<()> {
+    pub(crate) fn check_namespace_deletion(&self, kind: &Kind, name: &str) -> Outcome<()> {
         if kind.table == self.tables.namespaces && NAMESPACES.contains(&name) {
             return Err(Refused::forbidden(&kind.resource, name, "this namespace may not be deleted"));
         }

@@ -1,7 +1,7 @@
-//! ServiceAccounts of pods (`ServiceAccount`): the one that a pod runs as, and its token.
+//! Sets the ServiceAccount of a new pod and mounts its token (`ServiceAccount`).
 //!
-//! Off unless asked for: the ServiceAccount `default` of each namespace is a controller's to make, and without it no pod
-//! would be let in.
+//! It is off by default: a controller must create the ServiceAccount `default` of each namespace, and the plug-in
+//! rejects every pod without one.
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
@@ -14,16 +14,16 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
 const SERVICE_ACCOUNTS: Resource = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
-/// Where the token is found in a container.
+/// The mount path of the token in a container.
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const VOLUME: &str = "kube-api-access-";
-/// How long a token is good: an hour, and some seconds that mark it as one of this admission.
+/// The lifetime of a token: an hour, and seven seconds that mark it as requested by this plug-in.
 const SECONDS: u32 = 3607;
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 impl Builder {
-    /// Whether pods run as ServiceAccounts, which must be there, and get their tokens (admission plugin `ServiceAccount`). Off
-    /// by default, as where no controller makes the ServiceAccount `default` of each namespace.
+    /// Enables the admission plugin `ServiceAccount`: each pod needs an existing ServiceAccount and gets its token. Off
+    /// by default, because a controller must then create the ServiceAccount `default` of each namespace.
     #[must_use]
     pub fn service_account_admission(mut self, service_accounts: bool) -> Self {
         self.service_accounts = service_accounts;
@@ -32,11 +32,11 @@ impl Builder {
 }
 
 impl ApiServer {
-    /// Has a new pod run as a ServiceAccount of its namespace.
+    /// Sets the ServiceAccount, its token volume and its image pull secrets in a new pod.
     ///
     /// # Errors
-    /// There is none of that name.
-    pub(crate) fn give_service_account(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
+    /// 403 if the ServiceAccount does not exist.
+    pub(crate) fn set_service_account(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
         if !self.admission.service_accounts || !call.kind.is_resource("", "pods") {
             return Ok(());
         }
@@ -76,12 +76,13 @@ impl ApiServer {
     }
 }
 
-/// Mounts a token into the containers that have nothing at its place.
+/// Mounts a token into each container that mounts nothing at the path.
 fn mount_token(spec: &mut Value, volume: &str) {
-    // A volume of this admission that the pod has already is used.
-    let known = spec["volumes"].as_array().into_iter().flatten().filter_map(|volume| volume["name"].as_str());
-    let known = known.into_iter().find(|name| name.starts_with(VOLUME)).map(str::to_owned);
-    let name = known.clone().unwrap_or_else(|| volume.to_owned());
+    // Reuses a token volume that the pod already has.
+    let existing =
+        spec["volumes"].as_array().into_iter().flatten().filter_map(|volume| volume["name"].as_str());
+    let existing = existing.into_iter().find(|name| name.starts_with(VOLUME)).map(str::to_owned);
+    let name = existing.clone().unwrap_or_else(|| volume.to_owned());
     let mut used = false;
     for list in ["initContainers", "containers"] {
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -94,14 +95,14 @@ fn mount_token(spec: &mut Value, volume: &str) {
             used = true;
         }
     }
-    if used && known.is_none() {
+    if used && existing.is_none() {
         let mut volumes = spec["volumes"].as_array().cloned().unwrap_or_default();
         volumes.push(token_volume(&name));
         spec["volumes"] = json!(volumes);
     }
 }
 
-/// `TokenVolumeSource`.
+/// The projected volume with the token (`TokenVolumeSource`).
 fn token_volume(name: &str) -> Value {
     json!({ "name": name, "projected": { "defaultMode": 420, "sources": [
         { "serviceAccountToken": { "expirationSeconds": SECONDS, "path": "token" } },

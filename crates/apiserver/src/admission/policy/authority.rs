@@ -1,4 +1,4 @@
-//! The server as the authorizer that expressions ask.
+//! The server as the authorizer of CEL expressions.
 
 use std::rc::Rc;
 
@@ -25,12 +25,12 @@ impl Authorizer for ApiServer {
             name: asked.name.as_str().into(),
             path: asked.path.as_deref().map(Into::into),
         };
-        let decision = self.decide_as_known(Subject { user: &who.user, groups: &groups }, &asked);
+        let decision = self.decide_from_index(Subject { user: &who.user, groups: &groups }, &asked);
         (decision.allowed, decision.reason)
     }
 }
 
-/// The variables `authorizer` and `authorizer.requestResource` of a write.
+/// The values of the variables `authorizer` and `authorizer.requestResource` for a write.
 pub(super) fn variables<'a>(
     server: &'a ApiServer,
     call: &Call<'_>,

@@ -1,4 +1,4 @@
-//! What is checked of bindings of policies before they are stored.
+//! Validation of policy bindings.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::names;
 
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
-/// All errors of a binding; those of policies that change objects do not say what is done.
+/// Validates a binding. Bindings of mutating policies have no actions.
 pub(super) fn check(spec: &Value, mutating: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let policy = text(&spec["policyName"]);
@@ -22,7 +22,7 @@ pub(super) fn check(spec: &Value, mutating: bool) -> Vec<FieldError> {
         errors.extend(param_ref(&spec["paramRef"]));
     }
     if spec["matchResources"].is_object() {
-        // The path is misspelt in the real server too.
+        // The real server misspells this path.
         errors.extend(kinds::match_resources(&spec["matchResources"], "spec.matchResouces"));
     }
     if !mutating {

@@ -1,4 +1,4 @@
-//! What is checked of policies and bindings before they are stored.
+//! Validation of policies and bindings.
 
 use serde_json::{Value, json};
 
@@ -13,10 +13,11 @@ use crate::profile::Profile;
 
 const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
-/// How many audit annotations a policy may have, and how long their expressions may be.
-const MOST_ANNOTATIONS: usize = 20;
-const LONGEST_ANNOTATION: usize = 5 * 1024;
-/// All errors of a policy or of a binding; of an updated one, beside the old.
+/// The maximum number of audit annotations of a policy, and the maximum length of their expressions.
+const MAX_ANNOTATIONS: usize = 20;
+const MAX_ANNOTATION_BYTES: usize = 5 * 1024;
+
+/// Validates a policy or a binding; `old` is the object that an update replaces.
 pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mutating = kind.resource.plural.starts_with("mutating");
@@ -28,14 +29,14 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
         name: text(&object["metadata"]["name"]),
         minor: profile.minor.saturating_sub(1),
         declared: Declared { params, authorizer: true, objects: mutating },
-        known: old.map(|old| Known::of(&old["spec"])).unwrap_or_default(),
+        known: old.map(|old| Known::from_spec(&old["spec"])).unwrap_or_default(),
         errors: Vec::new(),
     };
     check.policy(spec, old.map(|old| &old["spec"]));
     check.errors
 }
 
-/// Expressions that were stored before, which may use any function (`preexistingExpressions`).
+/// The expressions of the stored policy, which may use functions of any minor (`preexistingExpressions`).
 #[derive(Default)]
 struct Known {
     conditions: Vec<String>,
@@ -46,8 +47,8 @@ struct Known {
 }
 
 impl Known {
-    fn of(spec: &Value) -> Self {
-        let all = |items: &Value, field: &str| list(items).iter().map(|one| text(&one[field])).collect();
+    fn from_spec(spec: &Value) -> Self {
+        let all = |items: &Value, field: &str| list(items).iter().map(|item| text(&item[field])).collect();
         Self {
             conditions: conditions::expressions(&spec["matchConditions"]),
             validations: all(&spec["validations"], "expression"),
@@ -55,8 +56,8 @@ impl Known {
             annotations: all(&spec["auditAnnotations"], "valueExpression"),
             mutations: list(&spec["mutations"])
                 .iter()
-                .flat_map(|one| [&one["applyConfiguration"], &one["jsonPatch"]])
-                .map(|one| text(&one["expression"]))
+                .flat_map(|mutation| [&mutation["applyConfiguration"], &mutation["jsonPatch"]])
+                .map(|patch| text(&patch["expression"]))
                 .collect(),
         }
     }
@@ -64,7 +65,7 @@ impl Known {
 
 struct Check {
     name: String,
-    /// The minor whose functions may be used.
+    /// The minor whose functions new expressions may use.
     minor: u32,
     declared: Declared,
     known: Known,
@@ -85,7 +86,7 @@ impl Check {
         } else {
             self.errors.push(FieldError::required("spec.matchConstraints", ""));
         }
-        // Conditions that could not become invalid are not looked at again.
+        // Unchanged conditions were validated when they were stored.
         let same = |field: &str| old.is_some_and(|old| old[field] == spec[field]);
         if !(same("paramKind") && same("matchConditions")) {
             let (known, given) = (&self.known.conditions, &spec["matchConditions"]);
@@ -103,9 +104,9 @@ impl Check {
         }
     }
 
-    /// What expressions may refer to: of the minor, or where they were `known` before, of any.
+    /// The environment of an expression. An expression in `known` may use functions of any minor.
     fn environment(&self, source: &str, known: &[String], variables: &[Variable]) -> Environment {
-        let minor = if known.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
+        let minor = if known.iter().any(|stored| stored == source) { ANY_MINOR } else { self.minor };
         let mut env = environment(minor, self.declared);
         for (name, program) in variables {
             declare(&mut env, name, program);
@@ -126,13 +127,13 @@ impl Check {
             self.errors.push(FieldError::required(at, "expression is not specified"));
             return;
         }
-        // As in the real server, it is validations that are looked among.
+        // Like the real server, this looks for the stored expression among the validations.
         let env = self.environment(&source, &self.known.validations, variables);
         let program = self.compile(&source, &env, Wanted::Any, &at);
         variables.push((name, program.ok_or_else(String::new)));
     }
 
-    /// `validateMutation` of each.
+    /// Validates each mutation (`validateMutation`).
     fn mutations(&mut self, spec: &Value, variables: &[Variable]) {
         if list(&spec["mutations"]).is_empty() {
             let why = "mutations must contain at least one item";
@@ -191,8 +192,8 @@ impl Check {
         for (index, validation) in validations.iter().enumerate() {
             self.validation(validation, variables, &format!("spec.validations[{index}]"));
         }
-        if audits.len() > MOST_ANNOTATIONS {
-            let why = format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations");
+        if audits.len() > MAX_ANNOTATIONS {
+            let why = format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations");
             self.errors.push(FieldError::invalid("spec.auditAnnotations", json!(audits), why));
         }
         for (index, audit) in audits.iter().enumerate() {
@@ -205,7 +206,7 @@ impl Check {
         }
     }
 
-    /// `validateAuditAnnotation`: its key follows the policy's name.
+    /// Validates an audit annotation (`validateAuditAnnotation`). The policy's name and the key make a qualified name.
     fn annotation(&mut self, audit: &Value, variables: &[Variable], at: &str) {
         let (key, source) = (text(&audit["key"]), text(&audit["valueExpression"]));
         let at_key = format!("{at}.key");
@@ -221,8 +222,8 @@ impl Check {
         let trimmed = source.trim();
         if trimmed.is_empty() {
             self.errors.push(FieldError::required(at, "valueExpression is not specified"));
-        } else if trimmed.len() > LONGEST_ANNOTATION {
-            let why = format!("must not exceed {LONGEST_ANNOTATION} bytes in length");
+        } else if trimmed.len() > MAX_ANNOTATION_BYTES {
+            let why = format!("must not exceed {MAX_ANNOTATION_BYTES} bytes in length");
             self.errors.push(FieldError::required(at, why));
         } else {
             let env = self.environment(&source, &self.known.annotations, variables);
@@ -268,7 +269,8 @@ impl Check {
             self.errors.push(FieldError::invalid(at, source, "must be non-empty if specified"));
             return;
         }
-        let minor = if self.known.messages.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
+        let is_known = self.known.messages.iter().any(|stored| stored == source);
+        let minor = if is_known { ANY_MINOR } else { self.minor };
         let mut env = environment(minor, Declared { authorizer: false, ..self.declared });
         for (name, program) in variables {
             declare(&mut env, name, program);
@@ -276,17 +278,17 @@ impl Check {
         self.compile(source, &env, Wanted::Text, &at);
     }
 
-    /// Compiles an expression, or says what is wrong with it.
+    /// Compiles an expression, or adds the error.
     fn compile(&mut self, source: &str, env: &Environment, wanted: Wanted, at: &str) -> Option<Program> {
         let compiled = compile_new(source, env, wanted);
         compiled.map_err(|why| self.errors.push(FieldError::invalid(at, source, why))).ok()
     }
 }
 
-/// A variable of a policy, and what it comes to.
+/// The name and the program of a policy's variable.
 type Variable = (String, Result<Program, String>);
 
-/// `isCELIdentifier`.
+/// Whether a name is a CEL identifier (`isCELIdentifier`).
 fn is_identifier(name: &str) -> bool {
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     letters && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && !is_reserved(name)

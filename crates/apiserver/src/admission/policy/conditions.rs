@@ -1,4 +1,4 @@
-//! What is checked of `matchConditions`, of webhooks and of policies alike (`validateMatchConditions`).
+//! Validation of the `matchConditions` of webhooks and policies (`validateMatchConditions`).
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,9 @@ use super::{list, text};
 use crate::field::{Cause, FieldError};
 use crate::names;
 
-const MOST: usize = 64;
+const MAX_CONDITIONS: usize = 64;
 
-/// All that is wrong with conditions. Expressions that stood in `known` before may use any function.
+/// Validates conditions. Expressions in `known` were stored before and may use functions of any minor.
 pub(in crate::admission) fn check(
     conditions: &Value,
     known: &[String],
@@ -19,8 +19,8 @@ pub(in crate::admission) fn check(
 ) -> Vec<FieldError> {
     let conditions = list(conditions);
     let mut errors = Vec::new();
-    if conditions.len() > MOST {
-        let why = format!("must have at most {MOST} items");
+    if conditions.len() > MAX_CONDITIONS {
+        let why = format!("must have at most {MAX_CONDITIONS} items");
         errors.push(FieldError::new(Cause::TooMany, at, json!(conditions.len()), why));
     }
     for (index, condition) in conditions.iter().enumerate() {
@@ -46,7 +46,7 @@ fn check_expression(
     if source.is_empty() {
         return Some(FieldError::required(at, ""));
     }
-    let minor = if known.iter().any(|one| one == source) { ANY_MINOR } else { minor };
+    let minor = if known.iter().any(|stored| stored == source) { ANY_MINOR } else { minor };
     let why = compile_new(source, &environment(minor, declared), Wanted::Bool).err()?;
     Some(FieldError::invalid(at, source, why))
 }

@@ -1,4 +1,4 @@
-//! What policies decide about a write.
+//! Evaluates validating policies for a write.
 
 use serde_json::{Value as Json, json};
 
@@ -13,13 +13,13 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
-/// The most that one evaluation may cost, and all of a policy.
+/// The cost limits of one evaluation and of a whole policy.
 pub(super) const CALL_LIMIT: u64 = 1_000_000;
 pub(super) const POLICY_LIMIT: u64 = 10_000_000;
-/// The longest message that an expression may give, in bytes.
-const LONGEST: usize = 5 << 10;
+/// The maximum length of the result of a message expression, in bytes.
+const MAX_MESSAGE_BYTES: usize = 5 << 10;
 
-/// What is wrong with a write, in the eyes of one policy.
+/// The reason why a policy rejects a write.
 struct Denial {
     message: String,
     /// A `metav1.StatusReason`.
@@ -29,8 +29,8 @@ struct Denial {
 pub(super) type Variables<'a> = Vec<Result<Value<'a>, EvalError>>;
 
 impl ApiServer {
-    /// Asks the policies about a write. All are asked; the first that denies counts.
-    pub(in crate::admission) fn ask_policies(
+    /// Evaluates all validating policies for a write; returns the first rejection.
+    pub(in crate::admission) fn run_policies(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
@@ -38,19 +38,18 @@ impl ApiServer {
     ) -> Outcome<()> {
         let mut first = Ok(());
         for policy in &self.admission.policies.validating {
-            if !self.is_about(&policy.constraints, call, attributes, object)? {
+            if !self.applies(&policy.constraints, call, attributes, object)? {
                 continue;
             }
-            for binding in
-                self.admission.policies.validating_bindings.iter().filter(|one| one.policy == policy.name)
-            {
+            let bindings = self.admission.policies.validating_bindings.iter();
+            for binding in bindings.filter(|binding| binding.policy == policy.name) {
                 if let Some(constraints) = &binding.constraints
-                    && !self.is_about(constraints, call, attributes, object)?
+                    && !self.applies(constraints, call, attributes, object)?
                 {
                     continue;
                 }
-                for denial in self.judge(policy, binding, call, attributes, object) {
-                    let refused = act(policy, binding, call, attributes, &denial);
+                for denial in self.evaluate_policy(policy, binding, call, attributes, object) {
+                    let refused = enforce(policy, binding, call, attributes, &denial);
                     first = first.and(refused);
                 }
             }
@@ -58,7 +57,11 @@ impl ApiServer {
         first
     }
 
-    pub(super) fn is_about(
+    /// Whether match constraints select a write.
+    ///
+    /// # Errors
+    /// 404 if the namespace does not exist.
+    pub(super) fn applies(
         &self,
         constraints: &Constraints,
         call: &Call<'_>,
@@ -77,8 +80,8 @@ impl ApiServer {
         Ok(false)
     }
 
-    /// What a policy objects to, with all its parameters.
-    fn judge(
+    /// Evaluates a policy with each of its parameters.
+    fn evaluate_policy(
         &self,
         policy: &Policy,
         binding: &Binding,
@@ -88,9 +91,9 @@ impl ApiServer {
     ) -> Vec<Denial> {
         let all = match params::collect(self, policy, binding, attributes.namespace) {
             Ok(all) => all,
-            Err(why) => return failed(policy, format!("failed to configure binding: {why}")),
+            Err(why) => return failure(policy, format!("failed to configure binding: {why}")),
         };
-        let (request, namespace) = self.surroundings(call, attributes, object);
+        let (request, namespace) = self.request_and_namespace(call, attributes, object);
         let null = Json::Null;
         let mut denials = Vec::new();
         for params in &all {
@@ -98,7 +101,7 @@ impl ApiServer {
                 [object.unwrap_or(&null), attributes.old.unwrap_or(&null), params, &request, &namespace];
             let mut variables = variables(&given);
             variables.extend(authority::variables(self, call, attributes));
-            denials.extend(with_params(policy, variables));
+            denials.extend(evaluate_validations(policy, variables));
         }
         denials
     }
@@ -106,7 +109,7 @@ impl ApiServer {
     /// Whether a write meets all conditions of a webhook.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// The message of an expression that cannot be evaluated.
     pub(in crate::admission) fn meets(
         &self,
         conditions: &[Condition],
@@ -117,7 +120,7 @@ impl ApiServer {
         if conditions.is_empty() {
             return Ok(true);
         }
-        let (request, namespace) = self.surroundings(call, attributes, object);
+        let (request, namespace) = self.request_and_namespace(call, attributes, object);
         let null = Json::Null;
         let given = [object.unwrap_or(&null), attributes.old.unwrap_or(&null), &null, &request, &namespace];
         let mut variables = variables(&given);
@@ -125,8 +128,8 @@ impl ApiServer {
         all_met(conditions, &variables, &mut { POLICY_LIMIT })
     }
 
-    /// The request as expressions see it, and the namespace that it is in.
-    pub(super) fn surroundings(
+    /// The values of the variables `request` and `namespaceObject`.
+    pub(super) fn request_and_namespace(
         &self,
         call: &Call<'_>,
         attributes: Attributes<'_>,
@@ -148,7 +151,7 @@ pub(super) fn variables<'a>(given: &[&'a Json; 5]) -> Variables<'a> {
     given.iter().map(|json| json::from_json(json, None)).collect()
 }
 
-/// Whether all conditions hold. One that does not decides, whatever errors others have.
+/// Whether all conditions are true. A condition that is false takes precedence over errors of other conditions.
 pub(super) fn all_met<'a>(
     conditions: &'a [Condition],
     variables: &[Result<Value<'a>, EvalError>],
@@ -165,13 +168,13 @@ pub(super) fn all_met<'a>(
     error.map_or(Ok(true), Err)
 }
 
-/// What a policy objects to, given the values of its expressions' variables.
-fn with_params<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Denial> {
+/// Evaluates a policy, given the values of the variables.
+fn evaluate_validations<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Denial> {
     let mut budget = POLICY_LIMIT;
     match all_met(&policy.expressions.conditions, &variables, &mut budget) {
         Ok(true) => {}
         Ok(false) => return Vec::new(),
-        Err(why) => return failed(policy, why),
+        Err(why) => return failure(policy, why),
     }
     add_variables(policy, &mut variables, &mut budget);
     let mut denials = Vec::new();
@@ -182,13 +185,13 @@ fn with_params<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Deni
                 message: message(validation, &variables, &mut budget),
                 reason: validation.reason.clone(),
             }),
-            Err(why) => denials.extend(failed(policy, why)),
+            Err(why) => denials.extend(failure(policy, why)),
         }
     }
     denials
 }
 
-/// Adds the values of the policy's own variables, each of which may use those before it.
+/// Adds the values of the policy's own variables. Each may use the ones before it.
 pub(super) fn add_variables<'a>(policy: &'a Policy, variables: &mut Variables<'a>, budget: &mut u64) {
     for variable in &policy.expressions.variables {
         let value = match &variable.program {
@@ -209,8 +212,8 @@ pub(super) fn add_variables<'a>(policy: &'a Policy, variables: &mut Variables<'a
     }
 }
 
-/// An error of a policy, which denies unless errors are to be ignored.
-fn failed(policy: &Policy, message: String) -> Vec<Denial> {
+/// The denial for an error of a policy; none with `failurePolicy: Ignore`.
+fn failure(policy: &Policy, message: String) -> Vec<Denial> {
     if policy.ignores_failure {
         return Vec::new();
     }
@@ -244,7 +247,7 @@ fn message<'a>(
         *budget = budget.saturating_sub(evaluated.cost);
         if let Ok(Value::String(text)) = evaluated.outcome {
             let text = text.trim();
-            if !text.is_empty() && text.len() <= LONGEST && !text.contains('\n') {
+            if !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n') {
                 return text.to_owned();
             }
         }
@@ -255,8 +258,8 @@ fn message<'a>(
     }
 }
 
-/// Does what a binding says about a denial.
-fn act(
+/// Applies the actions of a binding to a denial.
+fn enforce(
     policy: &Policy,
     binding: &Binding,
     call: &mut Call<'_>,

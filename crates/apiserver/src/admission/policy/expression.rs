@@ -1,4 +1,4 @@
-//! The expressions of a policy, and what they may refer to.
+//! The expressions of a policy, and the variables that they may use.
 
 use serde_json::Value as Json;
 
@@ -8,10 +8,10 @@ use crate::cel::types::Type;
 use crate::cel::value::{EvalError, Value};
 use crate::cel::{Environment, JSON_PATCH, OBJECT, Program};
 
-/// The value of a variable, or why there is none.
+/// The value of a variable, or the error of its evaluation.
 pub(super) type Given<'a> = Result<Value<'a>, EvalError>;
 
-/// Variables of expressions, in the order of their values.
+/// The variables of expressions, in the order of their values.
 const VARIABLES: [&str; 7] = [
     "object",
     "oldObject",
@@ -21,31 +21,31 @@ const VARIABLES: [&str; 7] = [
     "authorizer",
     "authorizer.requestResource",
 ];
-/// Stored policies may use any function.
+/// The minor of stored policies, which may use functions of any minor.
 pub(in crate::admission) const ANY_MINOR: u32 = u32::MAX;
 
-/// An expression with its text; one that does not compile fails when it is asked.
+/// An expression with its source. One that does not compile fails when it is evaluated.
 #[derive(Debug, Clone)]
 pub(in crate::admission) struct Condition {
     pub(in crate::admission) source: String,
     pub(in crate::admission) program: Result<Program, String>,
 }
 
-/// What the expressions of a policy share.
+/// The environment, variables and conditions of a policy.
 #[derive(Debug, Clone)]
 pub(in crate::admission) struct Expressions {
     environment: Environment,
-    /// In their order: each may use those before it.
+    /// In order: each may use the ones before it.
     pub(in crate::admission) variables: Vec<Condition>,
     pub(in crate::admission) conditions: Vec<Condition>,
 }
 
-/// Which variables there are beside those that there always are (`OptionalVariableDeclarations`).
+/// The optional variables that are declared (`OptionalVariableDeclarations`).
 #[derive(Debug, Clone, Copy)]
 pub(in crate::admission) struct Declared {
     pub(in crate::admission) params: bool,
     pub(in crate::admission) authorizer: bool,
-    /// Whether parts of objects may be made.
+    /// Whether expressions may construct objects.
     pub(in crate::admission) objects: bool,
 }
 
@@ -61,16 +61,16 @@ impl Declared {
     }
 }
 
-/// What expressions may refer to that come before any variables of the policy. Values have the places of all variables,
-/// so that those not declared only lose their names.
+/// The environment of expressions, without the policy's own variables. Variables that are not declared keep their
+/// position, so that positions of values are the same everywhere, but have no name.
 pub(in crate::admission) fn environment(minor: u32, declared: Declared) -> Environment {
     let variable = |name: &&str| {
-        let of = match *name {
+        let variable_type = match *name {
             "authorizer" => Type::Opaque(AUTHORIZER, Vec::new()),
             "authorizer.requestResource" => Type::Opaque(RESOURCE, Vec::new()),
             _ => Type::Dyn,
         };
-        (if declared.has(name) { (*name).to_owned() } else { String::new() }, of)
+        (if declared.has(name) { (*name).to_owned() } else { String::new() }, variable_type)
     };
     Environment {
         variables: VARIABLES.iter().map(variable).collect(),
@@ -79,22 +79,23 @@ pub(in crate::admission) fn environment(minor: u32, declared: Declared) -> Envir
     }
 }
 
-/// What an expression must come to.
+/// The required type of an expression's result.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::admission) enum Wanted {
     Any,
     Bool,
     Text,
     TextOrNull,
-    /// An object to be applied.
+    /// An object to apply.
     Object,
     /// Operations of a JSON patch.
     Operations,
 }
 
 impl Wanted {
-    /// What is wrong with a type (`ReturnTypes`). What is only known when it runs is wrong too.
-    fn misses(self, found: &Type) -> Option<&'static str> {
+    /// The error if a type is not the required one (`ReturnTypes`). A type that is only known at run time is an error
+    /// too.
+    fn type_error(self, found: &Type) -> Option<&'static str> {
         match (self, found) {
             (Self::Any, _)
             | (Self::Bool, Type::Bool)
@@ -111,10 +112,10 @@ impl Wanted {
     }
 }
 
-/// The program of an expression that is to be stored (`CompileCELExpression`).
+/// Compiles an expression of an object to store (`CompileCELExpression`).
 ///
 /// # Errors
-/// What is wrong with it.
+/// The message of the compilation or type error.
 pub(in crate::admission) fn compile_new(
     source: &str,
     environment: &Environment,
@@ -122,26 +123,27 @@ pub(in crate::admission) fn compile_new(
 ) -> Result<Program, String> {
     let program =
         Program::compile(source, environment).map_err(|why| format!("compilation failed: {why}"))?;
-    match wanted.misses(program.result()) {
+    match wanted.type_error(program.result()) {
         Some(why) => Err(why.to_owned()),
         None => Ok(program),
     }
 }
 
-/// Adds a variable of a policy.
+/// Adds a variable of a policy to an environment.
 pub(in crate::admission) fn declare(
     environment: &mut Environment,
     name: &str,
     program: &Result<Program, String>,
 ) {
-    let of = program.as_ref().map_or(Type::Dyn, |program| program.result().clone());
-    environment.variables.push((format!("variables.{name}"), of));
+    let variable_type = program.as_ref().map_or(Type::Dyn, |program| program.result().clone());
+    environment.variables.push((format!("variables.{name}"), variable_type));
 }
 
 /// The conditions of a policy or a webhook (`matchConditions`).
 pub(in crate::admission) fn conditions(object: &Json) -> Vec<Condition> {
     let plain = environment(ANY_MINOR, Declared::ALL);
-    list(&object["matchConditions"]).iter().map(|one| compile(&one["expression"], &plain)).collect()
+    let conditions = list(&object["matchConditions"]).iter();
+    conditions.map(|condition| compile(&condition["expression"], &plain)).collect()
 }
 
 fn compile(source: &Json, environment: &Environment) -> Condition {
@@ -166,7 +168,7 @@ impl Expressions {
         compile(source, &self.environment)
     }
 
-    /// The program of an expression that may be absent, and counts for nothing if it does not compile.
+    /// The program of an optional expression; `None` if it is absent or does not compile.
     pub(in crate::admission) fn optional(&self, source: &Json) -> Option<Program> {
         source.as_str().filter(|text| !text.trim().is_empty())?;
         self.condition(source).program.ok()

@@ -1,4 +1,4 @@
-//! What is checked of the kinds that policies name: those that they are about, and that of their parameters.
+//! Validation of the resources that policies match and of the kind of their parameters.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::names;
 
 const POLICIES: [&str; 2] = ["Equivalent", "Exact"];
 
-/// `validateMatchResources`; what is left out was filled in before.
+/// Validates match resources (`validateMatchResources`). Defaults are already set.
 pub(super) fn match_resources(resources: &Value, at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let policy = text(&resources["matchPolicy"]);
@@ -43,9 +43,9 @@ fn resource_names(given: &[Value], at: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `validateParamKind`.
-pub(super) fn param_kind(of: &Value, at: &str) -> Vec<FieldError> {
-    let (full, kind) = (text(&of["apiVersion"]), text(&of["kind"]));
+/// Validates a `paramKind` (`validateParamKind`).
+pub(super) fn param_kind(param_kind: &Value, at: &str) -> Vec<FieldError> {
+    let (full, kind) = (text(&param_kind["apiVersion"]), text(&param_kind["kind"]));
     let mut errors = api_version(&full, &format!("{at}.apiVersion"));
     let at = format!("{at}.kind");
     if kind.is_empty() {

@@ -1,4 +1,4 @@
-//! Policies in CEL (`ValidatingAdmissionPolicy` and its bindings): what they say, compiled once per change.
+//! Admission policies in CEL and their bindings, compiled once per change.
 
 mod authority;
 mod bindings;
@@ -18,37 +18,37 @@ use super::webhook::matching::Matching;
 use crate::cel::Program;
 use crate::kinds::Kind;
 
-/// What all policies and bindings say.
+/// All policies and bindings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Policies {
-    /// By their names.
+    /// Validating policies, sorted by name.
     pub(super) validating: Vec<Policy>,
     pub(super) validating_bindings: Vec<Binding>,
-    /// The same of policies that change objects.
+    /// Mutating policies, sorted by name.
     pub(super) mutating: Vec<Policy>,
     pub(super) mutating_bindings: Vec<Binding>,
 }
 
 impl Policies {
-    /// Policies that change objects, and their bindings.
+    /// Mutating policies and their bindings.
     fn mutating(&self) -> (&[Policy], &[Binding]) {
         (&self.mutating, &self.mutating_bindings)
     }
 }
 
-/// A policy.
+/// A validating or mutating policy.
 #[derive(Debug, Clone)]
 pub(super) struct Policy {
     name: String,
-    /// Whether errors admit (`failurePolicy: Ignore`).
+    /// Whether an evaluation error admits the write (`failurePolicy: Ignore`).
     ignores_failure: bool,
     constraints: Constraints,
-    /// API version and kind of its parameters.
+    /// The API version and kind of the parameters.
     param_kind: Option<(String, String)>,
     expressions: Expressions,
     validations: Vec<Validation>,
     mutations: Vec<Mutation>,
-    /// Whether it is asked again where others changed the object after it.
+    /// Whether the policy runs again if a webhook changes the object after it.
     reinvoked: bool,
 }
 
@@ -72,15 +72,15 @@ pub(super) struct Binding {
     actions: Vec<String>,
 }
 
-/// Which writes a policy or binding is about (`MatchResources`).
+/// The writes that a policy or binding selects (`MatchResources`).
 #[derive(Debug, Clone)]
 pub(super) struct Constraints {
-    /// Each rule with the names that it is limited to.
+    /// Each rule with its `resourceNames`.
     rules: Vec<(Matching, Vec<String>)>,
     excluded: Vec<(Matching, Vec<String>)>,
 }
 
-/// Whether a kind is that of policies or their bindings.
+/// Whether a kind is a policy or a binding.
 pub(crate) fn is_policy(kind: &Kind) -> bool {
     kind.resource.group == "admissionregistration.k8s.io" && kind.resource.plural.contains("admissionpolic")
 }
@@ -146,7 +146,7 @@ impl Constraints {
         };
         let mut found = rules("resourceRules");
         if found.is_empty() {
-            // Without rules everything matches that the selectors let through.
+            // Without rules, the selectors alone decide.
             let mut all = constraints.clone();
             if !all.is_object() {
                 all = json!({});

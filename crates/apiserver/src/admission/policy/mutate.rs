@@ -1,4 +1,4 @@
-//! What policies change of an object (`MutatingAdmissionPolicy`).
+//! Evaluates mutating policies and applies their changes (`MutatingAdmissionPolicy`).
 
 use serde_json::{Value as Json, json};
 
@@ -14,49 +14,50 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::patched_by;
 
-/// One change that a policy makes.
+/// One mutation of a policy.
 #[derive(Debug, Clone)]
 pub(super) struct Mutation {
     expression: Condition,
-    /// Whether it comes to operations; else to a configuration that is applied.
-    operations: bool,
+    /// Whether the expression results in JSON patch operations rather than an apply configuration.
+    is_json_patch: bool,
 }
 
 impl Mutation {
-    /// The mutations of a policy, whose expressions are compiled by `compile`.
+    /// Reads the mutations of a policy; `compile` compiles their expressions.
     pub(super) fn read_all(spec: &Json, compile: impl Fn(&Json) -> Condition) -> Vec<Self> {
         let read = |mutation: &Json| {
-            let operations = text(&mutation["patchType"]) == "JSONPatch";
-            let of = if operations { "jsonPatch" } else { "applyConfiguration" };
-            Self { expression: compile(&mutation[of]["expression"]), operations }
+            let is_json_patch = text(&mutation["patchType"]) == "JSONPatch";
+            let field = if is_json_patch { "jsonPatch" } else { "applyConfiguration" };
+            Self { expression: compile(&mutation[field]["expression"]), is_json_patch }
         };
         list(&spec["mutations"]).iter().map(read).collect()
     }
 }
 
 impl ApiServer {
-    /// Lets policies change an object, all or those that want to be asked again; whether any did.
-    pub(in crate::admission) fn change_by_policies(
+    /// Runs the mutating policies; returns whether any changed the object. With `reinvocation`, runs only the policies
+    /// with `reinvocationPolicy: IfNeeded`.
+    pub(in crate::admission) fn run_mutating_policies(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
         object: &mut Json,
-        again: bool,
+        reinvocation: bool,
     ) -> Outcome<bool> {
         let before = object.clone();
         let mut errors = Vec::new();
         let (policies, bindings) = self.admission.policies.mutating();
-        for policy in policies.iter().filter(|policy| !again || policy.reinvoked) {
+        for policy in policies.iter().filter(|policy| !reinvocation || policy.reinvoked) {
             for binding in bindings.iter().filter(|binding| binding.policy == policy.name) {
-                if !self.is_about(&policy.constraints, call, attributes, Some(object))? {
+                if !self.applies(&policy.constraints, call, attributes, Some(object))? {
                     break;
                 }
                 if let Some(constraints) = &binding.constraints
-                    && !self.is_about(constraints, call, attributes, Some(object))?
+                    && !self.applies(constraints, call, attributes, Some(object))?
                 {
                     continue;
                 }
-                let outcome = self.change_by(policy, binding, call, attributes, object);
+                let outcome = self.apply_mutations(policy, binding, call, attributes, object);
                 if let Some(why) = outcome.err().filter(|_| !policy.ignores_failure) {
                     let (policy, binding) = (&policy.name, &binding.name);
                     errors.push(format!("policy '{policy}' with binding '{binding}' denied request: {why}"));
@@ -66,8 +67,8 @@ impl ApiServer {
         if errors.is_empty() { Ok(*object != before) } else { Err(refused(call, attributes, &errors)) }
     }
 
-    /// Has one binding's mutations made, one after the other, each on what the one before it left.
-    fn change_by(
+    /// Applies the mutations of a policy for one binding, each to the result of the previous one.
+    fn apply_mutations(
         &self,
         policy: &Policy,
         binding: &Binding,
@@ -80,7 +81,7 @@ impl ApiServer {
         let mut budget = POLICY_LIMIT;
         for params in &all {
             for (index, mutation) in policy.mutations.iter().enumerate() {
-                let (request, namespace) = self.surroundings(call, attributes, Some(object));
+                let (request, namespace) = self.request_and_namespace(call, attributes, Some(object));
                 let null = Json::Null;
                 let old = attributes.old.unwrap_or(&null);
                 let given = [&*object, old, params, &request, &namespace];
@@ -90,8 +91,8 @@ impl ApiServer {
                     break;
                 }
                 add_variables(policy, &mut variables, &mut budget);
-                let said = evaluate(&mutation.expression, &variables)?;
-                let mut changed = changed_by(mutation, call, object, said)?;
+                let result = evaluate(&mutation.expression, &variables)?;
+                let mut changed = apply_result(mutation, call, object, result)?;
                 decode::normalise(&call.kind, &mut changed, self.profile.minor)?;
                 *object = changed;
             }
@@ -100,7 +101,7 @@ impl ApiServer {
     }
 }
 
-/// What the expression of a mutation comes to, as JSON.
+/// The result of a mutation's expression, as JSON.
 fn evaluate(expression: &Condition, variables: &[super::expression::Given<'_>]) -> Result<Json, String> {
     let program = expression.program.as_ref().map_err(|why| format!("compilation error: {why}"))?;
     let failed = |why: &str| format!("expression '{}' resulted in error: {why}", expression.source);
@@ -114,22 +115,27 @@ fn evaluate(expression: &Condition, variables: &[super::expression::Given<'_>]) 
     json::to_json(&value).map_err(|fault| failed(fault.text()))
 }
 
-fn changed_by(mutation: &Mutation, call: &Call<'_>, object: &Json, mut said: Json) -> Result<Json, String> {
-    if mutation.operations {
-        // A test that fails is the expression's way to leave the object as it is.
-        return match patched_by(&said, object) {
+fn apply_result(
+    mutation: &Mutation,
+    call: &Call<'_>,
+    object: &Json,
+    mut result: Json,
+) -> Result<Json, String> {
+    if mutation.is_json_patch {
+        // With a failed `test` operation, the expression leaves the object unchanged on purpose.
+        return match patched_by(&result, object) {
             Ok(changed) => Ok(changed),
-            Err(_) if list(&said).iter().any(|operation| operation["op"] == "test") => Ok(object.clone()),
+            Err(_) if list(&result).iter().any(|operation| operation["op"] == "test") => Ok(object.clone()),
             Err(refused) => Err(format!("JSON Patch: {}", refused.message)),
         };
     }
     let resource = &call.kind.resource;
-    said["apiVersion"] = json!(resource.api_version());
-    said["kind"] = json!(resource.kind);
-    configured(&call.kind, object, &said).map_err(|why| format!("error applying patch: {why}"))
+    result["apiVersion"] = json!(resource.api_version());
+    result["kind"] = json!(resource.kind);
+    configured(&call.kind, object, &result).map_err(|why| format!("error applying patch: {why}"))
 }
 
-/// 403 with the words of the first policy that failed.
+/// The 403 error with the message of the first policy that failed.
 fn refused(call: &Call<'_>, attributes: Attributes<'_>, errors: &[String]) -> Refused {
     let mut refused = Refused::forbidden(&call.kind.resource, attributes.name, "");
     refused.message = errors.first().cloned().unwrap_or_default();

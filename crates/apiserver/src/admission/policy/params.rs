@@ -1,4 +1,4 @@
-//! The parameters of a policy: the objects that a binding names.
+//! The parameters of a policy: the objects to which a binding refers.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use super::{Binding, Policy};
 use crate::selector::LabelSelector;
 use crate::server::ApiServer;
 
-/// The parameters that a policy is judged with, one after the other; null stands for none.
+/// The parameters with which to evaluate a policy. A single null means that the policy has no parameters.
 ///
 /// # Errors
-/// Why there are none, in the server's words.
+/// The real server's message about missing or invalid parameters.
 pub(super) fn collect(
     server: &ApiServer,
     policy: &Policy,
     binding: &Binding,
     namespace: &str,
 ) -> Result<Vec<Arc<Value>>, String> {
-    let nothing = || Ok(vec![Arc::new(Value::Null)]);
+    let no_params = || Ok(vec![Arc::new(Value::Null)]);
     let (Some((api_version, kind)), true) = (&policy.param_kind, binding.param_ref.is_object()) else {
-        return nothing();
+        return no_params();
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let known = server.catalog.served().find(|known| {
@@ -44,7 +44,7 @@ pub(super) fn collect(
                     .to_owned(),
             );
         }
-        (true, "", of) => of,
+        (true, "", request_namespace) => request_namespace,
         (true, own, _) => own,
     };
     let found: Vec<Arc<Value>> = match reference["name"].as_str().filter(|name| !name.is_empty()) {

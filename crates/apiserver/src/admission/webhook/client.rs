@@ -1,4 +1,4 @@
-//! `clientConfig`: where a webhook is reached, of admission and of conversion alike.
+//! `clientConfig` of admission and conversion webhooks: the address of the webhook and its validation.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,10 +8,10 @@ use crate::field::FieldError;
 use crate::hooks::{HookService, HookTarget};
 use crate::names;
 
-/// The port of a service that names none.
+/// The default port of a webhook's service.
 pub(crate) const PORT: u16 = 443;
 
-/// Reads a valid configuration.
+/// The target of a valid `clientConfig`.
 pub(crate) fn target(config: &Value) -> HookTarget {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let service = &config["service"];
@@ -27,13 +27,13 @@ pub(crate) fn target(config: &Value) -> HookTarget {
     HookTarget { url: url.trim_end_matches('/').to_owned(), service: Some(service_name), ca_bundle }
 }
 
-/// Whether these are certificates, in base64.
+/// Whether the text is base64 of PEM certificates.
 pub(crate) fn is_bundle(text: &str) -> bool {
     let bytes = STANDARD.decode(text).unwrap_or_default();
     String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----")
 }
 
-/// What is wrong with a configuration.
+/// Validates a `clientConfig`.
 pub(crate) fn check(config: &Value, at: &str) -> Vec<FieldError> {
     match (config["url"].as_str(), &config["service"]) {
         (Some(url), Value::Null) => check_url(url, &format!("{at}.url")),
@@ -100,12 +100,12 @@ fn check_service(service: &Value, at: &str) -> Vec<FieldError> {
     let mut rest = path.chars();
     rest.next();
     let rest = rest.as_str();
-    for (index, step) in rest.strip_suffix('/').unwrap_or(rest).split('/').enumerate() {
-        if step.is_empty() {
+    for (index, segment) in rest.strip_suffix('/').unwrap_or(rest).split('/').enumerate() {
+        if segment.is_empty() {
             fail(format!("segment[{index}] may not be empty"));
             continue;
         }
-        for why in names::subdomain(step) {
+        for why in names::subdomain(segment) {
             fail(format!("segment[{index}]: {why}"));
         }
     }

@@ -1,4 +1,4 @@
-//! `ValidatingWebhookConfiguration` and `MutatingWebhookConfiguration` as objects: defaults and validation.
+//! Validation of `ValidatingWebhookConfiguration` and `MutatingWebhookConfiguration`.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::kinds::Kind;
 use crate::names;
 use crate::profile::Profile;
 
-/// Review versions that the server speaks.
+/// The versions of `AdmissionReview` that the server supports.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
@@ -20,7 +20,7 @@ pub(crate) fn is_configuration(kind: &Kind) -> bool {
         && kind.resource.plural.ends_with("webhookconfigurations")
 }
 
-/// What is wrong with a configuration.
+/// Validates a configuration.
 pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let mutating = kind.resource.plural.starts_with("mutating");
     let webhooks = list(object, "webhooks");
@@ -28,9 +28,9 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
     let known: Vec<String> = before
         .iter()
         .flat_map(|all| all.iter())
-        .flat_map(|one| conditions::expressions(&one["matchConditions"]))
+        .flat_map(|webhook| conditions::expressions(&webhook["matchConditions"]))
         .collect();
-    // Conditions that could not become invalid are not looked at again.
+    // Unchanged conditions were validated when they were stored.
     let unchanged = before.is_some_and(|before| {
         let same = |(new, old): (&Value, &Value)| new["matchConditions"] == old["matchConditions"];
         before.len() == webhooks.len() && webhooks.iter().zip(before).all(same)
@@ -73,14 +73,14 @@ fn check_webhook(webhook: &Value, mutating: bool, at: &str, errors: &mut Vec<Fie
         ("reinvocationPolicy", &["IfNeeded", "Never"]),
     ];
     for (field, known) in words.into_iter().take(if mutating { 3 } else { 2 }) {
-        unless_known(text(webhook, field), known, &format!("{at}.{field}"), errors);
+        check_known(text(webhook, field), known, &format!("{at}.{field}"), errors);
     }
     let (effects, known) = (text(webhook, "sideEffects"), ["None", "NoneOnDryRun"]);
     if effects.is_empty() {
         let why = format!("must specify one of {}", known.join(", "));
         errors.push(FieldError::required(format!("{at}.sideEffects"), why));
     }
-    unless_known(effects, &known, &format!("{at}.sideEffects"), errors);
+    check_known(effects, &known, &format!("{at}.sideEffects"), errors);
     let seconds = webhook["timeoutSeconds"].as_i64().unwrap_or(10);
     if !(1..=30).contains(&seconds) {
         let why = "the timeout value must be between 1 and 30 seconds";
@@ -92,14 +92,14 @@ fn check_webhook(webhook: &Value, mutating: bool, at: &str, errors: &mut Vec<Fie
     errors.extend(client::check(&webhook["clientConfig"], &format!("{at}.clientConfig")));
 }
 
-/// An empty word is told of elsewhere, if it has to be.
-fn unless_known(word: &str, known: &[&str], at: &str, errors: &mut Vec<FieldError>) {
+/// Rejects an unknown word. The callers check for empty words.
+fn check_known(word: &str, known: &[&str], at: &str, errors: &mut Vec<FieldError>) {
     if !word.is_empty() && !known.contains(&word) {
         errors.push(FieldError::not_supported(at, Shown::Json(json!(word)), known));
     }
 }
 
-/// A name of at least three parts (`IsFullyQualifiedName`).
+/// Checks for a name of at least three segments (`IsFullyQualifiedName`).
 fn check_name(name: &str, at: &str, errors: &mut Vec<FieldError>) {
     if name.is_empty() {
         errors.push(FieldError::required(at, ""));
@@ -122,12 +122,12 @@ pub(in crate::admission) fn check_rule(rule: &Value, at: &str, errors: &mut Vec<
         if given.is_empty() {
             errors.push(FieldError::required(at.as_str(), ""));
         }
-        if given.len() > 1 && given.iter().any(|one| one == "*") {
+        if given.len() > 1 && given.iter().any(|item| item == "*") {
             let why = format!("if '*' is present, must not specify other {what}");
             errors.push(FieldError::invalid(at.as_str(), json!(given), why));
         }
-        for (index, one) in given.iter().enumerate() {
-            let (word, at) = (one.as_str().unwrap_or_default(), format!("{at}[{index}]"));
+        for (index, item) in given.iter().enumerate() {
+            let (word, at) = (item.as_str().unwrap_or_default(), format!("{at}[{index}]"));
             if field == "operations" && !OPERATIONS.contains(&word) {
                 errors.push(FieldError::not_supported(at, Shown::Json(json!(word)), &OPERATIONS));
             } else if field == "apiVersions" && word.is_empty() {
@@ -136,14 +136,14 @@ pub(in crate::admission) fn check_rule(rule: &Value, at: &str, errors: &mut Vec<
         }
     }
     check_resources(list(rule, "resources"), &format!("{at}.resources"), errors);
-    unless_known(text(rule, "scope"), &["*", "Cluster", "Namespaced"], &format!("{at}.scope"), errors);
+    check_known(text(rule, "scope"), &["*", "Cluster", "Namespaced"], &format!("{at}.scope"), errors);
 }
 
 fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) {
     if resources.is_empty() {
         errors.push(FieldError::required(at, ""));
     }
-    let names: Vec<&str> = resources.iter().map(|one| one.as_str().unwrap_or_default()).collect();
+    let names: Vec<&str> = resources.iter().map(|item| item.as_str().unwrap_or_default()).collect();
     for (index, name) in names.iter().enumerate() {
         let at = format!("{at}[{index}]");
         let Some((resource, subresource)) = name.split_once('/') else {

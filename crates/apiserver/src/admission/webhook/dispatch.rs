@@ -1,4 +1,4 @@
-//! Asking the webhooks that a write concerns, one after the other.
+//! Calls the admission webhooks that apply to a write, in order.
 
 use std::sync::Arc;
 
@@ -17,43 +17,44 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
 impl ApiServer {
-    /// Lets mutating webhooks change an object; those that asked for it are asked a second time if others changed it
-    /// after them.
-    pub(in crate::admission) fn ask_mutating(
+    /// Calls the mutating webhooks. Calls those with `reinvocationPolicy: IfNeeded` again if a later webhook changes the
+    /// object.
+    pub(in crate::admission) fn call_mutating(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
         mut object: Option<&mut Value>,
     ) -> Outcome<()> {
         let mut invoked: Vec<usize> = Vec::new();
-        let mut again: Vec<usize> = Vec::new();
+        let mut to_reinvoke: Vec<usize> = Vec::new();
         for (index, webhook) in self.admission.mutating.iter().enumerate() {
-            if self.ask_one(call, webhook, attributes, object.as_deref_mut())? {
-                again.append(&mut invoked);
+            if self.call_one_mutating(call, webhook, attributes, object.as_deref_mut())? {
+                to_reinvoke.append(&mut invoked);
             }
             if webhook.reinvoked {
                 invoked.push(index);
             }
         }
-        again.sort_unstable();
-        for webhook in again.into_iter().filter_map(|index| self.admission.mutating.get(index)) {
-            self.ask_one(call, webhook, attributes, object.as_deref_mut())?;
+        to_reinvoke.sort_unstable();
+        for webhook in to_reinvoke.into_iter().filter_map(|index| self.admission.mutating.get(index)) {
+            self.call_one_mutating(call, webhook, attributes, object.as_deref_mut())?;
         }
         Ok(())
     }
 
-    /// Asks one mutating webhook; whether it changed the object.
-    fn ask_one(
+    /// Calls one mutating webhook; returns whether it changed the object.
+    fn call_one_mutating(
         &self,
         call: &mut Call<'_>,
         webhook: &Webhook,
         attributes: Attributes<'_>,
         object: Option<&mut Value>,
     ) -> Outcome<bool> {
-        let Some(kind) = self.concerns(call, webhook, attributes, object.as_deref())? else {
+        let Some(kind) = self.choose_kind(call, webhook, attributes, object.as_deref())? else {
             return Ok(false);
         };
-        let Some(patch) = self.ask(call, webhook, &kind, attributes, object.as_deref(), true)? else {
+        let Some(patch) = self.call_webhook(call, webhook, &kind, attributes, object.as_deref(), true)?
+        else {
             return Ok(false);
         };
         let Ok(patch) = Patch::deserialize(&patch) else {
@@ -80,8 +81,8 @@ impl ApiServer {
         Ok(differs)
     }
 
-    /// Asks validating webhooks. All are asked; the first objection counts.
-    pub(in crate::admission) fn ask_validating(
+    /// Calls all validating webhooks; returns the first rejection.
+    pub(in crate::admission) fn call_validating(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
@@ -89,8 +90,8 @@ impl ApiServer {
     ) -> Outcome<()> {
         let mut first = Ok(());
         for webhook in &self.admission.validating {
-            let Some(kind) = self.concerns(call, webhook, attributes, object)? else { continue };
-            let answer = self.ask(call, webhook, &kind, attributes, object, false);
+            let Some(kind) = self.choose_kind(call, webhook, attributes, object)? else { continue };
+            let answer = self.call_webhook(call, webhook, &kind, attributes, object, false);
             if call.attempt.is_waiting() {
                 return answer.map(drop);
             }
@@ -101,7 +102,9 @@ impl ApiServer {
         first
     }
 
-    fn concerns(
+    /// The version of the kind in which the webhook takes the write; `None` if its rules, selectors or conditions do
+    /// not match.
+    fn choose_kind(
         &self,
         call: &Call<'_>,
         webhook: &Webhook,
@@ -119,8 +122,8 @@ impl ApiServer {
         }
     }
 
-    /// Calls a webhook; gives its patch.
-    fn ask(
+    /// Calls a webhook; returns its patch.
+    fn call_webhook(
         &self,
         call: &mut Call<'_>,
         webhook: &Webhook,
@@ -138,13 +141,13 @@ impl ApiServer {
         let mut review = review::request(webhook.review, call, kind, attributes, new.as_ref(), old.as_ref());
         review["request"]["uid"] = json!(hooks::uid(&review, call.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
-        let hook = self.routed(hook);
-        let said = match call.attempt.ask(hook.clone())? {
+        let hook = self.with_service_endpoint(hook);
+        let result = match call.attempt.ask(hook.clone())? {
             Ok(answer) => review::response(&webhook.name, &hook.review, &answer, mutating)
                 .map_err(|why| format!("received invalid webhook response: {why}")),
             Err(error) => Err(format!("failed to call webhook: Post {}: {error}", quote(&hook.url()))),
         };
-        match said {
+        match result {
             Ok(verdict) => {
                 call.warnings.extend(verdict.warnings);
                 verdict.denied.map_or(Ok(verdict.patch), Err)
@@ -158,7 +161,7 @@ impl ApiServer {
     }
 }
 
-/// An object in another version of its kind.
+/// Converts a custom resource to the version of `kind`.
 fn as_kind(kind: &Kind, call: &Call<'_>, object: &Value) -> Value {
     match &kind.custom {
         Some(custom)

@@ -1,4 +1,4 @@
-//! Which writes a webhook is asked about: rules, scope, selectors.
+//! Selects the writes that a webhook or policy applies to: rules, scope and selectors.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::selector::LabelSelector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
-/// The part of a webhook that chooses.
+/// The rules and selectors of a webhook or policy.
 #[derive(Debug, Clone)]
 pub(in crate::admission) struct Matching {
     rules: Vec<Rule>,
@@ -21,7 +21,7 @@ pub(in crate::admission) struct Matching {
     objects: LabelSelector,
 }
 
-/// `RuleWithOperations`; `*` stands for all.
+/// `RuleWithOperations`; `*` matches everything.
 #[derive(Debug, Clone)]
 struct Rule {
     operations: Vec<String>,
@@ -42,7 +42,10 @@ impl Matching {
         }
     }
 
-    /// The kind under which a write concerns this webhook, if it does.
+    /// The version of the kind in which the webhook takes the write; `None` if the webhook does not apply.
+    ///
+    /// # Errors
+    /// 404 if the namespace does not exist.
     pub(in crate::admission) fn choose(
         &self,
         server: &ApiServer,
@@ -51,7 +54,7 @@ impl Matching {
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<Option<Arc<Kind>>> {
-        let Some(chosen) = self.by_rules(server, kind, subresource, attributes.operation) else {
+        let Some(chosen) = self.matching_kind(server, kind, subresource, attributes.operation) else {
             return Ok(None);
         };
         let labels = |object: Option<&Value>| {
@@ -64,7 +67,7 @@ impl Matching {
         Ok(Some(chosen))
     }
 
-    fn by_rules(
+    fn matching_kind(
         &self,
         server: &ApiServer,
         kind: &Arc<Kind>,
@@ -79,7 +82,8 @@ impl Matching {
         others.iter().filter(|_| self.equivalent).find(|other| matches(other)).cloned()
     }
 
-    /// Objects of the cluster are never left out by their namespace, for they have none; namespaces are their own.
+    /// Whether the namespace selector matches. It always matches cluster-scoped objects. For a namespace it looks at the
+    /// namespace's own labels.
     fn namespace_matches(
         &self,
         server: &ApiServer,
@@ -123,7 +127,7 @@ impl Rule {
 
     fn matches(&self, kind: &Kind, subresource: &str, operation: Operation) -> bool {
         let resource = &kind.resource;
-        // Namespaces count as objects of the cluster.
+        // Namespaces count as cluster-scoped objects.
         let in_scope = match self.scope.as_str() {
             "Namespaced" => resource.namespaced,
             "Cluster" => !resource.namespaced,
@@ -138,10 +142,10 @@ impl Rule {
 }
 
 fn has(list: &[String], name: &str) -> bool {
-    list.iter().any(|one| one == "*" || one == name)
+    list.iter().any(|item| item == "*" || item == name)
 }
 
-/// `pods`, `pods/*`, `*/status`, `*` (no subresource), `*/*`.
+/// Whether a rule such as `pods`, `pods/*`, `*/status`, `*` (no subresource) or `*/*` covers a resource.
 fn covers(rule: &str, plural: &str, subresource: &str) -> bool {
     let (resource, sub) = rule.split_once('/').unwrap_or((rule, ""));
     let fits = |pattern: &str, name: &str| pattern == "*" || pattern == name;
@@ -153,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_names_resources_with_or_without_subresources() {
+    fn rule_covers_resources_and_subresources() {
         for (rule, plural, subresource, covered) in [
             ("pods", "pods", "", true),
             ("pods", "pods", "status", false),

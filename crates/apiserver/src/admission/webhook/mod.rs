@@ -1,4 +1,4 @@
-//! Admission webhooks: what their configurations say, and how their word is asked for.
+//! Admission webhooks: their configurations and calls.
 
 pub(crate) mod client;
 pub(crate) mod configuration;
@@ -14,10 +14,10 @@ use self::matching::Matching;
 use super::policy::expression::{self, Condition};
 use crate::hooks::HookTarget;
 
-/// How long a webhook may take that does not say.
+/// The default of `timeoutSeconds`.
 const TIMEOUT_SECONDS: u64 = 10;
 
-/// One webhook of a configuration, read once.
+/// One webhook of a configuration, in parsed form.
 #[derive(Debug, Clone)]
 pub(crate) struct Webhook {
     pub(crate) name: String,
@@ -25,13 +25,13 @@ pub(crate) struct Webhook {
     timeout: Duration,
     matching: Matching,
     conditions: Vec<Condition>,
-    /// Whether a webhook that cannot be asked admits (`failurePolicy: Ignore`).
+    /// Whether a failed call admits the write (`failurePolicy: Ignore`).
     ignores_failure: bool,
-    /// Whether it may be asked about a dry run.
+    /// Whether the webhook may be called in a dry run.
     dry_run: bool,
-    /// Whether a mutating webhook is asked again if others change the object after it.
+    /// Whether a mutating webhook is called again if a later webhook changes the object.
     reinvoked: bool,
-    /// The version of the review that it takes.
+    /// The version of `AdmissionReview` that the webhook gets.
     review: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl Webhook {
         webhooks.iter().map(Self::read).collect()
     }
 
-    /// Whether it is asked only where expressions say so.
+    /// Whether the webhook has match conditions.
     pub(super) fn is_conditional(&self) -> bool {
         !self.conditions.is_empty()
     }

@@ -1,4 +1,4 @@
-//! `AdmissionReview`: what a webhook is asked, and what it may answer.
+//! `AdmissionReview`: the request to a webhook and the validation of its response.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,17 +11,17 @@ use crate::kinds::Kind;
 use crate::options;
 use crate::status::Refused;
 
-/// What a webhook said.
+/// The response of a webhook.
 #[derive(Debug)]
 pub(in crate::admission) struct Verdict {
-    /// The refusal, if it objects.
+    /// The error, if the webhook rejects the write.
     pub(in crate::admission) denied: Option<Refused>,
-    /// Operations of a JSON patch, of a mutating webhook.
+    /// The JSON patch of a mutating webhook.
     pub(in crate::admission) patch: Option<Value>,
     pub(in crate::admission) warnings: Vec<String>,
 }
 
-/// The review of a write as `kind`, without its uid.
+/// Builds the review of a write, in the version of `kind` and without a uid.
 pub(in crate::admission) fn request(
     version: &str,
     call: &Call<'_>,
@@ -31,10 +31,9 @@ pub(in crate::admission) fn request(
     old: Option<&Value>,
 ) -> Value {
     let (resource, asked) = (&kind.resource, &call.kind.resource);
-    let gvk =
-        |of: &windtunnel_core::Resource| json!({ "group": of.group, "version": of.version, "kind": of.kind });
-    let gvr = |of: &windtunnel_core::Resource| json!({ "group": of.group, "version": of.version, "resource": of.plural });
-    // A namespace is its own namespace.
+    let gvk = |res: &windtunnel_core::Resource| json!({ "group": res.group, "version": res.version, "kind": res.kind });
+    let gvr = |res: &windtunnel_core::Resource| json!({ "group": res.group, "version": res.version, "resource": res.plural });
+    // The namespace of a Namespace object is its own name.
     let namespace = if kind.is_resource("", "namespaces") { attributes.name } else { attributes.namespace };
     let mut groups = call.request.user.groups.clone();
     if !groups
@@ -64,10 +63,10 @@ pub(in crate::admission) fn request(
     json!({ "kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": request })
 }
 
-/// Reads the answer to a review.
+/// Reads the response to a review.
 ///
 /// # Errors
-/// Why it is none, in the server's words.
+/// The real server's message about an invalid response.
 pub(in crate::admission) fn response(
     webhook: &str,
     asked: &Value,
@@ -107,7 +106,7 @@ fn check_type(asked: &Value, answer: &Value) -> Result<(), String> {
     ))
 }
 
-/// The patch of an answer; only a mutating webhook may send one.
+/// The patch of a response; only a mutating webhook may send one.
 fn patch(response: &Value, mutating: bool, strict: bool) -> Result<Option<Value>, String> {
     let text = response["patch"].as_str().unwrap_or_default();
     let kind = response["patchType"].as_str().unwrap_or_default();
@@ -139,7 +138,7 @@ fn patch(response: &Value, mutating: bool, strict: bool) -> Result<Option<Value>
     serde_json::from_slice(&bytes).map(Some).map_err(|error| error.to_string())
 }
 
-/// The refusal of a webhook that objects (`ToStatusErr`): its own status, at least a client error.
+/// The error of a webhook that rejects the write (`ToStatusErr`): the webhook's status, with a code of at least 400.
 fn denial(webhook: &str, status: &Value) -> Refused {
     let by = format!("admission webhook {} denied the request", quote(webhook));
     let text = |field: &str| status[field].as_str().unwrap_or_default();
@@ -153,6 +152,6 @@ fn denial(webhook: &str, status: &Value) -> Refused {
         code,
         text("reason"),
         message,
-        status.get("details").filter(|one| one.is_object()).cloned(),
+        status.get("details").filter(|details| details.is_object()).cloned(),
     )
 }

@@ -11,7 +11,8 @@ use crate::apply::shape::{Form, ListMerge, Shape};
 
 /// Returns `live` with everything in `config`. Lists keep their order, unless `config` has another.
 ///
-/// # Errors Lists with invalid or duplicate elements.
+/// # Errors
+/// Lists with invalid or duplicate elements.
 pub(crate) fn merge(live: &Value, config: &Value, shape: Shape<'_>) -> Result<Value, Vec<Problem>> {
     let mut problems = Vec::new();
     let merged = walk(Some(live), Some(config), shape, "", &mut problems);

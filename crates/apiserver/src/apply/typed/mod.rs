@@ -23,7 +23,8 @@ use super::shape::{ListMerge, Member, Shape};
 
 /// The path element of an element of a list that is a set or a map.
 ///
-/// # Errors The reason why it has none.
+/// # Errors
+/// The reason why it has none.
 fn element_of(item: &Value, merge: ListMerge<'_>) -> Result<String, String> {
     match merge {
         ListMerge::Map(keys) => element::keyed_element(item, keys),

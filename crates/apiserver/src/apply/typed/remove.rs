@@ -9,35 +9,36 @@ use crate::apply::shape::{Form, ListMerge, Member, Shape};
 
 /// Returns the value without these fields and elements. A map or list that loses its last member becomes
 /// null.
-pub(crate) fn remove(value: &Value, gone: &FieldSet, shape: Shape<'_>) -> Value {
-    walk(value, &gone.0, shape)
+pub(crate) fn remove(value: &Value, removed: &FieldSet, shape: Shape<'_>) -> Value {
+    walk(value, &removed.0, shape)
 }
 
-fn walk(value: &Value, gone: &Tree, shape: Shape<'_>) -> Value {
+fn walk(value: &Value, removed: &Tree, shape: Shape<'_>) -> Value {
     match (shape.form(Some(value)), value) {
         (Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true }, _) => Value::Null,
         (Form::List(merge, shape), Value::Array(items)) => {
-            let kept: Vec<Value> = items.iter().filter_map(|item| kept(item, gone, merge, shape)).collect();
-            if kept.is_empty() { Value::Null } else { Value::Array(kept) }
+            let rest = items.iter().filter_map(|item| walk_item(item, removed, merge, shape));
+            let rest: Vec<Value> = rest.collect();
+            if rest.is_empty() { Value::Null } else { Value::Array(rest) }
         }
         (Form::Map { .. }, Value::Object(map)) => {
-            let mut kept = Map::new();
+            let mut rest = Map::new();
             for (name, value) in map {
-                let value = match child(gone, &element::field(name)) {
+                let value = match child(removed, &element::field(name)) {
                     Some(node) if is_member(node) => continue,
                     Some(node) => walk(value, node, shape_under(shape, name)),
                     None => value.clone(),
                 };
-                kept.insert(name.clone(), value);
+                rest.insert(name.clone(), value);
             }
-            if kept.is_empty() { Value::Null } else { Value::Object(kept) }
+            if rest.is_empty() { Value::Null } else { Value::Object(rest) }
         }
         (_, value) => value.clone(),
     }
 }
 
-fn kept(item: &Value, gone: &Tree, merge: ListMerge<'_>, shape: Shape<'_>) -> Option<Value> {
-    let node = element_of(item, merge).ok().and_then(|element| child(gone, &element));
+fn walk_item(item: &Value, removed: &Tree, merge: ListMerge<'_>, shape: Shape<'_>) -> Option<Value> {
+    let node = element_of(item, merge).ok().and_then(|element| child(removed, &element));
     match node {
         Some(node) if is_member(node) => None,
         Some(node) => Some(walk(item, node, shape)),

@@ -29,7 +29,8 @@ impl Problem {
 
 /// Validates a value. With `repeats`, sets and maps may have duplicate elements.
 ///
-/// # Errors All problems of the value.
+/// # Errors
+/// All problems of the value.
 pub(crate) fn validate(value: &Value, shape: Shape<'_>, repeats: bool) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     walk(value, shape, repeats, "", &mut problems);

@@ -109,8 +109,8 @@ impl Checker<'_> {
 }
 
 /// The type with its open parameters replaced by fresh types.
-fn instantiate(of: &Type, open: &[Type]) -> Type {
-    match of {
+fn instantiate(ty: &Type, open: &[Type]) -> Type {
+    match ty {
         Type::Param(number) => {
             usize::try_from(*number).ok().and_then(|at| open.get(at)).cloned().unwrap_or(Type::Dyn)
         }

@@ -127,8 +127,8 @@ impl AcceptedTypes {
 }
 
 /// The name of a type without its type parameters.
-fn type_name(of: &Type) -> &str {
-    match of {
+fn type_name(ty: &Type) -> &str {
+    match ty {
         Type::Dyn | Type::Param(_) => "dyn",
         Type::Error => "!error!",
         Type::Null => "null_type",

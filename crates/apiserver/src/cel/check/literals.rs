@@ -56,8 +56,8 @@ impl<'t> Literals<'t> {
     fn list(&mut self, items: &[Element]) {
         let Some((first, rest)) = items.split_first() else { return };
         let wanted = self.element_type(first);
-        let odd = rest.iter().find(|item| !self.element_type(item).same(&wanted));
-        if let Some(item) = odd {
+        let mismatch = rest.iter().find(|item| !self.element_type(item).same(&wanted));
+        if let Some(item) = mismatch {
             self.mismatch(item.value.at, &wanted, &self.element_type(item));
         }
     }

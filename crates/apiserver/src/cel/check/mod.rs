@@ -47,7 +47,8 @@ const TYPES: [(&str, &str, Type); 15] = [
 
 /// Type-checks an expression and resolves its names. Returns the type of each node, indexed by node id.
 ///
-/// # Errors All mistakes found.
+/// # Errors
+/// All mistakes found.
 pub(super) fn check(node: &mut Node, nodes: usize, env: &Environment) -> Result<Vec<Type>, Vec<Issue>> {
     let mut checker = Checker {
         env,
@@ -152,7 +153,7 @@ impl Checker<'_> {
     /// Looks up a variable or a type by name.
     fn lookup(&self, name: &str) -> Option<(Kind, Type)> {
         if let Some(depth) = self.locals.iter().rposition(|(local, _)| local == name) {
-            return self.locals.get(depth).map(|(_, of)| (Kind::Local(depth), of.clone()));
+            return self.locals.get(depth).map(|(_, ty)| (Kind::Local(depth), ty.clone()));
         }
         // A local variable hides all dotted names that begin with it.
         let first = name.split('.').next().unwrap_or(name);
@@ -160,11 +161,11 @@ impl Checker<'_> {
             return None;
         }
         if let Some(index) = self.env.variables.iter().position(|(global, _)| global == name) {
-            return self.env.variables.get(index).map(|(_, of)| (Kind::Global(index), of.clone()));
+            return self.env.variables.get(index).map(|(_, ty)| (Kind::Global(index), ty.clone()));
         }
-        let (_, text, of) = TYPES.iter().find(|(known, ..)| *known == name)?;
-        let of = Type::Type(Some(std::sync::Arc::new(of.clone())));
-        Some((Kind::TypeName((*text).to_owned()), of))
+        let (_, text, ty) = TYPES.iter().find(|(known, ..)| *known == name)?;
+        let ty = Type::Type(Some(std::sync::Arc::new(ty.clone())));
+        Some((Kind::TypeName((*text).to_owned()), ty))
     }
 
     fn expect_bool(&mut self, node: &mut Node) {
@@ -278,10 +279,10 @@ impl Checker<'_> {
         let optional = matches!(inner.kind, LoopKind::OptionalMap | LoopKind::OptionalFlatMap);
         if optional {
             return match range.unwrap_optional() {
-                (of, true) => vec![of],
-                (of, false) if of.is_dyn_or_error() => vec![Type::Dyn],
-                (of, false) => {
-                    self.no_overload(inner.range.at, "hasValue", &[of], true);
+                (ty, true) => vec![ty],
+                (ty, false) if ty.is_dyn_or_error() => vec![Type::Dyn],
+                (ty, false) => {
+                    self.no_overload(inner.range.at, "hasValue", &[ty], true);
                     vec![Type::Error]
                 }
             };

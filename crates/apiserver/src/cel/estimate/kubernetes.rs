@@ -110,11 +110,12 @@ impl Estimator<'_> {
     /// The cost of comparing two values of one library type.
     fn equality(&self, args: &[Node]) -> Option<u64> {
         let [left, right] = args else { return None };
-        let (Type::Opaque(one, _), Type::Opaque(other, _)) = (self.type_of(left), self.type_of(right)) else {
+        let (Type::Opaque(name, _), Type::Opaque(other, _)) = (self.type_of(left), self.type_of(right))
+        else {
             return None;
         };
-        match *one {
-            _ if one != other => None,
+        match *name {
+            _ if name != other => None,
             // A URL is as long as its text. The server considers only the right operand.
             "kubernetes.URL" => Some(self.known_size(right).unwrap_or(Size::exactly(1)).read_cost(1)),
             "kubernetes.NamedFormat" => Some(FORMAT_NAME.read_cost(1)),

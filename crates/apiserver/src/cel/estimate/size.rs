@@ -83,8 +83,8 @@ impl Entries {
     }
 
     /// The entries of a concatenation of, or a choice between, two values; unknown if either is unknown.
-    pub(super) fn union(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        let (one, other) = (one?, other?);
-        Some(Self { is_list: one.is_list, key: one.key.or(other.key), value: one.value.or(other.value) })
+    pub(super) fn union(left: Option<Self>, right: Option<Self>) -> Option<Self> {
+        let (left, right) = (left?, right?);
+        Some(Self { is_list: left.is_list, key: left.key.or(right.key), value: left.value.or(right.value) })
     }
 }

@@ -165,8 +165,8 @@ fn list_traversal(list: &List<'_>) -> u64 {
 }
 
 fn map_traversal(map: &Map<'_>) -> u64 {
-    let of = |key: &Value<'_>| {
+    let entry_cost = |key: &Value<'_>| {
         traversal(key) + map.get(key).and_then(Result::ok).map_or(0, |value| traversal(&value))
     };
-    map.keys().iter().map(of).sum()
+    map.keys().iter().map(entry_cost).sum()
 }

@@ -194,12 +194,12 @@ fn resource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         .with_stage(Stage::Resource(CheckAttributes { resource: resource.to_owned(), ..asked.clone() })))
 }
 
-/// Returns the resource check with one attribute set by `tell`.
-fn with_attribute<'a>(args: &[Value<'a>], tell: impl FnOnce(&mut CheckAttributes, String)) -> Outcome<'a> {
+/// Returns the resource check with one attribute changed by `set`.
+fn with_attribute<'a>(args: &[Value<'a>], set: impl FnOnce(&mut CheckAttributes, String)) -> Outcome<'a> {
     let inquiry = receiver_check(args)?;
     let Stage::Resource(asked) = &inquiry.stage else { return Err(EvalError::no_overload()) };
     let mut asked = asked.clone();
-    tell(&mut asked, text(args, 1).to_owned());
+    set(&mut asked, text(args, 1).to_owned());
     Ok(inquiry.with_stage(Stage::Resource(asked)))
 }
 

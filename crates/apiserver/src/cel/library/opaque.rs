@@ -33,10 +33,10 @@ impl Opaque {
 
     /// The length of an address in bytes, because costs depend on it.
     pub(crate) fn size(&self) -> Option<usize> {
-        let of = |address: &IpAddr| if address.is_ipv4() { 4 } else { 16 };
+        let byte_count = |address: &IpAddr| if address.is_ipv4() { 4 } else { 16 };
         match self {
-            Self::Ip(address) => Some(of(address)),
-            Self::Cidr(cidr) => Some(of(&cidr.address)),
+            Self::Ip(address) => Some(byte_count(address)),
+            Self::Cidr(cidr) => Some(byte_count(&cidr.address)),
             _ => None,
         }
     }

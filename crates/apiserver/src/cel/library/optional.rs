@@ -4,7 +4,7 @@ use super::{Row, list};
 use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
-    (28, "optional.of(T) -> optional(T)", of),
+    (28, "optional.of(T) -> optional(T)", optional_of),
     (28, "optional.ofNonZeroValue(T) -> optional(T)", of_non_zero),
     (28, "optional.none() -> optional(T)", none),
     (28, "optional(T): hasValue() -> bool", has_value),
@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
     (34, "list(optional(T)): unwrapOpt() -> list(T)", unwrap),
 ];
 
-fn of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+fn optional_of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     args.first().cloned().map(Value::some).ok_or_else(EvalError::no_overload)
 }
 
@@ -29,7 +29,7 @@ fn of_non_zero<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         Some(Value::Double(number)) => *number == 0.0,
         Some(sized) => sized.size() == Some(0),
     };
-    if zero { none(&[]) } else { of(args) }
+    if zero { none(&[]) } else { optional_of(args) }
 }
 
 fn none<'a>(_: &[Value<'a>]) -> Outcome<'a> {

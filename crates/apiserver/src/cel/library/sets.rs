@@ -10,9 +10,9 @@ pub(super) const ROWS: &[Row] = &[
     (29, "sets.intersects(list(T), list(T)) -> bool", intersects),
 ];
 
-fn holds_all(all: &List<'_>, of: &List<'_>) -> Result<bool, EvalError> {
-    for item in of.iter() {
-        if !holds(all, &item?)? {
+fn holds_all(list: &List<'_>, wanted: &List<'_>) -> Result<bool, EvalError> {
+    for item in wanted.iter() {
+        if !holds(list, &item?)? {
             return Ok(false);
         }
     }

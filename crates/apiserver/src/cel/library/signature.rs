@@ -25,8 +25,8 @@ pub(super) fn parse_row((since, signature, run): &Row) -> Vec<(String, Overload)
     let (pattern, types) = signature.split_once(" for ").unwrap_or((signature, "#"));
     types
         .split_whitespace()
-        .filter_map(|of| {
-            let (name, member, params, result) = parse(&pattern.replace('#', of))?;
+        .filter_map(|type_name| {
+            let (name, member, params, result) = parse(&pattern.replace('#', type_name))?;
             let open = params.iter().chain([&result]).map(open_types).max().unwrap_or(0);
             Some((name, Overload { member, params, result, open, since: *since, run: *run }))
         })
@@ -100,8 +100,8 @@ fn parse_type(text: &str) -> Type {
 }
 
 /// The number of type parameters up to the highest one that a type mentions.
-fn open_types(of: &Type) -> u32 {
-    match of {
+fn open_types(ty: &Type) -> u32 {
+    match ty {
         Type::Param(number) => number + 1,
         other => other.parameters().into_iter().map(open_types).max().unwrap_or(0),
     }

@@ -170,10 +170,10 @@ fn day_of_week<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 /// A duration in whole units, or a component of a timestamp.
-fn part<'a>(args: &[Value<'a>], unit: i64, of: fn(&Zoned) -> i64) -> Outcome<'a> {
+fn part<'a>(args: &[Value<'a>], unit: i64, component: fn(&Zoned) -> i64) -> Outcome<'a> {
     match args.first() {
         Some(Value::Duration(nanoseconds)) => Ok(Value::Int(nanoseconds / unit)),
-        _ => Ok(Value::Int(of(&zoned(args)?))),
+        _ => Ok(Value::Int(component(&zoned(args)?))),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Before {
 }
 
 impl Before {
-    pub(super) fn of(old: Option<&Value>, schema: &Value) -> Self {
+    pub(super) fn new(old: Option<&Value>, schema: &Value) -> Self {
         let mut before = Self::default();
         let Some(old) = old else { return before };
         for stored in old["spec"]["versions"].as_array().into_iter().flatten() {

@@ -10,9 +10,9 @@ pub(super) fn show(rule: &Value) -> Shown {
     let text = |field: &str| rule[field].as_str().unwrap_or_default();
     let json = |field: &str| rule.get(field).unwrap_or(&Value::Null).to_string();
     let quoted = |field: &str| json!(text(field)).to_string();
-    let pointer = |field: &str, of: &str| match rule.get(field).filter(|value| !value.is_null()) {
-        Some(_) => format!("(*{of})(0xc000000000)"),
-        None => format!("(*{of})(nil)"),
+    let pointer = |field: &str, go_type: &str| match rule.get(field).filter(|value| !value.is_null()) {
+        Some(_) => format!("(*{go_type})(0xc000000000)"),
+        None => format!("(*{go_type})(nil)"),
     };
     Shown::Raw {
         json: format!(

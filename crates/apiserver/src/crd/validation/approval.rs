@@ -23,7 +23,7 @@ pub(crate) enum Approval {
 
 impl Approval {
     /// The approval of a definition, if its group needs one.
-    pub(crate) fn of(crd: &Value) -> Option<Self> {
+    pub(crate) fn from_definition(crd: &Value) -> Option<Self> {
         let group = text(crd, "/spec/group");
         let community = ["k8s.io", "kubernetes.io"].iter().any(|domain| {
             group.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -66,8 +66,8 @@ fn annotation(crd: &Value) -> &str {
 
 /// Rejects a definition without a valid annotation, unless the old one is in the same state.
 pub(super) fn check(crd: &Value, old: Option<&Value>) -> Option<FieldError> {
-    let state = Approval::of(crd)?;
-    if old.is_some_and(|old| Approval::of(old) == Some(state)) {
+    let state = Approval::from_definition(crd)?;
+    if old.is_some_and(|old| Approval::from_definition(old) == Some(state)) {
         return None;
     }
     let at = format!("metadata.annotations[{ANNOTATION}]");

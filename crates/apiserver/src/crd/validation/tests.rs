@@ -213,7 +213,7 @@ fn errors_show_versions_in_the_internal_form() {
     let mut crd = definition();
     crd["spec"]["versions"] = json!([version("v1", true), version("v2", true)]);
     let found = texts(&crd, None);
-    let one = |name: &str| {
+    let encoded = |name: &str| {
         format!(
             r#"{{"Name":"{name}","Served":true,"Storage":true,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}}"#
         )
@@ -223,8 +223,8 @@ fn errors_show_versions_in_the_internal_form() {
         [
             format!(
                 "spec.versions: Invalid value: [{},{}]: must have exactly one version marked as storage version",
-                one("v1"),
-                one("v2")
+                encoded("v1"),
+                encoded("v2")
             ),
             "status.storedVersions: Invalid value: [\"v1\"]: must have the storage version v2".to_owned(),
         ]

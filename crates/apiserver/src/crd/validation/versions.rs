@@ -18,7 +18,7 @@ const WARNING_MAX: usize = 256;
 
 pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let versions = list(crd, "/spec/versions");
-    let internal = Internal::of(versions);
+    let internal = Internal::new(versions);
     let mut errors = Vec::new();
     for (index, version) in versions.iter().enumerate() {
         let at = format!("spec.versions[{index}]");
@@ -72,7 +72,7 @@ fn check_schemas(internal: &Internal<'_>, old: Option<&Value>, profile: &Profile
             let found = structure::check(schema, &at, status, profile);
             // Rules are checked only if the types that they use are valid.
             if found.is_empty() {
-                errors.extend(rules::check(schema, &at, &rules::Before::of(old, schema), profile));
+                errors.extend(rules::check(schema, &at, &rules::Before::new(old, schema), profile));
             }
             errors.extend(found);
         }

@@ -20,7 +20,8 @@ const LARGE_COUNT: usize = 4;
 /// Compiles a pattern like `regexp.Compile`: classes contain ASCII only, and syntax that Go lacks is
 /// rejected.
 ///
-/// # Errors Go's message, for all common mistakes in a pattern.
+/// # Errors
+/// Go's message, for all common mistakes in a pattern.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if let Some(known) = known().get(pattern) {
         return Ok(known);

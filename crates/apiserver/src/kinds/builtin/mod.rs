@@ -149,8 +149,9 @@ mod tests {
 
     fn served(group: &str, plural: &str, minor: u32) -> String {
         let kinds = all(|| 0);
-        let of = kinds.iter().filter(|kind| kind.is_resource(group, plural) && kind.minors.contains(&minor));
-        of.map(|kind| kind.resource.version.to_string()).collect::<Vec<_>>().join(" ")
+        let served =
+            kinds.iter().filter(|kind| kind.is_resource(group, plural) && kind.minors.contains(&minor));
+        served.map(|kind| kind.resource.version.to_string()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

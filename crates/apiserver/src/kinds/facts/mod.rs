@@ -186,13 +186,13 @@ impl Types {
     #[cfg(test)]
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str, TypeId)> {
         let all = self.types.iter().enumerate();
-        all.filter(|(_, of)| of.is_kind).map(|(at, of)| (of.group, of.version, TypeId(at)))
+        all.filter(|(_, kind)| kind.is_kind).map(|(at, kind)| (kind.group, kind.version, TypeId(at)))
     }
 
     /// Finds a field by its JSON name, including fields of embedded structs.
     pub(crate) fn field(&self, id: TypeId, name: &str) -> Option<&Field> {
-        let of = self.get(id);
-        let field = &of.fields[*of.by_name.get(name)?];
+        let owner = self.get(id);
+        let field = &owner.fields[*owner.by_name.get(name)?];
         match &field.kind {
             FieldKind::Struct(lender) if field.name == EMBEDDED => self.field(*lender, name),
             _ => Some(field),
@@ -201,12 +201,13 @@ impl Types {
 
     /// All fields as JSON has them, with those of an embedded struct in its place.
     pub(crate) fn fields(&self, id: TypeId) -> Vec<&Field> {
-        let of = self.get(id).fields.iter();
-        of.flat_map(|field| match &field.kind {
-            FieldKind::Struct(lender) if field.name == EMBEDDED => self.fields(*lender),
-            _ => vec![field],
-        })
-        .collect()
+        let own_fields = self.get(id).fields.iter();
+        own_fields
+            .flat_map(|field| match &field.kind {
+                FieldKind::Struct(lender) if field.name == EMBEDDED => self.fields(*lender),
+                _ => vec![field],
+            })
+            .collect()
     }
 
     fn parse(files: &[(&'static str, &'static str, &'static str)]) -> Self {

@@ -42,8 +42,8 @@ fn add_default_tolerations(pod: &mut Value) {
 
 /// `qosClass`, by requests and limits of all containers.
 fn quality_of_service(pod: &Value) -> &'static str {
-    let of = |list: &str| pod["spec"][list].as_array().map(Vec::as_slice).unwrap_or_default();
-    let containers = || of("containers").iter().chain(of("initContainers"));
+    let spec_list = |list: &str| pod["spec"][list].as_array().map(Vec::as_slice).unwrap_or_default();
+    let containers = || spec_list("containers").iter().chain(spec_list("initContainers"));
     let has = |container: &Value, part: &str| {
         let list = container["resources"][part].as_object();
         list.is_some_and(|list| ["cpu", "memory"].iter().any(|name| list.contains_key(*name)))

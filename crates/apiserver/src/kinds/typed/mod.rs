@@ -43,7 +43,8 @@ struct Findings {
 /// Changes an object to what Go would write after decoding it. Returns the paths of unknown fields, which are
 /// removed.
 ///
-/// # Errors The message of Go's decoder for the first value of a wrong type.
+/// # Errors
+/// The message of Go's decoder for the first value of a wrong type.
 pub(crate) fn decode(kind: &Kind, object: &mut Value) -> Result<Vec<String>, String> {
     decode_some(kind, object, None)
 }
@@ -79,7 +80,7 @@ fn read_as(
     };
     let mut findings = Findings::default();
     let root = At { parent: None, step: Step::Root };
-    structure(plan, plan.get(index), map, &root, fields, &mut findings);
+    decode_struct(plan, plan.get(index), map, &root, fields, &mut findings);
     match findings.error {
         Some(error) => Err(error),
         None => Ok(findings.unknown),
@@ -90,13 +91,13 @@ fn read_as(
 pub(crate) fn zero(kind: &Kind, field: &str) -> Option<Value> {
     let plan = plan();
     let resource = &kind.resource;
-    let of = plan.get(plan.of_kind(&resource.group, &resource.version, &resource.kind)?);
-    of.field(field).map(|field| plan.zero(&field.shape))
+    let structure = plan.get(plan.of_kind(&resource.group, &resource.version, &resource.kind)?);
+    structure.field(field).map(|field| plan.zero(&field.shape))
 }
 
-fn structure(
+fn decode_struct(
     plan: &Plan,
-    of: &Struct,
+    structure: &Struct,
     map: &mut Map<String, Value>,
     at: &At<'_>,
     fields: Option<&[String]>,
@@ -107,7 +108,7 @@ fn structure(
         if fields.is_some_and(|fields| !fields.contains(name)) {
             return true;
         }
-        let Some(field) = of.field(name) else {
+        let Some(field) = structure.field(name) else {
             if is_root && (name == "apiVersion" || name == "kind") {
                 return true;
             }
@@ -117,11 +118,11 @@ fn structure(
         if value.is_null() {
             return false;
         }
-        let here = At { parent: Some(at), step: Step::Field(of.name, field.name) };
-        read(plan, &field.shape, value, &here, findings);
+        let field_at = At { parent: Some(at), step: Step::Field(structure.name, field.name) };
+        decode_value(plan, &field.shape, value, &field_at, findings);
         field.zero == Zero::Always || !vanishes(field.zero, value)
     });
-    for field in of.always() {
+    for field in structure.always() {
         match map.get_mut(field.name) {
             None => {
                 map.insert(field.name.to_owned(), plan.zero(&field.shape));
@@ -154,17 +155,23 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn read(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, findings: &mut Findings) {
+fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, findings: &mut Findings) {
     match (shape, value) {
         (Shape::Struct(index), Value::Object(map)) => {
-            structure(plan, plan.get(*index), map, at, None, findings);
+            decode_struct(plan, plan.get(*index), map, at, None, findings);
         }
         (Shape::List(inside), Value::Array(items)) => {
             for (index, item) in items.iter_mut().enumerate() {
                 if item.is_null() {
                     *item = plan.zero(inside);
                 } else {
-                    read(plan, inside, item, &At { parent: Some(at), step: Step::Index(index) }, findings);
+                    decode_value(
+                        plan,
+                        inside,
+                        item,
+                        &At { parent: Some(at), step: Step::Index(index) },
+                        findings,
+                    );
                 }
             }
         }
@@ -173,7 +180,13 @@ fn read(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, findings: &m
                 if item.is_null() {
                     *item = plan.zero(inside);
                 } else {
-                    read(plan, inside, item, &At { parent: Some(at), step: Step::Key(key) }, findings);
+                    decode_value(
+                        plan,
+                        inside,
+                        item,
+                        &At { parent: Some(at), step: Step::Key(key) },
+                        findings,
+                    );
                 }
             }
         }
@@ -181,14 +194,14 @@ fn read(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, findings: &m
         (Shape::Scalar(scalar), value) => {
             if let Err(wrong) = scalar::read(*scalar, value) {
                 findings.error.get_or_insert_with(|| match wrong {
-                    scalar::ScalarError::Type(is) => at.mismatch(&is, &plan.go_name(shape)),
+                    scalar::ScalarError::Type(found) => at.mismatch(&found, &plan.go_name(shape)),
                     scalar::ScalarError::Text(text) => text,
                 });
             }
         }
         (_, value) => {
-            let is = json_type(value);
-            findings.error.get_or_insert_with(|| at.mismatch(is, &plan.go_name(shape)));
+            let found = json_type(value);
+            findings.error.get_or_insert_with(|| at.mismatch(found, &plan.go_name(shape)));
         }
     }
 }
@@ -221,13 +234,13 @@ impl At<'_> {
     }
 
     /// Go's message for a value of a wrong type: the innermost struct, the path of fields, the expected type.
-    fn mismatch(&self, is: &str, expected: &str) -> String {
+    fn mismatch(&self, found: &str, expected: &str) -> String {
         let (mut owner, mut fields) = ("", Vec::new());
         let mut at = Some(self);
         while let Some(here) = at {
-            if let Step::Field(of, name) = here.step {
+            if let Step::Field(type_name, name) = here.step {
                 if owner.is_empty() {
-                    owner = of;
+                    owner = type_name;
                 }
                 fields.push(name);
             }
@@ -235,7 +248,7 @@ impl At<'_> {
         }
         fields.reverse();
         let path = fields.join(".");
-        format!("json: cannot unmarshal {is} into Go struct field {owner}.{path} of type {expected}")
+        format!("json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {expected}")
     }
 }
 

@@ -114,7 +114,7 @@ fn unknown_fields_are_removed_and_reported_by_path() {
 
 #[test]
 fn zero_values_are_omitted_or_added_like_in_go() {
-    for (group, kind, given, kept) in [
+    for (group, kind, given, expected) in [
         (
             "",
             "Pod",
@@ -145,6 +145,6 @@ fn zero_values_are_omitted_or_added_like_in_go() {
     ] {
         let (object, result) = decoded(group, kind, given);
         assert_eq!(result, Ok(Vec::new()));
-        assert_eq!(object, kept);
+        assert_eq!(object, expected);
     }
 }

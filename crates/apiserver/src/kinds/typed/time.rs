@@ -20,7 +20,8 @@ const SEPARATORS: [&str; 5] = ["-", "-", "T", ":", ":"];
 
 /// The form that the API writes.
 ///
-/// # Errors Go's message for a malformed time.
+/// # Errors
+/// Go's message for a malformed time.
 pub(super) fn canonical(text: &str, micro: bool) -> Result<Cow<'_, str>, String> {
     let layout = if micro { MICROSECONDS } else { SECONDS };
     let fail = |rest: &str, part: &str| {

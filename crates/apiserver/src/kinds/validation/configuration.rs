@@ -15,20 +15,20 @@ const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
 
 /// Errors in a key of a ConfigMap or Secret.
 fn key_problems(key: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut problems = Vec::new();
     if key.len() > 253 {
-        wrong.push("must be no more than 253 characters".to_owned());
+        problems.push("must be no more than 253 characters".to_owned());
     }
     if key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
-        wrong.push(KEY.to_owned());
+        problems.push(KEY.to_owned());
     }
     match key {
-        "." => wrong.push("must not be '.'".to_owned()),
-        ".." => wrong.push("must not be '..'".to_owned()),
-        _ if key.starts_with("..") => wrong.push("must not start with '..'".to_owned()),
+        "." => problems.push("must not be '.'".to_owned()),
+        ".." => problems.push("must not be '..'".to_owned()),
+        _ if key.starts_with("..") => problems.push("must not start with '..'".to_owned()),
         _ => {}
     }
-    wrong
+    problems
 }
 
 /// The number of bytes that base64 decodes to.

@@ -53,18 +53,22 @@ const fn at(field: &str) -> Path<'_> {
 /// Rules for new and updated events of either group.
 fn common(object: &Value, controller: &str, errors: &mut Errors<'_>) {
     let has_exact_time = !absent(&object["eventTime"]);
-    let of = text(&object["involvedObject"]["namespace"]);
-    let own = text(&object["metadata"]["namespace"]);
+    let involved_namespace = text(&object["involvedObject"]["namespace"]);
+    let own_namespace = text(&object["metadata"]["namespace"]);
     // An event about a cluster-scoped object belongs in `default`.
-    let is_home = match (of.is_empty(), has_exact_time) {
-        (true, false) => own == "default",
-        (true, true) => matches!(own, "default" | "kube-system"),
-        (false, false) => of == own,
+    let is_allowed = match (involved_namespace.is_empty(), has_exact_time) {
+        (true, false) => own_namespace == "default",
+        (true, true) => matches!(own_namespace, "default" | "kube-system"),
+        (false, false) => involved_namespace == own_namespace,
         (false, true) => true,
     };
-    if !is_home {
+    if !is_allowed {
         let involved = at("involvedObject");
-        errors.invalid(Path::Field(&involved, "namespace"), of, "does not match event.namespace");
+        errors.invalid(
+            Path::Field(&involved, "namespace"),
+            involved_namespace,
+            "does not match event.namespace",
+        );
     }
     if has_exact_time {
         exact(object, controller, errors);
@@ -133,7 +137,7 @@ mod tests {
     const NEW: Resource = Resource::namespaced("events.k8s.io", "v1", "Event", "events");
 
     /// The message with which the server rejects a write; empty if it accepts it.
-    fn said(server: &mut ApiServer, write: &Write) -> String {
+    fn rejection(server: &mut ApiServer, write: &Write) -> String {
         let answer = server.write(write, &Identity::admin(), Time::UNIX_EPOCH);
         answer.err().map(|refusal| refusal.message).unwrap_or_default()
     }
@@ -149,15 +153,16 @@ mod tests {
         let mut server = ApiServer::builder().build(Time::UNIX_EPOCH);
         let refused = "involvedObject.namespace: Invalid value: \"\": does not match event.namespace";
         assert!(
-            said(&mut server, &Write::create(&EVENTS, of_node("kube-system", &json!({})))).contains(refused)
+            rejection(&mut server, &Write::create(&EVENTS, of_node("kube-system", &json!({}))))
+                .contains(refused)
         );
-        assert_eq!(said(&mut server, &Write::create(&EVENTS, of_node("default", &json!({})))), "");
+        assert_eq!(rejection(&mut server, &Write::create(&EVENTS, of_node("default", &json!({})))), "");
         let exact = json!({"eventTime": "2024-01-01T00:00:00.000000Z", "reportingInstance": "i", "action": "A", "reason": "R"});
         let write = Write::create(&EVENTS, of_node("kube-system", &exact));
-        assert!(said(&mut server, &write).contains("reportingComponent: Required value"));
+        assert!(rejection(&mut server, &write).contains("reportingComponent: Required value"));
         let mut exact = exact;
         exact["reportingComponent"] = json!("c");
-        assert_eq!(said(&mut server, &Write::create(&EVENTS, of_node("kube-system", &exact))), "");
+        assert_eq!(rejection(&mut server, &Write::create(&EVENTS, of_node("kube-system", &exact))), "");
     }
 
     #[test]
@@ -173,8 +178,9 @@ mod tests {
             "type": "Normal",
             "regarding": {"kind": "Node", "name": "n"},
         });
-        assert_eq!(said(&mut server, &Write::create(&NEW, event)), "");
-        let mut patch = |patch: Value| said(&mut server, &Write::merge_patch(&NEW, "default", "a", patch));
+        assert_eq!(rejection(&mut server, &Write::create(&NEW, event)), "");
+        let mut patch =
+            |patch: Value| rejection(&mut server, &Write::merge_patch(&NEW, "default", "a", patch));
         assert!(patch(json!({"reason": "S"})).contains("reason: Invalid value: \"S\": field is immutable"));
         let series = |count: u32| json!({"series": {"count": count, "lastObservedTime": "2024-01-01T00:01:00.000000Z"}});
         assert!(patch(series(1)).contains("series.count: Invalid value: \"\": should be at least 2"));

@@ -52,14 +52,14 @@ pub(super) fn ingress(object: &Value, old: Option<&Value>, errors: &mut Errors<'
     if !spec["ingressClassName"].is_null() {
         errors.each(Path::Field(&at, "ingressClassName"), class, names::subdomain(class));
     }
-    let noted = &object["metadata"]["annotations"][CLASS];
+    let annotation = &object["metadata"]["annotations"][CLASS];
     if old.is_none()
         && !spec["ingressClassName"].is_null()
-        && noted.as_str().is_some_and(|noted| noted != class)
+        && annotation.as_str().is_some_and(|annotated| annotated != class)
     {
         let annotations = Path::Field(&Path::Root, "annotations");
         let why = "must match `ingressClassName` when both are specified";
-        errors.invalid(Path::Field(&annotations, CLASS), noted.clone(), why);
+        errors.invalid(Path::Field(&annotations, CLASS), annotation.clone(), why);
     }
 }
 

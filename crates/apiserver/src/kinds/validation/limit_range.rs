@@ -10,7 +10,7 @@ use crate::names;
 
 const TYPES: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
 /// Comparisons of amounts: the lower field, the upper field, the field of the error, the field whose value it
-/// shows, and the words for both.
+/// shows, and the names of both in the message.
 const ORDER: [(&str, &str, &str, &str, &str, &str); 6] = [
     ("min", "max", "min", "min", "min value", "max value"),
     ("min", "defaultRequest", "defaultRequest", "defaultRequest", "min value", "default request value"),
@@ -38,19 +38,19 @@ pub(super) fn limit_range(object: &Value, _old: Option<&Value>, errors: &mut Err
         if !seen.insert(kind) {
             errors.duplicate(Path::Field(&at, "type"), kind);
         }
-        one(limit, kind, at, errors);
+        validate_limit(limit, kind, at, errors);
     }
 }
 
 fn type_name(kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let wrong = names::qualified(kind, "a valid limit type");
-    if wrong.is_empty() && !kind.contains('/') && !TYPES.contains(&kind) {
+    let problems = names::qualified(kind, "a valid limit type");
+    if problems.is_empty() && !kind.contains('/') && !TYPES.contains(&kind) {
         errors.invalid(at, kind, "must be a standard limit type or fully qualified");
     }
-    errors.each(at, kind, wrong);
+    errors.each(at, kind, problems);
 }
 
-fn one(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     for field in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
         let place = Path::Field(&at, field);
         if kind == "Pod" && field.starts_with("default") {

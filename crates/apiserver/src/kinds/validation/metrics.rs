@@ -16,11 +16,11 @@ const SOURCES: [(&str, &str); 5] = [
 
 pub(super) fn check(metrics: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, metric) in items(metrics).iter().enumerate() {
-        one(metric, Path::Index(&at, index), errors);
+        validate_metric(metric, Path::Index(&at, index), errors);
     }
 }
 
-fn one(metric: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+fn validate_metric(metric: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let kind = text(&metric["type"]);
     let place = Path::Field(&at, "type");
     if kind.is_empty() {

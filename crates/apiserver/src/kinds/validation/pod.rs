@@ -133,10 +133,10 @@ fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
         }
     }
     deadline_shortened(&new["activeDeadlineSeconds"], &before["activeDeadlineSeconds"], errors);
-    let kept = items(&before["tolerations"])
+    let keeps_tolerations = items(&before["tolerations"])
         .iter()
         .all(|old| items(&new["tolerations"]).iter().any(|new| new == old || same_but_seconds(new, old)));
-    if kept {
+    if keeps_tolerations {
         tolerations(&new["tolerations"], Path::Field(&at, "tolerations"), errors);
     } else {
         let why = "existing toleration can not be modified except its tolerationSeconds";
@@ -184,7 +184,7 @@ fn gates_only_removed(new: &Value, old: &Value, errors: &mut Errors<'_>) {
 fn frozen(spec: &Value) -> Value {
     const FREE: [&str; 3] = ["activeDeadlineSeconds", "tolerations", "schedulingGates"];
     let gated = !items(&spec["schedulingGates"]).is_empty();
-    let mut kept: serde_json::Map<String, Value> = spec
+    let mut fields: serde_json::Map<String, Value> = spec
         .as_object()
         .into_iter()
         .flatten()
@@ -192,14 +192,15 @@ fn frozen(spec: &Value) -> Value {
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     for list in ["containers", "initContainers"] {
-        for one in kept.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            one["image"] = json!("");
+        for container in fields.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            container["image"] = json!("");
         }
     }
-    if kept.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
-        kept.insert("terminationGracePeriodSeconds".to_owned(), json!(1));
+    if fields.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0)
+    {
+        fields.insert("terminationGracePeriodSeconds".to_owned(), json!(1));
     }
-    Value::Object(kept)
+    Value::Object(fields)
 }
 
 /// Lists the fields that differ, like a diff; a real server prints Go structs here.

@@ -74,18 +74,18 @@ pub(super) fn resource_quota(object: &Value, old: Option<&Value>, errors: &mut E
 }
 
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let odd = names::qualified(name, "a valid resource name");
+    let problems = names::qualified(name, "a valid resource name");
     let known = COUNTED.contains(&name)
         || MEASURED.contains(&name)
         || name.starts_with("hugepages-")
         || name.starts_with("requests.hugepages-");
-    if odd.is_empty() && !name.contains('/') && !known {
+    if problems.is_empty() && !name.contains('/') && !known {
         if name != "storage" {
             errors.invalid(at, name, "must be a standard resource type or fully qualified");
         }
         errors.invalid(at, name, "must be a standard resource for quotas");
     }
-    errors.each(at, name, odd);
+    errors.each(at, name, problems);
 }
 
 /// An invalid list of scopes.

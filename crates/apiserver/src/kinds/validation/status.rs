@@ -70,13 +70,14 @@ fn counts(object: &Value, fields: &[&str], limits: &[(&str, &str)], errors: &mut
     let count = |field: &str| status[field].as_i64().unwrap_or(0);
     for (field, limit) in limits {
         if count(field) > count(limit) {
-            let why = format!("cannot be greater than {}", words(limit));
+            let why = format!("cannot be greater than {}", limit_name(limit));
             errors.invalid(Path::Field(&at, field), count(field), why);
         }
     }
 }
 
-fn words(limit: &str) -> String {
+/// The name of a field in the message, as a real server words it.
+fn limit_name(limit: &str) -> String {
     if limit == "replicas" { "status.replicas".to_owned() } else { limit.to_owned() }
 }
 

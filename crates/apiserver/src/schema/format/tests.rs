@@ -118,16 +118,16 @@ fn numbers_and_codes() {
 
 #[test]
 fn uuids_need_their_version_and_variant() {
-    let of = |version: &str, variant: &str| format!("123e4567-e89b-{version}2d3-{variant}456-426614174000");
-    let (v1, v3, v4, v5) = (of("1", "a"), of("3", "1"), of("4", "B"), of("5", "8"));
+    let uuid = |version: &str, variant: &str| format!("123e4567-e89b-{version}2d3-{variant}456-426614174000");
+    let (v1, v3, v4, v5) = (uuid("1", "a"), uuid("3", "1"), uuid("4", "B"), uuid("5", "8"));
     check(
         "uuid",
         &[&v1, &v3, &v4, &v1.to_uppercase(), &v1.replace('-', ""), &v1.replacen('-', "", 1)],
         &["123", "", &format!("{v1}0"), &v1.replace('1', "g"), &v1.replacen('-', "--", 1)],
     );
-    check("uuid3", &[&v3, &of("3", "a")], &[&v1, &v4]);
-    check("uuid4", &[&v4], &[&v1, &of("4", "1"), &v5]);
-    check("uuid5", &[&v5], &[&v4, &of("5", "c")]);
+    check("uuid3", &[&v3, &uuid("3", "a")], &[&v1, &v4]);
+    check("uuid4", &[&v4], &[&v1, &uuid("4", "1"), &v5]);
+    check("uuid5", &[&v5], &[&v4, &uuid("5", "c")]);
 }
 
 #[test]

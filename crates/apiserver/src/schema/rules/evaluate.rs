@@ -262,4 +262,4 @@ struct Node<'n> {
     path: &'n Path<'n>,
 }
 
-const _: () = assert!(OLD_SELF == 1, "the variables of a rule stand in this order");
+const _: () = assert!(OLD_SELF == 1, "`oldSelf` is the second variable of a rule");

@@ -4,7 +4,8 @@ use crate::schema::structural::{Additional, Structural};
 
 /// Returns the path as errors print it, without a leading dot. The schema must contain each of its parts.
 ///
-/// # Errors The reason why the path is invalid.
+/// # Errors
+/// The reason why the path is invalid.
 pub(crate) fn resolve(path: &str, schema: &Structural) -> Result<String, String> {
     let mut at = Some(schema);
     let mut out = String::new();

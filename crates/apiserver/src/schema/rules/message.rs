@@ -14,7 +14,8 @@ pub(super) const CALL_LIMIT: u64 = 1_000_000;
 
 /// The message of a `messageExpression`, or `None` for the message in the rule.
 ///
-/// # Errors The budget or the cost limit is exceeded; the message of the server.
+/// # Errors
+/// The budget or the cost limit is exceeded; the message of the server.
 pub(super) fn from_expression<'a>(
     rule: &'a Rule,
     variables: &[Result<Value<'a>, EvalError>],

@@ -183,7 +183,7 @@ impl Walk<'_> {
                 return;
             }
         }
-        let mut before = ratchet::Counterparts::of(old);
+        let mut before = ratchet::Counterparts::new(old);
         for (place, (name, value, property)) in schema.along(map.iter()).enumerate() {
             if let Some(property) = property.or_else(|| schema.additional()) {
                 let counterpart = before.find(place, name);
@@ -207,14 +207,14 @@ impl Walk<'_> {
     fn check_enum(&self, value: &Value, schema: &Structural, path: &Path<'_>, found: &mut Findings) {
         let allowed = &schema.checks.enumeration;
         if allowed.is_empty()
-            || allowed.iter().any(|one| same(one, value))
+            || allowed.iter().any(|item| same(item, value))
             || (value.is_null() && schema.nullable)
         {
             return;
         }
         let texts: Vec<String> = allowed
             .iter()
-            .map(|one| match one {
+            .map(|item| match item {
                 Value::String(text) => text.clone(),
                 Value::Number(number) => gotext::number(number),
                 other => other.to_string(),

@@ -48,7 +48,7 @@ impl Walk<'_> {
     pub(super) fn number(&self, number: &Number, schema: &Structural, path: &Path<'_>, found: &mut Findings) {
         let checks = &schema.checks;
         let Some(value) = number.as_f64() else { return };
-        let range = Range::of(schema, self.format(schema));
+        let range = Range::from_schema(schema, self.format(schema));
         let mut check = |what: &str, value: f64| {
             if range.holds(value) {
                 return;
@@ -114,7 +114,7 @@ struct Range<'a> {
 }
 
 impl<'a> Range<'a> {
-    fn of(schema: &Structural, format: Option<&'a NamedFormat>) -> Self {
+    fn from_schema(schema: &Structural, format: Option<&'a NamedFormat>) -> Self {
         let kind = match schema.types.as_slice() {
             ["integer"] => "integer",
             _ => "number",

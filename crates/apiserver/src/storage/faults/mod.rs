@@ -60,7 +60,7 @@ fn write(content: &Content, name: &str, n: Option<&str>) -> Write {
 /// A watch of the ConfigMaps, and the objects that its events contain.
 struct Follower {
     watch: Watch,
-    told: Content,
+    reported: Content,
     /// The highest revision of its events.
     revision: u64,
 }
@@ -71,10 +71,10 @@ impl Follower {
         let admin = Identity::admin();
         let reply = shared.with(|server| server.handle(&Request::new(Method::Get, path, &admin), now()));
         let ReplyBody::Watch(watch) = reply.body else { panic!("{reply:?}") };
-        Self { watch: *watch, told: Content::new(), revision: 0 }
+        Self { watch: *watch, reported: Content::new(), revision: 0 }
     }
 
-    fn look(&mut self, server: &ApiServer) -> &Content {
+    fn poll(&mut self, server: &ApiServer) -> &Content {
         while let Poll::Lines(lines) = server.poll(&mut self.watch, now()) {
             for line in lines {
                 let event: Value = serde_json::from_slice(&line).unwrap();
@@ -84,12 +84,12 @@ impl Follower {
                 self.revision = self.revision.max(revision);
                 let name = field("/object/metadata/name");
                 match &*field("/type") {
-                    "DELETED" => drop(self.told.remove(&name)),
-                    _ => drop(self.told.insert(name, field("/object/data/n"))),
+                    "DELETED" => drop(self.reported.remove(&name)),
+                    _ => drop(self.reported.insert(name, field("/object/data/n"))),
                 }
             }
         }
-        &self.told
+        &self.reported
     }
 }
 
@@ -102,20 +102,24 @@ struct Watched {
 }
 
 impl Watched {
-    fn look(&self) {
+    fn check_watch(&self) {
         let mut follower = self.follower.lock().unwrap();
         if let (Some(shared), Some(follower)) = (self.shared.get(), follower.as_mut()) {
-            let told = shared.with(|server| follower.look(server).clone());
-            assert_eq!(told, *self.acknowledged.lock().unwrap(), "a watch saw what is not durable");
+            let reported = shared.with(|server| follower.poll(server).clone());
+            assert_eq!(
+                reported,
+                *self.acknowledged.lock().unwrap(),
+                "a watch reported writes that are not durable"
+            );
         }
     }
 }
 
 impl Storage for Watched {
     fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError> {
-        self.look();
+        self.check_watch();
         let outcome = self.data.commit(changes);
-        self.look();
+        self.check_watch();
         outcome
     }
 }
@@ -188,7 +192,7 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
         assert_eq!(shown, (known.clone(), shown.1, shown.1), "after {written:?}");
         let mut follower = follower.lock().unwrap();
         let follower = follower.as_mut().unwrap();
-        assert_eq!(shared.with(|server| follower.look(server).clone()), known);
+        assert_eq!(shared.with(|server| follower.poll(server).clone()), known);
         if written.is_err() {
             disk.heal();
         }
@@ -200,8 +204,8 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
         shared.write(&last, &Identity::admin(), now()).unwrap();
     }
     known.insert("last".to_owned(), "1".to_owned());
-    let told = follower.lock().unwrap().as_ref().unwrap().revision;
-    let revision = shared.with(|server| server.revision()).max(told);
+    let reported = follower.lock().unwrap().as_ref().unwrap().revision;
+    let revision = shared.with(|server| server.revision()).max(reported);
     let failed = disk.has_failed();
     // Acknowledged writes are durable without closing anything.
     for after in [disk.as_cached(), disk.as_synced()] {

@@ -1,11 +1,11 @@
-//! A Scale that is applied: the number of replicas has owners as a field of the Scale and of the object.
+//! Server-side apply of a Scale. Field managers own the number of replicas both in the Scale and in the object.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::Resource;
 
-use super::of_builtin;
+use super::builtin_paths;
 use crate::apply::{Applied, Managers, Replicas, Tracker, Versions};
 use crate::call::{Call, Owners};
 use crate::kinds::Kind;
@@ -17,7 +17,7 @@ use crate::verbs::patch::apply;
 const SCALE: Resource = Resource::namespaced("autoscaling", "v1", "Scale", "scales");
 
 impl ApiServer {
-    /// The Scale that an apply comes to; the owners of the object's fields go into the call.
+    /// Applies the configuration to the Scale and returns the result. Stores the object's managed fields in the call.
     pub(super) fn apply_scale(
         &self,
         call: &mut Call<'_>,
@@ -34,18 +34,18 @@ impl ApiServer {
         let Applied { object: scale, managers } =
             tracker.apply(current, &config, own, false, call.options.force)?;
         let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
-        apply::tell_repeated(call)?;
+        apply::report_repeated_keys(call)?;
         call.owners = Owners::Decided(managers);
         Ok(scale.unwrap_or_else(|| current.clone()))
     }
 
-    /// Where each served version of a kind keeps its number of replicas.
+    /// The path of the number of replicas in each served version of a kind.
     fn replicas(&self, kind: &Kind) -> Replicas {
         let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
         let path = |kind: &Arc<Kind>| {
             let paths = match &kind.custom {
                 Some(custom) => custom.version.scale.clone()?,
-                None => of_builtin(),
+                None => builtin_paths(),
             };
             Some(paths.spec.split('.').filter(|name| !name.is_empty()).map(str::to_owned).collect())
         };

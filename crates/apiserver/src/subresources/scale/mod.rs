@@ -1,10 +1,10 @@
-//! How many of something there should be: `autoscaling/v1 Scale` of workloads and of custom resources.
+//! The number of replicas of workloads and custom resources (`autoscaling/v1 Scale`).
 
 mod apply;
 
 use serde_json::{Value, json};
 
-use super::read;
+use super::read_body;
 use crate::call::Call;
 use crate::field::FieldError;
 use crate::kinds::typed;
@@ -16,19 +16,19 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::patched;
 
-/// Where an object keeps what a Scale shows, as JSON paths (`.spec.replicas`).
+/// The JSON paths of the fields that a Scale shows (`.spec.replicas`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
     pub(crate) spec: String,
     pub(crate) status: String,
-    /// A text with a label selector, if there is one.
+    /// The path of a label selector in text form.
     pub(crate) selector: Option<String>,
-    /// Whether the selector is the one of a workload, in `spec.selector`.
+    /// Whether the selector is the `spec.selector` of a workload.
     own_selector: bool,
 }
 
 impl ScalePaths {
-    /// Reads `subresources.scale` of a version of a definition.
+    /// Reads `subresources.scale` of a version of a CustomResourceDefinition.
     pub(crate) fn read(scale: &Value) -> Option<Self> {
         let text = |field: &str| scale[field].as_str().map(str::to_owned);
         Some(Self {
@@ -40,8 +40,8 @@ impl ScalePaths {
     }
 }
 
-/// The paths of the workloads.
-pub(super) fn of_builtin() -> ScalePaths {
+/// The paths of built-in workloads.
+pub(super) fn builtin_paths() -> ScalePaths {
     ScalePaths {
         spec: ".spec.replicas".to_owned(),
         status: ".status.replicas".to_owned(),
@@ -50,12 +50,12 @@ pub(super) fn of_builtin() -> ScalePaths {
     }
 }
 
-/// The paths that the definition in force declares, if it does.
-pub(super) fn of_custom(call: &Call<'_>) -> Option<ScalePaths> {
+/// The paths that the current CustomResourceDefinition declares, if any.
+pub(super) fn custom_paths(call: &Call<'_>) -> Option<ScalePaths> {
     call.kind.custom.as_ref()?.version.scale.clone()
 }
 
-/// A JSON path as a JSON pointer.
+/// Converts a JSON path to a JSON pointer.
 fn pointer(path: &str) -> String {
     path.replace('.', "/")
 }
@@ -69,12 +69,12 @@ impl ApiServer {
         } else {
             Self::written_form(&call.kind, entry)
         };
-        let current = shown(&object, paths)?;
+        let current = build_scale(&object, paths)?;
         let applies =
             call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);
         let mut scale = match call.request.method {
             Method::Get => return Ok(Reply::value(200, current)),
-            Method::Put => read(call, &[("autoscaling", "v1")], "Scale")?,
+            Method::Put => read_body(call, &[("autoscaling", "v1")], "Scale")?,
             Method::Patch if applies => self.apply_scale(call, &object, &current)?,
             Method::Patch => patched(call, &current)?,
             _ => return Err(Refused::method_not_allowed()),
@@ -97,14 +97,14 @@ impl ApiServer {
         write(&mut next, &paths.spec, wanted);
         let reply = self.update_object(call, next)?;
         match &reply.body {
-            ReplyBody::Object(object) => Ok(Reply::value(reply.code, shown(object, paths)?)),
+            ReplyBody::Object(object) => Ok(Reply::value(reply.code, build_scale(object, paths)?)),
             _ => Ok(reply),
         }
     }
 }
 
 /// The Scale of an object.
-fn shown(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
+fn build_scale(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
     let number = |path: &str| object.pointer(&pointer(path)).and_then(Value::as_i64);
     let Some(replicas) = number(&paths.spec) else {
         let why = format!("the spec replicas field \"{}\" does not exist", paths.spec);
@@ -135,7 +135,7 @@ fn shown(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
     Ok(scale)
 }
 
-/// Sets a number at a path; what is on the way is there, for the number was.
+/// Sets a number at a path that already exists.
 fn write(object: &mut Value, path: &str, number: i64) {
     if let Some(place) = object.pointer_mut(&pointer(path)) {
         *place = json!(number);

@@ -1,4 +1,4 @@
-//! Server-side apply as a verb: it updates what is there, and creates what is not.
+//! Server-side apply: updates an existing object, or creates a missing one.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::status::{Outcome, Refused};
 use crate::verbs::update;
 use crate::{body, decode, metadata};
 
-/// Metadata that is the server's to set on new objects, whatever is applied (`WipeObjectMetaSystemFields`).
-const SYSTEM: [&str; 5] =
+/// The metadata of new objects that only the server sets (`WipeObjectMetaSystemFields`).
+const SYSTEM_FIELDS: [&str; 5] =
     ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"];
 
 impl ApiServer {
@@ -39,13 +39,13 @@ impl ApiServer {
         let force = call.options.force;
         let applied = self.tracker(call).apply(&base, &config, managers, is_new, force)?;
         let Applied { object, managers } = applied;
-        tell_repeated(call)?;
+        report_repeated_keys(call)?;
         let mut object = object.unwrap_or(base);
-        note_last_applied(call, &mut object, &config);
+        update_last_applied(call, &mut object, &config);
         if is_new {
             check_new(call, &mut object)?;
         }
-        // What the kind does not know was refused already, in other words.
+        // The apply already rejected unknown fields, with another message.
         call.options.field_validation = FieldValidation::Ignore;
         let object = decode::object(call, object, &self.profile)?;
         call.owners = Owners::Decided(managers);
@@ -57,7 +57,7 @@ impl ApiServer {
     }
 }
 
-/// What is applied: an object of the type that the path stands for, which says nothing of owners.
+/// The applied configuration. Rejects an object of another type than the path, and one with `metadata.managedFields`.
 pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome<Value> {
     let config = read(call)?;
     let text = |field: &str| config[field].as_str().unwrap_or_default();
@@ -72,7 +72,7 @@ pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome
     Ok(config)
 }
 
-/// The body: YAML, and so JSON as well. Keys that it has more than once go into the call.
+/// Parses the body, which is YAML or JSON. Repeated keys go into the call.
 fn read(call: &mut Call<'_>) -> Outcome<Value> {
     let wrong = |why: String| Refused::bad_request(format!("error decoding YAML: {why}"));
     let value = match &call.request.body {
@@ -80,12 +80,12 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
         Body::Empty | Body::Delete(_) => json!({}),
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
-            // Most clients send JSON, which is read faster as what it is.
+            // Most clients send JSON, which the JSON parser reads faster than the YAML parser.
             match bytes.json() {
                 Ok((value, repeated)) if repeated.is_empty() => value,
                 _ => {
                     let text = String::from_utf8_lossy(bytes);
-                    let (value, repeated) = lenient(&text).map_err(|error| {
+                    let (value, repeated) = parse_lenient(&text).map_err(|error| {
                         let why = body::yaml_error(&error, &text);
                         wrong(format!("error converting YAML to JSON: {why}"))
                     })?;
@@ -106,25 +106,25 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// Reads YAML in which keys may stand more than once; each that does is told as the parser does.
-fn lenient(text: &str) -> Result<(Value, Vec<String>), YamlError> {
+/// Parses YAML that may have repeated keys. Returns a message for each of them, as Go's parser words it.
+fn parse_lenient(text: &str) -> Result<(Value, Vec<String>), YamlError> {
     let first = match yaml::from_str(text) {
         Ok(value) => return Ok((value, Vec::new())),
         Err(error) => error,
     };
     let (value, repeated) = yaml::parse_lenient(text).map_err(|_| first)?;
-    let told = repeated.into_iter().map(|(line, key)| {
+    let messages = repeated.into_iter().map(|(line, key)| {
         let key = match &key.kind {
             yaml::Kind::Text(text) => gotext::quote(text),
             _ => key.scalar().unwrap_or_default().to_owned(),
         };
         format!("line {line}: key {key} already set in map")
     });
-    Ok((value, told.collect()))
+    Ok((value, messages.collect()))
 }
 
-/// Warns of keys that stand more than once, or refuses them, once it is clear what the apply comes to.
-pub(crate) fn tell_repeated(call: &mut Call<'_>) -> Outcome<()> {
+/// Warns about repeated keys or rejects them. A real server does so only after a successful merge.
+pub(crate) fn report_repeated_keys(call: &mut Call<'_>) -> Outcome<()> {
     let repeated = std::mem::take(&mut call.duplicates);
     match call.options.field_validation {
         _ if repeated.is_empty() => {}
@@ -140,7 +140,7 @@ pub(crate) fn tell_repeated(call: &mut Call<'_>) -> Outcome<()> {
     Ok(())
 }
 
-/// Checks what a new object is called, and drops what the server sets.
+/// Checks the uid and the name of a new object, and removes the metadata that only the server sets.
 fn check_new(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
     let (resource, name) = (&call.kind.resource, &*call.path.name);
     let uid = metadata::text(object, "uid");
@@ -152,16 +152,16 @@ fn check_new(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
     }
     update::check_name(call, object)?;
     let metadata = metadata::metadata_mut(object);
-    for field in SYSTEM {
+    for field in SYSTEM_FIELDS {
         metadata.remove(field);
     }
     Ok(())
 }
 
-/// Keeps the annotation of the client's own apply true, if there is one and it is `kubectl` that applies.
-fn note_last_applied(call: &Call<'_>, object: &mut Value, config: &Value) {
-    let noted = object["metadata"]["annotations"].get(LAST_APPLIED).and_then(Value::as_str);
-    if call.request.query.get("fieldManager") != KUBECTL || noted.is_none_or(str::is_empty) {
+/// Updates the annotation of kubectl's client-side apply, if the object has one and `kubectl` is the field manager.
+fn update_last_applied(call: &Call<'_>, object: &mut Value, config: &Value) {
+    let annotation = object["metadata"]["annotations"].get(LAST_APPLIED).and_then(Value::as_str);
+    if call.request.query.get("fieldManager") != KUBECTL || annotation.is_none_or(str::is_empty) {
         return;
     }
     let mut config = config.clone();

@@ -1,4 +1,4 @@
-//! Patches. Each is applied to the object as it is read, and then goes the way of an update.
+//! The verb `patch`: applies a patch to the served object, and then updates the object with the result.
 
 pub(crate) mod apply;
 mod operations;
@@ -18,7 +18,7 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::{body, decode};
 
-/// What custom resources accept; built-in kinds accept strategic merge patches as well.
+/// The patch types of custom resources. Built-in kinds also accept strategic merge patches.
 const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-patch+yaml"];
 
 impl ApiServer {
@@ -29,25 +29,25 @@ impl ApiServer {
         }
         let kind = patch_type(call)?;
         let (patch, repeated) = read(call, kind)?;
-        self.hold_against(call);
+        self.set_baseline(call);
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
-        // The owners of fields are the server's: where a patch says nothing of them, it reads those that are stored.
-        let object = if is_of_owners(kind, &patch) {
+        // Only a patch that changes the owners of fields needs an object with its owners.
+        let object = if changes_owners(kind, &patch) {
             merged(kind, &patch, &old.whole(), &call.kind)?
         } else {
             merged(kind, &patch, &old, &call.kind)?
         };
-        // Errors show them.
+        // Error messages show the object with the owners of its fields.
         let shown = |call: &Call<'_>| merged(kind, &patch, &old.whole(), &call.kind).unwrap_or_default();
         if kind == PatchType::Json {
-            let odd = odd_operations(&patch, repeated);
+            let problems = strict_decoding_errors(&patch, repeated);
             match call.options.field_validation {
                 FieldValidation::Ignore => {}
-                FieldValidation::Warn => call.warnings.extend(odd),
-                FieldValidation::Strict if odd.is_empty() => {}
+                FieldValidation::Warn => call.warnings.extend(problems),
+                FieldValidation::Strict if problems.is_empty() => {}
                 FieldValidation::Strict => {
-                    let why = format!("strict decoding error: {}", odd.join(", "));
+                    let why = format!("strict decoding error: {}", problems.join(", "));
                     let error = FieldError::invalid("patch", shown(call).to_string(), why);
                     return Err(Refused::invalid("", "", "", &[error], &self.profile));
                 }
@@ -59,7 +59,7 @@ impl ApiServer {
         let object = decode::object(call, object, &self.profile).map_err(|refused| {
             let shown = match kind {
                 PatchType::Strategic => gotext::plain(&patch),
-                // The text needs the patched object, which is no more; to make it anew is cheaper than to keep it.
+                // Patch the object a second time for the message: cheaper than a copy of every patched object.
                 _ => shown(call).to_string(),
             };
             undecodable(refused, &call.kind, shown, &self.profile)
@@ -68,41 +68,41 @@ impl ApiServer {
     }
 }
 
-/// The fields of an object that a patch can change, where that is easily told; the others are as they were stored.
-fn touched(kind: PatchType, patch: &Value, of: &Kind) -> Option<Vec<String>> {
-    let fields = patch.as_object().filter(|_| kind != PatchType::Json && of.is_storage())?;
+/// The top-level fields that a patch can change; `None` if that is any of them.
+fn touched(patch_type: PatchType, patch: &Value, kind: &Kind) -> Option<Vec<String>> {
+    let fields = patch.as_object().filter(|_| patch_type != PatchType::Json && kind.is_storage())?;
     let names: Vec<String> = fields.keys().cloned().collect();
-    // Directives say something of all of it.
+    // A directive can change the whole object.
     (!names.iter().any(|name| name.starts_with('$'))).then_some(names)
 }
 
-/// Whether a patch says something of the owners of fields.
-fn is_of_owners(kind: PatchType, patch: &Value) -> bool {
+/// Whether a patch can read or change `metadata.managedFields`.
+fn changes_owners(kind: PatchType, patch: &Value) -> bool {
     const OWNERS: &str = "/metadata/managedFields";
     if kind != PatchType::Json {
         return patch["metadata"].get("managedFields").is_some();
     }
-    let of_owners = |place: &str| place.starts_with(OWNERS) || matches!(place, "" | "/metadata");
+    let has_owners = |pointer: &str| pointer.starts_with(OWNERS) || matches!(pointer, "" | "/metadata");
     let mut operations = patch.as_array().into_iter().flatten();
     operations
-        .any(|operation| ["path", "from"].iter().any(|name| operation[name].as_str().is_some_and(of_owners)))
+        .any(|operation| ["path", "from"].iter().any(|name| operation[name].as_str().is_some_and(has_owners)))
 }
 
-/// An object as operations of a JSON patch leave it.
+/// Applies the operations of a JSON patch to an object.
 ///
 /// # Errors
-/// They cannot be done.
+/// An operation fails.
 pub(crate) fn patched_by(operations: &Value, object: &Value) -> Outcome<Value> {
     operations::apply(operations, object)
 }
 
-/// Applies the patch of a call to something that is not the object itself, such as its scale.
+/// Applies the patch of a call to a value that is derived from the object, such as its scale.
 pub(crate) fn patched(call: &Call<'_>, old: &Value) -> Outcome<Value> {
     let kind = patch_type(call)?;
     merged(kind, &read(call, kind)?.0, old, &call.kind)
 }
 
-/// How the patch of a call is to be understood; of the types that there are, custom resources take fewer.
+/// The patch type of a call. Rejects types that the kind does not accept.
 fn patch_type(call: &Call<'_>) -> Outcome<PatchType> {
     match (PatchType::of(call.request).ok_or(()), &call.kind.custom) {
         (Ok(kind), None) if kind != PatchType::Apply => Ok(kind),
@@ -112,19 +112,19 @@ fn patch_type(call: &Call<'_>) -> Outcome<PatchType> {
     }
 }
 
-/// A patch whose result is no object of the kind: a client error of the patch, not of the body.
+/// The error for a patch whose result is not an object of the kind. It names the patch, not the body.
 fn undecodable(refused: Refused, kind: &Kind, shown: String, profile: &Profile) -> Refused {
     if refused.code != 400 {
         return refused;
     }
-    let why = refused.message.strip_prefix(&decode::unhandled_as(kind)).unwrap_or(&refused.message);
+    let why = refused.message.strip_prefix(&decode::unhandled_prefix(kind)).unwrap_or(&refused.message);
     let error = FieldError::invalid("patch", shown, why);
     Refused::invalid("", "", "", &[error], profile)
 }
 
-/// The patch, with the paths of fields that stand in it more than once.
+/// The patch, and the paths of its repeated fields.
 fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
-    // The server names the mistakes of strategic merge patches without saying that it was decoding one.
+    // A real server omits the prefix for strategic merge patches.
     let prefix = if kind == PatchType::Strategic { "" } else { "error decoding patch: " };
     match &call.request.body {
         Body::Value(value) => Ok(((*value).clone(), Vec::new())),
@@ -140,8 +140,8 @@ fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
     }
 }
 
-/// What strict decoding finds in a JSON patch: repeated members of operations, and unknown ones.
-fn odd_operations(patch: &Value, repeated: Vec<String>) -> Vec<String> {
+/// The errors of strict decoding of a JSON patch: repeated and unknown members of operations.
+fn strict_decoding_errors(patch: &Value, repeated: Vec<String>) -> Vec<String> {
     const KNOWN: [&str; 4] = ["op", "path", "from", "value"];
     let mut texts: Vec<String> = repeated
         .into_iter()
@@ -157,12 +157,12 @@ fn odd_operations(patch: &Value, repeated: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// The object with a patch that is no apply.
-fn merged(kind: PatchType, patch: &Value, old: &Value, of: &Kind) -> Outcome<Value> {
-    match (kind, patch) {
+/// Applies a patch of any type but apply to an object.
+fn merged(patch_type: PatchType, patch: &Value, old: &Value, kind: &Kind) -> Outcome<Value> {
+    match (patch_type, patch) {
         (PatchType::Json, _) => operations::apply(patch, old),
         (PatchType::Strategic, Value::Null) => Ok(old.clone()),
-        (PatchType::Strategic, Value::Object(patch)) => strategic::apply(patch.clone(), old, of),
+        (PatchType::Strategic, Value::Object(patch)) => strategic::apply(patch.clone(), old, kind),
         (PatchType::Strategic, _) => {
             Err(Refused::bad_request(cannot_unmarshal(patch, "map[string]interface {}")))
         }
@@ -176,7 +176,7 @@ fn merged(kind: PatchType, patch: &Value, old: &Value, of: &Kind) -> Outcome<Val
     }
 }
 
-/// A part of the patch that is not what Go decodes it into.
+/// The error for a part of the patch that does not have the type that Go expects.
 fn wrong_type(part: &Value, expected: &str) -> Refused {
     Refused::bad_request(format!("error decoding patch: {}", cannot_unmarshal(part, expected)))
 }

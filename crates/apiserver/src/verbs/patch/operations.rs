@@ -7,20 +7,20 @@ use serde_json::Value;
 use super::wrong_type;
 use crate::status::{Outcome, Refused};
 
-/// The most operations of one patch.
+/// The largest number of operations in one patch.
 const OPERATIONS_MAX: usize = 10_000;
-/// How many bytes the `copy` operations of one patch may add (`jsonpatch.AccumulatedCopySizeLimit`, which the server
-/// sets to its limit for bodies).
+/// The most bytes that the `copy` operations of one patch may add (`jsonpatch.AccumulatedCopySizeLimit`, which a real
+/// server sets to its limit for bodies).
 const COPIED_MAX: usize = 3 * 1024 * 1024;
-/// How deep a patch may nest values. Bodies end at 127 levels by themselves; operations could go on from there until
-/// whoever walks over the object runs out of stack.
+/// The deepest nesting of values that a patch may create. The JSON parser limits bodies to 127 levels, but operations could
+/// nest deeper, until recursive functions overflow the stack.
 const DEPTH_MAX: usize = 256;
 
-/// The object with the patch applied.
+/// Applies a patch to an object.
 pub(in crate::verbs) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
     let operations = patch.as_array().ok_or_else(|| wrong_type(patch, "[]handlers.jsonPatchOp"))?;
-    if let Some(odd) = operations.iter().find(|operation| !operation.is_object()) {
-        return Err(wrong_type(odd, "handlers.jsonPatchOp"));
+    if let Some(wrong) = operations.iter().find(|operation| !operation.is_object()) {
+        return Err(wrong_type(wrong, "handlers.jsonPatchOp"));
     }
     let count = operations.len();
     if count > OPERATIONS_MAX {
@@ -32,7 +32,7 @@ pub(in crate::verbs) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
     let mut object = old.clone();
     let mut copied = 0;
     for operation in operations {
-        let operation = loosened(operation, &object);
+        let operation = add_if_missing(operation, &object);
         copied += check_growth(&operation, &object)?;
         if copied > COPIED_MAX {
             return Err(Refused::unprocessable());
@@ -42,8 +42,8 @@ pub(in crate::verbs) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
     Ok(object)
 }
 
-/// A `replace` of a member that is not there adds it.
-fn loosened(operation: PatchOperation, object: &Value) -> PatchOperation {
+/// Turns a `replace` of a missing member into an `add`.
+fn add_if_missing(operation: PatchOperation, object: &Value) -> PatchOperation {
     let PatchOperation::Replace(replace) = &operation else { return operation };
     let parent = replace.path.parent().and_then(|parent| parent.resolve(object).ok());
     if replace.path.resolve(object).is_ok() || !parent.is_some_and(Value::is_object) {
@@ -52,7 +52,7 @@ fn loosened(operation: PatchOperation, object: &Value) -> PatchOperation {
     PatchOperation::Add(AddOperation { path: replace.path.clone(), value: replace.value.clone() })
 }
 
-/// How many bytes an operation copies; refuses one that nests too deep.
+/// The number of bytes that an operation copies. Rejects an operation that nests values too deep.
 fn check_growth(operation: &PatchOperation, object: &Value) -> Outcome<usize> {
     let (path, value, copies) = match operation {
         PatchOperation::Add(add) => (&add.path, Some(&add.value), false),
@@ -71,7 +71,7 @@ fn check_growth(operation: &PatchOperation, object: &Value) -> Outcome<usize> {
     }
 }
 
-/// Whether a value nests at most so many levels.
+/// Whether a value nests at most `levels` deep.
 fn is_within(value: &Value, levels: usize) -> bool {
     let inside = |inner: &Value| levels.checked_sub(1).is_some_and(|levels| is_within(inner, levels));
     match value {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_member_is_added_by_replace_but_a_missing_element_is_not() {
+    fn replace_adds_a_missing_member_but_rejects_a_missing_element() {
         let object = json!({ "a": { "b": "1", "c": "2" }, "l": ["x"] });
         check(&json!([{ "op": "replace", "path": "/a/c", "value": "2" }]), &Ok(object));
         check(&json!([{ "op": "replace", "path": "/l/1", "value": "2" }]), &Err(422));
@@ -101,20 +101,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_operations_is_a_bad_request() {
+    fn apply_rejects_a_patch_that_is_not_a_list_of_operations() {
         check(&json!({ "op": "remove" }), &Err(400));
         check(&json!(["remove"]), &Err(400));
         check(&json!([{ "op": "frob", "path": "/a" }]), &Err(422));
     }
 
     #[test]
-    fn copies_that_double_the_object_end() {
+    fn apply_limits_the_bytes_of_copies() {
         let double = |number| json!({ "op": "copy", "from": "/a", "path": format!("/a/{number}") });
         check(&(0..60).map(double).collect(), &Err(422));
     }
 
     #[test]
-    fn operations_that_nest_without_end_are_refused() {
+    fn apply_limits_the_depth_of_nesting() {
         let deeper = json!({ "op": "move", "from": "/l", "path": "/a/l" });
         let back = json!({ "op": "move", "from": "/a", "path": "/l" });
         let remake = json!({ "op": "add", "path": "/a", "value": {} });

@@ -46,7 +46,7 @@ impl GarbageCollector {
 
     fn queue_changes(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
-            self.look_at_all(input.view);
+            self.index_all(input.view);
         }
         for change in input.changes {
             self.follow(change, input.view);
@@ -55,18 +55,18 @@ impl GarbageCollector {
     }
 
     /// Indexes all objects and queues those that may need a write.
-    fn look_at_all(&mut self, view: &View) {
-        let mut looked_at = Vec::new();
+    fn index_all(&mut self, view: &View) {
+        let mut candidates = Vec::new();
         for (key, object) in view.objects() {
             let owned = !owners(object).is_empty();
             if owned {
                 self.index(&key, object);
             }
             if owned || object.is_terminating() {
-                looked_at.push((key, object));
+                candidates.push((key, object));
             }
         }
-        for (key, object) in looked_at {
+        for (key, object) in candidates {
             if object.is_terminating() || self.sync_by_owners(&key, object, view).is_some() {
                 self.queue.add(key);
             }
@@ -200,7 +200,7 @@ fn deletion(key: &Key, object: &Object, policy: Propagation) -> Write {
     Write::delete_with(&Resource::from_object(key, object), &key.namespace, &key.name, options)
 }
 
-/// Patches metadata of an object on the condition that nobody else has changed it.
+/// Patches metadata of an object unless another client has changed it.
 fn patch(key: &Key, object: &Object, field: &str, list: &[Value]) -> Write {
     let patch = json!({ "metadata": { "resourceVersion": object.resource_version(), field: list } });
     Write::merge_patch(&Resource::from_object(key, object), &key.namespace, &key.name, patch)

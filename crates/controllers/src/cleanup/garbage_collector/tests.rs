@@ -74,12 +74,12 @@ fn foreground_deletion_deletes_the_owner_last() {
 fn foreground_deletion_does_not_wait_for_dependents_that_do_not_block() {
     let mut rig = rig();
     let owner = rig.put(&DEPLOYMENTS, object(&DEPLOYMENTS, "d", &[]));
-    let mut held = object(&SECRETS, "s", &[&owner]);
-    held["metadata"]["finalizers"] = json!(["example.com/held"]);
-    rig.put(&SECRETS, held.clone());
-    held["metadata"]["name"] = json!("t");
-    held["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = json!(false);
-    rig.put(&SECRETS, held);
+    let mut dependent = object(&SECRETS, "s", &[&owner]);
+    dependent["metadata"]["finalizers"] = json!(["example.com/f"]);
+    rig.put(&SECRETS, dependent.clone());
+    dependent["metadata"]["name"] = json!("t");
+    dependent["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = json!(false);
+    rig.put(&SECRETS, dependent);
     delete(&mut rig, Propagation::Foreground);
     assert_eq!(left(&rig), ["secrets/ns/s", "secrets/ns/t", "deployments.apps/ns/d"]);
     let free = json!({ "metadata": { "finalizers": [] } });
@@ -113,12 +113,12 @@ fn keeps_an_object_while_one_owner_exists() {
 #[test]
 fn matches_owners_by_uid_and_namespace() {
     let mut rig = rig();
-    let mut stranger = object(&DEPLOYMENTS, "d", &[]);
-    stranger["metadata"]["namespace"] = json!("elsewhere");
-    let stranger = rig.put(&DEPLOYMENTS, stranger);
-    rig.put(&SECRETS, object(&SECRETS, "of-elsewhere", &[&stranger]));
-    let namesake = rig.put(&DEPLOYMENTS, object(&DEPLOYMENTS, "e", &[]));
-    let mut other = object(&SECRETS, "of-a-namesake", &[&namesake]);
+    let mut elsewhere = object(&DEPLOYMENTS, "d", &[]);
+    elsewhere["metadata"]["namespace"] = json!("elsewhere");
+    let elsewhere = rig.put(&DEPLOYMENTS, elsewhere);
+    rig.put(&SECRETS, object(&SECRETS, "of-elsewhere", &[&elsewhere]));
+    let recreated = rig.put(&DEPLOYMENTS, object(&DEPLOYMENTS, "e", &[]));
+    let mut other = object(&SECRETS, "of-a-namesake", &[&recreated]);
     other["metadata"]["ownerReferences"][0]["uid"] = json!("another");
     rig.put(&SECRETS, other);
     rig.run(1);

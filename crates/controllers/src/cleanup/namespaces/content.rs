@@ -57,30 +57,30 @@ impl<'v> Content<'v> {
 
     /// The conditions of the namespace that report the progress of its deletion.
     pub(super) fn conditions(&self) -> [Condition; 5] {
-        let told = |kind: &str, is: bool, reason: &str, message: String| {
+        let condition = |kind: &str, is: bool, reason: &str, message: String| {
             Condition::new(kind, if is { "True" } else { "False" }, reason, message)
         };
         let (remaining, finalizers) = (self.remaining(), self.finalizers());
         [
-            told(
+            condition(
                 "NamespaceDeletionDiscoveryFailure",
                 false,
                 "ResourcesDiscovered",
                 "All resources successfully discovered".into(),
             ),
-            told(
+            condition(
                 "NamespaceDeletionGroupVersionParsingFailure",
                 false,
                 "ParsedGroupVersions",
                 "All legacy kube types successfully parsed".into(),
             ),
-            told(
+            condition(
                 "NamespaceDeletionContentFailure",
                 false,
                 "ContentDeleted",
                 "All content successfully deleted, may be waiting on finalization".into(),
             ),
-            told(
+            condition(
                 "NamespaceContentRemaining",
                 true,
                 "SomeResourcesRemain",
@@ -88,10 +88,10 @@ impl<'v> Content<'v> {
             ),
             if finalizers.is_empty() {
                 let message = "All content-preserving finalizers finished";
-                told("NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers", message.into())
+                condition("NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers", message.into())
             } else {
                 let message = format!("Some content in the namespace has finalizers remaining: {finalizers}");
-                told("NamespaceFinalizersRemaining", true, "SomeFinalizersRemain", message)
+                condition("NamespaceFinalizersRemaining", true, "SomeFinalizersRemain", message)
             },
         ]
     }

@@ -125,7 +125,7 @@ impl Actor for NamespaceController {
         self.notice(input);
         let mut step = self.reconcile(input);
         if let Some(namespace) = self.queue.waiting() {
-            step.why = format!("content of {namespace} is on its way out").into();
+            step.why = format!("the deletion of the content of {namespace}").into();
         }
         step
     }

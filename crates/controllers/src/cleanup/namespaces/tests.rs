@@ -60,26 +60,26 @@ fn deletes_pods_first_and_waits_for_their_grace_period() {
 fn reports_remaining_finalizers_and_waits_for_them() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    put(&mut rig, &CONFIG_MAPS, "doomed", "held", &json!(["example.com/a"]));
+    put(&mut rig, &CONFIG_MAPS, "doomed", "finalized", &json!(["example.com/a"]));
     delete(&mut rig);
     rig.run(60);
     let conditions = namespace(&rig).unwrap().list("/status/conditions").to_vec();
-    let told = |kind| condition::find(&conditions, kind).map(|found| found["message"].clone()).unwrap();
+    let message = |kind| condition::find(&conditions, kind).map(|found| found["message"].clone()).unwrap();
     assert_eq!(conditions.len(), 5);
     assert_eq!(
-        told("NamespaceContentRemaining"),
+        message("NamespaceContentRemaining"),
         "Some resources are remaining: configmaps. has 1 resource instances"
     );
     assert_eq!(
-        told("NamespaceFinalizersRemaining"),
+        message("NamespaceFinalizersRemaining"),
         "Some content in the namespace has finalizers remaining: example.com/a in 1 resource instances"
     );
     let updates = rig.log.iter().filter(|line| line.contains("update namespaces")).count();
-    assert_eq!(updates, 1, "what was told is not told again: {:#?}", rig.log);
+    assert_eq!(updates, 1, "unchanged conditions are not written: {:#?}", rig.log);
     rig.write(&Write::merge_patch(
         &CONFIG_MAPS,
         "doomed",
-        "held",
+        "finalized",
         json!({ "metadata": { "finalizers": [] } }),
     ));
     rig.run(10);

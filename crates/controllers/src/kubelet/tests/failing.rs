@@ -10,7 +10,7 @@ use crate::registry::{Containers, Image, Pull};
 use crate::testing::Rig;
 
 /// The Events in chronological order: type, reason, message and count.
-fn told(rig: &Rig) -> Vec<String> {
+fn events(rig: &Rig) -> Vec<String> {
     let mut events: Vec<&Object> = rig.view.list(&EVENTS).collect();
     events.sort_by_key(|event| (event.text("/firstTimestamp").to_owned(), event.name().to_owned()));
     let line = |event: &&Object| {
@@ -73,15 +73,15 @@ fn restarts_a_crashing_container_with_growing_back_off_until_the_deadline() {
         format!("back-off 1m20s restarting failed container=cleanup pod=version-x_ns({uid})")
     );
     assert_eq!(status["lastState"]["terminated"]["exitCode"], 1);
-    assert_eq!(status["lastState"]["terminated"]["message"], Value::Null, "nobody asked for the log");
+    assert_eq!(status["lastState"]["terminated"]["message"], Value::Null, "the policy does not use the log");
     assert_eq!(status["restartCount"], 4);
-    let told = told(&rig);
+    let events = events(&rig);
     let line = |text: &str| format!("{text} in pod version-x_ns({uid}) x4");
     assert!(
-        told.contains(&line("Warning BackOff Back-off restarting failed container cleanup")),
-        "{told:#?}"
+        events.contains(&line("Warning BackOff Back-off restarting failed container cleanup")),
+        "{events:#?}"
     );
-    assert!(told.contains(&"Normal Started Started container cleanup x5".to_owned()), "{told:#?}");
+    assert!(events.contains(&"Normal Started Started container cleanup x5".to_owned()), "{events:#?}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_container_that_cannot_be_created_waits_with_the_message_of_the_runtime() {
     let text = "container create failed: executable file `sh` not found in $PATH: No such file or directory";
     assert_eq!((&waiting["reason"], &waiting["message"]), (&json!("CreateContainerError"), &json!(text)));
     assert_eq!(pod.text("/status/reason"), "DeadlineExceeded");
-    assert!(told(&rig).contains(&format!("Warning Failed Error: {text} x1")), "{:#?}", told(&rig));
+    assert!(events(&rig).contains(&format!("Warning Failed Error: {text} x1")), "{:#?}", events(&rig));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn records_events_for_pulls_and_starts() {
     rig.put(&PODS, version_pod());
     rig.run(60);
     assert_eq!(
-        told(&rig),
+        events(&rig),
         [
             "Normal Pulling Pulling image \"IMAGE\" x1",
             "Normal Pulled Successfully pulled image \"IMAGE\" in 3.452s (3.452s including waiting) x1",
@@ -134,7 +134,7 @@ fn records_and_counts_events_for_failed_pulls() {
     rig.run(30);
     let unknown = "initializing source docker://IMAGE: reading manifest sha256:aaaa in quay.io/openshift-release-dev/ocp-release: manifest unknown";
     assert_eq!(
-        told(&rig),
+        events(&rig),
         [
             "Normal Pulling Pulling image \"IMAGE\" x2".to_owned(),
             format!("Warning Failed Failed to pull image \"IMAGE\": {unknown} x2"),
@@ -175,11 +175,7 @@ fn setting_the_clock_does_not_change_the_duration_of_a_pull() {
         rig.run(1);
         rig.set_clock(SignedDuration::from_secs(by));
         rig.run(1);
-        assert_eq!(
-            pod(&rig, "program").text("/status/phase"),
-            "Pending",
-            "it takes as long as it would have"
-        );
+        assert_eq!(pod(&rig, "program").text("/status/phase"), "Pending", "the pull takes as long as before");
         rig.run(8);
         assert_eq!(pod(&rig, "program").text("/status/phase"), "Running", "{by}");
     }

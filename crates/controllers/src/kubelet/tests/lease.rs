@@ -73,7 +73,7 @@ fn a_kubelet_corrects_ready_unknown() {
     assert_eq!(condition::find_in_status(node, "DiskPressure").unwrap()["status"], "False");
     let writes = rig.writes;
     rig.run(7);
-    assert_eq!(rig.writes, writes, "that is said once");
+    assert_eq!(rig.writes, writes, "one write is enough");
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn writes_no_lease_after_its_node_is_deleted() {
 }
 
 #[test]
-fn records_events_for_cordons_and_again_after_a_boot() {
-    let told = |rig: &Rig| {
+fn records_cordons_as_events_and_repeats_them_after_a_boot() {
+    let cordon_events = |rig: &Rig| {
         let mut events: Vec<&Object> =
             rig.view.list(&EVENTS).filter(|event| event.text("/reason").ends_with("Schedulable")).collect();
         events.sort_by_key(|event| event.text("/firstTimestamp"));
@@ -106,13 +106,13 @@ fn records_events_for_cordons_and_again_after_a_boot() {
     let cordon = |is: bool| Write::merge_patch(&NODES, "", "w", json!({ "spec": { "unschedulable": is } }));
     let mut rig = rig(false);
     rig.run(10);
-    assert_eq!(told(&rig), [""; 0]);
+    assert_eq!(cordon_events(&rig), [""; 0]);
     for is in [true, false] {
         rig.write(&cordon(is));
         rig.run(10);
     }
     let status = |what: &str| format!("kubelet Node w status is now: {what}");
-    assert_eq!(told(&rig), [status("NodeNotSchedulable"), status("NodeSchedulable")]);
+    assert_eq!(cordon_events(&rig), [status("NodeNotSchedulable"), status("NodeSchedulable")]);
 
     let mut rig = Rig::new();
     rig.put(&NODES, json!({ "metadata": { "name": "w" }, "spec": { "unschedulable": true } }));
@@ -122,5 +122,5 @@ fn records_events_for_cordons_and_again_after_a_boot() {
         Box::new(Kubelet::booted("w", boot.clone(), Arc::clone(&environment) as _, &Streams::new(1)))
     });
     rig.run(60);
-    assert_eq!(told(&rig), [status("NodeNotSchedulable")]);
+    assert_eq!(cordon_events(&rig), [status("NodeNotSchedulable")]);
 }

@@ -122,9 +122,9 @@ fn retries_an_unknown_manifest_with_growing_back_off_until_the_deadline() {
         failed.text("/status/message"),
         "Pod was active on the node longer than the specified deadline"
     );
-    let kept = failed.text("/status/initContainerStatuses/0/state/waiting/message");
-    assert!(kept.starts_with("Back-off pulling image \""), "{kept}");
-    assert!(kept.contains("\": ErrImagePull: unable to pull image or OCI artifact: "), "{kept}");
+    let message = failed.text("/status/initContainerStatuses/0/state/waiting/message");
+    assert!(message.starts_with("Back-off pulling image \""), "{message}");
+    assert!(message.contains("\": ErrImagePull: unable to pull image or OCI artifact: "), "{message}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn rig(probes: &Value) -> Rig {
     rig
 }
 
-fn tell(rig: &mut Rig, kind: Option<FaultKind>) {
+fn set_fault(rig: &mut Rig, kind: Option<FaultKind>) {
     let fault = kind.map(|kind| Fault { message: "no answer".to_owned(), ..Fault::new(kind) });
     rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::annotation_patch(fault.as_ref())));
 }
@@ -38,9 +38,9 @@ fn back_off(rig: &Rig) -> String {
     message.split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
-fn told(rig: &Rig, reason: &str) -> Vec<String> {
-    let told = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
-    told.map(|event| event.text("/message").to_owned()).collect()
+fn event_messages(rig: &Rig, reason: &str) -> Vec<String> {
+    let events = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
+    events.map(|event| event.text("/message").to_owned()).collect()
 }
 
 #[test]
@@ -49,15 +49,15 @@ fn a_pod_becomes_unready_at_the_failure_threshold_of_its_probe() {
         [(json!({}), 30), (json!({ "readinessProbe": { "periodSeconds": 5, "failureThreshold": 2 } }), 10)]
     {
         let mut rig = rig(&probes);
-        tell(&mut rig, Some(FaultKind::Unready));
+        set_fault(&mut rig, Some(FaultKind::Unready));
         rig.run(seconds - 1);
         assert!(is_ready(&rig), "{seconds}");
         rig.run(1);
         assert!(!is_ready(&rig), "{seconds}");
         rig.run(600);
-        assert_eq!(told(&rig, "Unhealthy"), ["Readiness probe failed: no answer"]);
+        assert_eq!(event_messages(&rig, "Unhealthy"), ["Readiness probe failed: no answer"]);
         assert_eq!((restarts(&rig), pod(&rig, "program").text("/status/phase")), (0, "Running"));
-        tell(&mut rig, None);
+        set_fault(&mut rig, None);
         rig.run(1);
         assert!(is_ready(&rig));
     }
@@ -66,7 +66,7 @@ fn a_pod_becomes_unready_at_the_failure_threshold_of_its_probe() {
 #[test]
 fn a_crashing_container_has_growing_back_off_up_to_five_minutes() {
     let mut rig = rig(&json!({}));
-    tell(&mut rig, Some(FaultKind::CrashLooping));
+    set_fault(&mut rig, Some(FaultKind::CrashLooping));
     let mut pauses: Vec<String> = Vec::new();
     for _ in 0..1_500 {
         rig.run(1);
@@ -77,14 +77,14 @@ fn a_crashing_container_has_growing_back_off_up_to_five_minutes() {
     }
     assert_eq!(pauses, ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s"]);
     assert_eq!(pod(&rig, "program").text("/status/phase"), "Running", "it has been running");
-    tell(&mut rig, None);
+    set_fault(&mut rig, None);
     rig.run(301);
     assert!(is_ready(&rig));
     let before = restarts(&rig);
     rig.run(600);
     assert_eq!(restarts(&rig), before);
     // It ran for long enough that the back-off is reset.
-    tell(&mut rig, Some(FaultKind::CrashLooping));
+    set_fault(&mut rig, Some(FaultKind::CrashLooping));
     rig.run(4);
     assert_eq!(restarts(&rig), before + 1);
     rig.run(4);
@@ -94,13 +94,13 @@ fn a_crashing_container_has_growing_back_off_up_to_five_minutes() {
 #[test]
 fn restarts_a_container_whose_liveness_probe_fails() {
     let mut rig = rig(&json!({ "livenessProbe": { "periodSeconds": 20 } }));
-    tell(&mut rig, Some(FaultKind::NotLive));
+    set_fault(&mut rig, Some(FaultKind::NotLive));
     rig.run(59);
     assert_eq!(restarts(&rig), 0);
     rig.run(3);
     assert_eq!(restarts(&rig), 1);
-    assert_eq!(told(&rig, "Unhealthy"), ["Liveness probe failed: no answer"]);
-    assert_eq!(told(&rig, "Killing"), ["Container main failed liveness probe, will be restarted"]);
+    assert_eq!(event_messages(&rig, "Unhealthy"), ["Liveness probe failed: no answer"]);
+    assert_eq!(event_messages(&rig, "Killing"), ["Container main failed liveness probe, will be restarted"]);
     assert!(rig.log.iter().any(|line| line.contains("kill pods/ns/program")), "{:#?}", rig.log);
     // The failure threshold applies anew to the restarted container.
     rig.run(55);

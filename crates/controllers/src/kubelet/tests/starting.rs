@@ -27,9 +27,9 @@ fn state(rig: &Rig) -> (bool, bool) {
     (status["started"] == true, status["ready"] == true)
 }
 
-fn told(rig: &Rig, reason: &str) -> Vec<String> {
-    let told = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
-    told.map(|event| event.text("/message").to_owned()).collect()
+fn event_messages(rig: &Rig, reason: &str) -> Vec<String> {
+    let events = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
+    events.map(|event| event.text("/message").to_owned()).collect()
 }
 
 /// The second in which the container reaches this state.
@@ -72,8 +72,8 @@ fn restarts_a_container_whose_startup_probe_fails() {
     let fault = Fault { message: "not yet".to_owned(), ..Fault::new(FaultKind::NotStarted) };
     rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::annotation_patch(Some(&fault))));
     rig.run(60);
-    assert_eq!(told(&rig, "Unhealthy")[0], "Startup probe failed: not yet");
-    assert_eq!(told(&rig, "Killing"), ["Container main failed startup probe, will be restarted"]);
+    assert_eq!(event_messages(&rig, "Unhealthy")[0], "Startup probe failed: not yet");
+    assert_eq!(event_messages(&rig, "Killing"), ["Container main failed startup probe, will be restarted"]);
     assert!(pod(&rig, "program").number("/status/containerStatuses/0/restartCount").unwrap() > 0);
     assert_eq!(state(&rig), (false, false));
     rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::annotation_patch(None)));
@@ -91,7 +91,7 @@ fn a_sidecar_runs_until_the_main_containers_end() {
     let states: Vec<String> = rig
         .log
         .iter()
-        .filter_map(|line| line.split_once("patch pods/ns/program ").map(|(_, said)| said.to_owned()))
+        .filter_map(|line| line.split_once("patch pods/ns/program ").map(|(_, states)| states.to_owned()))
         .collect();
     assert_eq!(
         states,
@@ -136,7 +136,7 @@ fn a_missing_config_map_or_secret_keeps_a_container_waiting() {
     };
     rig.run(30);
     assert_eq!(waiting(&rig), "CreateContainerConfigError: configmap \"settings\" not found");
-    assert_eq!(told(&rig, "Failed"), ["Error: configmap \"settings\" not found"]);
+    assert_eq!(event_messages(&rig, "Failed"), ["Error: configmap \"settings\" not found"]);
     let map = json!({ "metadata": { "namespace": "ns", "name": "settings" }, "data": { "b": "1" } });
     rig.put(&CONFIG_MAPS, map);
     rig.run(30);

@@ -5,8 +5,8 @@ use crate::faults as fault;
 
 /// Stops or restarts the kubelet of the node.
 fn stop(rig: &mut Rig, is_stopped: bool) {
-    let told = json!(if is_stopped { "kubelet-stopped" } else { fault::NONE });
-    let patch = json!({ "metadata": { "annotations": { fault::ANNOTATION: told } } });
+    let fault = json!(if is_stopped { "kubelet-stopped" } else { fault::NONE });
+    let patch = json!({ "metadata": { "annotations": { fault::ANNOTATION: fault } } });
     rig.write(&Write::merge_patch(&NODES, "", "master-0", patch));
 }
 
@@ -35,13 +35,13 @@ fn a_stopped_kubelet_writes_nothing_and_catches_up_after_its_restart() {
     rig.run(60);
     stop(&mut rig, true);
     rig.run(1);
-    let (writes, asked) = (rig.writes, effects(&rig).len());
+    let (writes, effect_count) = (rig.writes, effects(&rig).len());
     rig.put(&PODS, named("comes"));
     rig.write(&Write::delete(&PODS, "ns", "goes"));
     rig.write(&Write::delete_now(&PODS, "ns", "is-removed"));
     rig.process_ends(&key("ends"), "main");
     rig.run(600);
-    assert_eq!((rig.writes, effects(&rig).len()), (writes, asked), "{:#?}", rig.log);
+    assert_eq!((rig.writes, effects(&rig).len()), (writes, effect_count), "{:#?}", rig.log);
 
     stop(&mut rig, false);
     rig.run(60);

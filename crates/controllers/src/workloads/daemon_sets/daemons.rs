@@ -53,8 +53,8 @@ impl Model {
 
     pub(super) fn fit(&self, node: &Object) -> Fit {
         let chosen = is_chosen(&self.template, node);
-        let lets_in = |effects: &[&str]| chosen && find_untolerated(&self.pod, node, effects).is_none();
-        Fit { runs: lets_in(&["NoSchedule", "NoExecute"]), keeps: lets_in(&["NoExecute"]) }
+        let is_allowed = |effects: &[&str]| chosen && find_untolerated(&self.pod, node, effects).is_none();
+        Fit { runs: is_allowed(&["NoSchedule", "NoExecute"]), keeps: is_allowed(&["NoExecute"]) }
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Daemons<'v> {
     lost: Vec<&'v Object>,
     now: Time,
     /// The time when the next ready pod becomes available.
-    pub(super) look_again: Option<Time>,
+    pub(super) recheck_at: Option<Time>,
 }
 
 /// The counts in the status.
@@ -94,11 +94,11 @@ impl<'v> Daemons<'v> {
     /// Groups the pods of a DaemonSet by node.
     pub(super) fn of(set: &'v Object, view: &'v View, now: Time) -> Self {
         let mut pods: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
-        let mut look_again: Option<Time> = None;
+        let mut recheck_at: Option<Time> = None;
         for pod in owners::pods_of(view, set) {
             pods.entry(node_of(pod)).or_default().push(pod);
             if let Some(at) = owners::available_at(pod, min_ready(set)).filter(|at| *at > now) {
-                look_again = Some(look_again.map_or(at, |earlier| earlier.min(at)));
+                recheck_at = Some(recheck_at.map_or(at, |earlier| earlier.min(at)));
             }
         }
         let hash = owners::template_hash(&set["spec"]["template"]);
@@ -108,7 +108,7 @@ impl<'v> Daemons<'v> {
             Place { node: node.name(), runs, keeps, pods: pods.remove(node.name()).unwrap_or_default() }
         });
         let places = places.collect();
-        Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, look_again }
+        Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, recheck_at }
     }
 
     /// The pods to delete and create now.

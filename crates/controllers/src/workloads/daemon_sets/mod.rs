@@ -120,7 +120,7 @@ impl Reconcile for DaemonSetController {
             return self.roll_on_machines(key, set, view, now).into_iter().collect();
         }
         let daemons = Daemons::of(set, view, now);
-        if let Some(at) = daemons.look_again {
+        if let Some(at) = daemons.recheck_at {
             self.queue.add_at(key.clone(), at);
         }
         let mut writes = Vec::new();

@@ -9,7 +9,7 @@ use crate::workloads::owners;
 /// The label with the hash of the template, on pods and revisions.
 pub(super) const HASH: &str = "controller-revision-hash";
 /// The default `spec.revisionHistoryLimit`: the number of revisions without pods that are kept.
-const KEPT: usize = 10;
+const LIMIT_DEFAULT: usize = 10;
 
 /// The writes that make the revision of the current template the newest one and delete excess old revisions.
 /// `hashes` are the template hashes of the pods.
@@ -29,15 +29,15 @@ pub(super) fn revision_writes(set: &Object, hash: &str, hashes: &[&str], view: &
         }
         Some(_) => {}
     }
-    let kept = set.number("/spec/revisionHistoryLimit").and_then(|limit| usize::try_from(limit).ok());
+    let limit = set.number("/spec/revisionHistoryLimit").and_then(|limit| usize::try_from(limit).ok());
     let old: Vec<&&Object> = revisions
         .iter()
         .filter(|revision| {
-            let of = revision.label(HASH).unwrap_or_default();
-            of != hash && !hashes.contains(&of)
+            let own = revision.label(HASH).unwrap_or_default();
+            own != hash && !hashes.contains(&own)
         })
         .collect();
-    let too_many = old.len().saturating_sub(kept.unwrap_or(KEPT));
+    let too_many = old.len().saturating_sub(limit.unwrap_or(LIMIT_DEFAULT));
     writes.extend(
         old.into_iter()
             .take(too_many)

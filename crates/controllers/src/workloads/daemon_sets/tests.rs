@@ -124,11 +124,11 @@ fn recovers_after_a_crash_at_each_write() {
 
 /// The revisions as `number: field x of the template's spec`.
 fn revisions(rig: &Rig) -> Vec<String> {
-    let told = |revision: &Object| {
+    let text = |revision: &Object| {
         let template = &revision["data"]["spec"]["template"];
         format!("{}: {}", revision["revision"], template["spec"]["x"])
     };
-    let mut revisions: Vec<String> = rig.view.list(&CONTROLLER_REVISIONS).map(told).collect();
+    let mut revisions: Vec<String> = rig.view.list(&CONTROLLER_REVISIONS).map(text).collect();
     revisions.sort();
     revisions
 }
@@ -172,17 +172,17 @@ fn processes_node_changes_only_if_they_affect_daemons() {
         Object::new(json!({ "metadata": { "name": "a", "labels": labels }, "spec": spec }))
     };
     let linux = || json!({ "os": "linux" });
-    let minds = |old: Option<Object>, new: Object| {
+    let affects = |old: Option<Object>, new: Object| {
         let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
         let change = Change { key: NODES.key("", "a"), kind, object: new, old };
         super::may_move_daemons(&change) && super::moves_daemons(&[&change], set)
     };
     let taint = |key: &str, effect: &str| json!({ "taints": [{ "key": key, "effect": effect }] });
     let plain = || node(linux(), json!({}));
-    assert!(minds(None, plain()));
-    assert!(!minds(None, node(json!({ "os": "windows" }), json!({}))));
-    assert!(!minds(Some(plain()), node(linux(), taint("node.kubernetes.io/unschedulable", "NoSchedule"))));
-    assert!(!minds(Some(plain()), node(json!({ "os": "linux", "zone": "z" }), json!({}))));
-    assert!(minds(Some(plain()), node(linux(), taint("own", "NoSchedule"))));
-    assert!(minds(Some(plain()), node(json!({}), json!({}))));
+    assert!(affects(None, plain()));
+    assert!(!affects(None, node(json!({ "os": "windows" }), json!({}))));
+    assert!(!affects(Some(plain()), node(linux(), taint("node.kubernetes.io/unschedulable", "NoSchedule"))));
+    assert!(!affects(Some(plain()), node(json!({ "os": "linux", "zone": "z" }), json!({}))));
+    assert!(affects(Some(plain()), node(linux(), taint("own", "NoSchedule"))));
+    assert!(affects(Some(plain()), node(json!({}), json!({}))));
 }

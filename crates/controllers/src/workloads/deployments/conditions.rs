@@ -43,7 +43,7 @@ pub(super) fn put_progress(
     now: Time,
 ) {
     let Some(set) = set else { return };
-    let says = |status, reason, message: &str| {
+    let report = |status, reason, message: &str| {
         Condition::new(PROGRESSING, status, reason, format!("ReplicaSet \"{set}\" {message}"))
     };
     let before = condition::find(list, PROGRESSING).map(Condition::from_value);
@@ -52,16 +52,16 @@ pub(super) fn put_progress(
     match rolled {
         // A completed rollout may still lose pods.
         RolloutProgress::Waiting { settled: true } if was_done => {}
-        RolloutProgress::Done => put(list, &says("True", DONE, "has successfully progressed."), false, now),
+        RolloutProgress::Done => put(list, &report("True", DONE, "has successfully progressed."), false, now),
         _ if !is_of_set => {
             let message = format!("Created new replica set \"{set}\"");
             put(list, &Condition::new(PROGRESSING, "True", "NewReplicaSetCreated", message), false, now);
         }
         RolloutProgress::Further => {
-            put(list, &says("True", "ReplicaSetUpdated", "is progressing."), true, now);
+            put(list, &report("True", "ReplicaSetUpdated", "is progressing."), true, now);
         }
         RolloutProgress::Waiting { .. } if deadline(deployment).is_some_and(|at| at <= now) => {
-            put(list, &says("False", "ProgressDeadlineExceeded", "has timed out progressing."), false, now);
+            put(list, &report("False", "ProgressDeadlineExceeded", "has timed out progressing."), false, now);
         }
         RolloutProgress::Waiting { .. } => {}
     }

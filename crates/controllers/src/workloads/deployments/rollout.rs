@@ -22,11 +22,11 @@ impl Bounds {
         }
         let rolling = &deployment["spec"]["strategy"]["rollingUpdate"];
         let replicas = replicas_of(deployment);
-        let of = |field: &str, up: bool| match &rolling[field] {
+        let bound = |field: &str, up: bool| match &rolling[field] {
             serde_json::Value::Null => resolve_int_or_percent(&"25%".into(), replicas, up).unwrap_or(0),
             value => resolve_int_or_percent(value, replicas, up).unwrap_or(0),
         };
-        let (surge, unavailable) = (of("maxSurge", true), of("maxUnavailable", false));
+        let (surge, unavailable) = (bound("maxSurge", true), bound("maxUnavailable", false));
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable.min(replicas) };
         Self { surge, unavailable }
     }
@@ -84,12 +84,12 @@ fn old_pods_run(sets: &Sets<'_>, view: &View) -> bool {
 /// The current number of replicas for the new ReplicaSet (`NewRSNewReplicas`).
 fn new_set_replicas(deployment: &Object, sets: &Sets<'_>) -> i64 {
     let wanted = replicas_of(deployment);
-    let has = sets.new.map_or(0, |new| count(new, "/spec/replicas"));
-    if is_recreated(deployment) || has >= wanted {
+    let current = sets.new.map_or(0, |new| count(new, "/spec/replicas"));
+    if is_recreated(deployment) || current >= wanted {
         return wanted;
     }
     let room = wanted + Bounds::of(deployment).surge - sets.sum("/spec/replicas");
-    has + room.clamp(0, wanted - has)
+    current + room.clamp(0, wanted - current)
 }
 
 /// Scales the old ReplicaSets down: first by unavailable pods, then by as many available ones as may be
@@ -101,16 +101,16 @@ fn scale_down_old_sets(deployment: &Object, sets: &Sets<'_>, new: &Object) -> Ve
     let spare = sets.sum("/spec/replicas") - least - not_yet;
     let mut left: Vec<i64> = sets.old.iter().map(|set| count(set, "/spec/replicas")).collect();
     let mut cleaned = spare.max(0);
-    for (set, has) in sets.old.iter().zip(&mut left) {
-        let unhealthy = (*has - count(set, "/status/availableReplicas")).clamp(0, cleaned);
-        *has -= unhealthy;
+    for (set, current) in sets.old.iter().zip(&mut left) {
+        let unhealthy = (*current - count(set, "/status/availableReplicas")).clamp(0, cleaned);
+        *current -= unhealthy;
         cleaned -= unhealthy;
     }
-    let mut missable = if spare > 0 { (sets.sum("/status/availableReplicas") - least).max(0) } else { 0 };
-    for has in &mut left {
-        let taken = missable.min(*has);
-        *has -= taken;
-        missable -= taken;
+    let mut removable = if spare > 0 { (sets.sum("/status/availableReplicas") - least).max(0) } else { 0 };
+    for current in &mut left {
+        let taken = removable.min(*current);
+        *current -= taken;
+        removable -= taken;
     }
     let changed = sets.old.iter().zip(left).filter(|(set, left)| count(set, "/spec/replicas") != *left);
     changed.map(|(set, left)| scaled(deployment, set, left, bounds.surge)).collect()

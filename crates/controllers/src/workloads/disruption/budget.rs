@@ -22,7 +22,7 @@ pub(super) struct Assessment {
     /// Evicted pods that are not terminating yet, with the times of their evictions.
     disrupted: Map<String, Value>,
     /// The time when the first of those counts as healthy again.
-    pub(super) look_again: Option<Time>,
+    pub(super) recheck_at: Option<Time>,
 }
 
 struct Counts {
@@ -44,16 +44,16 @@ pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
     let pods: Vec<&Object> =
         all.filter(|pod| selector_matches(selector, &pod["metadata"]["labels"])).collect();
     let mut disrupted = Map::new();
-    let mut look_again: Option<Time> = None;
+    let mut recheck_at: Option<Time> = None;
     for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
         let evicted = budget["status"]["disruptedPods"].get(pod.name());
         let Some((text, at)) = evicted.and_then(|text| Some((text, parse_rfc3339(text.as_str()?)?))) else {
             continue;
         };
-        let counts_again = at + DELETION_TIMEOUT;
-        if counts_again > now {
+        let healthy_at = at + DELETION_TIMEOUT;
+        if healthy_at > now {
             disrupted.insert(pod.name().to_owned(), text.clone());
-            look_again = Some(look_again.map_or(counts_again, |earlier| earlier.min(counts_again)));
+            recheck_at = Some(recheck_at.map_or(healthy_at, |earlier| earlier.min(healthy_at)));
         }
     }
     let healthy = pods.iter().filter(|pod| {
@@ -62,7 +62,7 @@ pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
     let healthy = count(healthy.count());
     let counts =
         required(budget, &pods, view).map(|(expected, desired)| Counts { expected, desired, healthy });
-    Assessment { counts, disrupted, look_again }
+    Assessment { counts, disrupted, recheck_at }
 }
 
 /// The expected number of pods, and the number that must be healthy.

@@ -72,7 +72,7 @@ impl DisruptionController {
     fn sync(&mut self, key: &Key, view: &View, now: Time, step: &mut Step) {
         let Some(budget) = view.get_key(key) else { return self.queue.forget(key) };
         let found = budget::assess(budget, view, now);
-        if let Some(at) = found.look_again {
+        if let Some(at) = found.recheck_at {
             self.queue.add_at(key.clone(), at);
         }
         if let Some(write) = budget::write_status(budget, &found, now) {

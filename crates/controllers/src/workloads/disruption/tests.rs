@@ -128,8 +128,8 @@ fn an_evicted_pod_counts_as_unhealthy_for_at_most_two_minutes() {
 fn allows_no_disruptions_if_the_scale_is_unknown() {
     let mut rig = Rig::new();
     prepare(&mut rig, &THREE);
-    let strange = json!([{ "kind": "Widget", "name": "w", "uid": "u", "controller": true }]);
-    rig.put(&PODS, pod("d", true, &strange));
+    let unknown_owner = json!([{ "kind": "Widget", "name": "w", "uid": "u", "controller": true }]);
+    rig.put(&PODS, pod("d", true, &unknown_owner));
     put_budget(&mut rig, "maxUnavailable", &json!(3));
     let condition = condition::find_in_status(budget_of(&rig), "DisruptionAllowed").unwrap().clone();
     assert_eq!(condition["reason"], "SyncFailed");

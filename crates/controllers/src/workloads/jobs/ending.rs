@@ -76,10 +76,11 @@ fn announced(job: &Object) -> Option<End> {
     if condition::is_true(job, "SuccessCriteriaMet") {
         return Some(End::complete());
     }
-    let told = condition::find_in_status(job, "FailureTarget").filter(|told| told["status"] == "True")?;
+    let target =
+        condition::find_in_status(job, "FailureTarget").filter(|target| target["status"] == "True")?;
     let reasons = ["PodFailurePolicy", "BackoffLimitExceeded", "DeadlineExceeded"];
-    let reason = reasons.into_iter().find(|reason| told["reason"] == **reason)?;
-    Some(End::failed(reason, told["message"].as_str().unwrap_or_default()))
+    let reason = reasons.into_iter().find(|reason| target["reason"] == **reason)?;
+    Some(End::failed(reason, target["message"].as_str().unwrap_or_default()))
 }
 
 /// Whether containers with restart policy `OnFailure` have restarted too often. Terminating pods count as

@@ -57,12 +57,12 @@ impl Indexes {
                 _ => ranges.push((*index, *index)),
             }
         }
-        let told = ranges.into_iter().map(|(first, last)| match last - first {
+        let parts = ranges.into_iter().map(|(first, last)| match last - first {
             0 => first.to_string(),
             1 => format!("{first},{last}"),
             _ => format!("{first}-{last}"),
         });
-        told.collect::<Vec<_>>().join(",")
+        parts.collect::<Vec<_>>().join(",")
     }
 }
 

@@ -152,46 +152,46 @@ impl JobController {
         if let Some(at) = [scale.retry_at, deadline].into_iter().flatten().filter(|at| *at > now).min() {
             self.queue.add_at(key.clone(), at);
         }
-        let mut told = status::with_counts(job, &tally, &scale, minor);
+        let mut status = status::with_counts(job, &tally, &scale, minor);
         match end {
             Some(end) => {
                 let announced = minor >= ending::ANNOUNCED_SINCE;
                 let is_over =
                     tally.is_settled() && scale.is_still() && !(announced && tally.terminating() > 0);
-                self.end(key, &end, announced, is_over, &mut told, now);
+                self.end(key, &end, announced, is_over, &mut status, now);
             }
-            None => self.suspend(key, is_suspended, &mut told, now),
+            None => self.suspend(key, is_suspended, &mut status, now),
         }
-        if told != job["status"] {
-            writes.push(status::write(job, told));
+        if status != job["status"] {
+            writes.push(status::write(job, status));
         }
         writes
     }
 
     /// Sets the condition that announces the end of a Job, and the final condition once the end is complete.
-    fn end(&mut self, key: &Key, end: &End, announced: bool, is_over: bool, told: &mut Value, now: Time) {
+    fn end(&mut self, key: &Key, end: &End, announced: bool, is_over: bool, status: &mut Value, now: Time) {
         if announced {
-            status::add_condition(told, end.announcement, end, now);
+            status::add_condition(status, end.announcement, end, now);
         }
         if !is_over {
             return;
         }
         if end.kind == "Failed" {
-            status::add_condition(told, end.kind, end, now);
+            status::add_condition(status, end.kind, end, now);
             return self.queue_event(key, Notice::warning(end.reason, end.message.clone()));
         }
-        let said = if announced { end.clone() } else { end.unexplained() };
-        status::add_condition(told, end.kind, &said, now);
-        told["completionTime"] = json!(rfc3339(now));
+        let shown = if announced { end.clone() } else { end.unexplained() };
+        status::add_condition(status, end.kind, &shown, now);
+        status["completionTime"] = json!(rfc3339(now));
         self.queue_event(key, Notice::normal("Completed", "Job completed"));
     }
 
     /// Sets the condition for a suspended or resumed Job.
-    fn suspend(&mut self, key: &Key, is_suspended: bool, told: &mut Value, now: Time) {
-        if status::is_suspended(told) == is_suspended {
+    fn suspend(&mut self, key: &Key, is_suspended: bool, status: &mut Value, now: Time) {
+        if status::is_suspended(status) == is_suspended {
             return;
         }
-        status::suspend(told, is_suspended, now);
+        status::suspend(status, is_suspended, now);
         let (reason, message) =
             if is_suspended { ("Suspended", "Job suspended") } else { ("Resumed", "Job resumed") };
         self.queue_event(key, Notice::normal(reason, message));
@@ -204,7 +204,7 @@ impl JobController {
     }
 }
 
-/// Removes the finalizer of a pod without a Job, whose end nobody counts (`syncOrphanPod`).
+/// Removes the finalizer of a pod without a Job, whose end no controller counts (`syncOrphanPod`).
 fn release_orphan(key: &Key, view: &View) -> Vec<Write> {
     let orphan = |pod: &&Object| is_tracked(pod) && owners::controller_of(pod, &JOBS).is_none();
     view.get_key(key).filter(orphan).map(untrack).into_iter().collect()
@@ -233,7 +233,7 @@ impl Reconcile for JobController {
         }
         let Some(job) = view.get_key(key) else {
             self.forget(key);
-            // Nobody counts the pods of a deleted Job.
+            // No controller counts the pods of a deleted Job.
             let is_left = |pod: &&Object| owners::controller_of(pod, &JOBS).as_ref() == Some(key);
             let left = view.list_in(&PODS, &key.namespace).filter(is_left);
             return left.filter(|pod| is_tracked(pod)).map(untrack).collect();

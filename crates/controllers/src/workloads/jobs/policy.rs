@@ -44,8 +44,8 @@ fn by_exit_code(rule: &Value, pod: &Object) -> Option<String> {
             && is_listed == (rule["operator"] == "In")
     };
     let (name, code) = { ended }.find(fits)?;
-    let (namespace, of) = (pod.namespace(), pod.name());
-    Some(format!("Container {name} for pod {namespace}/{of} failed with exit code {code}"))
+    let (namespace, pod) = (pod.namespace(), pod.name());
+    Some(format!("Container {name} for pod {namespace}/{pod} failed with exit code {code}"))
 }
 
 /// The message for the first condition of the pod that matches a rule.

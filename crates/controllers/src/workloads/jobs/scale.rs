@@ -35,12 +35,12 @@ impl<'a> Scale<'a> {
         let wanted = wanted(job, tally);
         let mut scale = Self::default();
         if let Some(too_many) = active.checked_sub(wanted).filter(|count| *count > 0) {
-            scale.leaving = first_to_go(&tally.active, too_many);
+            scale.leaving = pods_to_delete(&tally.active, too_many);
             return scale;
         }
-        let going = if tally.replaces_failed_only() { tally.terminating() } else { 0 };
-        let going = usize::try_from(going).unwrap_or(0);
-        let count = (wanted - active).saturating_sub(going).min(MOST_AT_ONCE);
+        let terminating = if tally.replaces_failed_only() { tally.terminating() } else { 0 };
+        let terminating = usize::try_from(terminating).unwrap_or(0);
+        let count = (wanted - active).saturating_sub(terminating).min(MOST_AT_ONCE);
         if count == 0 {
             return scale;
         }
@@ -67,9 +67,9 @@ impl<'a> Scale<'a> {
 
     /// The write requests.
     pub(super) fn writes(&self, job: &Object, minor: u32) -> Vec<Write> {
-        let leave = self.leaving.iter().map(|pod| Write::delete(&PODS, pod.namespace(), pod.name()));
-        let come = self.coming.iter().map(|index| create(job, *index, minor));
-        leave.chain(come).collect()
+        let deletions = self.leaving.iter().map(|pod| Write::delete(&PODS, pod.namespace(), pod.name()));
+        let creations = self.coming.iter().map(|index| create(job, *index, minor));
+        deletions.chain(creations).collect()
     }
 }
 
@@ -90,7 +90,7 @@ fn wanted(job: &Object, tally: &Tally<'_>) -> usize {
 }
 
 /// Selects pods to delete: those in the earliest stage of their start first, then the youngest.
-fn first_to_go<'a>(active: &[&'a Object], count: usize) -> Vec<&'a Object> {
+fn pods_to_delete<'a>(active: &[&'a Object], count: usize) -> Vec<&'a Object> {
     let mut pods = active.to_vec();
     pods.sort_by_key(|pod| {
         let is_ready = windtunnel_core::condition::is_true(pod, "Ready");

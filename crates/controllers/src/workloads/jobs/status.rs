@@ -12,7 +12,7 @@ use super::tally::{Tally, number};
 
 /// The first Kubernetes minor version that reports the number of terminating pods
 /// (`JobPodReplacementPolicy`).
-const TELLS_TERMINATING: u32 = 29;
+const REPORTS_TERMINATING: u32 = 29;
 
 /// The status of a Job that starts now.
 pub(super) fn begun(job: &Object, now: Time) -> Value {
@@ -44,25 +44,25 @@ pub(super) fn with_counts(job: &Object, tally: &Tally<'_>, scale: &Scale<'_>, mi
         ("failed", tally.failed),
     ];
     for (field, count) in counts {
-        tell(&mut status, field, (count > 0).then(|| json!(count)));
+        set_field(&mut status, field, (count > 0).then(|| json!(count)));
     }
     status["ready"] = json!(ready);
-    if minor >= TELLS_TERMINATING {
+    if minor >= REPORTS_TERMINATING {
         status["terminating"] = json!(tally.terminating() + number(scale.leaving.len()));
     }
     let mut uncounted = json!({});
     for (kind, uids) in ["succeeded", "failed"].into_iter().zip(&tally.uncounted) {
-        tell(&mut uncounted, kind, (!uids.is_empty()).then(|| json!(uids)));
+        set_field(&mut uncounted, kind, (!uids.is_empty()).then(|| json!(uids)));
     }
     status["uncountedTerminatedPods"] = uncounted;
     if let Some(completed) = &tally.completed {
         let text = completed.render();
-        tell(&mut status, "completedIndexes", (!text.is_empty()).then(|| json!(text)));
+        set_field(&mut status, "completedIndexes", (!text.is_empty()).then(|| json!(text)));
     }
     status
 }
 
-fn tell(object: &mut Value, field: &str, value: Option<Value>) {
+fn set_field(object: &mut Value, field: &str, value: Option<Value>) {
     let Some(fields) = object.as_object_mut() else { return };
     match value {
         Some(value) => _ = fields.insert(field.to_owned(), value),
@@ -83,20 +83,21 @@ pub(super) fn is_suspended(status: &Value) -> bool {
 
 /// Sets `Suspended`; a resumed Job gets a new start time.
 pub(super) fn suspend(status: &mut Value, is_suspended: bool, now: Time) {
-    let told = if is_suspended {
+    let condition = if is_suspended {
         Condition::new("Suspended", "True", "JobSuspended", "Job suspended")
     } else {
         Condition::new("Suspended", "False", "JobResumed", "Job resumed")
     };
-    set(status, &told, now);
-    tell(status, "startTime", (!is_suspended).then(|| json!(rfc3339(now))));
+    set(status, &condition, now);
+    set_field(status, "startTime", (!is_suspended).then(|| json!(rfc3339(now))));
 }
 
-fn set(status: &mut Value, told: &Condition, now: Time) {
+fn set(status: &mut Value, condition: &Condition, now: Time) {
     let mut list = status["conditions"].as_array().cloned().unwrap_or_default();
-    let is_news = condition::find(&list, &told.kind).is_none_or(|found| found["status"] != *told.status);
-    condition::set(&mut list, told, now);
-    for entry in list.iter_mut().filter(|entry| is_news && entry["type"] == *told.kind) {
+    let is_news =
+        condition::find(&list, &condition.kind).is_none_or(|found| found["status"] != *condition.status);
+    condition::set(&mut list, condition, now);
+    for entry in list.iter_mut().filter(|entry| is_news && entry["type"] == *condition.kind) {
         entry["lastProbeTime"] = json!(rfc3339(now));
     }
     status["conditions"] = Value::Array(list);

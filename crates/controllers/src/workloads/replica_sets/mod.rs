@@ -88,7 +88,7 @@ fn scale(set: &Object, pods: &[&Object], view: &View) -> Vec<Write> {
         let create = || Write::create(&PODS, owners::pod_from_template(set, &REPLICA_SETS, set.name(), &[]));
         return std::iter::repeat_with(create).take(wanted - pods.len()).collect();
     }
-    let victims = ranks::first_to_go(pods, pods.len() - wanted);
+    let victims = ranks::pods_to_delete(pods, pods.len() - wanted);
     victims.into_iter().map(|pod| Write::delete(&PODS, pod.namespace(), pod.name())).collect()
 }
 
@@ -112,7 +112,7 @@ impl Reconcile for ReplicaSetController {
         let pods: Vec<&Object> = owners::pods_of(view, set).filter(|pod| owners::is_active(pod)).collect();
         let mut writes = if set.is_terminating() { Vec::new() } else { scale(set, &pods, view) };
         let counts = status::Counts::of(set, &pods, now);
-        if let Some(at) = counts.look_again {
+        if let Some(at) = counts.recheck_at {
             self.queue.add_at(key.clone(), at);
         }
         writes.extend(status::write_status(set, &counts, self.refusals.get(key).map(String::as_str), now));
@@ -137,7 +137,7 @@ impl Actor for ReplicaSetController {
         self.notice(input);
         let mut step = self.reconcile(input);
         if let Some((set, why)) = self.refusals.first_key_value() {
-            step.why = format!("{set} gets no pod: {why}").into();
+            step.why = format!("a pod of {set}: {why}").into();
         }
         step
     }

@@ -12,7 +12,7 @@ const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// Selects pods to delete: first those that are not bound, not running or not ready, then those with the
 /// lowest cost, with the most pods on their node, and the youngest.
-pub(super) fn first_to_go<'v>(pods: &[&'v Object], count: usize) -> Vec<&'v Object> {
+pub(super) fn pods_to_delete<'v>(pods: &[&'v Object], count: usize) -> Vec<&'v Object> {
     let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in pods {
         *on_node.entry(pod.text("/spec/nodeName")).or_default() += 1;

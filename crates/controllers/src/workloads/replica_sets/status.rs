@@ -15,7 +15,7 @@ pub(super) struct Counts {
     ready: usize,
     available: usize,
     /// The time when the next ready pod becomes available.
-    pub(super) look_again: Option<Time>,
+    pub(super) recheck_at: Option<Time>,
 }
 
 impl Counts {
@@ -33,7 +33,7 @@ impl Counts {
             labelled: pods.iter().filter(has_labels).count(),
             ready: from.len(),
             available: from.iter().filter(|at| **at <= now).count(),
-            look_again: from.into_iter().filter(|at| *at > now).min(),
+            recheck_at: from.into_iter().filter(|at| *at > now).min(),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! seconds before it rejects a pod. This one rejects it at once.
 
 mod constraint;
-mod needs;
+mod limits;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ use windtunnel_core::text::go_quote::quote;
 use windtunnel_core::{Identity, Resource};
 
 use self::constraint::Constraint;
-use self::needs::Range;
+use self::limits::Range;
 
 /// The annotation of pods with the SCC that admitted them.
 const CHOSEN: &str = "openshift.io/scc";
@@ -132,30 +132,30 @@ fn choose(
     pod: &Value,
     cluster: &mut dyn AdmittingCluster,
 ) -> Result<String, String> {
-    let tried = tried(all, pod)?;
+    let tried = constraints_to_try(all, pod)?;
     let namespace = request.namespace;
     let range = namespace_text(cluster, namespace, ["annotations", USERS]);
     let range = range.and_then(|text| Range::parse(&text));
     let users = Users { requester: request.user, account: account_of(pod, namespace), namespace };
-    let mut complaints = Vec::new();
+    let mut violations = Vec::new();
     // The limits are cheap to check, so permissions are checked only for SCCs whose limits the pod meets.
     for constraint in &tried {
-        let found = constraint.complaints(pod, range);
+        let found = constraint.violations(pod, range);
         if found.is_empty() && users.may_use(constraint, cluster) {
             return Ok(constraint.name.clone());
         }
-        complaints.push(found);
+        violations.push(found);
     }
-    let mut said = Vec::new();
-    for (constraint, complaints) in tried.iter().zip(complaints) {
-        if complaints.is_empty() || !users.may_use(constraint, cluster) {
-            said.push(constraint.forbidden());
+    let mut errors = Vec::new();
+    for (constraint, violations) in tried.iter().zip(violations) {
+        if violations.is_empty() || !users.may_use(constraint, cluster) {
+            errors.push(constraint.forbidden());
         } else {
-            said.extend(complaints);
+            errors.extend(violations);
         }
     }
-    let said = if said.len() == 1 { said.concat() } else { format!("[{}]", said.join(", ")) };
-    Err(format!("unable to validate against any security context constraint: {said}"))
+    let errors = if errors.len() == 1 { errors.concat() } else { format!("[{}]", errors.join(", ")) };
+    Err(format!("unable to validate against any security context constraint: {errors}"))
 }
 
 impl Users<'_> {
@@ -172,9 +172,9 @@ impl Users<'_> {
 }
 
 /// The SCCs to try for a pod: all of them, or only the one that it requires.
-fn tried<'a>(all: &'a [Constraint], pod: &Value) -> Result<Vec<&'a Constraint>, String> {
-    let is_there = |name: &&str| all.iter().any(|constraint| constraint.name == *name);
-    let missing: Vec<&str> = STANDARD.into_iter().filter(|name| !is_there(name)).collect();
+fn constraints_to_try<'a>(all: &'a [Constraint], pod: &Value) -> Result<Vec<&'a Constraint>, String> {
+    let exists = |name: &&str| all.iter().any(|constraint| constraint.name == *name);
+    let missing: Vec<&str> = STANDARD.into_iter().filter(|name| !exists(name)).collect();
     if !missing.is_empty() {
         let missing = missing.join(", ");
         return Err(format!("securitycontextconstraints.security.openshift.io cache is missing {missing}"));

@@ -42,8 +42,8 @@ fn pod(namespace: &str, annotations: &Value, spec: Value) -> Write {
 }
 
 /// The SCC that admits a pod, or the error.
-fn admitted(server: &mut ApiServer, who: &Identity, write: &Write) -> String {
-    match server.write(write, who, now()) {
+fn admitted(server: &mut ApiServer, user: &Identity, write: &Write) -> String {
+    match server.write(write, user, now()) {
         Ok(pod) => pod["metadata"]["annotations"][CHOSEN].as_str().unwrap_or("none").to_owned(),
         Err(refusal) => refusal.message,
     }
@@ -73,11 +73,11 @@ fn a_pod_gets_the_strictest_scc_that_it_meets_and_may_use() {
         server.write(&write, &admin, now()).unwrap();
     }
     let host = json!({ "hostNetwork": true, "volumes": [{ "name": "a", "hostPath": { "path": "/" } }] });
-    let nobody = json!({ "securityContext": { "runAsNonRoot": true } });
+    let non_root = json!({ "securityContext": { "runAsNonRoot": true } });
     let root = json!({ "securityContext": { "runAsUser": 0 } });
     for (account, spec, expected) in [
         ("default", plain(), "restricted-v2"),
-        ("default", nobody, "restricted-v2"),
+        ("default", non_root, "restricted-v2"),
         ("trusted", plain(), "restricted-v2"),
         ("trusted", host.clone(), "privileged"),
         ("trusted", root.clone(), "privileged"),
@@ -96,8 +96,8 @@ fn a_pod_gets_the_strictest_scc_that_it_meets_and_may_use() {
     assert_eq!(admitted(&mut server, &admin, &pod("default", &json!({}), plain())), "anyuid");
     let node = Identity::new("system:node:one", &["system:nodes"]);
     let mirror = json!({ "kubernetes.io/config.mirror": "a", "kubernetes.io/config.source": "file" });
-    let of_node = json!({ "nodeName": "one", "hostNetwork": true });
-    assert_eq!(admitted(&mut server, &node, &pod("default", &mirror, of_node)), "privileged");
+    let node_spec = json!({ "nodeName": "one", "hostNetwork": true });
+    assert_eq!(admitted(&mut server, &node, &pod("default", &mirror, node_spec)), "privileged");
 }
 
 #[test]
@@ -113,19 +113,23 @@ fn a_rejected_pod_gets_the_errors_of_all_sccs() {
     let spec = json!({ "hostPID": true, "containers": [container], "volumes": [{ "name": "a", "nfs": { "server": "a", "path": "/" } }] });
     let why = admitted(&mut server, &controller(), &pod("default", &json!({}), spec));
     let denied = |name: &str| format!("provider \"{name}\": Forbidden: not usable by user or serviceaccount");
-    let of = |what: &str| format!("provider restricted-v2: {what}");
+    let restricted = |what: &str| format!("provider restricted-v2: {what}");
     let expected = [
         denied("anyuid"),
-        of(".spec.securityContext.hostPID: Invalid value: true: Host PID is not allowed to be used"),
+        restricted(".spec.securityContext.hostPID: Invalid value: true: Host PID is not allowed to be used"),
         "spec.volumes[0]: Invalid value: \"nfs\": nfs volumes are not allowed to be used".to_owned(),
-        of(".containers[0].runAsUser: Invalid value: 0: must be in the ranges: []"),
-        of(".containers[0].privileged: Invalid value: true: Privileged containers are not allowed"),
-        of(".containers[0].capabilities.add: Invalid value: \"SYS_ADMIN\": capability may not be added"),
-        of(
+        restricted(".containers[0].runAsUser: Invalid value: 0: must be in the ranges: []"),
+        restricted(".containers[0].privileged: Invalid value: true: Privileged containers are not allowed"),
+        restricted(
+            ".containers[0].capabilities.add: Invalid value: \"SYS_ADMIN\": capability may not be added",
+        ),
+        restricted(
             ".containers[0].allowPrivilegeEscalation: Invalid value: true: Allowing privilege escalation for containers is not \
             allowed",
         ),
-        of(".containers[0].containers[0].hostPort: Invalid value: 80: Host ports are not allowed to be used"),
+        restricted(
+            ".containers[0].containers[0].hostPort: Invalid value: 80: Host ports are not allowed to be used",
+        ),
         denied("restricted"),
         denied("nonroot-v2"),
         denied("nonroot"),
@@ -164,8 +168,8 @@ fn a_pod_can_require_one_scc() {
 
 #[test]
 fn pods_in_low_run_levels_windows_pods_and_plain_kubernetes_need_no_scc() {
-    let mut of_kubernetes = server(false);
-    assert_eq!(admitted(&mut of_kubernetes, &controller(), &pod("default", &json!({}), plain())), "none");
+    let mut kubernetes = server(false);
+    assert_eq!(admitted(&mut kubernetes, &controller(), &pod("default", &json!({}), plain())), "none");
     let mut server = server(true);
     for (level, expected) in [("0", "none"), ("1", "none"), ("", "restricted-v2"), ("2", "restricted-v2")] {
         let name = format!("level{level}");

@@ -27,7 +27,7 @@ const CURRENT: &str = "agentic.openshift.io/current-version";
 const TARGET: &str = "agentic.openshift.io/target-version";
 const KIND: &str = "agentic.openshift.io/update-type";
 /// A run is replaced when it is older than this.
-const GOOD_FOR: SignedDuration = SignedDuration::from_hours(24);
+const VALIDITY: SignedDuration = SignedDuration::from_hours(24);
 /// The maximum of other recommended releases in a request.
 const OTHERS_MAX: usize = 5;
 
@@ -35,12 +35,12 @@ const OTHERS_MAX: usize = 5;
 #[derive(Debug, Clone, Default)]
 pub(super) struct AgenticRuns {
     /// Time of the update check that was processed last.
-    followed: Option<Time>,
+    processed: Option<Time>,
 }
 
 impl AgenticRuns {
     /// Creates and deletes runs, once per check for updates.
-    pub(super) fn follow(
+    pub(super) fn update(
         &mut self,
         updates: &Updates,
         own: &Release,
@@ -48,11 +48,11 @@ impl AgenticRuns {
         now: Time,
         out: &mut Outbox,
     ) {
-        let looked = updates.looked_at();
-        if looked == self.followed || !are_enabled(own, view) {
+        let requested_at = updates.requested_at();
+        if requested_at == self.processed || !are_enabled(own, view) {
             return;
         }
-        self.followed = looked;
+        self.processed = requested_at;
         let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return };
         let offer = Offer { cluster_version, own, updates, view };
         for write in offer.removals().chain(offer.creations(now)) {
@@ -176,7 +176,7 @@ fn is_ours(run: &Object) -> bool {
 }
 
 fn has_expired(run: &Object, now: Time) -> bool {
-    run.time("/metadata/creationTimestamp").is_some_and(|made| after(made, GOOD_FOR) < now)
+    run.time("/metadata/creationTimestamp").is_some_and(|created| after(created, VALIDITY) < now)
 }
 
 /// Shortens a version to a label value, which has at most 63 characters.

@@ -25,11 +25,11 @@ const NOT_SERVED: &str = "the server could not find the requested resource";
 const HISTORY_MAX: usize = 5;
 
 /// The result of a check, or its error.
-type Found = Result<Value, String>;
+type CheckResult = Result<Value, String>;
 
 /// The report for an update from `current` to `target`.
 pub(super) fn report(cluster_version: &Object, current: &str, target: &str, view: &View) -> Value {
-    let checks: [(&str, Found); 9] = [
+    let checks: [(&str, CheckResult); 9] = [
         ("cluster_conditions", Ok(cluster_conditions(cluster_version, current))),
         ("operator_health", Ok(operator_health(view))),
         ("api_deprecations", Ok(api_deprecations(view, target))),
@@ -53,7 +53,7 @@ pub(super) fn report(cluster_version: &Object, current: &str, target: &str, view
 }
 
 /// Adds the status of a check to its data. The elapsed time is 0 because checks read from informer caches.
-fn with_check_status(found: Found) -> Value {
+fn with_check_status(found: CheckResult) -> Value {
     match found {
         Ok(mut data) => {
             data["_status"] = json!("ok");
@@ -71,31 +71,31 @@ fn is_served(view: &View, resource: &Resource) -> bool {
 
 /// All conditions of an object by type.
 fn conditions(object: &Object) -> Value {
-    let of = |one: &Value| {
-        let text = |field: &str| one[field].as_str().unwrap_or_default();
-        let told = json!({
+    let entry = |condition: &Value| {
+        let text = |field: &str| condition[field].as_str().unwrap_or_default();
+        let details = json!({
             "status": text("status"), "reason": text("reason"), "message": text("message"),
             "last_transition": text("lastTransitionTime"),
         });
-        (text("type").to_owned(), told)
+        (text("type").to_owned(), details)
     };
-    object.list("/status/conditions").iter().map(of).collect::<Map<_, _>>().into()
+    object.list("/status/conditions").iter().map(entry).collect::<Map<_, _>>().into()
 }
 
 /// The objects whose condition has this status, with its reason and message.
-fn those<'a>(objects: impl Iterator<Item = &'a Object>, kind: &str, status: &str) -> Vec<Value> {
-    let told = objects.filter_map(|object| {
+fn with_condition<'a>(objects: impl Iterator<Item = &'a Object>, kind: &str, status: &str) -> Vec<Value> {
+    let matches = objects.filter_map(|object| {
         let found = condition::find_in_status(object, kind).filter(|found| found["status"] == status)?;
         Some(json!({ "name": object.name(), "reason": found["reason"], "message": found["message"] }))
     });
-    told.collect()
+    matches.collect()
 }
 
 fn cluster_conditions(cluster_version: &Object, current: &str) -> Value {
     let all = conditions(cluster_version);
     let upgradeable = &all["Upgradeable"];
     let text = |field: &str| upgradeable[field].as_str().unwrap_or_default();
-    let moves = all["Progressing"]["status"] == "True";
+    let is_progressing = all["Progressing"]["status"] == "True";
     let history = cluster_version.list("/status/history").iter().take(HISTORY_MAX);
     let history: Vec<Value> = history
         .map(|entry| {
@@ -108,12 +108,12 @@ fn cluster_conditions(cluster_version: &Object, current: &str) -> Value {
         .collect();
     json!({
         "upgradeable": { "status": text("status"), "reason": text("reason"), "message": text("message") },
-        "update_in_progress": moves,
+        "update_in_progress": is_progressing,
         "recent_history": history,
         "channel": cluster_version.text("/spec/channel"),
         "cluster_id": cluster_version.text("/spec/clusterID"),
         "summary": {
-            "upgradeable": text("status") == "True", "update_in_progress": moves, "current_version": current,
+            "upgradeable": text("status") == "True", "update_in_progress": is_progressing, "current_version": current,
         },
         "conditions": all,
     })
@@ -121,9 +121,9 @@ fn cluster_conditions(cluster_version: &Object, current: &str) -> Value {
 
 fn operator_health(view: &View) -> Value {
     let operators = || view.list(&CLUSTER_OPERATORS);
-    let refusing = those(operators(), "Upgradeable", "False");
-    let degraded = those(operators(), "Degraded", "True");
-    let missing = those(operators(), "Available", "False");
+    let not_upgradeable = with_condition(operators(), "Upgradeable", "False");
+    let degraded = with_condition(operators(), "Degraded", "True");
+    let not_available = with_condition(operators(), "Available", "False");
     let pools: Vec<Value> = view
         .list(&MACHINE_CONFIG_POOLS)
         .map(|pool| {
@@ -139,18 +139,18 @@ fn operator_health(view: &View) -> Value {
             })
         })
         .collect();
-    let such = |field: &str| pools.iter().filter(|pool| pool[field] == true).count();
+    let count_where = |field: &str| pools.iter().filter(|pool| pool[field] == true).count();
     json!({
         "summary": {
-            "total_operators": operators().count(), "not_upgradeable_count": refusing.len(),
-            "degraded_count": degraded.len(), "not_available_count": missing.len(),
+            "total_operators": operators().count(), "not_upgradeable_count": not_upgradeable.len(),
+            "degraded_count": degraded.len(), "not_available_count": not_available.len(),
         },
         "mcp_summary": {
-            "paused": such("paused"), "degraded": such("degraded"), "updating": such("updating"),
+            "paused": count_where("paused"), "degraded": count_where("degraded"), "updating": count_where("updating"),
         },
-        "not_upgradeable": refusing,
+        "not_upgradeable": not_upgradeable,
         "degraded": degraded,
-        "not_available": missing,
+        "not_available": not_available,
         "machine_config_pools": pools,
     })
 }
@@ -176,18 +176,18 @@ fn api_deprecations(view: &View, target: &str) -> Value {
         }
         let removed = count.text("/status/removedInRelease");
         if !removed.is_empty() && line(removed).zip(line(target)).is_some_and(|(removed, to)| removed <= to) {
-            let told = json!({
+            let blocker = json!({
                 "resource": count.name(), "removed_in_release": removed, "request_count": requests,
             });
-            blockers.push(told);
+            blockers.push(blocker);
         }
         if let Some(found) =
             condition::find_in_status(count, "Deprecated").filter(|found| found["status"] == "True")
         {
-            let told = json!({
+            let warning = json!({
                 "resource": count.name(), "request_count": requests, "message": found["message"],
             });
-            warnings.push(told);
+            warnings.push(warning);
         }
     }
     json!({
@@ -216,7 +216,7 @@ fn budgets(view: &View) -> Value {
     let number = |budget: &Object, field: &str| budget.number(&format!("/status/{field}")).unwrap_or(0);
     let blocks =
         |budget: &&Object| number(budget, "disruptionsAllowed") == 0 && number(budget, "currentHealthy") > 0;
-    let told = |budget: &Object| {
+    let describe = |budget: &Object| {
         json!({
             "name": budget.name(),
             "namespace": budget.namespace(),
@@ -229,7 +229,7 @@ fn budgets(view: &View) -> Value {
         })
     };
     let total = view.list(&POD_DISRUPTION_BUDGETS).count();
-    let blocking: Vec<Value> = view.list(&POD_DISRUPTION_BUDGETS).filter(blocks).map(told).collect();
+    let blocking: Vec<Value> = view.list(&POD_DISRUPTION_BUDGETS).filter(blocks).map(describe).collect();
     json!({
         "total_pdbs": total,
         "summary": { "total": total, "blocking": blocking.len() },
@@ -237,7 +237,7 @@ fn budgets(view: &View) -> Value {
     })
 }
 
-fn etcd_health(view: &View) -> Found {
+fn etcd_health(view: &View) -> CheckResult {
     let operator = view.get(&CLUSTER_OPERATORS, "", "etcd").ok_or_else(|| {
         "failed to get etcd ClusterOperator: clusteroperators.config.openshift.io \"etcd\" not found"
             .to_owned()
@@ -264,7 +264,7 @@ fn etcd_health(view: &View) -> Found {
     }))
 }
 
-fn network(view: &View) -> Found {
+fn network(view: &View) -> CheckResult {
     let failed = |why: &str| format!("failed to get Network config: {why}");
     if !is_served(view, &NETWORKS) {
         return Err(failed(NOT_SERVED));
@@ -315,17 +315,17 @@ fn definitions(view: &View) -> Value {
 
 /// Operators installed by the Operator Lifecycle Manager. Its package server is not simulated, so the
 /// `packagemanifests` section is always an error.
-fn installed_operators(view: &View) -> Found {
+fn installed_operators(view: &View) -> CheckResult {
     if !is_served(view, &SUBSCRIPTIONS) {
         return Err(format!("failed to list subscriptions: {NOT_SERVED}"));
     }
     let operators: Vec<Value> = view.list(&SUBSCRIPTIONS).map(|one| installed_operator(one, view)).collect();
-    let such = |field: &str, value: Value| operators.iter().filter(|one| one[field] == value).count();
+    let count_where = |field: &str, value: Value| operators.iter().filter(|one| one[field] == value).count();
     Ok(json!({
         "summary": {
             "total_operators": operators.len(),
-            "pending_upgrades": such("pending_upgrade", json!(true)),
-            "manual_approval": such("install_plan_approval", json!("Manual")),
+            "pending_upgrades": count_where("pending_upgrade", json!(true)),
+            "manual_approval": count_where("install_plan_approval", json!("Manual")),
             "incompatible_with_target": 0,
         },
         "operators": operators,
@@ -338,10 +338,10 @@ fn installed_operator(subscription: &Object, view: &View) -> Value {
     let (installed, current) = (text("/status/installedCSV"), text("/status/currentCSV"));
     let approval = match text("/spec/installPlanApproval") {
         "" => "Automatic",
-        said => said,
+        approval => approval,
     };
-    let pends = !current.is_empty() && !installed.is_empty() && current != installed;
-    let mut told = json!({
+    let is_pending = !current.is_empty() && !installed.is_empty() && current != installed;
+    let mut operator = json!({
         "name": subscription.name(),
         "namespace": subscription.namespace(),
         "channel": text("/spec/channel"),
@@ -351,15 +351,15 @@ fn installed_operator(subscription: &Object, view: &View) -> Value {
         "install_plan_approval": approval,
         "state": text("/status/state"),
         "installed_csv": installed,
-        "pending_upgrade": pends,
+        "pending_upgrade": is_pending,
     });
     if let Some(version) = view.get(&SERVICE_VERSIONS, subscription.namespace(), installed) {
-        told["installed_version"] = json!(version.text("/spec/version"));
-        told["csv_phase"] = json!(version.text("/status/phase"));
-        told["csv_display_name"] = json!(version.text("/spec/displayName"));
+        operator["installed_version"] = json!(version.text("/spec/version"));
+        operator["csv_phase"] = json!(version.text("/status/phase"));
+        operator["csv_display_name"] = json!(version.text("/spec/displayName"));
     }
-    if pends {
-        told["pending_csv"] = json!(current);
+    if is_pending {
+        operator["pending_csv"] = json!(current);
     }
-    told
+    operator
 }

@@ -48,17 +48,17 @@ fn manages_runs_only_with_a_preview_feature_set_and_the_definition() {
 #[test]
 fn readiness_report_has_nine_checks_with_their_findings() {
     let mut view = View::default();
-    let is =
+    let condition =
         |kind: &str, status: &str| json!({ "type": kind, "status": status, "reason": "R", "message": "M" });
     for (name, kind, status) in
         [("etcd", "Available", "True"), ("dns", "Degraded", "True"), ("network", "Upgradeable", "False")]
     {
-        let status = json!({ "conditions": [is(kind, status)] });
+        let status = json!({ "conditions": [condition(kind, status)] });
         put(&mut view, &CLUSTER_OPERATORS, json!({ "metadata": { "name": name }, "status": status }));
     }
     let pool = json!({ "metadata": { "name": "worker" }, "spec": { "paused": true }, "status": { "machineCount": 3 } });
     put(&mut view, &MACHINE_CONFIG_POOLS, pool);
-    let node = json!({ "metadata": { "name": "n" }, "spec": { "unschedulable": true }, "status": { "conditions": [is("Ready", "Unknown")] } });
+    let node = json!({ "metadata": { "name": "n" }, "spec": { "unschedulable": true }, "status": { "conditions": [condition("Ready", "Unknown")] } });
     put(&mut view, &NODES, node);
     for (name, allowed, healthy) in [("blocks", 0, 2), ("empty", 0, 0), ("lets-go", 1, 2)] {
         let status = json!({ "disruptionsAllowed": allowed, "currentHealthy": healthy, "desiredHealthy": 2 });
@@ -72,7 +72,7 @@ fn readiness_report_has_nine_checks_with_their_findings() {
     let history: Vec<Value> =
         (0..7).map(|n| json!({ "version": format!("5.0.{n}"), "state": "Completed" })).collect();
     let cluster_version = Object::new(json!({ "spec": { "channel": "fast-5.0" }, "status": {
-        "history": history, "conditions": [is("Upgradeable", "False"), is("Progressing", "False")] } }));
+        "history": history, "conditions": [condition("Upgradeable", "False"), condition("Progressing", "False")] } }));
     let report = readiness::report(&cluster_version, "5.0.1", "5.0.3", &view);
     let checks = &report["checks"];
     assert_eq!(
@@ -128,7 +128,7 @@ fn removed_apis_are_blockers_and_deprecated_apis_are_warnings() {
         ("gone", "4.25", 3, "False"),
         ("unused", "4.25", 0, "True"),
         ("later", "5.1", 3, "True"),
-        ("kept", "", 9, "False"),
+        ("current", "", 9, "False"),
     ] {
         let conditions = json!([{ "type": "Deprecated", "status": deprecated, "message": "M" }]);
         let status =

@@ -40,11 +40,11 @@ pub(super) fn current(view: &View, with_config_map: bool) -> Option<Record> {
         transitions: lease.number("/spec/leaseTransitions").unwrap_or(0),
         raw: lease["spec"].clone(),
     };
-    if let Some(beside) = with_config_map.then(|| annotated(view)).flatten() {
-        if beside["holderIdentity"] != record.holder.as_str() {
+    if let Some(config_map_record) = with_config_map.then(|| annotated(view)).flatten() {
+        if config_map_record["holderIdentity"] != record.holder.as_str() {
             UNKNOWN.clone_into(&mut record.holder);
         }
-        record.raw = json!([record.raw, beside]);
+        record.raw = json!([record.raw, config_map_record]);
     }
     Some(record)
 }

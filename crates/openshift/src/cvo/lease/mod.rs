@@ -42,7 +42,7 @@ const JITTER: f64 = 1.2;
 
 impl Timing {
     /// Chooses the durations by the control plane's topology, which a process reads at its start.
-    fn of(view: &View) -> Self {
+    fn for_cluster(view: &View) -> Self {
         let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
         let topology = infrastructure.map_or("", |object| object.text("/status/controlPlaneTopology"));
         if topology == "SingleReplica" { SINGLE_NODE } else { SEVERAL_NODES }
@@ -77,7 +77,7 @@ pub(super) struct Election {
 impl Election {
     /// A candidate with its first attempt at this time.
     pub(super) fn new(candidate: Candidate, view: &View, at: Time) -> Self {
-        let timing = Timing::of(view);
+        let timing = Timing::for_cluster(view);
         Self { candidate, timing, seen: None, granted: true, renew_by: None, next_at: Some(at) }
     }
 
@@ -129,9 +129,9 @@ impl Election {
     /// Returns whether the Lease has no holder, or was not renewed during its validity.
     fn is_free(&mut self, current: &Record, now: Time) -> bool {
         let same = self.seen.as_ref().filter(|(raw, _)| *raw == current.raw);
-        let since = same.map_or(now, |(_, since)| *since);
-        self.seen = Some((current.raw.clone(), since));
-        current.holder.is_empty() || after(since, SignedDuration::from_secs(current.seconds)) <= now
+        let unchanged_since = same.map_or(now, |(_, since)| *since);
+        self.seen = Some((current.raw.clone(), unchanged_since));
+        current.holder.is_empty() || after(unchanged_since, SignedDuration::from_secs(current.seconds)) <= now
     }
 
     fn claim(&self, current: Option<&Record>, now: Time) -> Record {
@@ -168,10 +168,11 @@ impl Election {
 
     /// Releases the Lease on a clean exit, unless another process holds it.
     pub(super) fn release(&mut self, view: &View, now: Time, out: &mut Outbox) {
-        let led = self.renew_by.take().is_some();
+        let was_leader = self.renew_by.take().is_some();
         self.next_at = None;
         let current = locks::current(view, self.candidate.locks_config_map);
-        let Some(own) = current.filter(|current| led && current.holder == self.candidate.holder) else {
+        let Some(own) = current.filter(|current| was_leader && current.holder == self.candidate.holder)
+        else {
             return;
         };
         let time = rfc3339_micro(now);

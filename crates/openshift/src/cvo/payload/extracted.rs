@@ -44,16 +44,16 @@ const SCHEMAS: &[&str] = &[
 /// manifests in the operator's own image. Those of its minor replace them.
 pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection) -> (Vec<Task>, String) {
     let mut places = BTreeMap::new();
-    let taken: Vec<&Manifest> =
+    let included: Vec<&Manifest> =
         payload.manifests.iter().filter(|manifest| selection.includes(&manifest.object)).collect();
     let defined: Vec<(&str, &str)> =
-        taken.iter().filter_map(|manifest| definition(&manifest.object)).collect();
-    let own = taken.iter().map(|manifest| {
+        included.iter().filter_map(|manifest| definition(&manifest.object)).collect();
+    let own = included.iter().map(|manifest| {
         let key = (&manifest.run_level, &manifest.component, manifest.capabilities());
         let place = places.entry(key).or_insert_with_key(|(run_level, component, capabilities)| {
             Place::new(run_level, component, capabilities)
         });
-        Task::new(place, what(&manifest.object, &defined))
+        Task::new(place, task_kind(&manifest.object, &defined))
     });
     let own: Vec<Task> = own.collect();
     let mut tasks = missing(release, &own, &selection.feature_set);
@@ -73,7 +73,8 @@ fn missing(release: &Release, tasks: &[Task], feature_set: &str) -> Vec<Task> {
         "kind": "Deployment",
         "metadata": { "name": NAME, "namespace": NAMESPACE },
     }));
-    let parts = known.components.iter().flat_map(|component| facts::own(&known, component, feature_set));
+    let parts =
+        known.components.iter().flat_map(|component| facts::own_objects(&known, component, feature_set));
     let needed = parts.filter(|task| {
         let Some(object) = task.object() else { return false };
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -95,7 +96,7 @@ fn definition(object: &Value) -> Option<(&str, &str)> {
         .then(|| Some((object["spec"]["group"].as_str()?, object["spec"]["names"]["kind"].as_str()?)))?
 }
 
-fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> TaskKind {
+fn task_kind(object: &Arc<Value>, defined: &[(&str, &str)]) -> TaskKind {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
@@ -104,7 +105,7 @@ fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> TaskKind {
         return TaskKind::ClusterOperator(Box::new(cluster_operator(object)));
     }
     let is_aggregated = AGGREGATED.contains(&group) && !defined.contains(&(group, kind));
-    if is_aggregated || (asks_others(object) && rule != ApplyRule::Delete) {
+    if is_aggregated || (needs_other_servers(object) && rule != ApplyRule::Delete) {
         return TaskKind::Counted(1);
     }
     let resource = resources::find(api_version, kind);
@@ -113,7 +114,7 @@ fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> TaskKind {
 
 /// Returns whether the object would make API requests wait for a program that is not simulated: webhooks that
 /// must answer, and aggregated API servers.
-fn asks_others(object: &Value) -> bool {
+fn needs_other_servers(object: &Value) -> bool {
     let must_answer = |webhook: &Value| webhook["failurePolicy"] != "Ignore";
     match object["kind"].as_str() {
         Some("ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {

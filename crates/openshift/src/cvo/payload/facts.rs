@@ -116,8 +116,8 @@ fn own_namespace() -> Option<TaskKind> {
 
 /// The operator's own object of this kind and name that every cluster has from the start.
 fn base(kind: &str, name: &str) -> Option<&'static Value> {
-    let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
-    manifests::objects("base").iter().find(is_it)
+    let is_match = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+    manifests::objects("base").iter().find(is_match)
 }
 
 fn own_deployment(release: &Release) -> Option<TaskKind> {
@@ -148,7 +148,7 @@ pub fn update_status_controller_objects(
 }
 
 /// The objects in the operator's own image, which every payload has: its schemas and its Deployment.
-pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
+pub(super) fn own_objects(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
     let is_object = |task: &Task| matches!(task.what, TaskKind::Object(_));
     component_tasks(release, component, feature_set).into_iter().filter(is_object).collect()
 }

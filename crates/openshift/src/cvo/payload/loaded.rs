@@ -12,7 +12,7 @@ use super::{Payload, facts};
 use crate::release::Release;
 
 /// The capacity of the cache.
-const REMEMBERED: usize = 16;
+const CACHE_SIZE: usize = 16;
 
 /// A payload and its cache key.
 struct Loaded {
@@ -26,13 +26,13 @@ static LOADED: LazyLock<Mutex<VecDeque<Loaded>>> = LazyLock::new(Mutex::default)
 
 /// The payload of a release without real manifests.
 pub(super) fn payload(release: &Release, feature_set: &str) -> Payload {
-    let is_it = |loaded: &Loaded| loaded.feature_set == feature_set && loaded.release == *release;
+    let is_match = |loaded: &Loaded| loaded.feature_set == feature_set && loaded.release == *release;
     let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = all.iter().find(|loaded| is_it(loaded)) {
+    if let Some(found) = all.iter().find(|loaded| is_match(loaded)) {
         return found.payload.clone();
     }
-    let payload = Payload::of(facts::tasks(release, feature_set), hash(release));
-    all.truncate(REMEMBERED - 1);
+    let payload = Payload::from_tasks(facts::tasks(release, feature_set), hash(release));
+    all.truncate(CACHE_SIZE - 1);
     let (release, feature_set) = (release.clone(), feature_set.to_owned());
     all.push_front(Loaded { release, feature_set, payload: payload.clone() });
     payload

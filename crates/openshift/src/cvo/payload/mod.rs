@@ -61,7 +61,7 @@ pub(super) struct PayloadObject {
 /// How an object of the payload is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ApplyRule {
-    /// It is created and kept as in the payload.
+    /// It is created, and updated to match the payload.
     Apply,
     /// It is created and not updated later (`release.openshift.io/create-only`).
     CreateOnly,
@@ -96,14 +96,14 @@ impl Payload {
         let payload = match &release.payload {
             Some(payload) => {
                 let (tasks, hash) = extracted::tasks(release, payload, &selection);
-                Self::of(tasks, hash)
+                Self::from_tasks(tasks, hash)
             }
             None => loaded::payload(release, &selection.feature_set),
         };
         Self { selection, ..payload }
     }
 
-    fn of(mut tasks: Vec<Task>, hash: String) -> Self {
+    fn from_tasks(mut tasks: Vec<Task>, hash: String) -> Self {
         let mut total = 0;
         for task in &mut tasks {
             task.index = total + 1;
@@ -235,6 +235,6 @@ pub(super) mod testing {
     }
 
     pub(in crate::cvo) fn payload(tasks: Vec<Task>) -> Payload {
-        Payload::of(tasks, String::new())
+        Payload::from_tasks(tasks, String::new())
     }
 }

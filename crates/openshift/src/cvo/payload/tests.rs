@@ -86,7 +86,7 @@ fn adds_the_manifests_in_the_operators_own_image_if_the_folder_lacks_them() {
     assert_eq!(
         template["metadata"]["annotations"][windtunnel_controllers::PROGRAM],
         "true",
-        "a program stands for it"
+        "its pods run a simulated program"
     );
 }
 
@@ -127,17 +127,18 @@ fn an_installed_cluster_has_the_injected_variables_in_its_workloads() {
         json!({ "status": { "httpProxy": "http://p" } }),
         json!({ "status": { "apiServerInternalURI": "https://a:1" } }),
     );
-    for (into, expected) in [("main", "HTTP_PROXY"), ("nobody", "")] {
+    for (into, expected) in [("main", "HTTP_PROXY"), ("absent", "")] {
         let release = release(files(&[("0000_10_a_1.yaml", &with(into))])).unwrap();
         let around = Surroundings { proxy: &proxy, infrastructure: &infrastructure };
         let objects = InstalledPayload::of(&release, "", &Value::Null).objects(&Value::Null, around);
-        let of = |name: &str| {
+        let find_deployment = |name: &str| {
             objects
                 .iter()
                 .find(|(_, object)| object["kind"] == "Deployment" && object["metadata"]["name"] == name)
         };
-        let environment =
-            |name: &str| of(name).unwrap().1["spec"]["template"]["spec"]["containers"][0]["env"].clone();
+        let environment = |name: &str| {
+            find_deployment(name).unwrap().1["spec"]["template"]["spec"]["containers"][0]["env"].clone()
+        };
         assert_eq!(environment("a")[0]["name"].as_str().unwrap_or_default(), expected);
         assert_eq!(environment(crate::cvo::NAME)[1]["value"], "a");
     }
@@ -192,7 +193,7 @@ fn loading_a_damaged_manifest_does_not_panic() {
         );
     let mut stream = Streams::new(1).stream("damage");
     let mut draw = |most: usize| usize::try_from(stream.between(0, most as u64 - 1)).unwrap();
-    let mut read = 0;
+    let mut parsed = 0;
     for _ in 0..500 {
         let mut letters: Vec<char> = good.chars().collect();
         let at = draw(letters.len());
@@ -201,9 +202,9 @@ fn loading_a_damaged_manifest_does_not_panic() {
         letters.splice(at..until, strange.chars());
         let text: String = letters.into_iter().collect();
         if let Some(release) = release(files(&[("0000_10_a_1.yaml", &text)])) {
-            read += 1;
+            parsed += 1;
             assert!(Payload::load(&release, selection()).total > 0);
         }
     }
-    assert!((50..450).contains(&read), "{read}: some can be read and some cannot");
+    assert!((50..450).contains(&parsed), "{parsed}: some files can be parsed and some cannot");
 }

@@ -22,10 +22,10 @@ pub(in crate::cvo) fn accept(
     cluster_version: &Object,
     notices: &mut Vec<Notice>,
 ) -> Result<Work, LoadResult> {
-    let retrieved = outcome.map_err(|trouble| {
-        let load = LoadResult::not_retrieved(target, &trouble.text);
+    let retrieved = outcome.map_err(|error| {
+        let load = LoadResult::not_retrieved(target, &error.text);
         let text = load.condition().map_or_else(String::new, |condition| condition.message);
-        let chain = with_causes(text, &trouble.causes);
+        let chain = with_causes(text, &error.causes);
         notices.push(Notice::warning("RetrievePayloadFailed", chain.replace('\n', " // ")));
         load
     })?;
@@ -58,7 +58,7 @@ pub(in crate::cvo) fn accept(
     let mut risks = vec![risk];
     match preconditions::check(site.behaviour, view, cluster_version, &release, target.force) {
         Verdict::Passed => {}
-        Verdict::Noted(risk) => {
+        Verdict::PassedWithRisk(risk) => {
             let message = format!("precondition warning for {loaded}: {risk}");
             notices.push(Notice::warning("PreconditionWarn", message));
             risks.push(risk);

@@ -34,8 +34,8 @@ pub fn installed_release(release: &Release) -> Option<Condition> {
 impl LoadResult {
     /// The operator of release `own` loaded the payload of `release`.
     pub(in crate::cvo) fn loaded(release: &Release, own: &Release) -> Self {
-        let is_told = Behaviour::for_release(own).names_architecture;
-        let architecture = if is_told { release.architecture.in_cluster_version() } else { "" };
+        let is_named = Behaviour::for_release(own).names_architecture;
+        let architecture = if is_named { release.architecture.in_cluster_version() } else { "" };
         let (version, image) = (release.version.to_string(), release.image.clone());
         Self::Loaded { version, image, architecture }
     }

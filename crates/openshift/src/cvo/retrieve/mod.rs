@@ -78,7 +78,7 @@ pub(super) struct Retrieval {
     stage: Stage,
     retrieved: Retrieved,
     /// Errors of deletions of earlier Jobs and Pods.
-    left: Vec<String>,
+    prune_errors: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -113,7 +113,7 @@ pub(super) struct OperatorContext {
 impl OperatorContext {
     /// Finds the payload that an earlier process retrieved to this node: that of the last pod that succeeded
     /// here.
-    pub(super) fn find_held(&mut self, view: &View) {
+    pub(super) fn find_stored_payload(&mut self, view: &View) {
         let has_fetched = |pod: &&Object| {
             pod.name().starts_with("version-")
                 && pod.text("/spec/nodeName") == self.node
@@ -132,7 +132,7 @@ impl OperatorContext {
 
     /// Checks that the retrieved contents of `image` are a payload.
     fn confirm(&self, image: &str) -> Result<(), String> {
-        let lacks = match self.environment.release_image(image).contents {
+        let file = match self.environment.release_image(image).contents {
             Contents::NoPayload => "manifests",
             Contents::NoImageReferences => "release-manifests/image-references",
             _ => return Ok(()),
@@ -142,7 +142,7 @@ impl OperatorContext {
             By::Pod => format!("confirming the presence of release-image content in \"{place}\": "),
             By::Job => String::new(),
         };
-        let missing = format!("stat {place}/{lacks}: no such file or directory");
+        let missing = format!("stat {place}/{file}: no such file or directory");
         Err(format!("Unable to download and prepare the update: {step}{missing}"))
     }
 }
@@ -158,7 +158,7 @@ impl Retrieval {
             deadline: site.behaviour.limits_retrieval.then(|| now + TIMEOUT),
             stage: Stage::Verify { until },
             retrieved: Retrieved { verified: true, risk: String::new(), causes: String::new() },
-            left: Vec::new(),
+            prune_errors: Vec::new(),
         }
     }
 
@@ -188,7 +188,7 @@ impl Retrieval {
                     self.stage = Stage::Prune;
                     prune(site.behaviour.retrieval, view, out);
                 }
-                Stage::Prune if !out.awaits(Purpose::Prune) && !self.left.is_empty() => {
+                Stage::Prune if !out.awaits(Purpose::Prune) && !self.prune_errors.is_empty() => {
                     return Some(Err(self.not_pruned().into()));
                 }
                 Stage::Prune if !out.awaits(Purpose::Prune) && site.holds(&self.target.image) => {
@@ -200,15 +200,15 @@ impl Retrieval {
                     self.stage = Stage::Create;
                 }
                 Stage::Await { name, poll_at } => {
-                    let judged = judge(site.behaviour.retrieval, view, name, *poll_at, now);
-                    if judged == Judgement::Done {
+                    let judgement = judge(site.behaviour.retrieval, view, name, *poll_at, now);
+                    if judgement == Judgement::Done {
                         // The deletions before it left no other payload on the disk.
                         site.stored_image.clone_from(&self.target.image);
                         if let Err(error) = site.confirm(&self.target.image) {
                             return Some(Err(error.into()));
                         }
                     }
-                    return self.judged(judged, site.behaviour.retrieval, now);
+                    return self.handle_judgement(judgement, site.behaviour.retrieval, now);
                 }
                 Stage::Failed(cause) => return Some(Err(error_text(site.behaviour.retrieval, cause).into())),
                 Stage::Verify { .. } | Stage::Prune | Stage::Create => return None,
@@ -230,12 +230,12 @@ impl Retrieval {
         {
             let kind = if answer.write.resource == JOBS { "job" } else { "pod" };
             let text = format!("failed to delete {kind} {}: {}", answer.write.name, refusal.message);
-            self.left.push(text);
+            self.prune_errors.push(text);
         }
     }
 
     fn not_pruned(&self) -> String {
-        let errors = match self.left.as_slice() {
+        let errors = match self.prune_errors.as_slice() {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
         };
@@ -244,8 +244,13 @@ impl Retrieval {
         )
     }
 
-    fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, RetrievalError>> {
-        match judged {
+    fn handle_judgement(
+        &mut self,
+        judgement: Judgement,
+        by: By,
+        now: Time,
+    ) -> Option<Result<Retrieved, RetrievalError>> {
+        match judgement {
             Judgement::Done => Some(Ok(self.retrieved.clone())),
             Judgement::Failed(cause) => Some(Err(error_text(by, &cause).into())),
             Judgement::Waiting if self.deadline.is_some_and(|deadline| deadline <= now) => {
@@ -322,8 +327,9 @@ fn prune(by: By, view: &View, out: &mut Outbox) {
         out.push(Purpose::Prune, Write::delete(&JOBS, NAMESPACE, job.name()));
     }
     if by == By::Pod {
-        let left = |pod: &&Object| pod.label("k8s-app") == Some(version_pod::LABEL) && !pod.is_terminating();
-        for pod in view.list_in(&PODS, NAMESPACE).filter(left) {
+        let is_leftover =
+            |pod: &&Object| pod.label("k8s-app") == Some(version_pod::LABEL) && !pod.is_terminating();
+        for pod in view.list_in(&PODS, NAMESPACE).filter(is_leftover) {
             out.push(Purpose::Prune, Write::delete(&PODS, NAMESPACE, pod.name()));
         }
     }

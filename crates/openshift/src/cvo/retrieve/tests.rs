@@ -99,7 +99,7 @@ fn a_retrieval_without_any_reaction_times_out_after_four_minutes() {
     let text = "Unable to download and prepare the update: timed out waiting for the condition";
     assert_eq!(ends("4.18.1", &View::default(), &[]), (240, text.to_owned()));
     assert_eq!(ends("4.12.1", &View::default(), &[]), (240, text.to_owned()));
-    assert_eq!(end("4.11.1", &View::default(), &[]), None, "nothing limited it yet");
+    assert_eq!(end("4.11.1", &View::default(), &[]), None, "no time limit before 4.12");
 }
 
 #[test]
@@ -118,14 +118,14 @@ fn a_failed_deletion_of_earlier_pods_ends_the_retrieval() {
 #[test]
 fn finds_the_payload_of_an_earlier_process_on_the_same_node() {
     let view = left_behind(&["version--aaaaa"], "Succeeded");
-    let held = |node: &str| {
+    let has_payload = |node: &str| {
         let (mut site, _) = begun("4.20.1", &view);
         node.clone_into(&mut site.node);
-        site.find_held(&view);
+        site.find_stored_payload(&view);
         site.holds(IMAGE)
     };
     // No registry has the image any more, but it is on the disk of this node.
-    assert_eq!((held("master-0"), held("master-1")), (true, false));
+    assert_eq!((has_payload("master-0"), has_payload("master-1")), (true, false));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn rejects_a_retrieved_image_that_is_no_payload() {
         "Unable to download and prepare the update: confirming the presence of release-image content in \"{place}\": {missing}"
     );
     assert_eq!(site.confirm(IMAGE), Err(expected));
-    assert!(!site.holds(IMAGE), "it is fetched again");
+    assert!(!site.holds(IMAGE), "the operator fetches it again");
     site.behaviour.retrieval = By::Job;
     assert_eq!(site.confirm(IMAGE), Err(format!("Unable to download and prepare the update: {missing}")));
 }
@@ -167,10 +167,10 @@ fn before_4_12_only_force_stops_the_wait_for_unresponsive_signature_stores() {
     environment.registry.images.insert("sha256:aaaa".to_owned(), image);
     let (mut site, forced) = begun("4.11.1", &View::default());
     site.environment = Arc::new(environment);
-    let asked_until = |force| {
+    let verified_at = |force| {
         let target = Target { force, ..forced.target.clone() };
         Retrieval::new(target, &site, &View::default(), now()).wake_at()
     };
-    assert_eq!(asked_until(false), None);
-    assert_eq!(asked_until(true), Some(now() + SignedDuration::from_mins(2)));
+    assert_eq!(verified_at(false), None);
+    assert_eq!(verified_at(true), Some(now() + SignedDuration::from_mins(2)));
 }

@@ -18,7 +18,7 @@ use crate::certificate::Certificate;
 use crate::monitoring::{CERTIFICATE, SERVING_CERTIFICATE};
 
 /// Seconds until a changed Secret has reached the volume and the process has reloaded it.
-const SEEN_AFTER: (u64, u64) = (30, 90);
+const RELOAD_DELAY_SECONDS: (u64, u64) = (30, 90);
 
 #[derive(Debug, Clone)]
 pub(super) struct Serving {
@@ -26,13 +26,13 @@ pub(super) struct Serving {
     /// The key that signed the current certificate.
     signer: Option<String>,
     /// When the process reloads the volume next.
-    look_at: Option<Time>,
+    reload_at: Option<Time>,
 }
 
 impl Serving {
     /// The state of a process that starts with its volume mounted.
     pub(super) fn starting(delays: Stream, now: Time) -> Self {
-        Self { delays, signer: None, look_at: Some(now) }
+        Self { delays, signer: None, reload_at: Some(now) }
     }
 
     /// The key of the Secret with the certificate.
@@ -42,23 +42,23 @@ impl Serving {
 
     /// Schedules a reload when the Secret changes.
     pub(super) fn notice(&mut self, change: &Change, now: Time) {
-        if self.look_at.is_none() && change.key == Self::secret() {
-            let seconds = self.delays.between(SEEN_AFTER.0, SEEN_AFTER.1);
-            self.look_at = Some(now + SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(0)));
+        if self.reload_at.is_none() && change.key == Self::secret() {
+            let seconds = self.delays.between(RELOAD_DELAY_SECONDS.0, RELOAD_DELAY_SECONDS.1);
+            self.reload_at = Some(now + SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(0)));
         }
     }
 
     pub(super) fn wake_at(&self) -> Option<Time> {
-        self.look_at
+        self.reload_at
     }
 
     /// Reloads the certificate if a reload is due. Returns the counters that changed for clients that
     /// connect. Without a new certificate the old one stays in use.
     pub(super) fn reload_if_due(&mut self, view: &View, now: Time) -> Vec<Counter> {
-        if self.look_at.is_none_or(|at| at > now) {
+        if self.reload_at.is_none_or(|at| at > now) {
             return Vec::new();
         }
-        self.look_at = None;
+        self.reload_at = None;
         let Some(found) = view.get_key(&Self::secret()).and_then(|secret| Certificate::in_secret(secret))
         else {
             return Vec::new();

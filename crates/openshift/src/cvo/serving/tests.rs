@@ -13,8 +13,8 @@ fn change(signer: &str) -> Change {
     Change { key: Serving::secret(), kind: ChangeKind::Added, object, old: None }
 }
 
-fn told(counters: &[Counter]) -> Vec<String> {
-    counters.iter().map(|one| format!("{}={}", one.labels["signer"], one.count)).collect()
+fn lines(counters: &[Counter]) -> Vec<String> {
+    counters.iter().map(|counter| format!("{}={}", counter.labels["signer"], counter.count)).collect()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn loads_the_certificate_at_startup_and_reloads_it_some_time_after_a_change() {
     let mut view = View::default();
     view.apply(&change("a"));
     let mut serving = Serving::starting(Streams::new(1).stream("test"), now);
-    assert_eq!(told(&serving.reload_if_due(&view, now)), ["a=1"]);
+    assert_eq!(lines(&serving.reload_if_due(&view, now)), ["a=1"]);
     assert_eq!(serving.wake_at(), None);
 
     view.apply(&change("b"));
@@ -32,7 +32,7 @@ fn loads_the_certificate_at_startup_and_reloads_it_some_time_after_a_change() {
     assert!(at >= now + SignedDuration::from_secs(30) && at <= now + SignedDuration::from_secs(90));
     assert!(serving.reload_if_due(&view, now).is_empty());
     now = at;
-    assert_eq!(told(&serving.reload_if_due(&view, now)), ["a=0", "b=1"]);
+    assert_eq!(lines(&serving.reload_if_due(&view, now)), ["a=0", "b=1"]);
 
     // A deleted Secret or one that is rewritten without a change does not change the certificate.
     for view in [&View::default(), &view] {

@@ -23,8 +23,7 @@ impl OperatorCounters {
     pub(in crate::cvo) fn take(&mut self, apply: &mut ApplyLoop) -> Vec<Counter> {
         let (version, done, total) = (&apply.work.release.version, apply.pass_done, apply.progress.total);
         let mut counters = Vec::new();
-        if self.last_reported.as_ref().is_none_or(|(of, was, all)| (of, *was, *all) != (version, done, total))
-        {
+        if self.last_reported.as_ref().is_none_or(|(v, d, t)| (v, *d, *t) != (version, done, total)) {
             self.last_reported = Some((version.clone(), done, total));
             counters.push(counter(PAYLOAD, version, Some("applied"), done.into()));
             counters.push(counter(PAYLOAD, version, Some("pending"), total.saturating_sub(done).into()));

@@ -68,9 +68,9 @@ impl Failure {
     }
 
     /// A failure because the API server rejected manifest `index` of `total`, named `kind "namespace/name"`.
-    /// `refused` is a reason of `metav1.Status`, or `NoMatch` for a kind that the API server does not serve.
-    pub(in crate::cvo) fn of_manifest(manifest: &str, index: u32, total: u32, refused: &str) -> Self {
-        let (reason, cause) = match refused {
+    /// `refusal` is a reason of `metav1.Status`, or `NoMatch` for a kind that the API server does not serve.
+    pub(in crate::cvo) fn of_manifest(manifest: &str, index: u32, total: u32, refusal: &str) -> Self {
+        let (reason, cause) = match refusal {
             "NotFound" | "AlreadyExists" => {
                 ("UpdatePayloadResourceNotFound", "resource may have been deleted")
             }
@@ -221,7 +221,7 @@ mod tests {
         );
     }
 
-    fn refused(reason: &str) -> Failure {
+    fn rejected(reason: &str) -> Failure {
         Failure::of_manifest("role \"ns/a\"", 3, 9, reason)
     }
 
@@ -250,7 +250,8 @@ mod tests {
             FailingEffect::FailAfterInterval,
             "etcd",
         );
-        let merged = merge(vec![updating("dns"), degraded, refused("Invalid"), refused("Invalid")]).unwrap();
+        let merged =
+            merge(vec![updating("dns"), degraded, rejected("Invalid"), rejected("Invalid")]).unwrap();
         let reasons: Vec<&str> = merged.parts.iter().map(|part| part.reason.as_str()).collect();
         let invalid = "UpdatePayloadResourceInvalid";
         assert_eq!(reasons, [invalid, invalid, "ClusterOperatorDegraded", "ClusterOperatorUpdating"]);
@@ -260,7 +261,7 @@ mod tests {
              * Cluster operator dns is updating versions\n\
              * Cluster operator etcd is degraded\n\
              * Could not update role \"ns/a\" (3 of 9): the object is invalid, possibly due to local cluster configuration",
-            "each sentence once"
+            "each message once"
         );
     }
 
@@ -302,7 +303,7 @@ mod tests {
             ),
             ("BadRequest", "UpdatePayloadFailed", "the update could not be applied"),
         ] {
-            let failure = refused(refusal);
+            let failure = rejected(refusal);
             assert_eq!((failure.reason.as_str(), failure.summary().as_str()), (reason, summary));
         }
     }
@@ -321,13 +322,13 @@ mod tests {
             ("NoMatch", ": the server does not recognize this resource, check extension API servers"),
             ("BadRequest", ""),
         ] {
-            assert_eq!(refused(refusal).message, format!("Could not update role \"ns/a\" (3 of 9){cause}"));
+            assert_eq!(rejected(refusal).message, format!("Could not update role \"ns/a\" (3 of 9){cause}"));
         }
     }
 
     #[test]
-    fn the_summary_names_one_operator_or_says_some() {
-        let of = |reason: &str, names: &[&str]| {
+    fn the_summary_names_a_single_operator_but_not_several() {
+        let summary = |reason: &str, names: &[&str]| {
             let each = names.iter().map(|name| Failure::of_operator(reason, "", FailingEffect::Fail, name));
             merge(each.collect()).unwrap().summary()
         };
@@ -354,7 +355,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                (of(reason, &["dns"]).as_str(), of(reason, &["dns", "etcd"]).as_str()),
+                (summary(reason, &["dns"]).as_str(), summary(reason, &["dns", "etcd"]).as_str()),
                 (one, several)
             );
         }

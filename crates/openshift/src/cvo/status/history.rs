@@ -94,8 +94,8 @@ fn set_risks(head: &mut Value, risks: &str) {
 /// Removes the oldest entry, or the one before it if the oldest is Completed.
 fn prune_by_age(history: &mut Vec<Value>) {
     let oldest = history.len() - 1;
-    let stays = history[oldest]["state"] == "Completed";
-    history.remove(if stays { oldest - 1 } else { oldest });
+    let is_protected = history[oldest]["state"] == "Completed";
+    history.remove(if is_protected { oldest - 1 } else { oldest });
 }
 
 /// Removes the entry with the lowest rank. The newest five entries, the oldest, and the newest completed one
@@ -120,14 +120,14 @@ fn rank(history: &[Value], index: usize, newest_completed: Option<usize>) -> f64
     let base = if index < 5 || index == oldest || newest_completed == Some(index) {
         1000.0
     } else {
-        let newer = (0..index).rev().find(|i| completed(&history[*i]));
-        let older = (index + 1..history.len()).find(|i| completed(&history[*i]));
+        let next_completed = (0..index).rev().find(|i| completed(&history[*i]));
+        let previous_completed = (index + 1..history.len()).find(|i| completed(&history[*i]));
         let differs =
             |other: Option<usize>| other.is_none_or(|i| minor(&history[i]) != minor(&history[index]));
         if completed(&history[index]) {
-            if differs(newer) || differs(older) { 30.0 } else { 0.0 }
+            if differs(next_completed) || differs(previous_completed) { 30.0 } else { 0.0 }
         } else {
-            match (newer, older) {
+            match (next_completed, previous_completed) {
                 (Some(a), Some(b)) if minor(&history[a]) != minor(&history[b]) => 20.0,
                 (Some(a), Some(b)) if history[a]["version"] != history[b]["version"] => -20.0,
                 _ => 0.0,
@@ -160,7 +160,8 @@ mod tests {
             let before = history.clone();
             super::merge(&mut history, applied("4.2.0", "new", false), Pruning::ByAge, now);
             assert_eq!(history.len(), 100);
-            let is_there = |entry: &&Value| history.iter().any(|kept| kept["version"] == entry["version"]);
+            let is_there =
+                |entry: &&Value| history.iter().any(|remaining| remaining["version"] == entry["version"]);
             let missing = before.iter().find(|entry| !is_there(entry)).unwrap();
             assert_eq!(missing["version"], gone);
         };
@@ -207,7 +208,7 @@ mod tests {
         }
         assert_eq!(history.len(), 100);
         assert_eq!(history[99]["version"], "4.1.0", "the oldest is protected");
-        assert_eq!(history[98]["version"], "4.1.2", "the second oldest went");
+        assert_eq!(history[98]["version"], "4.1.2", "the second oldest is removed");
     }
 
     /// Checks the index of the entry that the next update removes. The history is full of completed patches
@@ -223,8 +224,9 @@ mod tests {
         let before = history.clone();
         merge(&mut history, applied("4.9.0", "new", false), now);
         assert_eq!(history.len(), 100);
-        let gone =
-            before.iter().position(|entry| !history.iter().any(|kept| kept["image"] == entry["image"]));
+        let gone = before
+            .iter()
+            .position(|entry| !history.iter().any(|remaining| remaining["image"] == entry["image"]));
         assert_eq!(gone, Some(expected));
     }
 

@@ -56,33 +56,34 @@ pub(super) fn updated_object(cluster_version: &Object, report: &Report<'_>, now:
 /// The new status: fields that the operator computes, and unknown fields unchanged.
 fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     let work = &report.apply.work;
-    let made = [
+    let computed = [
         ("desired", report.updates.desired(&work.release)),
         ("observedGeneration", json!(work.generation)),
         ("versionHash", json!(report.apply.payload.hash)),
         ("capabilities", report.capabilities.status()),
     ];
-    let is_made = |field: &str| made.iter().any(|(name, _)| *name == field);
+    let is_computed = |field: &str| computed.iter().any(|(name, _)| *name == field);
     let before = cluster_version["status"].as_object().into_iter().flatten();
-    let kept = before.filter(|(name, _)| !is_made(name)).map(|(name, value)| (name.clone(), value.clone()));
-    let mut status: Map<String, Value> = kept.collect();
-    status.extend(made.map(|(name, value)| (name.to_owned(), value)));
+    let unchanged =
+        before.filter(|(name, _)| !is_computed(name)).map(|(name, value)| (name.clone(), value.clone()));
+    let mut status: Map<String, Value> = unchanged.collect();
+    status.extend(computed.map(|(name, value)| (name.to_owned(), value)));
     let mut status = Value::Object(status);
     let retrieved = report.updates.write_status(cluster_version, &mut status);
     let version = work.release.version.to_string();
     let mut entries = take_list(&mut status, "history");
     // The risks in the history belong to the last loaded payload. After a rejected target they are cleared,
     // even those of the current release (`syncStatus`).
-    let refused = matches!(report.load, LoadResult::Failed { .. });
-    let accepted_risks = if refused { Some("") } else { work.accepted_risks.as_deref() };
+    let is_rejected = matches!(report.load, LoadResult::Failed { .. });
+    let accepted_risks = if is_rejected { Some("") } else { work.accepted_risks.as_deref() };
     let applied = Applied {
         version: &version,
         image: &work.release.image,
         completed: report.apply.progress.completed > 0,
         verified: work.verified,
-        accepted_risks: accepted_risks.filter(|_| report.behaviour.keeps_risks),
+        accepted_risks: accepted_risks.filter(|_| report.behaviour.records_risks),
     };
-    let pruning = if report.behaviour.weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
+    let pruning = if report.behaviour.prunes_by_weight { Pruning::ByWeight } else { Pruning::ByAge };
     history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(&mut status, "conditions");
@@ -105,7 +106,8 @@ pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str
         verified: false,
         accepted_risks: None,
     };
-    let pruning = if Behaviour::for_release(own).weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
+    let pruning =
+        if Behaviour::for_release(own).prunes_by_weight { Pruning::ByWeight } else { Pruning::ByAge };
     history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");
@@ -222,8 +224,8 @@ fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
     };
     // Among several failures, a degraded operator fails at once (`convertErrorToProgressing` looks only at
     // the merged error).
-    let stands_alone = apply.progress.failure.as_ref().is_some_and(|failure| failure.parts.is_empty());
-    let too_early = stands_alone
+    let is_single = apply.progress.failure.as_ref().is_some_and(|failure| failure.parts.is_empty());
+    let too_early = is_single
         && failure.effect == FailingEffect::FailAfterInterval
         && apply.watches.degraded_too_long(&failure.operators, now).is_empty();
     if too_early { none } else { as_true(&failure) }

@@ -176,14 +176,14 @@ fn slow_operators_are_listed_with_their_limits() {
     let names = ["machine-config", "dns", "network"];
     let failures: Vec<Failure> =
         names.iter().map(|name| of_operator("ClusterOperatorUpdating", name)).collect();
-    let told = |waited, waiting: &str, failing: &str| {
+    let check_slow = |waited, waiting: &str, failing: &str| {
         let towards = "True ClusterOperatorsUpdating Working towards 4.16.3: 80 of 800 done (10% complete), ";
         check(moving(80, failures.clone(), waited), &format!("{towards}{waiting}"), failing);
     };
-    told(30, "waiting on dns, machine-config, network", "False");
+    check_slow(30, "waiting on dns, machine-config, network", "False");
     for (waited, slow) in [(90, ""), (91, " and machine-config over 90 minutes")] {
         let slow = format!("waiting on dns, network over 30 minutes{slow} which is longer than expected");
-        told(waited, &slow, &format!("Unknown SlowClusterOperator {slow}"));
+        check_slow(waited, &slow, &format!("Unknown SlowClusterOperator {slow}"));
     }
 }
 
@@ -228,14 +228,14 @@ fn while_reconciling_an_updating_operator_sets_failing_at_once() {
 }
 
 /// The ClusterVersion after the first status of the operator of 4.16.3.
-fn begun(invalid: &[String]) -> Value {
+fn first_status(invalid: &[String]) -> Value {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
     let load = LoadResult::loaded(&release, &release);
-    told(&release, &json!([]), &load, invalid)
+    status_after_work(&release, &json!([]), &load, invalid)
 }
 
 /// The ClusterVersion after a status of this release's operator, which works on its own payload.
-fn told(release: &Release, history: &Value, load: &LoadResult, invalid: &[String]) -> Value {
+fn status_after_work(release: &Release, history: &Value, load: &LoadResult, invalid: &[String]) -> Value {
     let object = json!({
         "metadata": { "name": "version", "generation": 7 },
         "spec": {},
@@ -266,13 +266,13 @@ fn a_rejected_target_clears_the_accepted_risks_of_the_current_release() {
     let risks = |version: &str, load: &LoadResult| {
         let release = Release { version: version.parse().unwrap(), ..release.clone() };
         let head = json!({ "state": "Completed", "version": version, "image": release.image, "acceptedRisks": "forced" });
-        let told = told(&release, &json!([head]), load, &[]);
-        told["status"]["history"][0]["acceptedRisks"].clone()
+        let object = status_after_work(&release, &json!([head]), load, &[]);
+        object["status"]["history"][0]["acceptedRisks"].clone()
     };
-    let refused = LoadResult::blocked(&release, "because");
-    assert_eq!(risks("4.23.1", &refused), Value::Null);
-    assert_eq!(risks("4.12.1", &refused), Value::Null);
-    assert_eq!(risks("4.11.1", &refused), "forced", "it knows of no risks");
+    let rejected = LoadResult::blocked(&release, "because");
+    assert_eq!(risks("4.23.1", &rejected), Value::Null);
+    assert_eq!(risks("4.12.1", &rejected), Value::Null);
+    assert_eq!(risks("4.11.1", &rejected), "forced", "4.11 records no risks");
     assert_eq!(risks("4.12.1", &LoadResult::Untried), "forced");
 }
 
@@ -290,11 +290,11 @@ fn conditions_are_in_the_operators_order_and_the_generation_is_that_of_the_work(
         "Failing",
         "Progressing",
     ];
-    let fresh = begun(&[]);
+    let fresh = first_status(&[]);
     assert_eq!(kinds(&fresh), order, "and no type of former releases");
     assert_eq!(fresh["status"]["observedGeneration"], 5);
     assert_eq!(fresh["status"]["history"][0]["state"], "Partial");
-    let invalid = begun(&["spec.a: wrong".to_owned(), "spec.b: wrong".to_owned()]);
+    let invalid = first_status(&["spec.a: wrong".to_owned(), "spec.b: wrong".to_owned()]);
     assert_eq!(kinds(&invalid)[..3], ["RetrievedUpdates", "Invalid", "ImplicitlyEnabledCapabilities"]);
     let message = condition::find_in_status(&invalid, "Invalid").unwrap()["message"].clone();
     assert_eq!(message, "The cluster version is invalid:\n* spec.a: wrong\n* spec.b: wrong\n");
@@ -306,7 +306,7 @@ fn conditions_are_in_the_operators_order_and_the_generation_is_that_of_the_work(
 #[test]
 fn progressing_reports_an_invalid_spec_before_waits_but_after_failures() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
-    let told = |mode, reason: &str| {
+    let progressing_text = |mode, reason: &str| {
         let work = Work {
             release: release.clone(),
             generation: 2,
@@ -323,19 +323,19 @@ fn progressing_reports_an_invalid_spec_before_waits_but_after_failures() {
     };
     let invalid = "True InvalidClusterVersion Reconciling 4.16.3: the cluster version is invalid";
     for reason in ["", "ClusterOperatorUpdating", "ClusterOperatorDegraded"] {
-        assert_eq!(told(ApplyMode::Updating, reason), invalid, "{reason} is no failure yet");
+        assert_eq!(progressing_text(ApplyMode::Updating, reason), invalid, "{reason} is no failure yet");
     }
     let summary = "the cluster operator etcd is not available";
     assert_eq!(
-        told(ApplyMode::Updating, "ClusterOperatorNotAvailable"),
+        progressing_text(ApplyMode::Updating, "ClusterOperatorNotAvailable"),
         format!("True ClusterOperatorNotAvailable Unable to apply 4.16.3: {summary}")
     );
     assert_eq!(
-        told(ApplyMode::Reconciling, ""),
+        progressing_text(ApplyMode::Reconciling, ""),
         "False InvalidClusterVersion Stopped at 4.16.3: the cluster version is invalid"
     );
     assert_eq!(
-        told(ApplyMode::Reconciling, "ClusterOperatorDegraded"),
+        progressing_text(ApplyMode::Reconciling, "ClusterOperatorDegraded"),
         "False ClusterOperatorDegraded Error while reconciling 4.16.3: the cluster operator etcd is degraded"
     );
 }
@@ -385,7 +385,11 @@ fn available_stays_true_during_later_failures() {
             invalid: &[],
         };
         set_conditions(&mut conditions, &report, None, VERSION, now());
-        assert_eq!(conditions.last().unwrap()["type"], "RetrievedUpdates", "nothing is known of them");
+        assert_eq!(
+            conditions.last().unwrap()["type"],
+            "RetrievedUpdates",
+            "there was no request for updates yet"
+        );
         let found = Condition::from_value(condition::find(&conditions, "Available").unwrap());
         format!("{} {}", found.status, found.message)
     };

@@ -91,8 +91,8 @@ pub(in crate::cvo) fn uuid_digits(id: &str) -> Option<Vec<u32>> {
     }?;
     let hyphens = [8, 13, 18, 23];
     let hyphenated = plain.len() == 36 && hyphens.iter().all(|at| plain.as_bytes()[*at] == b'-');
-    let kept = plain.chars().enumerate().filter(|(at, _)| !(hyphenated && hyphens.contains(at)));
-    let digits: Vec<u32> = kept.map(|(_, digit)| digit.to_digit(16)).collect::<Option<_>>()?;
+    let characters = plain.chars().enumerate().filter(|(at, _)| !(hyphenated && hyphens.contains(at)));
+    let digits: Vec<u32> = characters.map(|(_, digit)| digit.to_digit(16)).collect::<Option<_>>()?;
     (digits.len() == 32).then_some(digits)
 }
 

@@ -25,7 +25,7 @@ pub(in crate::cvo) fn check_object(kind: &str, object: &Object) -> Health {
     }
 }
 
-fn said(object: &Object, kind: &str, status: &str) -> Option<Condition> {
+fn condition_with(object: &Object, kind: &str, status: &str) -> Option<Condition> {
     condition::find_in_status(object, kind)
         .filter(|found| text_of(found, "status") == status)
         .map(Condition::from_value)
@@ -36,15 +36,15 @@ fn bad(reason: &str, name: String, message: String) -> Failure {
 }
 
 fn deployment(object: &Object) -> Option<Failure> {
-    if let Some(failure) = said(object, "ReplicaFailure", "True") {
+    if let Some(failure) = condition_with(object, "ReplicaFailure", "True") {
         let name = namespaced_name(object);
         let message =
             format!("deployment {name} has a replica failure {}: {}", failure.reason, failure.message);
         return Some(bad("WorkloadNotProgressing", name, message));
     }
-    let progressing = said(object, "Progressing", "False")?;
+    let progressing = condition_with(object, "Progressing", "False")?;
     let name = namespaced_name(object);
-    if let Some(available) = said(object, "Available", "False") {
+    if let Some(available) = condition_with(object, "Available", "False") {
         let message = format!(
             "deployment {name} is not available {} ({}) and not progressing {} ({})",
             available.reason, available.message, progressing.reason, progressing.message
@@ -79,7 +79,7 @@ fn job(object: &Object) -> Health {
     if count("succeeded") > 0 {
         return Health::Good;
     }
-    let failed = said(object, "Failed", "True");
+    let failed = condition_with(object, "Failed", "True");
     if count("active") > 0 || (count("failed") == 0 && failed.is_none()) {
         return Health::Busy;
     }

@@ -1,4 +1,4 @@
-//! The sync of a payload: the apply loop, one pass of it over the task graph, and what a task does with its object.
+//! Applies a payload: the apply loop, its passes over the task graph, and the action for each task.
 
 pub(super) mod apply;
 pub(super) mod graph;

@@ -33,7 +33,7 @@ impl Settled {
     }
 
     /// The cluster's object, if it is unchanged.
-    fn still<'v>(&self, view: &'v View) -> Option<&'v Object> {
+    fn unchanged<'v>(&self, view: &'v View) -> Option<&'v Object> {
         view.get_key(&self.key).filter(|now| !self.is_shared && self.is_seen(now))
     }
 
@@ -41,12 +41,12 @@ impl Settled {
         let seen = &self.seen;
         seen.is_same(now)
             || seen.uid() == now.uid()
-                && (seen.resource_version() == now.resource_version() || differ_in_status_alone(seen, now))
+                && (seen.resource_version() == now.resource_version() || differ_only_in_status(seen, now))
     }
 }
 
 /// Returns whether two states of an object have the same metadata and, by their generation, the same spec.
-fn differ_in_status_alone(one: &Object, other: &Object) -> bool {
+fn differ_only_in_status(one: &Object, other: &Object) -> bool {
     let generation = one.generation();
     generation > 0 && generation == other.generation() && lasting_metadata(one).eq(lasting_metadata(other))
 }
@@ -75,10 +75,10 @@ pub(in crate::cvo) enum NextAction {
     Fail(Failure),
 }
 
-/// Returns what an object needs.
+/// Returns the next action for an object.
 ///
 /// # Errors
-/// The reason for which it cannot be applied: its kind is not served, or injection fails.
+/// Why it cannot be applied: its kind is not served, or injection fails.
 pub(in crate::cvo) fn object_action(
     wanted: &PayloadObject,
     settled: &mut Option<Settled>,
@@ -90,9 +90,9 @@ pub(in crate::cvo) fn object_action(
         return Ok(NextAction::Time(1));
     }
     if let Some(known) = settled
-        && let Some(object) = known.still(view)
+        && let Some(object) = known.unchanged(view)
     {
-        return Ok(of_health(&known.resource.kind, object, wanted.rule, mode));
+        return Ok(health_action(&known.resource.kind, object, wanted.rule, mode));
     }
     let resource = match settled {
         Some(known) => known.resource.clone(),
@@ -113,11 +113,12 @@ pub(in crate::cvo) fn object_action(
         return Ok(NextAction::Write(Box::new(write)));
     }
     *settled = existing.map(|object| Settled::new(&resource, object, Some(wanted)));
-    Ok(existing.map_or(NextAction::Time(1), |object| of_health(&resource.kind, object, wanted.rule, mode)))
+    Ok(existing
+        .map_or(NextAction::Time(1), |object| health_action(&resource.kind, object, wanted.rule, mode)))
 }
 
-/// Returns what an object needs that matches its manifest.
-fn of_health(kind: &str, object: &Object, rule: ApplyRule, mode: ApplyMode) -> NextAction {
+/// Returns the next action for an object that matches its manifest.
+fn health_action(kind: &str, object: &Object, rule: ApplyRule, mode: ApplyMode) -> NextAction {
     if rule == ApplyRule::Delete || mode == ApplyMode::Initializing {
         return NextAction::Time(1);
     }
@@ -166,9 +167,12 @@ mod tests {
         };
         let is_settled = |seen: Object, now: &Object| Settled::new(&DEPLOYMENTS, &seen, None).is_seen(now);
         assert!(is_settled(state(1, "x", 1), &state(1, "x", 2)));
-        assert!(!is_settled(state(1, "x", 1), &state(2, "x", 2)), "the spec is another");
-        assert!(!is_settled(state(1, "x", 1), &state(1, "y", 2)), "a label is");
+        assert!(!is_settled(state(1, "x", 1), &state(2, "x", 2)), "the spec changed");
+        assert!(!is_settled(state(1, "x", 1), &state(1, "y", 2)), "a label changed");
         assert!(is_settled(state(0, "x", 1), &state(0, "x", 1)));
-        assert!(!is_settled(state(0, "x", 1), &state(0, "x", 2)), "nobody counts what is desired");
+        assert!(
+            !is_settled(state(0, "x", 1), &state(0, "x", 2)),
+            "without a generation the spec may have changed"
+        );
     }
 }

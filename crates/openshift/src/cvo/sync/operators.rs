@@ -14,7 +14,7 @@ const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
 const SLOW: SignedDuration = SignedDuration::from_mins(30);
 const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 
-/// Returns what is wrong with one ClusterOperator: it must be available, not degraded, and report these
+/// Returns the failure of a ClusterOperator that is not available, is degraded, or does not report these
 /// versions. Progressing is ignored. During an installation a degraded operator is only reported, and
 /// versions are ignored.
 pub(in crate::cvo) fn operator_failure(
@@ -47,18 +47,18 @@ pub(in crate::cvo) fn operator_failure(
 /// Start of the wait for each ClusterOperator. It is lost when the work changes and when the process ends.
 #[derive(Debug, Clone, Default)]
 pub(in crate::cvo) struct Watches {
-    since: BTreeMap<String, Time>,
+    started_at: BTreeMap<String, Time>,
 }
 
 impl Watches {
     /// Starts the wait for an operator, unless it is running already.
     pub(in crate::cvo) fn start(&mut self, operator: &str, now: Time) {
-        self.since.entry(operator.to_owned()).or_insert(now);
+        self.started_at.entry(operator.to_owned()).or_insert(now);
     }
 
     /// Ends the wait for a healthy operator.
     pub(in crate::cvo) fn stop(&mut self, operator: &str) {
-        self.since.remove(operator);
+        self.started_at.remove(operator);
     }
 
     /// The operators with a wait of over 40 minutes, or without a start time.
@@ -89,6 +89,6 @@ impl Watches {
     }
 
     fn waited(&self, operator: &str, now: Time) -> Option<SignedDuration> {
-        self.since.get(operator).map(|since| now.duration_since(*since))
+        self.started_at.get(operator).map(|started_at| now.duration_since(*started_at))
     }
 }

@@ -12,7 +12,7 @@ use super::graph::{ApplyMode, TaskGraph, TaskNode};
 use crate::cvo::payload::{Payload, Task, TaskKind};
 use crate::cvo::status::failure::{FailingEffect, Failure};
 
-/// Waits before a rejected manifest is tried again.
+/// Waits before the retries of a rejected manifest.
 const RETRIES: &[SignedDuration] = &[SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
 /// The same while the cluster is being installed.
 const RETRIES_INITIALIZING: &[SignedDuration] =
@@ -120,7 +120,7 @@ impl Pass {
         now: Time,
     ) -> PassAction {
         loop {
-            self.hire(tasks, &included, now);
+            self.assign_nodes(tasks, &included, now);
             if self.workers.is_empty() {
                 match self.graph.steps.get_mut(self.step + 1) {
                     Some(step) if self.failures.is_empty() => self.open = std::mem::take(step).into(),
@@ -152,7 +152,7 @@ impl Pass {
     }
 
     /// Gives open nodes to free workers.
-    fn hire(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) {
+    fn assign_nodes(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) {
         while self.workers.len() < self.graph.workers {
             let Some(node) = self.open.pop_front() else { return };
             let is_operator = |task: &&usize| {
@@ -179,7 +179,7 @@ impl Pass {
         self.turn += 1;
     }
 
-    /// The current worker tries again after this time.
+    /// The current worker retries its task after this time.
     pub(in crate::cvo) fn retry_after(&mut self, wait: SignedDuration, now: Time) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.ready_at = now + wait;
@@ -187,8 +187,8 @@ impl Pass {
         self.turn += 1;
     }
 
-    /// The current worker's task was rejected. It is retried a few times and then fails.
-    pub(in crate::cvo) fn refused(&mut self, failure: Failure, now: Time) {
+    /// Retries the current worker's task, which was rejected. After a few retries it fails.
+    pub(in crate::cvo) fn rejected(&mut self, failure: Failure, now: Time) {
         let retries = if self.mode == ApplyMode::Initializing { RETRIES_INITIALIZING } else { RETRIES };
         let tries = self.workers.get(self.turn).map_or(usize::MAX, |worker| worker.tries);
         let Some(wait) = retries.get(tries) else { return self.failed(failure) };

@@ -62,7 +62,7 @@ pub(super) fn applies(
     }
     let mut risks: Vec<(&Version, &Risk)> = latest.into_values().collect();
     risks.sort_by(|(a, _), (b, _)| b.cmp(a));
-    let told = risks.into_iter().map(|(_, risk)| {
+    let conditions = risks.into_iter().map(|(_, risk)| {
         let (status, reason, message) = match exposed(risk) {
             Ok(true) => ("True", "Match", String::new()),
             Ok(false) => ("False", "NotMatch", String::new()),
@@ -77,7 +77,7 @@ pub(super) fn applies(
         }
         (risk.clone(), conditions)
     });
-    told.collect()
+    conditions.collect()
 }
 
 /// A conditional update with the names of its risks and their Applies conditions.
@@ -102,9 +102,9 @@ pub(super) fn write_risks(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
     let risks: Vec<Value> = applies
         .iter()
         .map(|(risk, conditions)| {
-            let mut told = recommend::as_status(risk);
-            told["conditions"] = json!(conditions);
-            told
+            let mut entry = recommend::as_status(risk);
+            entry["conditions"] = json!(conditions);
+            entry
         })
         .collect();
     if !risks.is_empty() {
@@ -114,8 +114,8 @@ pub(super) fn write_risks(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
     }
 }
 
-/// The text for the history: `told`, and the applying risks that were accepted by name.
-pub(in crate::cvo) fn accepted_risks_text(cluster_version: &Object, image: &str, told: String) -> String {
+/// The text for the history: `text`, and the applying risks that were accepted by name.
+pub(in crate::cvo) fn accepted_risks_text(cluster_version: &Object, image: &str, text: String) -> String {
     let updates = cluster_version.list("/status/conditionalUpdates").iter();
     let update = updates.into_iter().find(|update| update["release"]["image"] == image);
     let accepted = Accepted::from_spec(cluster_version);
@@ -129,16 +129,16 @@ pub(in crate::cvo) fn accepted_risks_text(cluster_version: &Object, image: &str,
         .filter_map(|risk| risk["name"].as_str().filter(|name| accepted.has(name)))
         .collect();
     if names.is_empty() {
-        return told;
+        return text;
     }
     let names = names.join(",");
     let exposed = format!(
         "is exposed to the risks [{names}] which were all explicitly accepted by the cluster administrator."
     );
-    if told.is_empty() {
+    if text.is_empty() {
         format!("The target release {image} {exposed}")
     } else {
-        format!("{told}; It {exposed}")
+        format!("{text}; It {exposed}")
     }
 }
 
@@ -159,8 +159,8 @@ mod tests {
 
     #[test]
     fn the_history_records_the_accepted_risks_that_apply() {
-        let check = |accepted: &[&str], told: &str, expected: &str| {
-            assert_eq!(accepted_risks_text(&cluster(accepted), "i", told.to_owned()), expected);
+        let check = |accepted: &[&str], text: &str, expected: &str| {
+            assert_eq!(accepted_risks_text(&cluster(accepted), "i", text.to_owned()), expected);
         };
         let exposed =
             "is exposed to the risks [A,C] which were all explicitly accepted by the cluster administrator.";

@@ -32,23 +32,23 @@ pub(super) fn are_risks(own: &Release) -> bool {
 /// The risks of these alerts, sorted and without duplicate names.
 pub(super) fn risks(alerts: &[ActiveAlert]) -> Vec<Risk> {
     let mut found = BTreeMap::new();
-    let firing = alerts.iter().map(|told| &told.alert).filter(|alert| alert.state == AlertState::Firing);
-    for alert in firing.filter(|alert| matters(alert)) {
+    let firing = alerts.iter().map(|active| &active.alert).filter(|alert| alert.state == AlertState::Firing);
+    for alert in firing.filter(|alert| is_relevant(alert)) {
         found.entry(alert.name()).or_insert_with(|| risk(alert));
     }
     found.into_values().collect()
 }
 
-fn matters(alert: &Alert) -> bool {
-    let is = |label: &str, value: &str| alert.labels.get(label).is_some_and(|found| found == value);
-    is("severity", "critical") || SLOWING.contains(&alert.name()) || is("openShiftUpdatePrecheck", "true")
+fn is_relevant(alert: &Alert) -> bool {
+    let has = |label: &str, value: &str| alert.labels.get(label).is_some_and(|found| found == value);
+    has("severity", "critical") || SLOWING.contains(&alert.name()) || has("openShiftUpdatePrecheck", "true")
 }
 
 fn risk(alert: &Alert) -> Risk {
     let annotation =
-        |name: &str, otherwise: &str| match alert.annotations.get(name).filter(|text| !text.is_empty()) {
+        |name: &str, default: &str| match alert.annotations.get(name).filter(|text| !text.is_empty()) {
             Some(text) => text.clone(),
-            None => otherwise.to_owned(),
+            None => default.to_owned(),
         };
     let mut message = annotation("summary", alert.name());
     if !message.ends_with('.') {
@@ -71,7 +71,7 @@ pub(super) struct OwnRisks {
 
 impl OwnRisks {
     /// The risks of an update to `node`. Invalid risk names are omitted.
-    fn of(&self, node: &Node) -> Vec<Risk> {
+    fn for_update(&self, node: &Node) -> Vec<Risk> {
         let is_minor = (node.version.major, node.version.minor) > self.line;
         let of_minors = self.of_minors.iter().filter(|risk| is_minor && is_name(&risk.name));
         self.of_all.iter().chain(of_minors).cloned().collect()
@@ -89,7 +89,8 @@ pub(super) fn merge(fetched: &Fetched, own: &OwnRisks) -> Fetched {
     let all = fetched.conditional.iter().cloned().chain(unconditional);
     let mut merged = Fetched { current: fetched.current.clone(), ..Fetched::default() };
     for (node, mut risks) in all {
-        let new = own.of(&node).into_iter().filter(|new| risks.iter().all(|known| known.name != new.name));
+        let new =
+            own.for_update(&node).into_iter().filter(|new| risks.iter().all(|known| known.name != new.name));
         let new: Vec<Risk> = new.collect();
         if !new.is_empty() {
             risks.extend(new);
@@ -132,7 +133,7 @@ mod tests {
             of_minors: of_minors.iter().map(|name| risk(name)).collect(),
             line: (5, 0),
         };
-        let told = |own: &OwnRisks| {
+        let targets = |own: &OwnRisks| {
             let merged = merge(&fetched, own);
             let names =
                 |risks: &[Risk]| risks.iter().map(|risk| risk.name.clone()).collect::<Vec<_>>().join(" ");
@@ -141,11 +142,12 @@ mod tests {
                 merged.conditional.iter().map(|(node, risks)| format!("{}: {}", node.version, names(risks)));
             updates.chain(risky).collect::<Vec<_>>()
         };
-        assert_eq!(told(&own(&[], &[])), ["5.1.0", "5.0.2", "5.1.1: B", "5.0.3: B"]);
-        let refusing = own(&[], &["ClusterOperatorUpgradeable-etcd", "AdminAck-ack-5.0-with_line", "B"]);
+        assert_eq!(targets(&own(&[], &[])), ["5.1.0", "5.0.2", "5.1.1: B", "5.0.3: B"]);
+        let not_upgradeable =
+            own(&[], &["ClusterOperatorUpgradeable-etcd", "AdminAck-ack-5.0-with_line", "B"]);
         let etcd = "ClusterOperatorUpgradeable-etcd";
         assert_eq!(
-            told(&refusing),
+            targets(&not_upgradeable),
             [
                 "5.0.2".to_owned(),
                 format!("5.1.1: B {etcd}"),
@@ -153,7 +155,7 @@ mod tests {
                 "5.0.3: B".to_owned()
             ]
         );
-        assert_eq!(told(&own(&["A"], &[])), ["5.1.1: A B", "5.1.0: A", "5.0.3: A B", "5.0.2: A"]);
+        assert_eq!(targets(&own(&["A"], &[])), ["5.1.1: A B", "5.1.0: A", "5.0.3: A B", "5.0.2: A"]);
     }
 
     fn alert(labels: &[(&str, &str)], annotations: &[(&str, &str)], state: AlertState) -> ActiveAlert {
@@ -187,12 +189,12 @@ mod tests {
                 firing,
             ),
         ];
-        let told: Vec<String> = risks(&alerts)
+        let found: Vec<String> = risks(&alerts)
             .iter()
             .map(|risk| format!("{} {} {}", risk.name, risk.message, risk.url))
             .collect();
         let (down, precheck) =
             (format!("Down A is down. {NO_RUNBOOK}"), format!("Precheck Precheck. {NO_RUNBOOK}"));
-        assert_eq!(told, [down, "KubeNodeNotReady Not ready. https://r".to_owned(), precheck]);
+        assert_eq!(found, [down, "KubeNodeNotReady Not ready. https://r".to_owned(), precheck]);
     }
 }

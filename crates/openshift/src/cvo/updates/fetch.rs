@@ -100,7 +100,7 @@ fn uuid(text: &str) -> Result<String, String> {
 fn unreachable(cluster_version: &Object, id: &str, version: &Version, architecture: Architecture) -> String {
     let upstream = match cluster_version.text("/spec/upstream") {
         "" => DEFAULT_UPSTREAM,
-        told => told,
+        url => url,
     };
     let host = upstream.split_once("://").map_or(upstream, |(_, rest)| rest);
     let host = host.split(['/', ':', '?']).next().unwrap_or_default();

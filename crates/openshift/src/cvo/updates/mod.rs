@@ -1,4 +1,4 @@
-//! The available-updates loop: asks the update service, evaluates risks, and writes the updates into the
+//! The available-updates loop: queries the update service, evaluates risks, and writes the updates into the
 //! status.
 
 mod accepted;
@@ -31,11 +31,11 @@ use crate::graph::{Node, Risk};
 use crate::monitoring;
 use crate::release::{Architecture, Release};
 
-/// How long the last good answer is kept while the service fails.
-const KEPT: SignedDuration = SignedDuration::from_hours(24);
+/// How long the last successful answer stays valid while the service fails.
+const ANSWER_VALIDITY: SignedDuration = SignedDuration::from_hours(24);
 
-/// How often Recommended is recreated while a risk cannot be evaluated.
-const REMADE: SignedDuration = SignedDuration::from_secs(1);
+/// How often Recommended gets a new transition time while a risk cannot be evaluated.
+const REFRESH_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
 /// The available updates and their risks, from one request to the update service to the next.
 #[derive(Debug, Clone)]
@@ -58,8 +58,8 @@ pub(super) struct Updates {
     /// The condition Applies of each risk, as a list of conditions. Empty if risks cannot be accepted.
     applies: Vec<(Risk, Vec<Value>)>,
     queries: Queries,
-    /// When Recommended is recreated although nothing has changed.
-    remake_at: Option<Time>,
+    /// When Recommended gets a new transition time although nothing has changed.
+    refresh_at: Option<Time>,
 }
 
 /// One request to the update service: its time and parameters.
@@ -95,19 +95,19 @@ impl Updates {
             accepted: None,
             applies: Vec::new(),
             queries: Queries::default(),
-            remake_at: None,
+            refresh_at: None,
         }
     }
 
     /// The time of the loop's next run.
     pub(super) fn wake_at(&self) -> Option<Time> {
-        let look = self.last.as_ref().map(|last| last.at + self.interval);
-        [look, self.again_at()].into_iter().flatten().min()
+        let request = self.last.as_ref().map(|last| last.at + self.interval);
+        [request, self.next_evaluation_at()].into_iter().flatten().min()
     }
 
-    /// The time at which risks are evaluated again although nothing has changed.
-    fn again_at(&self) -> Option<Time> {
-        [self.queries.retry_at(), self.remake_at].into_iter().flatten().min()
+    /// The time of the next evaluation of risks if nothing changes.
+    fn next_evaluation_at(&self) -> Option<Time> {
+        [self.queries.retry_at(), self.refresh_at].into_iter().flatten().min()
     }
 
     /// Requests updates and evaluates risks if either is due. Returns whether there are changes to report.
@@ -130,11 +130,14 @@ impl Updates {
                 .as_ref()
                 .is_none_or(|last| last.at + self.interval <= now || last.architecture != architecture);
         let accepted = can_accept(own, view).then(|| Accepted::from_spec(cluster_version));
-        let looks = accepted.is_some() && alerts::are_risks(own);
-        let own_risks =
-            if looks { self.look_around(view, alerts, cluster_version, own) } else { OwnRisks::default() };
+        let weighs_cluster = accepted.is_some() && alerts::are_risks(own);
+        let own_risks = if weighs_cluster {
+            self.cluster_risks(view, alerts, cluster_version, own)
+        } else {
+            OwnRisks::default()
+        };
         let changed = accepted != self.accepted || own_risks != self.own_risks;
-        if !due && !changed && self.again_at().is_none_or(|at| at > now) {
+        if !due && !changed && self.next_evaluation_at().is_none_or(|at| at > now) {
             return false;
         }
         let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
@@ -147,7 +150,7 @@ impl Updates {
     }
 
     /// Time of the last request.
-    pub(super) fn looked_at(&self) -> Option<Time> {
+    pub(super) fn requested_at(&self) -> Option<Time> {
         self.last.as_ref().map(|last| last.at)
     }
 
@@ -164,7 +167,7 @@ impl Updates {
     }
 
     /// The risks from the cluster's own state.
-    fn look_around(
+    fn cluster_risks(
         &self,
         view: &View,
         alerts: &[ActiveAlert],
@@ -194,16 +197,16 @@ impl Updates {
         now: Time,
     ) {
         let settled_at = self.last.as_ref().filter(|_| same).map_or(now, |last| last.settled_at);
-        let mut look = UpdateRequest {
+        let mut request = UpdateRequest {
             at: now,
             upstream: cluster_version.text("/spec/upstream").to_owned(),
             channel: cluster_version.text("/spec/channel").to_owned(),
             architecture: desired::architecture(cluster_version, own),
             settled_at,
         };
-        match fetch(environment, cluster_version, own, look.architecture) {
+        match fetch(environment, cluster_version, own, request.architecture) {
             Ok(fetched) => {
-                look.settled_at = now;
+                request.settled_at = now;
                 self.fetched = fetched;
                 self.retrieved = Condition::new("RetrievedUpdates", "True", "", "");
             }
@@ -211,13 +214,13 @@ impl Updates {
                 // A failed request does not invalidate the previous answer.
                 let fails =
                     matches!(&*condition.reason, "RemoteFailed" | "ResponseFailed" | "ResponseInvalid");
-                if !(fails && same && now.duration_since(look.settled_at) < KEPT) {
+                if !(fails && same && now.duration_since(request.settled_at) < ANSWER_VALIDITY) {
                     self.fetched = Fetched::default();
                 }
                 self.retrieved = condition;
             }
         }
-        self.last = Some(look);
+        self.last = Some(request);
     }
 
     /// Evaluates Recommended of all conditional updates.
@@ -225,22 +228,22 @@ impl Updates {
         self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
         let query = |text: &str| monitoring::is_true(text, environment, view, now);
-        let (mut recommended, mut doubted) = (Vec::new(), false);
+        let (mut recommended, mut must_refresh) = (Vec::new(), false);
         for (node, risks) in &self.offered.conditional {
             let exposed: Vec<_> =
                 risks.iter().map(|risk| (risk, self.queries.exposed(risk, &query, now))).collect();
             let old = self.recommended.iter().find(|(image, _)| *image == node.image);
-            let is_doubted = exposed.iter().any(|(_, exposed)| exposed.is_err());
-            let remade = is_doubted && behaviour.remakes_recommended;
-            let old = old.filter(|_| !remade);
-            doubted |= remade;
+            let is_unknown = exposed.iter().any(|(_, exposed)| exposed.is_err());
+            let refreshes = is_unknown && behaviour.refreshes_recommended;
+            let old = old.filter(|_| !refreshes);
+            must_refresh |= refreshes;
             let mut conditions = old.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
             let found = recommend::recommended(&exposed, self.accepted.as_ref(), behaviour.reports_exposure);
             condition::set(&mut conditions, &found, now);
             recommended.push((node.image.clone(), conditions));
         }
         self.recommended = recommended;
-        self.remake_at = doubted.then(|| now + REMADE);
+        self.refresh_at = must_refresh.then(|| now + REFRESH_INTERVAL);
         self.applies = match &self.accepted {
             None => Vec::new(),
             Some(_) => accepted::applies(&self.offered.conditional, &self.applies, now, |risk| {
@@ -277,19 +280,21 @@ impl Updates {
     }
 
     /// A release for `status.desired`. Its URL comes from the payload, its channels from the update graph.
-    pub(super) fn desired(&self, of: &Release) -> Value {
+    pub(super) fn desired(&self, current: &Release) -> Value {
         let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
         let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
-        let mut shown = json!({ "version": of.version.to_string(), "image": of.image, "url": of.url });
-        of.add_architecture(&mut shown);
+        let mut status =
+            json!({ "version": current.version.to_string(), "image": current.image, "url": current.url });
+        current.add_architecture(&mut status);
         // The same digest in another repository is the same release.
-        let is_it = |node: &&Node| {
-            node.image == of.image || digest_of(&of.image).is_some_and(|d| digest_of(&node.image) == Some(d))
+        let is_same = |node: &&Node| {
+            node.image == current.image
+                || digest_of(&current.image).is_some_and(|d| digest_of(&node.image) == Some(d))
         };
-        if let Some(node) = known.into_iter().find(is_it) {
-            shown["channels"] = json!(node.channels);
+        if let Some(node) = known.into_iter().find(is_same) {
+            status["channels"] = json!(node.channels);
         }
-        shown
+        status
     }
 }
 

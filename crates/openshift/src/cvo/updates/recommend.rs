@@ -10,7 +10,7 @@ use super::accepted::Accepted;
 use crate::graph::{MatchingRule, Risk};
 
 const NOT_EXPOSED: &str = "NotExposedToRisks";
-/// The reason in older releases.
+/// The reason in releases up to 4.14.
 const AS_EXPECTED: &str = "AsExpected";
 const ACCEPTED: &str = "AllExposedRisksAccepted";
 
@@ -20,35 +20,35 @@ static REASON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$").expect("pattern"));
 
 /// The condition Recommended, from the risks and the cluster's exposure to each. False wins over Unknown, and
-/// Unknown over True. Accepted risks do not count. Older operators ([`Behaviour::tells_exposure`]) use other
-/// reasons and messages.
+/// Unknown over True. Accepted risks do not count. Operators up to 4.14 ([`Behaviour::reports_exposure`]) use
+/// other reasons and messages.
 ///
-/// [`Behaviour::tells_exposure`]: crate::cvo::behaviour::Behaviour::reports_exposure
+/// [`Behaviour::reports_exposure`]: crate::cvo::behaviour::Behaviour::reports_exposure
 pub(super) fn recommended(
     risks: &[(&Risk, Result<bool, String>)],
     accepted: Option<&Accepted>,
-    tells_exposure: bool,
+    reports_exposure: bool,
 ) -> Condition {
-    let none = if tells_exposure { NOT_EXPOSED } else { AS_EXPECTED };
-    let (mut told, mut reason, mut all_accepted) = (Vec::new(), none.to_owned(), false);
+    let none = if reports_exposure { NOT_EXPOSED } else { AS_EXPECTED };
+    let (mut applying, mut reason, mut all_accepted) = (Vec::new(), none.to_owned(), false);
     for (risk, exposed) in risks {
         let found = match exposed {
             Ok(true) if accepted.is_some_and(|names| names.has(&risk.name)) => {
                 all_accepted = true;
                 Condition::new("Recommended", "True", ACCEPTED, "")
             }
-            exposed => match doubt(risk, exposed, tells_exposure) {
+            exposed => match doubt(risk, exposed, reports_exposure) {
                 Some(found) => found,
                 None => continue,
             },
         };
         let first = reason == none || reason == ACCEPTED || reason == found.reason;
         reason = if first { found.reason.clone() } else { "MultipleReasons".to_owned() };
-        told.extend((found.status != "True").then_some(found));
+        applying.extend((found.status != "True").then_some(found));
     }
-    let status = |status: &str| told.iter().any(|one: &Condition| one.status == status);
+    let status = |status: &str| applying.iter().any(|one: &Condition| one.status == status);
     let status = ["False", "Unknown"].into_iter().find(|wanted| status(wanted)).unwrap_or("True");
-    let message: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
+    let message: Vec<&str> = applying.iter().map(|one| one.message.as_str()).collect();
     let message = match (message.as_slice(), all_accepted) {
         ([], false) => "The update is recommended, because none of the conditional update risks apply to this cluster.".to_owned(),
         ([], true) => "The update is recommended, because either risk does not apply to this cluster or it is accepted by cluster admins.".to_owned(),
@@ -58,23 +58,23 @@ pub(super) fn recommended(
 }
 
 /// The condition for one risk, unless the cluster is not exposed to it.
-fn doubt(risk: &Risk, exposed: &Result<bool, String>, tells_exposure: bool) -> Option<Condition> {
+fn doubt(risk: &Risk, exposed: &Result<bool, String>, reports_exposure: bool) -> Option<Condition> {
     let Risk { name, url, message, .. } = risk;
     match exposed {
         Ok(false) => None,
         Ok(true) => {
-            let reason = if REASON.is_match(name) || !tells_exposure { name } else { "ExposedToRisks" };
+            let reason = if REASON.is_match(name) || !reports_exposure { name } else { "ExposedToRisks" };
             Some(Condition::new("Recommended", "False", reason, format!("{message} {url}")))
         }
         Err(error) => {
-            let said = if tells_exposure {
+            let text = if reports_exposure {
                 unknown(risk, error)
             } else {
                 format!(
                     "Exposure to {name} is unknown due to an evaluation failure: {error}\n{message} {url}"
                 )
             };
-            Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", said))
+            Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", text))
         }
     }
 }
@@ -107,7 +107,7 @@ mod tests {
 
     fn check_accepted(
         accepted: Option<&Accepted>,
-        tells_exposure: bool,
+        reports_exposure: bool,
         risks: &[(&str, Result<bool, &str>)],
         expected: (&str, &str, &str),
     ) {
@@ -120,7 +120,7 @@ mod tests {
             })
             .collect();
         let risks: Vec<_> = risks.iter().map(|(risk, exposed)| (risk, exposed.clone())).collect();
-        let found = recommended(&risks, accepted, tells_exposure);
+        let found = recommended(&risks, accepted, reports_exposure);
         assert_eq!((found.status.as_str(), found.reason.as_str(), found.message.as_str()), expected);
     }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn older_operators_use_other_reasons_and_messages() {
+    fn operators_up_to_4_14_use_other_reasons_and_messages() {
         let check = |risks: &[(&str, Result<bool, &str>)], expected| {
             check_accepted(None, false, risks, expected);
         };

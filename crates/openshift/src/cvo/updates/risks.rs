@@ -30,7 +30,7 @@ impl Queries {
         self.retry_at
     }
 
-    /// Starts a round of evaluations, which notes its delayed queries again.
+    /// Starts a round of evaluations and forgets the delayed queries of the previous one.
     pub(super) fn begin(&mut self) {
         self.retry_at = None;
     }
@@ -41,7 +41,7 @@ impl Queries {
         for rule in &risk.rules {
             let outcome = match rule {
                 MatchingRule::Always => return Ok(true),
-                MatchingRule::PromQl(text) => self.ask(text, query, now),
+                MatchingRule::PromQl(text) => self.cached_query(text, query, now),
             };
             match outcome {
                 Ok(exposed) => return Ok(exposed),
@@ -54,7 +54,7 @@ impl Queries {
         }
     }
 
-    fn ask(&mut self, text: &str, query: &dyn Fn(&str) -> Outcome, now: Time) -> Outcome {
+    fn cached_query(&mut self, text: &str, query: &dyn Fn(&str) -> Outcome, now: Time) -> Outcome {
         let known = self.answers.get(text).filter(|(at, _)| now.duration_since(*at) < USABLE);
         if let Some((at, outcome)) = known
             && now.duration_since(*at) < FRESH
@@ -119,29 +119,29 @@ mod tests {
     #[test]
     fn makes_one_query_per_second_and_repeats_each_after_an_hour() {
         let mut queries = Queries::default();
-        let asked = std::cell::RefCell::new(Vec::new());
-        let mut ask = |text: &str, second: i64| {
+        let queried = std::cell::RefCell::new(Vec::new());
+        let mut evaluate = |text: &str, second: i64| {
             queries.begin();
             let query = |text: &str| {
-                asked.borrow_mut().push(format!("{second} {text}"));
+                queried.borrow_mut().push(format!("{second} {text}"));
                 answer(text)
             };
             let outcome = queries.exposed(&risk(&[text]), &query, at(second));
             (outcome, queries.retry_at())
         };
-        assert_eq!(ask("0", 0), (Ok(false), None));
-        let (outcome, retry_at) = ask("1", 0);
+        assert_eq!(evaluate("0", 0), (Ok(false), None));
+        let (outcome, retry_at) = evaluate("1", 0);
         assert!(outcome.unwrap_err().starts_with("client-side throttling: only 0ms has elapsed"));
         assert_eq!(retry_at, Some(at(1)));
-        assert_eq!(ask("1", 1), (Ok(true), None));
-        assert_eq!(ask("0", 3_599), (Ok(false), None));
-        assert_eq!(ask("1", 3_600), (Ok(true), None));
-        assert_eq!(ask("0", 3_600), (Ok(false), None));
-        assert_eq!(ask("1", 3_600), (Ok(true), None));
-        assert_eq!(*asked.borrow(), ["0 0", "1 1", "3600 0"]);
-        assert_eq!(ask("1", 3_601), (Ok(true), None));
-        assert_eq!(asked.borrow().last().map(String::as_str), Some("3601 1"), "an hour is over");
-        assert_eq!(ask("0", 7_200), (Ok(false), None));
-        assert_eq!(ask("1", 7_200).1, None, "it is fresh still");
+        assert_eq!(evaluate("1", 1), (Ok(true), None));
+        assert_eq!(evaluate("0", 3_599), (Ok(false), None));
+        assert_eq!(evaluate("1", 3_600), (Ok(true), None));
+        assert_eq!(evaluate("0", 3_600), (Ok(false), None));
+        assert_eq!(evaluate("1", 3_600), (Ok(true), None));
+        assert_eq!(*queried.borrow(), ["0 0", "1 1", "3600 0"]);
+        assert_eq!(evaluate("1", 3_601), (Ok(true), None));
+        assert_eq!(queried.borrow().last().map(String::as_str), Some("3601 1"), "an hour is over");
+        assert_eq!(evaluate("0", 7_200), (Ok(false), None));
+        assert_eq!(evaluate("1", 7_200).1, None, "the answer is still fresh");
     }
 }

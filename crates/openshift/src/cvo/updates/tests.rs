@@ -173,13 +173,13 @@ fn requests_updates_after_the_interval_and_when_the_spec_changes() {
     assert!(bench.after(1));
     assert_eq!(bench.available(), ["4.15.0", "4.14.8"]);
     bench.spec(json!({ "channel": "other" }));
-    let mut status = json!({ "availableUpdates": "what stands there" });
+    let mut status = json!({ "availableUpdates": "stored" });
     assert_eq!(bench.updates.write_status(&bench.cluster_version(), &mut status), None);
-    assert_eq!(status["availableUpdates"], "what stands there", "it is of another channel");
-    assert!(bench.after(1), "a change of channel is looked at at once");
+    assert_eq!(status["availableUpdates"], "stored", "the last request was for another channel");
+    assert!(bench.after(1), "a change of channel causes a request at once");
     assert_eq!(bench.available(), ["4.15.0", "4.14.8"]);
     bench.spec(json!({ "channel": "other", "upstream": "https://updates.example.com" }));
-    assert!(bench.after(1), "and so is one of the place");
+    assert!(bench.after(1), "and so does a change of upstream");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn conditional_updates_are_available_if_no_risk_applies() {
     assert_eq!(update["release"]["url"], release_of("4.14.8").url);
     bench.spec(json!({ "channel": "fast" }));
     bench.after(1);
-    assert_eq!(bench.conditional()[1], "4.14.8 True AsExpected", "an answer is good for an hour");
+    assert_eq!(bench.conditional()[1], "4.14.8 True AsExpected", "an answer is cached for an hour");
     bench.after(3_600);
     assert_eq!(bench.conditional(), ["4.15.0 False MultipleReasons", "4.14.8 False InFast"]);
     assert_eq!(bench.available(), ["4.14.9"]);
@@ -257,16 +257,16 @@ fn a_delayed_query_is_made_a_second_later() {
         failed,
         "Exposure to B is unknown due to an evaluation failure: invalid PromQL result length must be one, but is 0\nB happens. https://example.com/B"
     );
-    assert!(!bench.after(1), "nothing waits any more");
+    assert!(!bench.after(1), "no query is delayed any more");
 }
 
 #[test]
 fn omits_conditional_updates_that_the_api_cannot_represent() {
-    let check = |conditional: Vec<ConditionalEdges>, told: &[&str], available: &[&str]| {
+    let check = |conditional: Vec<ConditionalEdges>, versions: &[&str], available: &[&str]| {
         let mut bench = Bench::new();
         bench.environment.service.conditional = conditional;
         bench.after(0);
-        assert_eq!((bench.conditional(), bench.available()), (own(told), own(available)));
+        assert_eq!((bench.conditional(), bench.available()), (own(versions), own(available)));
     };
     let always: &[MatchingRule] = &[MatchingRule::Always];
     check(
@@ -316,7 +316,7 @@ fn keeps_the_stored_updates_if_the_upstream_is_no_url() {
 #[test]
 fn accepts_every_valid_form_of_a_cluster_id() {
     let id = "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40";
-    let told = |spelled: &str| {
+    let retrieved = |spelled: &str| {
         let mut bench = Bench::new();
         bench.answers("stable", Channel::Fails(ServiceFault::Unreachable));
         bench.spec(json!({ "channel": "stable", "clusterID": spelled }));
@@ -324,7 +324,7 @@ fn accepts_every_valid_form_of_a_cluster_id() {
         bench.retrieved()
     };
     for spelled in [id.to_uppercase(), id.replace('-', ""), format!("{{{id}}}"), format!("urn:uuid:{id}")] {
-        let (reason, message) = told(&spelled);
+        let (reason, message) = retrieved(&spelled);
         assert_eq!(reason, "RemoteFailed", "{spelled}");
         assert!(message.contains(&format!("&id={id}&")), "{message}");
     }
@@ -333,6 +333,6 @@ fn accepts_every_valid_form_of_a_cluster_id() {
         (&*id.replace('7', "g"), "invalid UUID format".to_owned()),
         (&*format!("urn-uuid:{id}"), "invalid urn prefix: \"urn-uuid:\"".to_owned()),
     ] {
-        assert_eq!(told(wrong), ("InvalidID".to_owned(), format!("invalid cluster ID: {detail}")));
+        assert_eq!(retrieved(wrong), ("InvalidID".to_owned(), format!("invalid cluster ID: {detail}")));
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, View};
 
-use super::{KIND, Style, completed_version, gates, has_overrides, refusing_operators};
+use super::{KIND, Style, completed_version, gates, has_overrides, not_upgradeable_operators};
 use crate::cvo::behaviour::Behaviour;
 
 /// The reason for overrides.
@@ -107,16 +107,20 @@ fn deletes_in_progress(deletions: &[String]) -> Option<Condition> {
 }
 
 fn cluster_operators(view: &View) -> Option<Condition> {
-    let refusing = refusing_operators(view);
+    let operators = not_upgradeable_operators(view);
     let sentence =
         |name: &str| format!("Cluster operator {name} should not be upgraded between minor versions:");
-    let (reason, message) = match refusing.as_slice() {
+    let (reason, message) = match operators.as_slice() {
         [] => return None,
-        [(name, said)] => (said.reason.clone(), format!("{} {}", sentence(name), said.message)),
+        [(name, condition)] => {
+            (condition.reason.clone(), format!("{} {}", sentence(name), condition.message))
+        }
         several => {
             let lines: Vec<String> = several
                 .iter()
-                .map(|(name, said)| format!("\n* {} {}: {}", sentence(name), said.reason, said.message))
+                .map(|(name, Condition { reason, message, .. })| {
+                    format!("\n* {} {reason}: {message}", sentence(name))
+                })
                 .collect();
             let message = format!(
                 "Multiple cluster operators should not be upgraded between minor versions:{}",

@@ -19,10 +19,10 @@ use super::behaviour::Behaviour;
 const KIND: &str = "Upgradeable";
 /// The interval of the checks.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
-/// The interval while preconditions rejected a payload recently, so that a fix is noticed soon.
-const CHECK_INTERVAL_REFUSED: SignedDuration = SignedDuration::from_secs(15);
+/// The interval while preconditions rejected a payload recently, so that a fix takes effect soon.
+const CHECK_INTERVAL_AFTER_REJECTION: SignedDuration = SignedDuration::from_secs(15);
 /// How long a rejection is recent.
-const REFUSED_RECENTLY: SignedDuration = SignedDuration::from_mins(2);
+const RECENT: SignedDuration = SignedDuration::from_mins(2);
 
 /// How an operator's release computes the condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) enum Style {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Upgradeable {
     conditions: Vec<Condition>,
-    looked_at: Option<Time>,
+    checked_at: Option<Time>,
     outdated: bool,
 }
 
@@ -66,12 +66,12 @@ impl Upgradeable {
             Style::Checks { .. } if !self.is_due(cluster_version, now) => return,
             Style::Checks { .. } => checks::conditions(behaviour, cluster_version, deletions, view),
         };
-        *self = Self { conditions, looked_at: Some(now), outdated: false };
+        *self = Self { conditions, checked_at: Some(now), outdated: false };
     }
 
     /// Updates the result in a list of conditions and removes obsolete ones.
     pub(super) fn write_conditions(&self, list: &mut Vec<Value>, now: Time) {
-        if self.looked_at.is_none() {
+        if self.checked_at.is_none() {
             return;
         }
         let found = |kind: &str| self.conditions.iter().any(|condition| condition.kind == kind);
@@ -82,18 +82,21 @@ impl Upgradeable {
     }
 
     fn is_due(&self, cluster_version: &Object, now: Time) -> bool {
-        let interval =
-            if refused_recently(cluster_version, now) { CHECK_INTERVAL_REFUSED } else { CHECK_INTERVAL };
-        self.outdated || self.looked_at.is_none_or(|at| now.duration_since(at) >= interval)
+        let interval = if was_rejected_recently(cluster_version, now) {
+            CHECK_INTERVAL_AFTER_REJECTION
+        } else {
+            CHECK_INTERVAL
+        };
+        self.outdated || self.checked_at.is_none_or(|at| now.duration_since(at) >= interval)
     }
 }
 
-fn refused_recently(cluster_version: &Object, now: Time) -> bool {
+fn was_rejected_recently(cluster_version: &Object, now: Time) -> bool {
     condition::find_in_status(cluster_version, "ReleaseAccepted").is_some_and(|accepted| {
-        let since = accepted["lastTransitionTime"].as_str().and_then(parse_rfc3339);
+        let rejected_at = accepted["lastTransitionTime"].as_str().and_then(parse_rfc3339);
         accepted["status"] == "False"
             && accepted["reason"] == "PreconditionChecks"
-            && since.is_some_and(|since| now.duration_since(since) < REFUSED_RECENTLY)
+            && rejected_at.is_some_and(|at| now.duration_since(at) < RECENT)
     })
 }
 
@@ -110,23 +113,25 @@ pub(super) fn completed_version(cluster_version: &Object) -> &str {
 }
 
 /// Name and condition of each ClusterOperator with Upgradeable=False, by name.
-fn refusing_operators(view: &View) -> Vec<(String, Condition)> {
+fn not_upgradeable_operators(view: &View) -> Vec<(String, Condition)> {
     view.list(&windtunnel_core::resources::CLUSTER_OPERATORS)
-        .filter_map(|operator| refusal(operator).map(|said| (operator.name().to_owned(), said)))
+        .filter_map(|operator| {
+            upgradeable_false(operator).map(|condition| (operator.name().to_owned(), condition))
+        })
         .collect()
 }
 
 /// The condition of a ClusterOperator with Upgradeable=False.
-fn refusal(operator: &Object) -> Option<Condition> {
+fn upgradeable_false(operator: &Object) -> Option<Condition> {
     Some(Condition::from_value(condition::find_in_status(operator, KIND)?))
-        .filter(|said| said.status == "False")
+        .filter(|condition| condition.status == "False")
 }
 
 /// Returns whether the Upgradeable=False condition of a ClusterOperator appeared, disappeared or changed.
 pub(super) fn has_changed(change: &Change) -> bool {
-    let told = refusal(&change.object);
+    let new = upgradeable_false(&change.object);
     match change.kind {
-        ChangeKind::Deleted => told.is_some(),
-        _ => change.old.as_ref().and_then(refusal) != told,
+        ChangeKind::Deleted => new.is_some(),
+        _ => change.old.as_ref().and_then(upgradeable_false) != new,
     }
 }

@@ -34,11 +34,11 @@ pub(in crate::cvo) fn judge(
     if condition.status != "False" {
         return None;
     }
-    let refused = |condition: Condition| {
+    let rejection = |condition: Condition| {
         Some(Objection { reason: condition.reason, message: condition.message, blocks: true })
     };
     if line(target) > line(current) {
-        return refused(condition);
+        return rejection(condition);
     }
     if !behaviour.overrides_block_patches && has_overrides(cluster_version) {
         return Some(unmanaged(checks::overrides_message(behaviour), current, target));
@@ -46,11 +46,11 @@ pub(in crate::cvo) fn judge(
     if behaviour.overrides_block_patches
         && let Some(overrides) = overrides(cluster_version, condition)
     {
-        return refused(overrides);
+        return rejection(overrides);
     }
-    let moves = condition::is_true(cluster_version, "Progressing");
-    let notes = behaviour.notes_retargets && moves && line(target) == line(current);
-    completed.as_ref().filter(|_| notes).and_then(|completed| retarget(completed, current, target))
+    let is_progressing = condition::is_true(cluster_version, "Progressing");
+    let warns = behaviour.warns_of_retargets && is_progressing && line(target) == line(current);
+    completed.as_ref().filter(|_| warns).and_then(|completed| retarget(completed, current, target))
 }
 
 /// The warning about overrides that do not block the update.
@@ -71,8 +71,8 @@ fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Conditi
     if upgradeable.reason == checks::OVERRIDES_SET {
         return Some(upgradeable);
     }
-    let beside = condition::find_in_status(cluster_version, "UpgradeableClusterVersionOverrides")?;
-    Some(Condition::from_value(beside)).filter(|beside| beside.status == "False")
+    let separate = condition::find_in_status(cluster_version, "UpgradeableClusterVersionOverrides")?;
+    Some(Condition::from_value(separate)).filter(|separate| separate.status == "False")
 }
 
 /// The warning about a new patch target during a minor or major update.

@@ -3,7 +3,7 @@
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, View};
 
-use super::{KIND, gates, has_overrides, refusing_operators};
+use super::{KIND, gates, has_overrides, not_upgradeable_operators};
 use crate::cvo::behaviour::Behaviour;
 use crate::graph::{MatchingRule, Risk};
 
@@ -18,7 +18,7 @@ const APPLICATION: &str =
     "/html/updating_clusters/understanding-openshift-updates-1#update-manifest-application_how-updates-work";
 const SPECIFICATION: &str = "/html/config_apis/clusterversion-config-openshift-io-v1#spec-8";
 /// The operator's placeholder URL for acknowledgements, whose message contains the real URL.
-const ASKED: &str = "https://example.com/FIXME-look-for-a-URI-in-the-message";
+const IN_MESSAGE: &str = "https://example.com/FIXME-look-for-a-URI-in-the-message";
 
 /// All risks of an update to another minor or major release, in the operator's order.
 pub(in crate::cvo) fn upgradeable_risks(
@@ -46,22 +46,22 @@ pub(in crate::cvo) fn upgradeable_risks(
         );
         risks.push(risk("ResourceDeletionInProgress", &message, at(&own, APPLICATION)));
     }
-    risks.extend(of_administrators(behaviour, &own, view));
-    for (name, said) in refusing_operators(view) {
+    risks.extend(acknowledgement_risks(behaviour, &own, view));
+    for (name, condition) in not_upgradeable_operators(view) {
         let name = format!("ClusterOperatorUpgradeable-{name}");
-        risks.push(risk(&name, &said.message, at(&own, CONDITIONS)));
+        risks.push(risk(&name, &condition.message, at(&own, CONDITIONS)));
     }
     risks
 }
 
 /// Risks for missing acknowledgements. A missing ConfigMap is a risk too. The operator ignores the error that
 /// comes with that risk, so Upgradeable is False and not Unknown.
-fn of_administrators(behaviour: Behaviour, own: &str, view: &View) -> Vec<Risk> {
+fn acknowledgement_risks(behaviour: Behaviour, own: &str, view: &View) -> Vec<Risk> {
     match gates::closed(behaviour.upgradeable, own, view) {
         Ok(closed) => closed
             .into_iter()
             .map(|gate| {
-                let url = if gate.reason == "AdminAckRequired" { ASKED } else { DOCUMENTS };
+                let url = if gate.reason == "AdminAckRequired" { IN_MESSAGE } else { DOCUMENTS };
                 risk(&format!("AdminAck-{}", gate.name), &gate.message, url.to_owned())
             })
             .collect(),

@@ -25,8 +25,8 @@ fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, rest: 
 }
 
 fn operator(view: &mut View, name: &str, status: &str, message: &str) {
-    let said = json!({ "type": "Upgradeable", "status": status, "reason": "Old", "message": message });
-    put(view, &CLUSTER_OPERATORS, "", name, json!({ "status": { "conditions": [said] } }));
+    let condition = json!({ "type": "Upgradeable", "status": status, "reason": "Old", "message": message });
+    put(view, &CLUSTER_OPERATORS, "", name, json!({ "status": { "conditions": [condition] } }));
 }
 
 /// A cluster with these admin gates and acknowledgements.
@@ -48,13 +48,13 @@ fn cluster_version(version: &str, overrides: bool, progressing: &str) -> Object 
 }
 
 /// `type status reason message` of each condition after one check.
-fn look(object: &Object, view: &View) -> Vec<String> {
+fn check_once(object: &Object, view: &View) -> Vec<String> {
     let version = completed_version(object);
     let mut upgradeable = Upgradeable::default();
     upgradeable.run_checks(behaviour(version), object, &[], view, at(0));
     let mut list = vec![json!({ "type": "UpgradeableGone" }), json!({ "type": "Available" })];
     upgradeable.write_conditions(&mut list, at(0));
-    assert_eq!(list.remove(0)["type"], "Available", "what no longer holds went");
+    assert_eq!(list.remove(0)["type"], "Available", "obsolete conditions are removed");
     let line = |c: Condition| format!("{} {} {} {}", c.kind, c.status, c.reason, c.message);
     list.iter().map(|entry| line(Condition::from_value(entry))).collect()
 }
@@ -63,7 +63,7 @@ fn look(object: &Object, view: &View) -> Vec<String> {
 fn without_reasons_there_is_no_upgradeable_condition() {
     let mut view = cluster(&json!({ "ack-4.13-other": "Read this." }), &json!({}));
     operator(&mut view, "etcd", "True", "");
-    assert_eq!(look(&cluster_version("4.14.1", false, "True"), &view), [""; 0]);
+    assert_eq!(check_once(&cluster_version("4.14.1", false, "True"), &view), [""; 0]);
 }
 
 #[test]
@@ -71,14 +71,14 @@ fn a_single_failed_check_is_reported_as_upgradeable() {
     let mut view = cluster(&json!({}), &json!({}));
     operator(&mut view, "etcd", "False", "No quorum.");
     assert_eq!(
-        look(&cluster_version("4.14.1", false, "False"), &view),
+        check_once(&cluster_version("4.14.1", false, "False"), &view),
         [
             "Upgradeable False Old Cluster operator etcd should not be upgraded between minor versions: No quorum."
         ]
     );
     operator(&mut view, "dns", "False", "No names.");
     assert_eq!(
-        look(&cluster_version("4.14.1", false, "False"), &view),
+        check_once(&cluster_version("4.14.1", false, "False"), &view),
         [
             "Upgradeable False ClusterOperatorsNotUpgradeable Multiple cluster operators should not be upgraded between minor versions:\n* Cluster operator dns should not be upgraded between minor versions: Old: No names.\n* Cluster operator etcd should not be upgraded between minor versions: Old: No quorum."
         ]
@@ -90,7 +90,7 @@ fn several_failed_checks_have_separate_conditions_sorted_by_type() {
     let view = cluster(&json!({ "ack-4.14-api": "APIs go." }), &json!({ "ack-4.14-api": "false" }));
     let overrides = "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing.";
     assert_eq!(
-        look(&cluster_version("4.14.1", true, "True"), &view),
+        check_once(&cluster_version("4.14.1", true, "True"), &view),
         [
             format!(
                 "Upgradeable False MultipleReasons Cluster should not be upgraded between minor versions for multiple reasons: ClusterVersionOverridesSet,AdminAckRequired\n* {overrides}\n* APIs go."
@@ -104,16 +104,16 @@ fn several_failed_checks_have_separate_conditions_sorted_by_type() {
 #[test]
 fn gates_need_the_answer_true_and_a_valid_form() {
     let acked = cluster(&json!({ "ack-4.14-api": "APIs go." }), &json!({ "ack-4.14-api": "true" }));
-    assert_eq!(look(&cluster_version("4.14.1", false, "False"), &acked), [""; 0]);
-    let odd = json!({ "ack-4.14-b": "B.", "ack-4.14-a": "A.", "ack-4.14-e": "", "ack-4.14--x": "X." });
+    assert_eq!(check_once(&cluster_version("4.14.1", false, "False"), &acked), [""; 0]);
+    let invalid = json!({ "ack-4.14-b": "B.", "ack-4.14-a": "A.", "ack-4.14-e": "", "ack-4.14--x": "X." });
     assert_eq!(
-        look(&cluster_version("4.14.1", false, "False"), &cluster(&odd, &json!({}))),
+        check_once(&cluster_version("4.14.1", false, "False"), &cluster(&invalid, &json!({}))),
         [
             "Upgradeable False MultipleReasons A. B. admin-gates configmap gate ack-4.14-e must contain a non-empty value. admin-gates configmap gate name ack-4.14--x has invalid format; must comply with \"^ack-[4-5][.]([0-9]{1,})-[^-]\"."
         ]
     );
     assert_eq!(
-        look(&cluster_version("4.14.1", false, "False"), &View::default()),
+        check_once(&cluster_version("4.14.1", false, "False"), &View::default()),
         ["Upgradeable False UnableToAccessAdminGatesConfigMap admin-gates configmap not found."]
     );
 }
@@ -123,11 +123,11 @@ fn from_4_19_an_update_in_progress_counts_and_its_separate_condition_is_true() {
     let mut view = cluster(&json!({}), &json!({}));
     let updating = "An update is already in progress and the details are in the Progressing condition";
     assert_eq!(
-        look(&cluster_version("4.19.1", false, "True"), &view),
+        check_once(&cluster_version("4.19.1", false, "True"), &view),
         [format!("Upgradeable False UpdateInProgress {updating}")]
     );
     operator(&mut view, "etcd", "False", "No quorum.");
-    let lines = look(&cluster_version("4.19.1", false, "True"), &view);
+    let lines = check_once(&cluster_version("4.19.1", false, "True"), &view);
     assert_eq!(lines[2], format!("UpgradeableUpgradeInProgress True UpdateInProgress {updating}"));
 }
 
@@ -136,21 +136,21 @@ fn from_4_23_only_upgradeable_is_set_from_the_risks() {
     let mut view = cluster(&json!({}), &json!({}));
     let updating = "An update is already in progress and the details are in the Progressing condition.";
     let object = cluster_version("5.0.1", false, "True");
-    assert_eq!(look(&object, &view), [format!("Upgradeable False ClusterVersionUpdating {updating}")]);
+    assert_eq!(check_once(&object, &view), [format!("Upgradeable False ClusterVersionUpdating {updating}")]);
     operator(&mut view, "etcd", "False", "No quorum.");
     assert_eq!(
-        look(&object, &view),
+        check_once(&object, &view),
         [format!(
             "Upgradeable False MultipleReasons Cluster should not be upgraded between minor or major versions for multiple reasons:\n* {updating}\n* No quorum."
         )]
     );
     let settled = cluster_version("5.0.1", false, "False");
     assert_eq!(
-        look(&settled, &view),
+        check_once(&settled, &view),
         ["Upgradeable False RiskNameNotCompatibleWithReasonProperty No quorum."]
     );
     assert_eq!(
-        look(&settled, &View::default()),
+        check_once(&settled, &View::default()),
         [
             "Upgradeable False AdminAckUnknown Failed to retrieve ConfigMap admin-gates from namespace openshift-config-managed: configmap \"admin-gates\" not found"
         ]
@@ -161,11 +161,11 @@ fn from_4_23_only_upgradeable_is_set_from_the_risks() {
 fn from_4_23_gates_match_their_major_and_have_another_name_form() {
     let gates = json!({ "ack-4.0-old": "Not this.", "ack-5.0-new": "Read this.", "x": "" });
     let view = cluster(&gates, &json!({}));
-    let told =
+    let found =
         risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
-    let told: Vec<String> = told.iter().map(|risk| format!("{}: {}", risk.name, risk.message)).collect();
+    let found: Vec<String> = found.iter().map(|risk| format!("{}: {}", risk.name, risk.message)).collect();
     assert_eq!(
-        told,
+        found,
         [
             "AdminAck-ack-5.0-new: Read this.",
             "AdminAck-x: admin-gates configmap gate \"x\" is invalid: admin-gates configmap gate name x has invalid format; must comply with \"^ack-([4-5][.][0-9]{1,})-[^-]\""
@@ -180,13 +180,13 @@ fn each_risk_has_a_documentation_url() {
     let mut object = cluster_version("5.0.1", true, "True").to_value();
     object["status"]["desired"] = json!({ "version": "5.1.2" });
     let deleted = ["Deployment \"a/b\"".to_owned()];
-    let told = risks::upgradeable_risks(behaviour("5.0.1"), &Object::new(object), &deleted, &view);
-    let told: Vec<String> = told.iter().map(|risk| format!("{} {}", risk.name, risk.url)).collect();
+    let found = risks::upgradeable_risks(behaviour("5.0.1"), &Object::new(object), &deleted, &view);
+    let found: Vec<String> = found.iter().map(|risk| format!("{} {}", risk.name, risk.url)).collect();
     let place = "https://docs.redhat.com/en/documentation/openshift_container_platform";
     let page = "html/updating_clusters/understanding-openshift-updates-1";
     let conditions = "understanding_clusteroperator_conditiontypes_understanding-openshift-updates";
     assert_eq!(
-        told,
+        found,
         [
             format!("ClusterVersionUpdating {place}/5.1/{page}#{conditions}"),
             format!(
@@ -205,19 +205,19 @@ fn missing_acknowledgements_are_a_risk_in_order_with_the_others() {
     let mut view = View::default();
     put(&mut view, &CONFIG_MAPS, "openshift-config-managed", "admin-gates", json!({}));
     operator(&mut view, "etcd", "False", "No quorum.");
-    let told =
+    let found =
         risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "True"), &[], &view);
-    let names: Vec<&str> = told.iter().map(|risk| risk.name.as_str()).collect();
+    let names: Vec<&str> = found.iter().map(|risk| risk.name.as_str()).collect();
     assert_eq!(names, ["ClusterVersionUpdating", "AdminAckUnknown", "ClusterOperatorUpgradeable-etcd"]);
     let message = "Failed to retrieve ConfigMap admin-acks from namespace openshift-config: configmap \"admin-acks\" not found";
-    assert_eq!(told[1].message, message);
+    assert_eq!(found[1].message, message);
 }
 
 #[test]
 fn detects_changes_of_a_clusteroperators_upgradeable_false() {
     let operator = |status: &str, message: &str| {
-        let said = json!({ "type": "Upgradeable", "status": status, "message": message });
-        Object::new(json!({ "metadata": { "name": "etcd" }, "status": { "conditions": [said] } }))
+        let condition = json!({ "type": "Upgradeable", "status": status, "message": message });
+        Object::new(json!({ "metadata": { "name": "etcd" }, "status": { "conditions": [condition] } }))
     };
     let check = |old: Option<Object>, object: Object, kind: ChangeKind, expected: bool| {
         let key = CLUSTER_OPERATORS.key("", "etcd");
@@ -258,25 +258,25 @@ fn checks_run_every_two_minutes_and_sooner_after_a_rejected_payload() {
     assert!(notices(120, "RetrievePayload", false));
     assert!(!notices(14, "PreconditionChecks", false));
     assert!(notices(15, "PreconditionChecks", false));
-    assert!(notices(1, "RetrievePayload", true), "agreeing to something is noticed at once");
+    assert!(notices(1, "RetrievePayload", true), "changed acknowledgements trigger a check at once");
 }
 
 /// Judges an update of a cluster at `desired` with last completed release `completed` and this Upgradeable
 /// reason.
 fn judge(completed: &str, desired: &str, target: &str, reason: &str) -> String {
-    let moves = if completed == desired { "False" } else { "True" };
+    let progressing = if completed == desired { "False" } else { "True" };
     let overrides = json!([{ "kind": "Deployment", "unmanaged": reason.contains("Overrides") }]);
     let object = Object::new(json!({ "spec": { "overrides": overrides }, "status": {
         "history": [{ "state": "Partial", "version": desired }, { "state": "Completed", "version": completed }],
         "conditions": [
-            { "type": "Progressing", "status": moves },
+            { "type": "Progressing", "status": progressing },
             { "type": "Upgradeable", "status": "False", "reason": reason, "message": "No." },
         ],
     } }));
     let [desired, target] = [desired, target].map(|version| version.parse().unwrap());
     let objection = precondition::judge(behaviour(completed), &object, &desired, &target);
     objection.map_or_else(String::new, |o| {
-        format!("{}{}: {}", if o.blocks { "" } else { "(noted) " }, o.reason, o.message)
+        format!("{}{}: {}", if o.blocks { "" } else { "(warning) " }, o.reason, o.message)
     })
 }
 
@@ -297,13 +297,13 @@ fn overrides_reject_patches_up_to_4_21() {
 
 #[test]
 fn overrides_cause_a_warning_for_patches_and_rollbacks_from_4_22_on() {
-    let noted = |version: &str, target, what| {
+    let warning = |version: &str, target, what| {
         format!(
-            "(noted) ClusterVersionOverridesSet: Retarget from {version} to {target} is not blocked by ClusterVersionOverridesSet. But the cluster-version operator is not managing these resources; they are currently the responsibility of the agent that set the overrides: Disabling ownership via cluster version overrides prevents {what} between minor or major versions. Please remove overrides before requesting a minor or major version update."
+            "(warning) ClusterVersionOverridesSet: Retarget from {version} to {target} is not blocked by ClusterVersionOverridesSet. But the cluster-version operator is not managing these resources; they are currently the responsibility of the agent that set the overrides: Disabling ownership via cluster version overrides prevents {what} between minor or major versions. Please remove overrides before requesting a minor or major version update."
         )
     };
     let check = |version, target, reason, what| {
-        assert_eq!(judge(version, version, target, reason), noted(version, target, what));
+        assert_eq!(judge(version, version, target, reason), warning(version, target, what));
     };
     check("4.22.1", "4.22.2", "ClusterVersionOverridesSet", "upgrades");
     check("4.22.1", "4.21.9", "ClusterVersionOverridesSet", "upgrades");
@@ -320,6 +320,6 @@ fn a_new_patch_target_during_a_minor_update_is_rejected_before_4_18_and_a_warnin
     assert_eq!(judge("4.18.1", "4.19.1", "4.19.2", "Old"), "");
     assert_eq!(
         judge("4.19.1", "4.20.1", "4.20.2", "Old"),
-        "(noted) MinorVersionClusterUpdateInProgress: Retarget to 4.20.2 while a minor version update from 4.19.1 to 4.20.1 is in progress"
+        "(warning) MinorVersionClusterUpdateInProgress: Retarget to 4.20.2 while a minor version update from 4.19.1 to 4.20.1 is in progress"
     );
 }

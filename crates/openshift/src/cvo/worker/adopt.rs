@@ -22,12 +22,12 @@ impl Worker {
     pub(super) fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
         let feature_set = selection(view, &self.own).feature_set;
         self.capabilities = Some(Capabilities::at_start(&self.own, &feature_set, cluster_version));
-        self.take_up_own(cluster_version.generation(), false, cluster_version, view, now);
+        self.adopt_own_release(cluster_version.generation(), false, cluster_version, view, now);
     }
 
     /// Applies changed overrides, capabilities and feature gates to the current release by restarting its
     /// apply loop.
-    pub(super) fn follow_settings(&mut self, view: &View, cluster_version: &Object, now: Time) {
+    pub(super) fn apply_settings(&mut self, view: &View, cluster_version: &Object, now: Time) {
         let Some(apply) = &mut self.apply else { return };
         let mut changed = apply.set_overrides(Overrides::of(cluster_version));
         if let Some(capabilities) = &mut self.capabilities {
@@ -45,7 +45,7 @@ impl Worker {
 
     /// Adopts the operator's own release. This is a local payload: it is not verified and has no accepted
     /// risks.
-    pub(super) fn take_up_own(
+    pub(super) fn adopt_own_release(
         &mut self,
         generation: i64,
         force: bool,
@@ -81,13 +81,13 @@ impl Worker {
         out: &mut Outbox,
     ) {
         // The retrieval may have taken minutes.
-        self.weigh_risks(site, view, cluster_version, now);
+        self.evaluate_risks(site, view, cluster_version, now);
         match accepted {
             Err(load) => {
                 self.load = load;
                 // The status after a failed load has the generation from its start.
                 if let Some(apply) = &mut self.apply {
-                    apply.work.generation = self.seen_at_load;
+                    apply.work.generation = self.generation_at_load;
                 }
                 self.write_status(site, cluster_version, now, out);
                 self.queue.notify_progress(now);

@@ -35,7 +35,7 @@ pub(super) struct Worker {
     retrieval: Option<Retrieval>,
     load: LoadResult,
     /// The reported generation when the retrieval started.
-    seen_at_load: i64,
+    generation_at_load: i64,
     capabilities: Option<Capabilities>,
     pub(super) upgradeable: Upgradeable,
     events: Events,
@@ -57,7 +57,7 @@ impl Worker {
             apply: None,
             retrieval: None,
             load: LoadResult::Untried,
-            seen_at_load: 0,
+            generation_at_load: 0,
             capabilities: None,
             upgradeable: Upgradeable::default(),
             events: Events::default(),
@@ -109,8 +109,8 @@ impl Worker {
             if self.updates.run(&site.environment, view, alerts, cluster_version, &self.own, now) {
                 self.queue.trigger(now);
             }
-            self.agentic_runs.follow(&self.updates, &self.own, view, now, out);
-            self.follow(site, view, cluster_version, now, out);
+            self.agentic_runs.update(&self.updates, &self.own, view, now, out);
+            self.advance(site, view, cluster_version, now, out);
         } else {
             self.retrieval = None;
             self.queue.take(now);
@@ -128,7 +128,7 @@ impl Worker {
         }
     }
 
-    fn follow(
+    fn advance(
         &mut self,
         site: &mut OperatorContext,
         view: &View,
@@ -210,7 +210,7 @@ impl Worker {
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
             let can_accept = updates::can_accept(&self.own, view);
             (_, self.invalid) = desired::requested_target(cluster_version, &self.own, can_accept);
-            self.weigh_risks(site, view, cluster_version, now);
+            self.evaluate_risks(site, view, cluster_version, now);
             self.write_status(site, cluster_version, now, out);
         }
         self.apply = None;
@@ -235,7 +235,7 @@ impl Worker {
             self.queue.trigger(now);
             return self.write_status(site, cluster_version, now, out);
         }
-        self.follow_settings(view, cluster_version, now);
+        self.apply_settings(view, cluster_version, now);
         let Some(apply) = &mut self.apply else { return };
         apply.latest_generation = cluster_version.generation();
         // During the installation no other payload is retrieved.
@@ -248,15 +248,15 @@ impl Worker {
                 apply.set_force(target.force, now);
             }
         } else if target.image == self.own.image {
-            let broken_off = apply.cancellation_failure();
+            let canceled = apply.cancellation_failure();
             self.publish_own_load(now, out);
-            self.take_up_own(target.generation, target.force, cluster_version, view, now);
+            self.adopt_own_release(target.generation, target.force, cluster_version, view, now);
             if let Some(apply) = &mut self.apply {
                 // The failure is reported until the new pass makes progress.
-                apply.progress.failure = broken_off;
+                apply.progress.failure = canceled;
             }
         } else {
-            self.seen_at_load = apply.work.generation;
+            self.generation_at_load = apply.work.generation;
             self.events.publish(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, site, view, now));
             return;
@@ -279,7 +279,7 @@ impl Worker {
 
     /// Updates Upgradeable for a status outside the queue: risks are evaluated for each status, checks only
     /// when due.
-    fn weigh_risks(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time) {
+    fn evaluate_risks(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time) {
         if site.behaviour.upgradeable == Style::Risks {
             self.update_upgradeable(site, view, cluster_version, now);
         }

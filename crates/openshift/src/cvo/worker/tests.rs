@@ -36,10 +36,10 @@ fn seen(uid: &str, desired: &Value) -> View {
 
 /// The unanswered status updates.
 fn statuses(out: &mut Outbox) -> Vec<Write> {
-    asked(Purpose::Status, out)
+    writes_for(Purpose::Status, out)
 }
 
-fn asked(purpose: Purpose, out: &mut Outbox) -> Vec<Write> {
+fn writes_for(purpose: Purpose, out: &mut Outbox) -> Vec<Write> {
     out.take().into_iter().filter(|_| out.answered() == Some(purpose)).collect()
 }
 
@@ -53,7 +53,7 @@ fn own() -> Release {
 }
 
 /// A process that has not run yet.
-fn begun() -> (Worker, OperatorContext) {
+fn started() -> (Worker, OperatorContext) {
     let interval = SignedDuration::from_mins(3);
     let site = OperatorContext {
         node: "master-0".to_owned(),
@@ -70,8 +70,8 @@ fn begun() -> (Worker, OperatorContext) {
 }
 
 /// The number of immediate status updates after each of two conflicts, when the object then has this uid.
-fn written_again(uid: &str) -> [usize; 2] {
-    let (mut worker, mut site) = begun();
+fn retries(uid: &str) -> [usize; 2] {
+    let (mut worker, mut site) = started();
     let mut out = Outbox::default();
     worker.run(&mut site, &seen("first", &Value::Null), &[], now(), &mut out);
     let mut written = statuses(&mut out);
@@ -80,24 +80,24 @@ fn written_again(uid: &str) -> [usize; 2] {
         let answer = conflict(written.remove(0));
         written.push(answer.write.clone());
         worker.status_answered(&site, &answer, &view, now(), &mut out);
-        let again = statuses(&mut out);
-        let count = again.len();
-        written.splice(0..0, again);
+        let retried = statuses(&mut out);
+        let count = retried.len();
+        written.splice(0..0, retried);
         count
     })
 }
 
 #[test]
 fn retries_a_status_update_once_after_a_conflict() {
-    assert_eq!(written_again("first"), [1, 0]);
-    assert_eq!(written_again("second"), [0, 0], "it was about a ClusterVersion that is gone");
+    assert_eq!(retries("first"), [1, 0]);
+    assert_eq!(retries("second"), [0, 0], "the ClusterVersion of this update no longer exists");
 }
 
 /// `status message` of Failing in the first three statuses of a process.
 fn failing(desired: &Value) -> Vec<String> {
-    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let ((mut worker, mut site), mut out) = (started(), Outbox::default());
     let view = seen("first", desired);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for _ in 0..3 {
         worker.run(&mut site, &view, &[], now(), &mut out);
         for write in statuses(&mut out) {
@@ -105,29 +105,29 @@ fn failing(desired: &Value) -> Vec<String> {
             let found = Condition::from_value(
                 condition::find_in_status(&Object::new(object.clone()), "Failing").unwrap(),
             );
-            told.push(format!("{} {}", found.status, found.message));
+            lines.push(format!("{} {}", found.status, found.message));
             let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
             worker.status_answered(&site, &answer, &view, now(), &mut out);
         }
     }
-    told
+    lines
 }
 
 #[test]
 fn a_forced_request_for_the_own_release_cancels_the_first_pass() {
     assert_eq!(failing(&json!({ "image": own().image })), ["False ", "False "]);
-    let told = failing(&json!({ "image": own().image, "force": true }));
-    let broken_off = "True Could not update namespace \"openshift-cluster-version\" (1 of ";
-    assert!(told[1].starts_with(broken_off), "{told:?}");
-    assert_eq!((told.len(), &*told[0], &*told[2]), (3, "False ", "False "));
+    let found = failing(&json!({ "image": own().image, "force": true }));
+    let canceled = "True Could not update namespace \"openshift-cluster-version\" (1 of ";
+    assert!(found[1].starts_with(canceled), "{found:?}");
+    assert_eq!((found.len(), &*found[0], &*found[2]), (3, "False ", "False "));
 }
 
 #[test]
 fn the_first_status_of_a_process_reports_an_invalid_spec() {
-    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let ((mut worker, mut site), mut out) = (started(), Outbox::default());
     let view = seen("first", &json!({ "version": "4.20.7" }));
     worker.run(&mut site, &view, &[], now(), &mut out);
-    let told: Vec<(String, String)> = statuses(&mut out)
+    let found: Vec<(String, String)> = statuses(&mut out)
         .into_iter()
         .map(|write| {
             let Operation::Update(object) = write.operation else { panic!("no update") };
@@ -138,16 +138,16 @@ fn the_first_status_of_a_process_reports_an_invalid_spec() {
         })
         .collect();
     let invalid = || "\"InvalidClusterVersion\"".to_owned();
-    assert_eq!(told, [(invalid(), invalid())]);
+    assert_eq!(found, [(invalid(), invalid())]);
 }
 
 /// The reasons of Upgradeable and Invalid in the status that `last` writes. Before it, an operator became not
 /// upgradeable and the spec invalid, without a run of the worker.
-fn weighed(
+fn last_reasons(
     version: &str,
     last: fn(&mut Worker, &OperatorContext, &View, &Object, &mut Outbox),
 ) -> [Option<String>; 2] {
-    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let ((mut worker, mut site), mut out) = (started(), Outbox::default());
     site.behaviour = Behaviour::for_release(&Release { version: version.parse().unwrap(), ..own() });
     let mut view = seen("first", &json!({ "version": "4.20.1", "image": own().image }));
     for (namespace, name) in [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
@@ -188,23 +188,24 @@ fn weighed(
 
 #[test]
 fn risks_are_evaluated_for_each_status_from_4_23_on_and_the_spec_for_the_last_one() {
-    let refused = |version| {
-        weighed(version, |worker, site, view, cluster_version, out| {
+    let rejected = |version| {
+        last_reasons(version, |worker, site, view, cluster_version, out| {
             let load = LoadResult::blocked(&own(), "because");
             worker.retrieved(Err(load), site, view, cluster_version, now(), out);
         })
     };
-    let ended =
-        |version| weighed(version, |worker, site, view, _, out| worker.shut_down(site, view, now(), out));
+    let ended = |version| {
+        last_reasons(version, |worker, site, view, _, out| worker.shut_down(site, view, now(), out))
+    };
     let risk = || Some("RiskNameNotCompatibleWithReasonProperty".to_owned());
     let invalid = || Some("InvalidClusterVersion".to_owned());
-    assert_eq!((refused("4.20.1"), ended("4.20.1")), ([None, None], [None, invalid()]));
-    assert_eq!((refused("5.0.1"), ended("5.0.1")), ([risk(), None], [risk(), invalid()]));
+    assert_eq!((rejected("4.20.1"), ended("4.20.1")), ([None, None], [None, invalid()]));
+    assert_eq!((rejected("5.0.1"), ended("5.0.1")), ([risk(), None], [risk(), invalid()]));
 }
 
 /// `observedGeneration` of the last status after a change of these spec fields from generation 1 to 2.
 fn observed_after(fields: &Value) -> i64 {
-    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let ((mut worker, mut site), mut out) = (started(), Outbox::default());
     let mut view = seen("first", &Value::Null);
     let mut observed = 0;
     for round in 0..4 {
@@ -234,17 +235,17 @@ fn observes_the_generation_of_a_spec_change_that_restarts_the_apply_loop() {
     let dns =
         json!({ "kind": "Deployment", "group": "apps", "namespace": "a", "name": "b", "unmanaged": true });
     assert_eq!(observed_after(&json!({ "overrides": [dns] })), 2);
-    assert_eq!(observed_after(&json!({ "channel": "another" })), 1, "that asks for nothing to be applied");
+    assert_eq!(observed_after(&json!({ "channel": "another" })), 1, "a channel change starts no new pass");
 }
 
 #[test]
 fn the_apply_loop_continues_when_the_clusterversion_is_deleted() {
-    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let ((mut worker, mut site), mut out) = (started(), Outbox::default());
     let mut applied = Vec::new();
     let mut at = now();
     for view in [seen("first", &Value::Null), View::default(), View::default()] {
         worker.run(&mut site, &view, &[], at, &mut out);
-        for write in asked(Purpose::Apply, &mut out) {
+        for write in writes_for(Purpose::Apply, &mut out) {
             applied.push(write.name.clone());
             let (Operation::Create(object) | Operation::Update(object)) = write.operation.clone() else {
                 panic!("{write:?}")

@@ -32,11 +32,11 @@ impl MachineConfigNodes {
     }
 
     fn notice(&mut self, input: &Input<'_>) {
-        if !std::mem::replace(&mut self.started, true) || input.changes.iter().any(moves_all) {
+        if !std::mem::replace(&mut self.started, true) || input.changes.iter().any(affects_all_nodes) {
             self.queue_all(input.view);
         }
         for change in input.changes {
-            let is_node = change.key.is_kind(&NODES) && moves(change, "/metadata/labels");
+            let is_node = change.key.is_kind(&NODES) && changes_field(change, "/metadata/labels");
             let is_own = change.key.is_kind(&MACHINE_CONFIG_NODES) && change.kind == ChangeKind::Deleted;
             if is_node || is_own {
                 self.queue.add(NODES.key("", &change.key.name));
@@ -53,20 +53,21 @@ impl MachineConfigNodes {
 }
 
 /// Returns whether a change can affect all nodes: a pool's node selector, the release, or the CRD.
-fn moves_all(change: &Change) -> bool {
+fn affects_all_nodes(change: &Change) -> bool {
     if change.key.is_kind(&MACHINE_CONFIG_POOLS) {
-        return moves(change, "/spec/nodeSelector");
+        return changes_field(change, "/spec/nodeSelector");
     }
     if change.key.is_kind(&NODES) || change.key.is_kind(&MACHINE_CONFIG_NODES) {
         return false;
     }
-    moves(change, "/spec") || moves(change, "/metadata/annotations")
+    changes_field(change, "/spec") || changes_field(change, "/metadata/annotations")
 }
 
 /// Returns whether a field changed.
-fn moves(change: &Change, field: &str) -> bool {
-    let of = |object: &Object| object.pointer(field).cloned();
-    change.kind != ChangeKind::Modified || change.old.as_ref().is_none_or(|old| of(old) != of(&change.object))
+fn changes_field(change: &Change, field: &str) -> bool {
+    let value = |object: &Object| object.pointer(field).cloned();
+    change.kind != ChangeKind::Modified
+        || change.old.as_ref().is_none_or(|old| value(old) != value(&change.object))
 }
 
 fn machine_config_node(node: &Object, pool: &str, resource: &Resource) -> Value {

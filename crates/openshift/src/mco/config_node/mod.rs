@@ -2,13 +2,13 @@
 //! the machine-config operator).
 //!
 //! The operator creates them ([`keeper`]). The node's daemon and the drain controller report progress in
-//! them, with the messages of [`told`]. A phase is `False` before it starts, `Unknown` while it runs and
-//! `True` afterwards. When the node is updated, all phases become `False` again.
+//! them, with the messages of [`progress_steps`]. A phase is `False` before it starts, `Unknown` while it
+//! runs and `True` afterwards. When the node is updated, all phases become `False` again.
 
 pub(super) mod keeper;
+pub(super) mod progress_steps;
 #[cfg(test)]
 mod tests;
-pub(super) mod told;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
@@ -16,7 +16,7 @@ use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES, MACHINE_CONFIG_NODES};
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
-use self::told::ProgressStep;
+use self::progress_steps::ProgressStep;
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
 use super::controller_line;
 use crate::manifests::{self, MajorMinor};
@@ -107,7 +107,7 @@ impl ProgressWriter {
     }
 
     /// Sets the desired MachineConfig in the spec.
-    pub(super) fn target(&mut self, config: &str) {
+    pub(super) fn set_target(&mut self, config: &str) {
         if self.object["spec"]["configVersion"]["desired"] == config {
             return;
         }
@@ -118,20 +118,20 @@ impl ProgressWriter {
     }
 
     /// Writes a progress step, unless its phase is unchanged.
-    pub(super) fn write_step(&mut self, told: &ProgressStep, now: Time) {
+    pub(super) fn write_step(&mut self, step: &ProgressStep, now: Time) {
         let mut list = self.object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let parent = &told.parent;
+        let parent = &step.parent;
         if condition::find(&list, &parent.kind).is_some_and(|old| Condition::from_value(old) == *parent) {
             return;
         }
         if list.is_empty() {
-            list.extend(ALL.iter().map(|kind| written(&not_yet(kind), now)));
+            list.extend(ALL.iter().map(|kind| condition_value(&initial_condition(kind), now)));
         } else if parent.kind == "Updated" {
             reset(&mut list, self.object["spec"]["configVersion"]["desired"].as_str(), now);
         } else if condition::find(&list, "Updated").is_some_and(|updated| updated["status"] == "True") {
-            put(&mut list, &told::manually_disrupted(), now);
+            put(&mut list, &progress_steps::manually_disrupted(), now);
         }
-        for condition in told.child.iter().chain([parent]) {
+        for condition in step.child.iter().chain([parent]) {
             put(&mut list, condition, now);
         }
         let is_validated = parent.kind != "UpdatePrepared" || parent.status == "True";
@@ -162,7 +162,7 @@ impl ProgressWriter {
 }
 
 /// The initial state of a condition.
-fn not_yet(kind: &str) -> Condition {
+fn initial_condition(kind: &str) -> Condition {
     match kind {
         "PinnedImageSetsProgressing" => {
             Condition::new(kind, "False", "AsExpected", "All pinned image sets complete")
@@ -189,14 +189,14 @@ fn reset(list: &mut [Value], config: Option<&str>, now: Time) {
 /// Replaces or appends a condition. Its transition time is that of the last write, even if only the message
 /// changed.
 fn put(list: &mut Vec<Value>, condition: &Condition, now: Time) {
-    let told = written(condition, now);
+    let value = condition_value(condition, now);
     match list.iter_mut().find(|old| old["type"] == *condition.kind) {
-        Some(old) => *old = told,
-        None => list.push(told),
+        Some(old) => *old = value,
+        None => list.push(value),
     }
 }
 
-fn written(condition: &Condition, now: Time) -> Value {
+fn condition_value(condition: &Condition, now: Time) -> Value {
     json!({
         "type": condition.kind,
         "status": condition.status,

@@ -54,13 +54,13 @@ fn object(rig: &Rig) -> &Object {
 }
 
 /// Writes progress steps as a component does, and returns the number of writes.
-fn tell(rig: &mut Rig, told: &[ProgressStep]) -> usize {
+fn write_steps(rig: &mut Rig, steps: &[ProgressStep]) -> usize {
     let node = rig.view.get(&NODES, "", "w").unwrap().clone();
-    let mut teller = ProgressWriter::for_node(&node, &rig.view).unwrap();
-    for told in told {
-        teller.write_step(told, rig.now);
+    let mut writer = ProgressWriter::for_node(&node, &rig.view).unwrap();
+    for step in steps {
+        writer.write_step(step, rig.now);
     }
-    let writes = teller.into_writes();
+    let writes = writer.into_writes();
     for write in &writes {
         rig.write(write);
     }
@@ -68,10 +68,10 @@ fn tell(rig: &mut Rig, told: &[ProgressStep]) -> usize {
 }
 
 /// The conditions that are not False, in order.
-fn standing(rig: &Rig) -> Vec<String> {
+fn unfinished(rig: &Rig) -> Vec<String> {
     let list = object(rig).list("/status/conditions").iter().map(Condition::from_value);
-    let standing = list.filter(|condition| condition.status != "False");
-    standing.map(|condition| format!("{}={}", condition.kind, condition.status)).collect()
+    let unfinished = list.filter(|condition| condition.status != "False");
+    unfinished.map(|condition| format!("{}={}", condition.kind, condition.status)).collect()
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_node_owns_its_object_which_names_the_pool() {
     assert_eq!(object(&rig).text("/spec/pool/name"), "infra");
     rig.write(&Write::delete(&MACHINE_CONFIG_NODES, "", "w"));
     rig.run(1);
-    assert_eq!(object(&rig).text("/spec/pool/name"), "infra", "made again");
+    assert_eq!(object(&rig).text("/spec/pool/name"), "infra", "recreated");
 }
 
 #[test]
@@ -120,39 +120,42 @@ fn a_status_change_of_one_node_writes_nothing_for_other_nodes() {
     let status = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } });
     rig.write(&Write::merge_patch_status(&NODES, "", "w", status));
     rig.run(10);
-    assert_eq!((before, rig.writes), (21, 21), "one each");
+    assert_eq!((before, rig.writes), (21, 21), "one write for each node");
 }
 
 #[test]
 fn phases_are_reset_when_the_node_is_updated() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     assert!(has_no_conditions("w", &rig.view));
-    tell(&mut rig, &[told::resumed("a"), told::updated("w")]);
+    write_steps(&mut rig, &[progress_steps::resumed("a"), progress_steps::updated("w")]);
     assert!(!has_no_conditions("w", &rig.view));
-    assert_eq!(standing(&rig), ["Updated=True"]);
+    assert_eq!(unfinished(&rig), ["Updated=True"]);
     let list = object(&rig).list("/status/conditions");
     assert_eq!(list.len(), ALL.len());
     let text = |kind: &str| condition::find(list, kind).unwrap()["message"].as_str().unwrap().to_owned();
     assert_eq!(text("Cordoned"), "This node has not yet entered the Cordoned phase");
     assert_eq!(text("Resumed"), "Action during update to a: In desired config a. Resumed normal operations.");
 
-    tell(&mut rig, &[told::needs_update("w"), told::prepared(true), told::cordoned()]);
-    assert_eq!(standing(&rig), ["UpdatePrepared=True", "UpdateExecuted=Unknown", "Cordoned=True"]);
-    assert_eq!(tell(&mut rig, &[told::cordoned()]), 0, "it stands there");
-    let draining = told::draining("drain-b", "uncordon-a");
-    tell(&mut rig, std::slice::from_ref(&draining));
+    write_steps(
+        &mut rig,
+        &[progress_steps::needs_update("w"), progress_steps::prepared(true), progress_steps::cordoned()],
+    );
+    assert_eq!(unfinished(&rig), ["UpdatePrepared=True", "UpdateExecuted=Unknown", "Cordoned=True"]);
+    assert_eq!(write_steps(&mut rig, &[progress_steps::cordoned()]), 0, "an unchanged step is not written");
+    let draining = progress_steps::draining("drain-b", "uncordon-a");
+    write_steps(&mut rig, std::slice::from_ref(&draining));
     let found = condition::find_in_status(object(&rig), "Drained").unwrap();
     assert_eq!(Condition::from_value(found), draining.child.unwrap());
     assert_eq!(found["reason"], "UpdateExecutedDrained");
-    tell(&mut rig, &[told::updated("w")]);
-    assert_eq!(standing(&rig), ["Updated=True"]);
+    write_steps(&mut rig, &[progress_steps::updated("w")]);
+    assert_eq!(unfinished(&rig), ["Updated=True"]);
 }
 
 #[test]
 fn a_failure_sets_updated_to_false() {
     let mut rig = rig("4.20.1", "", Some("v1"));
-    tell(&mut rig, &[told::updated("w"), told::degraded("w", "disk full")]);
-    assert_eq!(standing(&rig), ["NodeDegraded=True"]);
+    write_steps(&mut rig, &[progress_steps::updated("w"), progress_steps::degraded("w", "disk full")]);
+    assert_eq!(unfinished(&rig), ["NodeDegraded=True"]);
     let degraded = condition::find_in_status(object(&rig), "NodeDegraded").unwrap();
     assert_eq!(degraded["message"], "Node w upgrade failure. disk full");
     let updated = condition::find_in_status(object(&rig), "Updated").unwrap();
@@ -163,10 +166,10 @@ fn a_failure_sets_updated_to_false() {
 fn the_desired_config_is_reported_only_after_validation() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     let unknown = Condition::new("UpdatePrepared", "Unknown", "UpdatePrepared", "looks");
-    tell(&mut rig, &[ProgressStep { parent: unknown, child: None }]);
+    write_steps(&mut rig, &[ProgressStep { parent: unknown, child: None }]);
     let config = |rig: &Rig| object(rig)["status"]["configVersion"].clone();
     assert_eq!(config(&rig), json!({ "current": "a", "desired": "not-yet-set" }));
-    tell(&mut rig, &[told::prepared(true)]);
+    write_steps(&mut rig, &[progress_steps::prepared(true)]);
     assert_eq!(config(&rig), json!({ "current": "a", "desired": "a" }));
     let observed: &Value = &object(&rig)["status"]["observedGeneration"];
     assert_eq!(*observed, json!(object(&rig).generation() + 1));

@@ -7,7 +7,7 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, after};
 
 use super::MachineConfigDaemon;
-use super::trouble::fault;
+use super::failures::fault;
 
 /// The interval of health checks (`kubeletHealthzPollingInterval`).
 const INTERVAL: SignedDuration = SignedDuration::from_secs(30);
@@ -46,13 +46,13 @@ pub(super) fn has_no_kubelet(node: &Object) -> bool {
 
 impl MachineConfigDaemon {
     /// Checks the kubelet if a check is due.
-    pub(super) fn look_at_kubelet(&mut self, node: &Object, now: Time) -> Option<Effect> {
+    pub(super) fn check_kubelet(&mut self, node: &Object, now: Time) -> Option<Effect> {
         let failures = self.kubelet.check(!has_no_kubelet(node), now)?;
         Some(self.counted(KUBELET_STATE, failures))
     }
 
     /// Resets the metric for a new process.
-    pub(super) fn forget_kubelet(&mut self) -> Option<Effect> {
+    pub(super) fn reset_kubelet_health(&mut self) -> Option<Effect> {
         let failures = std::mem::take(&mut self.kubelet).failures;
         (failures > 0).then(|| self.counted(KUBELET_STATE, 0))
     }
@@ -65,15 +65,15 @@ mod tests {
     #[test]
     fn checks_the_kubelet_every_thirty_seconds_until_it_answers_again() {
         let mut health = KubeletHealth::default();
-        let mut seen = |answers: &dyn Fn(i64) -> bool| {
+        let mut changes = |answers: &dyn Fn(i64) -> bool| {
             let at = |second| Time::from_second(second).unwrap();
-            let looks = (0..300).map(|second| (second, health.check(answers(second), at(second))));
-            looks.filter_map(|(second, count)| Some((second, count?))).collect::<Vec<_>>()
+            let results = (0..300).map(|second| (second, health.check(answers(second), at(second))));
+            results.filter_map(|(second, count)| Some((second, count?))).collect::<Vec<_>>()
         };
-        assert_eq!(seen(&|_| true), [], "while it answers there is nothing to tell");
+        assert_eq!(changes(&|_| true), [], "no failures while it answers");
         let stopped_from_10_to_115 = |second| !(10..115).contains(&second);
-        assert_eq!(seen(&stopped_from_10_to_115), [(40, 1), (70, 2), (100, 3), (130, 0)]);
+        assert_eq!(changes(&stopped_from_10_to_115), [(40, 1), (70, 2), (100, 3), (130, 0)]);
         let stopped_for_a_while = |second| !(10..20).contains(&second);
-        assert_eq!(seen(&stopped_for_a_while), [], "it answers when it is asked");
+        assert_eq!(changes(&stopped_for_a_while), [], "the kubelet runs again before the next check");
     }
 }

@@ -6,11 +6,11 @@
 
 mod certificates;
 mod changes;
+mod failures;
 mod kubelet_health;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod trouble;
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use self::kubelet_health::{KubeletHealth, has_no_kubelet};
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
-use super::config_node::told::{self, ProgressStep};
+use super::config_node::progress_steps::{self, ProgressStep};
 use super::config_node::{self, ProgressWriter};
 use super::pace::{self, Seconds};
 use super::{CONTROLLER_CONFIG, node_events};
+pub(crate) use failures::{PIVOT_ERRORS, REBOOT_ERRORS};
 pub(crate) use kubelet_health::KUBELET_STATE;
-pub(crate) use trouble::{PIVOT_ERRORS, REBOOT_ERRORS};
 
 /// The maximum length of a reason, in bytes.
 const REASON_MAX: usize = 2000;
@@ -53,7 +53,7 @@ enum Phase {
     /// It checks at this time whether it can apply the desired MachineConfig.
     Preparing(Time),
     /// It requests a drain at this time.
-    AskingForDrain(Time),
+    RequestingDrain(Time),
     /// It has waited for the drain since this time.
     Draining(Time),
     /// The drain took too long. It waits until the drain completes.
@@ -85,9 +85,9 @@ pub struct MachineConfigDaemon {
     /// The failure to report after the current pause, even if the fault is healed by then.
     gave_up: Option<String>,
     /// Whether it received a termination signal.
-    is_to_end: bool,
+    should_stop: bool,
     /// Whether its last writes are unanswered.
-    asked: bool,
+    awaits_answers: bool,
     events: Option<Recorder>,
     /// Error counts since the process started, by metric.
     errors: BTreeMap<&'static str, u64>,
@@ -130,8 +130,8 @@ impl MachineConfigDaemon {
             back_off: BACK_OFF.0,
             failed_tries: 0,
             gave_up: None,
-            is_to_end: false,
-            asked: false,
+            should_stop: false,
+            awaits_answers: false,
             events: None,
             errors: BTreeMap::new(),
             kubelet: KubeletHealth::default(),
@@ -150,7 +150,7 @@ impl MachineConfigDaemon {
     fn end(&mut self, now: Time) -> Vec<Effect> {
         let is_at_work = matches!(
             self.phase,
-            Phase::AskingForDrain(_) | Phase::Draining(_) | Phase::Applying(_) | Phase::Rebooting
+            Phase::RequestingDrain(_) | Phase::Draining(_) | Phase::Applying(_) | Phase::Rebooting
         );
         if is_at_work {
             return Vec::new();
@@ -158,7 +158,7 @@ impl MachineConfigDaemon {
         self.target.clear();
         let ready = after(now, self.draw("restart", RESTART));
         (self.phase, self.is_new, self.back_off) = (Phase::Starting(ready), true, BACK_OFF.0);
-        self.forget_errors().into_iter().chain(self.forget_kubelet()).collect()
+        self.reset_errors().into_iter().chain(self.reset_kubelet_health()).collect()
     }
 
     /// A random duration within a range, for an action during the update to the current target.
@@ -186,7 +186,7 @@ impl MachineConfigDaemon {
             Phase::Starting(at)
             | Phase::Drifted(at)
             | Phase::Preparing(at)
-            | Phase::AskingForDrain(at)
+            | Phase::RequestingDrain(at)
             | Phase::Applying(at) => Some(at),
             Phase::Draining(since) | Phase::Uncordoning(since) => Some(steps::next_poll(since, now)),
             Phase::Idle | Phase::DrainFailed | Phase::Rebooting => None,
@@ -196,23 +196,23 @@ impl MachineConfigDaemon {
     fn why(&self) -> String {
         match self.phase {
             Phase::Starting(_) | Phase::Idle | Phase::Drifted(_) => String::new(),
-            Phase::Draining(_) | Phase::DrainFailed => format!("waits for the drain to {}", self.target),
-            _ => format!("brings the node to {}", self.target),
+            Phase::Draining(_) | Phase::DrainFailed => format!("the drain before {}", self.target),
+            _ => format!("the update of the node to {}", self.target),
         }
     }
 
-    fn writes(&mut self, node: &Object, view: &View, looked: DaemonOutput, now: Time) -> Vec<Write> {
+    fn writes(&mut self, node: &Object, view: &View, output: DaemonOutput, now: Time) -> Vec<Write> {
         let mut writes = Vec::new();
-        let progress = progress(node, view, &looked, now);
-        if !looked.annotations.is_empty() {
-            let patch = json!({ "metadata": { "annotations": looked.annotations } });
+        let progress = progress(node, view, &output, now);
+        if !output.annotations.is_empty() {
+            let patch = json!({ "metadata": { "annotations": output.annotations } });
             writes.push(Write::merge_patch(&NODES, "", &self.node, patch));
         }
         writes.extend(progress);
         let host = self.node.clone();
         let events =
             self.events.get_or_insert_with(|| node_events(node, &format!("machineconfigdaemon,{host}")));
-        writes.extend(looked.notices.into_iter().filter_map(|notice| events.record(notice, now)));
+        writes.extend(output.notices.into_iter().filter_map(|notice| events.record(notice, now)));
         writes
     }
 
@@ -221,19 +221,19 @@ impl MachineConfigDaemon {
     }
 
     /// Checks the node until there is something to write or to wait for.
-    fn look(&mut self, view: &View, now: Time) -> Option<(Vec<Write>, Vec<Effect>)> {
+    fn check_node(&mut self, view: &View, now: Time) -> Option<(Vec<Write>, Vec<Effect>)> {
         let node = view.get_key(&self.key())?.clone();
-        let mut looked = DaemonOutput::default();
+        let mut output = DaemonOutput::default();
         loop {
             let before = self.phase.clone();
-            self.go_on(&node, view, now, &mut looked);
-            if self.phase == before || !looked.annotations.is_empty() || !looked.effects.is_empty() {
+            self.run_phase(&node, view, now, &mut output);
+            if self.phase == before || !output.annotations.is_empty() || !output.effects.is_empty() {
                 break;
             }
         }
-        self.sync_certificates(&node, view, &mut looked);
-        let effects = std::mem::take(&mut looked.effects);
-        Some((self.writes(&node, view, looked, now), effects))
+        self.sync_certificates(&node, view, &mut output);
+        let effects = std::mem::take(&mut output.effects);
+        Some((self.writes(&node, view, output, now), effects))
     }
 }
 
@@ -253,29 +253,29 @@ impl Actor for MachineConfigDaemon {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
-        self.is_to_end |= input.signals.contains(&Signal::Terminate);
+        self.should_stop |= input.signals.contains(&Signal::Terminate);
         // The kubelet stops the daemon. A daemon whose kubelet is stopped continues to run.
-        let ends = self.is_to_end && !input.view.get_key(&self.key()).is_some_and(has_no_kubelet);
-        let forgotten = if ends { self.end(input.now) } else { Vec::new() };
-        self.is_to_end &= !ends;
+        let ends = self.should_stop && !input.view.get_key(&self.key()).is_some_and(has_no_kubelet);
+        let reset_counts = if ends { self.end(input.now) } else { Vec::new() };
+        self.should_stop &= !ends;
         if !input.answers.is_empty() {
-            self.asked = false;
+            self.awaits_answers = false;
             // A rejected write has no effect, so it starts over.
             if input.answers.iter().any(|answer| answer.outcome.is_err() && answer.write.resource == NODES) {
                 self.phase = Phase::Starting(after(input.now, BACK_OFF.0));
             }
         }
-        if !self.asked
-            && let Some((writes, effects)) = self.look(input.view, input.now)
+        if !self.awaits_answers
+            && let Some((writes, effects)) = self.check_node(input.view, input.now)
         {
-            self.asked = !writes.is_empty();
+            self.awaits_answers = !writes.is_empty();
             step.writes = writes;
             step.effects = effects;
         }
-        step.effects.extend(forgotten);
+        step.effects.extend(reset_counts);
         // Without its node there is nothing to wait for.
         if let Some(node) = input.view.get_key(&self.key()) {
-            step.effects.extend(self.look_at_kubelet(node, input.now));
+            step.effects.extend(self.check_kubelet(node, input.now));
             step.wake_at = self.wake_at(input.now).into_iter().chain(self.kubelet.next).min();
             step.why = self.why().into();
         }
@@ -284,21 +284,21 @@ impl Actor for MachineConfigDaemon {
 }
 
 /// The writes to the node's MachineConfigNode, if it has one.
-fn progress(node: &Object, view: &View, looked: &DaemonOutput, now: Time) -> Vec<Write> {
-    if looked.progress.is_empty() {
+fn progress(node: &Object, view: &View, output: &DaemonOutput, now: Time) -> Vec<Write> {
+    if output.progress.is_empty() {
         return Vec::new();
     }
-    let Some(mut teller) = ProgressWriter::for_node(node, view) else { return Vec::new() };
-    if let Some(current) = looked.annotations.get(CURRENT_CONFIG).and_then(Value::as_str) {
-        teller.set_current(current);
+    let Some(mut writer) = ProgressWriter::for_node(node, view) else { return Vec::new() };
+    if let Some(current) = output.annotations.get(CURRENT_CONFIG).and_then(Value::as_str) {
+        writer.set_current(current);
     }
-    if let Some(target) = &looked.target {
-        teller.target(target);
+    if let Some(target) = &output.target {
+        writer.set_target(target);
     }
-    for told in &looked.progress {
-        teller.write_step(told, now);
+    for step in &output.progress {
+        writer.write_step(step, now);
     }
-    teller.into_writes()
+    writer.into_writes()
 }
 
 /// Truncates a reason to its maximum length.
@@ -312,7 +312,7 @@ fn degrade(why: &str, node: &Object, out: &mut DaemonOutput) {
     if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(truncate_reason(why)) {
         out.annotate(STATE, "Degraded");
         out.annotate(REASON, truncate_reason(why));
-        out.progress.push(told::degraded(node.name(), why));
+        out.progress.push(progress_steps::degraded(node.name(), why));
     }
 }
 

@@ -10,14 +10,14 @@ use windtunnel_core::resources::MACHINE_CONFIGS;
 use windtunnel_core::{Object, View};
 
 use super::changes::{Action, action};
-use super::trouble::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
+use super::failures::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
 use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, degrade, desired};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
     LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON, STATE,
 };
-use crate::mco::config_node::{self, told};
+use crate::mco::config_node::{self, progress_steps};
 use crate::mco::controller_line;
 use crate::mco::pace::{Seconds, StepDurations};
 
@@ -28,7 +28,7 @@ const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 /// The time limit of an uncordon.
 const UNCORDON_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// From this minor on nodes announce a reboot by an annotation.
-const TELLS_REBOOT: MajorMinor = (4, 15);
+const ANNOTATES_REBOOT: MajorMinor = (4, 15);
 
 /// Seconds until the daemon notices a new desired MachineConfig.
 const NOTICE: Seconds = (1, 2);
@@ -77,21 +77,21 @@ fn is_granted(node: &Object) -> bool {
 
 impl MachineConfigDaemon {
     /// Executes the current phase if it is due, without writing.
-    pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
+    pub(super) fn run_phase(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         match self.phase.clone() {
             Phase::Starting(at) if at <= now => self.start(node, now, out),
             Phase::Drifted(at) if at <= now => self.phase = Phase::Idle,
-            Phase::Idle => self.look_for_work(node, view, now, out),
+            Phase::Idle => self.check_idle_node(node, view, now, out),
             Phase::Preparing(at) if at <= now => self.prepare(node, view, now, out),
-            Phase::AskingForDrain(at) if at <= now => self.ask_for_drain(node, view, now, out),
+            Phase::RequestingDrain(at) if at <= now => self.request_drain(node, view, now, out),
             Phase::Draining(since) if polls_now(since, now) => {
-                self.look_at_drain(since, node, view, now, out);
+                self.check_drain(since, node, view, now, out);
             }
             Phase::DrainFailed if is_granted(node) => self.apply(node, view, now, out),
-            Phase::Applying(at) if at <= now => self.say_reboot(node, view, now, out),
+            Phase::Applying(at) if at <= now => self.announce_reboot(node, view, now, out),
             Phase::Rebooting => self.reboot(node, view, now, out),
             Phase::Uncordoning(since) if polls_now(since, now) => {
-                self.look_at_uncordon(since, node, now, out);
+                self.check_uncordon(since, node, now, out);
             }
             _ => {}
         }
@@ -105,7 +105,7 @@ impl MachineConfigDaemon {
             return;
         }
         if current.is_empty() {
-            return self.note_first_start(now, out);
+            return self.initialize_annotations(now, out);
         }
         let was_done = current == self.disk.config && desired == current;
         if desired.is_empty() || was_done && !std::mem::take(&mut self.is_new) {
@@ -115,9 +115,9 @@ impl MachineConfigDaemon {
             desired.clone_into(&mut self.target);
             if !was_done {
                 // The node was rebooted into the desired MachineConfig.
-                out.progress.extend([told::rebooted(), told::resumed(desired)]);
+                out.progress.extend([progress_steps::rebooted(), progress_steps::resumed(desired)]);
             }
-            return self.ask_for_uncordon(node, now, out);
+            return self.request_uncordon(node, now, out);
         }
         let node = &self.node;
         out.publish(
@@ -128,7 +128,7 @@ impl MachineConfigDaemon {
 
     /// Initializes the annotations of a new node with the MachineConfig that the machine-config server gave
     /// its machine.
-    fn note_first_start(&mut self, now: Time, out: &mut DaemonOutput) {
+    fn initialize_annotations(&mut self, now: Time, out: &mut DaemonOutput) {
         for key in [CURRENT_CONFIG, DESIRED_CONFIG, FIRST_PIVOT_CONFIG] {
             out.annotate(key, &self.disk.config);
         }
@@ -137,13 +137,13 @@ impl MachineConfigDaemon {
         self.phase = Phase::Starting(now);
     }
 
-    fn look_for_work(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
+    fn check_idle_node(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         let desired = desired(node);
         if desired.is_empty() {
             return;
         }
-        let is_told = |drift: &Drift| !drift.is_hidden || annotation(node, STATE) == "Degraded";
-        if let Some(drift) = self.drift(node).filter(is_told).filter(|_| desired == self.disk.config) {
+        let is_reported = |drift: &Drift| !drift.is_hidden || annotation(node, STATE) == "Degraded";
+        if let Some(drift) = self.drift(node).filter(is_reported).filter(|_| desired == self.disk.config) {
             if annotation(node, STATE) == "Degraded" {
                 drift.report("PreflightConfigDriftCheckFailed", node, out);
             } else {
@@ -161,14 +161,14 @@ impl MachineConfigDaemon {
             // fixed.
             desired.clone_into(&mut self.target);
             out.publish("SkipReboot", "Config changes do not require reboot.");
-            out.progress.push(told::resumed(desired));
-            self.ask_for_uncordon(node, now, out);
+            out.progress.push(progress_steps::resumed(desired));
+            self.request_uncordon(node, now, out);
         } else if config_node::has_no_conditions(node.name(), view) {
-            out.progress.push(told::resumed(desired));
+            out.progress.push(progress_steps::resumed(desired));
             if annotation(node, LAST_APPLIED_DRAIN).starts_with("uncordon-") {
-                out.progress.push(told::uncordoned());
+                out.progress.push(progress_steps::uncordoned());
             }
-            out.progress.push(told::updated(node.name()));
+            out.progress.push(progress_steps::updated(node.name()));
         }
     }
 
@@ -185,20 +185,24 @@ impl MachineConfigDaemon {
         }
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         out.target = Some(self.target.clone());
-        out.progress.push(told::needs_update(node.name()));
+        out.progress.push(progress_steps::needs_update(node.name()));
         if let Some(fault) = fault(node, FaultKind::Unreconcilable) {
-            return self.refuse(&fault, from, to, node, now, out);
+            return self.report_unreconcilable(&fault, from, to, node, now, out);
         }
         let reboots = action(from, to) == Action::Reboot;
-        out.progress.push(told::prepared(reboots));
+        out.progress.push(progress_steps::prepared(reboots));
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
             out.annotate(STATE, "Working");
             out.publish("ConfigDriftMonitorStopped", "Config Drift Monitor stopped");
         }
         if !reboots {
             let (os, keys) = changes(from, to);
-            out.progress.push(told::not_drained());
-            out.progress.extend([told::applying(os, keys), told::applied(os, keys), told::not_rebooted()]);
+            out.progress.push(progress_steps::not_drained());
+            out.progress.extend([
+                progress_steps::applying(os, keys),
+                progress_steps::applied(os, keys),
+                progress_steps::not_rebooted(),
+            ]);
             // The event about the skipped reboot comes after the disk is written.
             self.disk.config.clone_from(&self.target);
             out.effects.push(Effect::WriteDisk(self.disk.clone()));
@@ -212,7 +216,7 @@ impl MachineConfigDaemon {
             );
         }
         out.publish("AddSigtermProtection", "Adding SIGTERM protection");
-        self.phase = Phase::AskingForDrain(after(now, SignedDuration::from_secs(1)));
+        self.phase = Phase::RequestingDrain(after(now, SignedDuration::from_secs(1)));
     }
 
     /// The current and the target MachineConfig. Fails if one of them does not exist.
@@ -236,27 +240,27 @@ impl MachineConfigDaemon {
         }
     }
 
-    fn ask_for_drain(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
+    fn request_drain(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica" {
             out.publish("Drain", "Drain not required, skipping");
-            out.progress.push(told::not_drained());
+            out.progress.push(progress_steps::not_drained());
             return self.apply(node, view, now, out);
         }
-        let wish = format!("drain-{}", self.target);
-        if annotation(node, LAST_APPLIED_DRAIN) == wish {
+        let request = format!("drain-{}", self.target);
+        if annotation(node, LAST_APPLIED_DRAIN) == request {
             // The node was drained for this target before the daemon was restarted or failed.
-            out.progress.push(told::drained(&wish));
+            out.progress.push(progress_steps::drained(&request));
             return self.apply(node, view, now, out);
         }
-        if annotation(node, DESIRED_DRAIN) != wish {
-            out.annotate(DESIRED_DRAIN, &wish);
+        if annotation(node, DESIRED_DRAIN) != request {
+            out.annotate(DESIRED_DRAIN, &request);
         }
         out.publish("Cordon", "Cordoned node to apply update");
         out.publish("Drain", "Draining node to update config.");
         self.phase = Phase::Draining(now);
     }
 
-    fn look_at_drain(&mut self, since: Time, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
+    fn check_drain(&mut self, since: Time, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if is_granted(node) {
             self.apply(node, view, now, out);
         } else if now.duration_since(since) >= DRAIN_TIMEOUT {
@@ -276,12 +280,12 @@ impl MachineConfigDaemon {
             out.publish("OSUpdateStarted", format!("Upgrading OS to {}", to.text("/spec/osImageURL")));
         }
         let (os, keys) = changes(from, to);
-        out.progress.push(told::applying(os, keys));
+        out.progress.push(progress_steps::applying(os, keys));
         (self.failed_tries, self.gave_up) = (0, None);
         self.phase = Phase::Applying(now + self.draw("apply", StepDurations::of(view).apply));
     }
 
-    fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
+    fn announce_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         let (os, keys) = changes(from, to);
         if let Some(why) = self.gave_up.take() {
@@ -298,12 +302,12 @@ impl MachineConfigDaemon {
             self.phase = Phase::Applying(after(now, *pause));
             return;
         }
-        let through = told::succeeded(node.name());
-        out.progress.extend([told::applied(os, keys), told::rebooting(), through]);
+        let through = progress_steps::succeeded(node.name());
+        out.progress.extend([progress_steps::applied(os, keys), progress_steps::rebooting(), through]);
         publish_os_change(os, from, to, out);
         out.publish("OSUpdateStaged", "Changes to OS staged");
         out.publish("Reboot", format!("Node will reboot into config {}", self.target));
-        if controller_line(view) >= TELLS_REBOOT {
+        if controller_line(view) >= ANNOTATES_REBOOT {
             out.annotate(POST_CONFIG_ACTION, "Rebooting");
         }
         self.phase = Phase::Rebooting;
@@ -330,20 +334,20 @@ impl MachineConfigDaemon {
         out.effects.push(Effect::Reboot { disk, silence });
     }
 
-    fn ask_for_uncordon(&mut self, node: &Object, now: Time, out: &mut DaemonOutput) {
+    fn request_uncordon(&mut self, node: &Object, now: Time, out: &mut DaemonOutput) {
         if !annotation(node, POST_CONFIG_ACTION).is_empty() {
             out.annotate(POST_CONFIG_ACTION, "");
         }
         let was_drained = annotation(node, DESIRED_DRAIN).starts_with("drain-");
-        let wish = format!("uncordon-{}", self.target);
+        let request = format!("uncordon-{}", self.target);
         let single = annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica";
-        if annotation(node, DESIRED_DRAIN) != wish && (was_drained || !single) {
-            out.annotate(DESIRED_DRAIN, &wish);
+        if annotation(node, DESIRED_DRAIN) != request && (was_drained || !single) {
+            out.annotate(DESIRED_DRAIN, &request);
         }
         self.phase = Phase::Uncordoning(now);
     }
 
-    fn look_at_uncordon(&mut self, since: Time, node: &Object, now: Time, out: &mut DaemonOutput) {
+    fn check_uncordon(&mut self, since: Time, node: &Object, now: Time, out: &mut DaemonOutput) {
         if is_granted(node) {
             let target = &self.target;
             let name = &self.node;
@@ -358,9 +362,9 @@ impl MachineConfigDaemon {
             out.annotate(STATE, "Done");
             out.annotate(REASON, "");
             if matches!(annotation(node, STATE), "Degraded" | "Unreconcilable") {
-                out.progress.push(told::succeeded(name));
+                out.progress.push(progress_steps::succeeded(name));
             }
-            out.progress.push(told::updated(name));
+            out.progress.push(progress_steps::updated(name));
             self.phase = Phase::Idle;
         } else if now.duration_since(since) >= UNCORDON_TIMEOUT {
             let name = &self.node;

@@ -34,14 +34,14 @@ fn annotate(rig: &mut Rig, key: &str, value: &str) {
     rig.write(&Write::merge_patch(&NODES, "", "w", patch));
 }
 
-fn tell(rig: &mut Rig, fault: Option<(FaultKind, &str)>) {
+fn set_fault(rig: &mut Rig, fault: Option<(FaultKind, &str)>) {
     let fault = fault.map(|(kind, message)| Fault { message: message.to_owned(), ..Fault::new(kind) });
     rig.write(&Write::merge_patch(&NODES, "", "w", Fault::annotation_patch(fault.as_ref())));
 }
 
 /// Completes a drain for `b` on a node with this fault.
 fn drain_with(rig: &mut Rig, kind: FaultKind, message: &str) {
-    tell(rig, Some((kind, message)));
+    set_fault(rig, Some((kind, message)));
     annotate(rig, DESIRED_CONFIG, "b");
     rig.run(5);
     annotate(rig, LAST_APPLIED_DRAIN, "drain-b");
@@ -76,7 +76,7 @@ fn warnings(rig: &Rig) -> Vec<&str> {
 }
 
 /// The total count of Events with this reason.
-fn told(rig: &Rig, reason: &str) -> i64 {
+fn event_count(rig: &Rig, reason: &str) -> i64 {
     let events = rig.view.list(&EVENTS).filter(|event| event.text("/reason") == reason);
     events.filter_map(|event| event.number("/count")).sum()
 }
@@ -92,11 +92,11 @@ fn requests_a_drain_and_reboots_when_it_is_complete() {
     rig.run(5);
     assert_eq!(seen(&rig), ["Working", "drain-b", ""]);
     rig.run(120);
-    assert_eq!(reboots(&rig), 0, "nothing is granted");
+    assert_eq!(reboots(&rig), 0, "the drain is not complete");
     annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
     rig.run(150);
     assert!(rig.log.iter().any(|line| line.ends_with(" reboot b")), "{:#?}", rig.log);
-    assert_eq!(node(&rig).annotation(CURRENT_CONFIG), Some("a"), "the old one to the very end");
+    assert_eq!(node(&rig).annotation(CURRENT_CONFIG), Some("a"), "unchanged until after the reboot");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn reports_a_failed_drain_after_an_hour_and_continues_when_it_completes() {
     annotate(&mut rig, DESIRED_CONFIG, "b");
     annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
     rig.run(150);
-    assert_eq!(seen(&rig)[0], "Degraded", "until it is done");
+    assert_eq!(seen(&rig)[0], "Degraded", "until the update is complete");
     assert!(reboots(&rig) > 0);
 }
 
@@ -135,7 +135,7 @@ fn a_missing_machineconfig_degrades_the_node_until_the_previous_one_is_desired_a
 fn a_changed_file_degrades_an_idle_node_until_it_is_restored() {
     let mut rig = rig();
     let detail = "content mismatch for file \"/etc/a\"";
-    tell(&mut rig, Some((FaultKind::OnDiskMismatch, detail)));
+    set_fault(&mut rig, Some((FaultKind::OnDiskMismatch, detail)));
     rig.run(0);
     assert_eq!(seen(&rig), ["Degraded", "uncordon-a", detail]);
     rig.run(5);
@@ -143,7 +143,7 @@ fn a_changed_file_degrades_an_idle_node_until_it_is_restored() {
     assert_eq!(seen(&rig), ["Degraded", "uncordon-a", &why]);
     rig.run(600);
     assert_eq!(warnings(&rig), ["ConfigDriftDetected", "PreflightConfigDriftCheckFailed"]);
-    tell(&mut rig, None);
+    set_fault(&mut rig, None);
     rig.run(60);
     assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-a", ""], 0));
 }
@@ -156,20 +156,20 @@ fn a_failed_image_pull_is_reported_with_its_command() {
     let why = "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
         podman pull -q --authfile /var/lib/kubelet/config.json os-2 failed: Error: dial tcp: i/o timeout: exit status 125]";
     assert_eq!((seen(&rig), reboots(&rig)), (["Degraded", "drain-b", why], 0));
-    tell(&mut rig, None);
+    set_fault(&mut rig, None);
     rig.run(300);
     assert!(reboots(&rig) > 0);
 }
 
 /// The seconds until the failure to update the operating system is reported, with the fault healed after
 /// `healed` seconds.
-fn told_after(kind: FaultKind, release: &str, healed: Option<usize>) -> Option<usize> {
+fn seconds_until_reported(kind: FaultKind, release: &str, healed: Option<usize>) -> Option<usize> {
     let mut rig = rig();
     controller_config(&mut rig, release);
     drain_with(&mut rig, kind, "no route to host");
     (0..600).find(|second| {
         if healed == Some(*second) {
-            tell(&mut rig, None);
+            set_fault(&mut rig, None);
         }
         rig.run(1);
         seen(&rig)[2].contains("no route to host")
@@ -178,11 +178,11 @@ fn told_after(kind: FaultKind, release: &str, healed: Option<usize>) -> Option<u
 
 #[test]
 fn a_fault_healed_during_the_last_pause_is_still_reported_from_4_22_on() {
-    for (release, is_told) in [("4.16.1", false), ("4.22.1", true)] {
-        let after = told_after(FaultKind::OsUpdateFails, release, None).unwrap();
-        let healed = |before| told_after(FaultKind::OsUpdateFails, release, Some(after - before));
-        assert_eq!(healed(30), Some(after).filter(|_| is_told), "{release}");
-        assert_eq!(healed(45), None, "{release}: there is a try after that");
+    for (release, is_reported) in [("4.16.1", false), ("4.22.1", true)] {
+        let after = seconds_until_reported(FaultKind::OsUpdateFails, release, None).unwrap();
+        let healed = |before| seconds_until_reported(FaultKind::OsUpdateFails, release, Some(after - before));
+        assert_eq!(healed(30), Some(after).filter(|_| is_reported), "{release}");
+        assert_eq!(healed(45), None, "{release}: a retry follows");
     }
 }
 
@@ -193,7 +193,7 @@ fn retries_before_it_reports_a_failure() {
         (FaultKind::OsUpdateFails, "4.16.1"),
         (FaultKind::OsUpdateFails, "4.22.1"),
     ];
-    let took = cases.map(|(kind, release)| told_after(kind, release, None).unwrap());
+    let took = cases.map(|(kind, release)| seconds_until_reported(kind, release, None).unwrap());
     // All cases write files for the same time, and then pause for 155, 150 and 70 seconds.
     assert!((156..300).contains(&took[0]), "{took:?}");
     assert_eq!([took[0] - took[1], took[1] - took[2]], [5, 80]);
@@ -205,7 +205,7 @@ fn a_successful_retry_reports_no_failure() {
     drain_with(&mut rig, FaultKind::ImagePullFails, "no route to host");
     rig.run(155);
     assert_eq!((seen(&rig), reboots(&rig)), (["Working", "drain-b", ""], 0));
-    tell(&mut rig, None);
+    set_fault(&mut rig, None);
     rig.run(80);
     assert_eq!(seen(&rig), ["Working", "drain-b", ""]);
     assert!(reboots(&rig) > 0);
@@ -218,8 +218,8 @@ fn a_failed_reboot_degrades_the_node_and_is_retried() {
     rig.run(600);
     let why = "reboot command failed, something is seriously wrong";
     assert_eq!((seen(&rig), reboots(&rig)), (["Degraded", "drain-b", why], 0));
-    assert!(told(&rig, "Reboot") > 1);
-    tell(&mut rig, None);
+    assert!(event_count(&rig, "Reboot") > 1);
+    set_fault(&mut rig, None);
     rig.run(300);
     assert!(reboots(&rig) > 0);
 }
@@ -248,7 +248,7 @@ fn a_starting_daemon_validates_the_disk_first() {
     let mut rig = Rig::new();
     let annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
-    tell(&mut rig, Some((FaultKind::OnDiskMismatch, "mode mismatch for file: \"/etc/a\"")));
+    set_fault(&mut rig, Some((FaultKind::OnDiskMismatch, "mode mismatch for file: \"/etc/a\"")));
     let (now, disk) = (rig.now, Disk { config: "a".to_owned(), os_image: "os-1".to_owned() });
     rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
     rig.run(60);
@@ -260,7 +260,7 @@ fn a_starting_daemon_validates_the_disk_first() {
 #[test]
 fn a_restarted_daemon_finds_a_hidden_mismatch() {
     let mut rig = rig();
-    tell(&mut rig, Some((FaultKind::HiddenMismatch, "mode mismatch for file: \"/etc/a\"")));
+    set_fault(&mut rig, Some((FaultKind::HiddenMismatch, "mode mismatch for file: \"/etc/a\"")));
     rig.run(600);
     assert_eq!((seen(&rig), warnings(&rig).len()), (["Done", "uncordon-a", ""], 0));
     rig.signal(Signal::Terminate);
@@ -268,7 +268,7 @@ fn a_restarted_daemon_finds_a_hidden_mismatch() {
     let why = "unexpected on-disk state validating against a: mode mismatch for file: \"/etc/a\"";
     assert_eq!(seen(&rig), ["Degraded", "uncordon-a", why]);
     assert_eq!(warnings(&rig), ["OnDiskStateValidationFailed"]);
-    tell(&mut rig, None);
+    set_fault(&mut rig, None);
     rig.run(60);
     assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-a", ""], 0));
 }
@@ -279,36 +279,36 @@ fn a_restarted_daemon_reports_done_again_but_ignores_the_signal_during_an_update
     rig.run(60);
     rig.signal(Signal::Terminate);
     rig.run(60);
-    assert_eq!(told(&rig, "NodeDone"), 1);
+    assert_eq!(event_count(&rig, "NodeDone"), 1);
     annotate(&mut rig, DESIRED_CONFIG, "b");
     rig.run(5);
     assert_eq!(seen(&rig), ["Working", "drain-b", ""]);
     rig.signal(Signal::Terminate);
     annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
     rig.run(300);
-    assert_eq!((told(&rig, "BootResync"), told(&rig, "Reboot")), (0, 1));
+    assert_eq!((event_count(&rig, "BootResync"), event_count(&rig, "Reboot")), (0, 1));
 }
 
 #[test]
 fn a_daemon_ends_only_when_its_stopped_kubelet_runs_again() {
     let mut rig = rig();
     rig.run(60);
-    tell(&mut rig, Some((FaultKind::KubeletStopped, "")));
+    set_fault(&mut rig, Some((FaultKind::KubeletStopped, "")));
     rig.signal(Signal::Terminate);
     rig.run(60);
-    assert_eq!(told(&rig, "NodeDone"), 0);
-    tell(&mut rig, None);
+    assert_eq!(event_count(&rig, "NodeDone"), 0);
+    set_fault(&mut rig, None);
     rig.run(60);
-    assert_eq!(told(&rig, "NodeDone"), 1);
+    assert_eq!(event_count(&rig, "NodeDone"), 1);
 }
 
 #[test]
 fn truncates_a_reason_at_two_thousand_bytes() {
     let mut rig = rig();
-    tell(&mut rig, Some((FaultKind::Degraded, &"ä".repeat(3_000))));
+    set_fault(&mut rig, Some((FaultKind::Degraded, &"ä".repeat(3_000))));
     rig.run(5);
     assert_eq!(seen(&rig)[2].len(), 2_000);
-    tell(&mut rig, Some((FaultKind::Degraded, &format!("x{}", "ä".repeat(3_000)))));
+    set_fault(&mut rig, Some((FaultKind::Degraded, &format!("x{}", "ä".repeat(3_000)))));
     rig.run(5);
     assert_eq!(seen(&rig)[2].len(), 1_999, "not within a character");
 }
@@ -316,11 +316,11 @@ fn truncates_a_reason_at_two_thousand_bytes() {
 #[test]
 fn truncates_an_unreconcilable_reason_and_reports_it_once() {
     let mut rig = rig();
-    tell(&mut rig, Some((FaultKind::Unreconcilable, &"x".repeat(3_000))));
+    set_fault(&mut rig, Some((FaultKind::Unreconcilable, &"x".repeat(3_000))));
     annotate(&mut rig, DESIRED_CONFIG, "b");
     rig.run(600);
     assert_eq!((seen(&rig)[0], seen(&rig)[2].len()), ("Unreconcilable", 2_000));
-    assert_eq!(told(&rig, "FailedToReconcile"), 1);
+    assert_eq!(event_count(&rig, "FailedToReconcile"), 1);
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn reports_a_change_without_a_reboot_once() {
     rig.run(60);
     assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-keys", ""], 0));
     assert_eq!(node(&rig).annotation(CURRENT_CONFIG), Some("keys"));
-    assert_eq!(told(&rig, "SkipReboot"), 1);
+    assert_eq!(event_count(&rig, "SkipReboot"), 1);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn does_not_drain_again_after_a_restart() {
     annotate(&mut rig, DESIRED_CONFIG, "b");
     rig.run(150);
     assert!(reboots(&rig) > 0);
-    assert_eq!(["Cordon", "Drain"].map(|reason| told(&rig, reason)), [0, 0]);
+    assert_eq!(["Cordon", "Drain"].map(|reason| event_count(&rig, reason)), [0, 0]);
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn a_daemon_restarted_during_a_drain_keeps_its_request() {
     // A new process with the unchanged disk.
     let now = rig.now;
     let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
-    let mut again = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
+    let mut daemon = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
     let input = |now| Input {
         clock_shift: SignedDuration::ZERO,
         view: &rig.view,
@@ -389,9 +389,9 @@ fn a_daemon_restarted_during_a_drain_keeps_its_request() {
         counters: &[],
         now,
     };
-    let step = again.step(&input(now));
+    let step = daemon.step(&input(now));
     assert!(step.writes.iter().any(|write| is_event(write, "BootResync")), "{:?}", step.writes);
-    assert_eq!(again.phase, Phase::Preparing(again.wake_at(now).unwrap()));
+    assert_eq!(daemon.phase, Phase::Preparing(daemon.wake_at(now).unwrap()));
 }
 
 fn is_event(write: &Write, reason: &str) -> bool {

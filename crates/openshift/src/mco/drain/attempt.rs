@@ -22,7 +22,7 @@ const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
 pub(super) const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 
 /// From this minor on an Event reports a drain that took too long.
-const TELLS_TIMEOUT: MajorMinor = (4, 19);
+const PUBLISHES_TIMEOUT: MajorMinor = (4, 19);
 
 #[derive(Debug, Clone)]
 pub(super) struct Drain {
@@ -36,20 +36,20 @@ pub(super) struct Attempt {
     /// The pods at the start of the attempt, with their UIDs. Later pods are ignored.
     pub(super) pods: Option<BTreeMap<Key, String>>,
     /// When a rejected eviction of a pod is retried.
-    pub(super) again: BTreeMap<Key, Time>,
+    pub(super) retry_at: BTreeMap<Key, Time>,
     /// A rejection that ends the attempt.
     pub(super) failure: Option<String>,
 }
 
 impl Attempt {
     pub(super) fn at(began: Time) -> Self {
-        Self { began, pods: None, again: BTreeMap::new(), failure: None }
+        Self { began, pods: None, retry_at: BTreeMap::new(), failure: None }
     }
 
     /// The pods in `here` that the attempt must still evict. The first call sets its pods.
     pub(super) fn left<'a>(&mut self, here: Vec<&'a Object>) -> Vec<&'a Object> {
-        let told = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());
-        let pods = self.pods.get_or_insert_with(|| here.iter().map(told).collect());
+        let key_and_uid = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());
+        let pods = self.pods.get_or_insert_with(|| here.iter().map(key_and_uid).collect());
         let is_listed = |pod: &&Object| {
             pods.get(&PODS.key(pod.namespace(), pod.name())).is_some_and(|uid| uid == pod.uid())
         };
@@ -60,7 +60,7 @@ impl Attempt {
 impl Drain {
     /// The evictions to request now, the time of the next check, and the error of an attempt that has just
     /// failed.
-    pub(super) fn go_on(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
+    pub(super) fn evict(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
         let pause = if now.duration_since(self.began) >= THRESHOLD { LONG_PAUSE } else { PAUSE };
         let over = after(self.attempt.began, ATTEMPT);
         let failure = self.attempt.failure.take();
@@ -72,7 +72,7 @@ impl Drain {
         let (mut writes, mut next) = (Vec::new(), over);
         for pod in left.iter().filter(|pod| !pod.is_terminating()) {
             let key = PODS.key(pod.namespace(), pod.name());
-            match self.attempt.again.get(&key).filter(|at| **at > now) {
+            match self.attempt.retry_at.get(&key).filter(|at| **at > now) {
                 Some(at) => next = next.min(*at),
                 None => writes.push(Write::evict(pod.namespace(), pod.name())),
             }
@@ -81,18 +81,24 @@ impl Drain {
     }
 
     /// The Events about a failed attempt.
-    pub(super) fn failed(&self, node: &str, failure: &str, line: MajorMinor, now: Time) -> Vec<Notice> {
+    pub(super) fn failure_events(
+        &self,
+        node: &str,
+        failure: &str,
+        line: MajorMinor,
+        now: Time,
+    ) -> Vec<Notice> {
         let since = now.duration_since(self.began);
         let mut notices = Vec::new();
-        if since >= TIMEOUT && line >= TELLS_TIMEOUT {
-            let said = format!("node {node}: drain exceeded timeout: 1h0m0s. Will continue to retry.");
-            notices.push(Notice::warning("DrainFailed", said));
+        if since >= TIMEOUT && line >= PUBLISHES_TIMEOUT {
+            let message = format!("node {node}: drain exceeded timeout: 1h0m0s. Will continue to retry.");
+            notices.push(Notice::warning("DrainFailed", message));
         }
         if since >= THRESHOLD {
-            let said = format!(
+            let message = format!(
                 "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: {failure}"
             );
-            notices.push(Notice::warning("DrainThresholdExceeded", said));
+            notices.push(Notice::warning("DrainThresholdExceeded", message));
         }
         notices
     }

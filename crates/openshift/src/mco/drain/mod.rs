@@ -22,7 +22,7 @@ use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write};
 use self::attempt::{Attempt, Drain, TIMEOUT, failure_of};
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
 use super::config_node::ProgressWriter;
-use super::config_node::told::{self, ProgressStep};
+use super::config_node::progress_steps::{self, ProgressStep};
 use super::pace::{self, StepDurations};
 use super::{controller_line, node_events};
 use crate::manifests::MajorMinor;
@@ -103,16 +103,16 @@ impl DrainController {
                 if let Some(pods) = self.pods.get_mut(node) {
                     pods.remove(&change.key);
                 }
-                self.look_at(node);
+                self.queue_if_draining(node);
             } else if change.kind == ChangeKind::Added
                 || change.old.as_ref().is_some_and(|old| old.text("/spec/nodeName").is_empty())
             {
                 self.index(&change.object);
-                self.look_at(change.object.text("/spec/nodeName"));
+                self.queue_if_draining(change.object.text("/spec/nodeName"));
             }
         }
         for (node, answer) in self.queue.process_answers(input.answers, input.now) {
-            self.refused(&node, answer, input.now);
+            self.process_rejection(&node, answer, input.now);
         }
     }
 
@@ -131,7 +131,7 @@ impl DrainController {
     }
 
     /// Queues a node in a drain when one of its pods was added or deleted.
-    fn look_at(&mut self, node: &str) {
+    fn queue_if_draining(&mut self, node: &str) {
         let key = NODES.key("", node);
         if self.drains.contains_key(&key) {
             self.queue.add(key);
@@ -139,7 +139,7 @@ impl DrainController {
     }
 
     /// Schedules a retry of a rejected eviction if a disruption budget rejected it.
-    fn refused(&mut self, node: &Key, answer: &Answer, now: Time) {
+    fn process_rejection(&mut self, node: &Key, answer: &Answer, now: Time) {
         let Some(drain) = self.drains.get_mut(node).filter(|_| answer.write.subresource == Some("eviction"))
         else {
             return;
@@ -147,7 +147,7 @@ impl DrainController {
         let Err(refusal) = &answer.outcome else { return };
         match refusal.code {
             404 => {}
-            429 => _ = drain.attempt.again.insert(answer.write.key(), now + DEBOUNCE),
+            429 => _ = drain.attempt.retry_at.insert(answer.write.key(), now + DEBOUNCE),
             _ => {
                 drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message));
                 self.queue.add(node.clone());
@@ -166,7 +166,7 @@ impl DrainController {
     ) -> (Vec<Write>, bool) {
         let mut progress = Vec::new();
         let drain = self.drains.entry(key.clone()).or_insert_with(|| {
-            progress.push(told::cordoned());
+            progress.push(progress_steps::cordoned());
             Drain { began: now, attempt: Attempt::at(now) }
         });
         if drain.attempt.began > now {
@@ -179,7 +179,7 @@ impl DrainController {
         let (desired, applied) = drain_requests(node);
         let takes_long = begins && now.duration_since(drain.began) > TIMEOUT;
         if begins {
-            progress.push(told::draining(desired, applied));
+            progress.push(progress_steps::draining(desired, applied));
         }
         if left.is_empty() {
             let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
@@ -189,15 +189,15 @@ impl DrainController {
                 return (progress_writes(node, &progress, view, now), false);
             }
             self.end(key);
-            progress.push(told::drained(desired));
+            progress.push(progress_steps::drained(desired));
             return (progress_writes(node, &progress, view, now), true);
         }
-        let (mut writes, next, failure) = drain.go_on(&left, now);
-        progress.extend(failure.as_ref().map(|failure| told::drain_failed(failure, desired, applied)));
+        let (mut writes, next, failure) = drain.evict(&left, now);
+        progress.extend(failure.as_ref().map(|why| progress_steps::drain_failed(why, desired, applied)));
         writes.extend(progress_writes(node, &progress, view, now));
         self.queue.add_at(key.clone(), next);
         let notices =
-            failure.map(|failure| drain.failed(node.name(), &failure, line, now)).unwrap_or_default();
+            failure.map(|failure| drain.failure_events(node.name(), &failure, line, now)).unwrap_or_default();
         if takes_long {
             self.count(key, true);
         }
@@ -205,8 +205,8 @@ impl DrainController {
             .events
             .entry(key.clone())
             .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
-        let told = notices.into_iter().filter_map(|notice| events.record(notice, now));
-        (writes.into_iter().chain(told).collect(), false)
+        let event_writes = notices.into_iter().filter_map(|notice| events.record(notice, now));
+        (writes.into_iter().chain(event_writes).collect(), false)
     }
 }
 
@@ -218,27 +218,27 @@ fn drain_requests(node: &Object) -> (&str, &str) {
 
 /// Writes progress to the node's MachineConfigNode, if it has one.
 fn progress_writes(node: &Object, progress: &[ProgressStep], view: &View, now: Time) -> Vec<Write> {
-    let Some(mut teller) = ProgressWriter::for_node(node, view).filter(|_| !progress.is_empty()) else {
+    let Some(mut writer) = ProgressWriter::for_node(node, view).filter(|_| !progress.is_empty()) else {
         return Vec::new();
     };
-    for told in progress {
-        teller.write_step(told, now);
+    for step in progress {
+        writer.write_step(step, now);
     }
-    teller.into_writes()
+    writer.into_writes()
 }
 
 /// The daemon's open request: its verb, and the whole request.
 fn open_request(node: &Object) -> Option<(&str, &str)> {
-    let wish = node.annotation(DESIRED_DRAIN)?;
-    let (verb, _) = wish.split_once('-')?;
-    (node.annotation(LAST_APPLIED_DRAIN) != Some(wish)).then_some((verb, wish))
+    let request = node.annotation(DESIRED_DRAIN)?;
+    let (verb, _) = request.split_once('-')?;
+    (node.annotation(LAST_APPLIED_DRAIN) != Some(request)).then_some((verb, request))
 }
 
 /// Cordons or uncordons a node if necessary.
 fn cordon(node: &Object, wanted: bool) -> Option<Write> {
     let is_cordoned = node["spec"]["unschedulable"] == true;
-    let told = if wanted { json!(true) } else { Value::Null };
-    let patch = json!({ "spec": { "unschedulable": told } });
+    let value = if wanted { json!(true) } else { Value::Null };
+    let patch = json!({ "spec": { "unschedulable": value } });
     (is_cordoned != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
 }
 
@@ -253,7 +253,8 @@ impl Reconcile for DrainController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, open_request(node)?)))
+        let Some((node, (verb, request))) =
+            view.get_key(key).and_then(|node| Some((node, open_request(node)?)))
         else {
             self.end(key);
             return Vec::new();
@@ -262,11 +263,11 @@ impl Reconcile for DrainController {
             &NODES,
             "",
             node.name(),
-            json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): wish } } }),
+            json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): request } } }),
         );
         if verb == "uncordon" {
-            let told = progress_writes(node, &[told::uncordoned()], view, now);
-            return cordon(node, false).into_iter().chain(told).chain([applied]).collect();
+            let progress = progress_writes(node, &[progress_steps::uncordoned()], view, now);
+            return cordon(node, false).into_iter().chain(progress).chain([applied]).collect();
         }
         let line = controller_line(view);
         // The pods are listed only after the cordon, when no new ones can be scheduled.
@@ -299,7 +300,7 @@ impl Actor for DrainController {
         let mut step = self.reconcile(input);
         step.effects = std::mem::take(&mut self.counts);
         if let Some(node) = self.drains.keys().next() {
-            step.why = format!("drains {}", node.name).into();
+            step.why = format!("the drain of {}", node.name).into();
         }
         step
     }

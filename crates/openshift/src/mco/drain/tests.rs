@@ -48,8 +48,8 @@ fn put_budget(rig: &mut Rig, name: &str, app: &str, allowed: i64) {
     );
 }
 
-fn wish(rig: &mut Rig, wish: &str) {
-    let patch = json!({ "metadata": { "annotations": { (DESIRED_DRAIN): wish } } });
+fn set_request(rig: &mut Rig, request: &str) {
+    let patch = json!({ "metadata": { "annotations": { (DESIRED_DRAIN): request } } });
     rig.write(&Write::merge_patch(&NODES, "", "w", patch));
 }
 
@@ -75,13 +75,13 @@ fn pods(rig: &Rig) -> Vec<&str> {
 
 /// The times (in the log) of eviction requests for this pod.
 fn evictions<'a>(rig: &'a Rig, pod: &str) -> Vec<&'a str> {
-    let asked = format!(" create {} ", PODS.key("ns", pod));
-    let lines = rig.log.iter().filter(|line| format!("{line} ").contains(&asked));
+    let eviction = format!(" create {} ", PODS.key("ns", pod));
+    let lines = rig.log.iter().filter(|line| format!("{line} ").contains(&eviction));
     lines.map(|line| line.split(' ').next().unwrap()).collect()
 }
 
 /// Count and message of the Event with this reason.
-fn told<'a>(rig: &'a Rig, reason: &str) -> Option<(i64, &'a str)> {
+fn event<'a>(rig: &'a Rig, reason: &str) -> Option<(i64, &'a str)> {
     let mut events = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
     events.next().map(|event| (event.number("/count").unwrap(), event.text("/message")))
 }
@@ -92,17 +92,17 @@ fn cordons_a_node_five_seconds_after_the_request_and_completes_when_all_pods_are
     put_pod(&mut rig, "web", 30, &json!({}));
     put_pod(&mut rig, "batch", 0, &json!({}));
     rig.run(10);
-    wish(&mut rig, NEW);
+    set_request(&mut rig, NEW);
     rig.run(4);
     assert!(!is_cordoned(&rig));
     rig.run(2);
     assert!(is_cordoned(&rig));
-    assert_eq!((pods(&rig), applied(&rig)), (vec!["web"], "uncordon-a"), "one is still on its way out");
+    assert_eq!((pods(&rig), applied(&rig)), (vec!["web"], "uncordon-a"), "one pod is still terminating");
     let gone = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
     rig.write(&Write::delete_with(&PODS, "ns", "web", gone));
     rig.run(1);
     assert_eq!(applied(&rig), NEW);
-    wish(&mut rig, "uncordon-b");
+    set_request(&mut rig, "uncordon-b");
     rig.run(6);
     assert_eq!((is_cordoned(&rig), applied(&rig)), (false, "uncordon-b"));
 }
@@ -115,7 +115,7 @@ fn does_not_evict_daemon_set_pods_and_mirror_pods() {
     put_pod(&mut rig, "agent", 0, &json!({ "ownerReferences": [owner] }));
     put_pod(&mut rig, "static", 0, &json!({ "annotations": { (MIRROR): "hash" } }));
     put_pod(&mut rig, "bare", 0, &json!({}));
-    wish(&mut rig, NEW);
+    set_request(&mut rig, NEW);
     rig.run(10);
     assert_eq!((pods(&rig), applied(&rig)), (vec!["agent", "static"], NEW));
 }
@@ -127,14 +127,14 @@ fn retries_a_blocked_eviction_every_five_seconds_and_pauses_after_ninety() {
     put_pod(&mut rig, "batch", 0, &json!({}));
     put_budget(&mut rig, "b", "web", 0);
     rig.run(10);
-    wish(&mut rig, NEW);
+    set_request(&mut rig, NEW);
     rig.run(8);
-    assert_eq!(pods(&rig), ["web"], "whatever else may go has gone");
+    assert_eq!(pods(&rig), ["web"], "all other pods are evicted");
     rig.run(170);
     let at = evictions(&rig, "web");
     assert_eq!(at[..3], ["0:00:15", "0:00:20", "0:00:25"]);
     assert_eq!((at[17], at[18]), ("0:01:40", "0:02:45"), "{at:?}");
-    assert!(told(&rig, "DrainThresholdExceeded").is_none());
+    assert!(event(&rig, "DrainThresholdExceeded").is_none());
     rig.write(&Write::merge_patch_status(
         &POD_DISRUPTION_BUDGETS,
         "ns",
@@ -152,38 +152,39 @@ fn publishes_an_event_after_ten_minutes_and_retries_every_five_minutes() {
         put_pod(&mut rig, name, 0, &json!({}));
         put_budget(&mut rig, name, name, 0);
     }
-    wish(&mut rig, NEW);
+    set_request(&mut rig, NEW);
     rig.run(5 + 690 - 1);
-    assert!(told(&rig, "DrainThresholdExceeded").is_none());
+    assert!(event(&rig, "DrainThresholdExceeded").is_none());
     rig.run(2);
     let why =
         |pod: &str| format!("error when evicting pods/{pod:?} -n \"ns\": global timeout reached: 1m30s");
-    let said = format!(
+    let message = format!(
         "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: [{}, {}]",
         why("api"),
         why("web")
     );
-    assert_eq!(told(&rig, "DrainThresholdExceeded"), Some((1, said.as_str())));
+    assert_eq!(event(&rig, "DrainThresholdExceeded"), Some((1, message.as_str())));
     rig.run(390);
-    assert_eq!(told(&rig, "DrainThresholdExceeded"), Some((2, said.as_str())));
+    assert_eq!(event(&rig, "DrainThresholdExceeded"), Some((2, message.as_str())));
     let pauses = evictions(&rig, "web");
     assert!(pauses.windows(2).any(|pair| pair == ["0:11:30", "0:16:35"]), "{pauses:?}");
 }
 
 #[test]
 fn a_drain_of_over_an_hour_is_published_as_failed_from_4_19_on() {
-    for (version, tells) in [("4.18.3", false), ("4.19.0", true)] {
+    for (version, is_published) in [("4.18.3", false), ("4.19.0", true)] {
         let mut rig = rig(version);
         put_pod(&mut rig, "web", 0, &json!({}));
         put_budget(&mut rig, "b", "web", 0);
-        wish(&mut rig, NEW);
+        set_request(&mut rig, NEW);
         rig.run(3_590);
-        assert!(told(&rig, "DrainFailed").is_none());
-        let (earlier, _) = told(&rig, "DrainThresholdExceeded").unwrap();
+        assert!(event(&rig, "DrainFailed").is_none());
+        let (earlier, _) = event(&rig, "DrainThresholdExceeded").unwrap();
         rig.run(600);
-        let said = "node w: drain exceeded timeout: 1h0m0s. Will continue to retry.";
-        assert_eq!(told(&rig, "DrainFailed").map(|(_, said)| said), tells.then_some(said), "{version}");
-        assert!(told(&rig, "DrainThresholdExceeded").unwrap().0 > earlier, "{version}: it goes on");
+        let message = "node w: drain exceeded timeout: 1h0m0s. Will continue to retry.";
+        let published = event(&rig, "DrainFailed").map(|(_, message)| message);
+        assert_eq!(published, is_published.then_some(message), "{version}");
+        assert!(event(&rig, "DrainThresholdExceeded").unwrap().0 > earlier, "{version}: retries continue");
     }
 }
 
@@ -193,32 +194,32 @@ fn two_budgets_for_one_pod_fail_the_attempt_at_once() {
     put_pod(&mut rig, "web", 0, &json!({}));
     put_budget(&mut rig, "one", "web", 1);
     put_budget(&mut rig, "two", "web", 1);
-    wish(&mut rig, NEW);
+    set_request(&mut rig, NEW);
     rig.run(66);
     assert_eq!(evictions(&rig, "web"), ["0:00:05", "0:01:05"]);
     rig.run(660);
-    let said = "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: error when evicting pods/\"web\" -n \"ns\": This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-    assert_eq!(told(&rig, "DrainThresholdExceeded").map(|(_, said)| said), Some(said));
+    let message = "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: error when evicting pods/\"web\" -n \"ns\": This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+    assert_eq!(event(&rig, "DrainThresholdExceeded").map(|(_, message)| message), Some(message));
 }
 
 #[test]
 fn waits_for_a_pod_with_a_long_grace_period() {
     let mut rig = rig("4.18.3");
     put_pod(&mut rig, "web", 1_800, &json!({}));
-    wish(&mut rig, NEW);
+    set_request(&mut rig, NEW);
     rig.run(1_200);
-    assert_eq!(evictions(&rig, "web"), ["0:00:05"], "one that is on its way out is not asked again");
-    let (_, said) = told(&rig, "DrainThresholdExceeded").unwrap();
+    assert_eq!(evictions(&rig, "web"), ["0:00:05"], "a terminating pod is not evicted again");
+    let (_, message) = event(&rig, "DrainThresholdExceeded").unwrap();
     let why =
         "error when waiting for pod \"web\" in namespace \"ns\" to terminate: global timeout reached: 1m30s";
-    assert!(said.ends_with(why), "{said}");
+    assert!(message.ends_with(why), "{message}");
 }
 
 #[test]
 fn does_not_wait_for_a_pod_created_during_the_drain() {
     let mut rig = rig("4.18.3");
     put_pod(&mut rig, "web", 30, &json!({}));
-    wish(&mut rig, NEW);
+    set_request(&mut rig, NEW);
     rig.run(10);
     put_pod(&mut rig, "version", 0, &json!({}));
     rig.run(10);
@@ -230,19 +231,19 @@ fn does_not_wait_for_a_pod_created_during_the_drain() {
 
 #[test]
 fn cordons_a_node_again_that_is_uncordoned_during_its_drain_from_4_18_on() {
-    for (version, again) in [("4.17.9", false), ("4.18.3", true)] {
+    for (version, expected) in [("4.17.9", false), ("4.18.3", true)] {
         let mut rig = rig(version);
         put_pod(&mut rig, "web", 0, &json!({}));
         put_budget(&mut rig, "b", "web", 0);
-        wish(&mut rig, NEW);
+        set_request(&mut rig, NEW);
         rig.run(30);
         assert!(is_cordoned(&rig));
         cordon_by_hand(&mut rig, &Value::Null);
         rig.run(6);
-        assert_eq!(is_cordoned(&rig), again, "{version}");
+        assert_eq!(is_cordoned(&rig), expected, "{version}");
         rig.write(&Write::delete(&POD_DISRUPTION_BUDGETS, "ns", "b"));
         rig.run(90);
-        assert_eq!((is_cordoned(&rig), applied(&rig)), (again, NEW), "{version}");
+        assert_eq!((is_cordoned(&rig), applied(&rig)), (expected, NEW), "{version}");
     }
 }
 
@@ -250,7 +251,7 @@ fn cordons_a_node_again_that_is_uncordoned_during_its_drain_from_4_18_on() {
 fn keeps_a_manual_cordon_without_a_drain_request() {
     let mut rig = rig("4.18.3");
     cordon_by_hand(&mut rig, &json!(true));
-    wish(&mut rig, "uncordon-a");
+    set_request(&mut rig, "uncordon-a");
     rig.run(60);
     assert!(is_cordoned(&rig));
 }
@@ -262,11 +263,11 @@ fn a_controller_restart_after_any_write_does_not_change_the_drain() {
         put_pod(rig, "web", 0, &json!({}));
         put_pod(rig, "batch", 0, &json!({}));
         put_budget(rig, "b", "web", 0);
-        wish(rig, NEW);
+        set_request(rig, NEW);
         rig.run(100);
         rig.write(&Write::delete(&POD_DISRUPTION_BUDGETS, "ns", "b"));
         rig.run(200);
-        wish(rig, "uncordon-b");
+        set_request(rig, "uncordon-b");
         rig.run(30);
     };
     check_recovery(story, |rig| format!("{} {} {:?}", is_cordoned(rig), applied(rig), pods(rig)));
@@ -279,7 +280,7 @@ fn a_drain_without_pods_takes_the_time_of_the_platform() {
         let status = json!({ "platform": platform });
         rig.put(&INFRASTRUCTURES, json!({ "metadata": { "name": "cluster" }, "status": status }));
         rig.run(1);
-        wish(&mut rig, NEW);
+        set_request(&mut rig, NEW);
         let is_drained = |rig: &Rig| node(rig).annotation(LAST_APPLIED_DRAIN) == Some(NEW);
         rig.run(least);
         assert!(!is_drained(&rig), "{platform}");

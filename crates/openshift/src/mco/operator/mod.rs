@@ -42,7 +42,7 @@ const PER_MACHINE: SignedDuration = SignedDuration::from_mins(10);
 /// The pause after a failure before it waits for the pools again.
 const RETRY: SignedDuration = SignedDuration::from_secs(30);
 /// Up to this minor it reports Progressing at once. Later ones report it only when they wait for pools.
-const SAYS_AT_ONCE: MajorMinor = (4, 17);
+const REPORTS_EARLY: MajorMinor = (4, 17);
 
 /// The operator of ClusterOperator `machine-config`.
 #[derive(Debug, Clone)]
@@ -93,17 +93,17 @@ impl MachineConfigOperator {
             return;
         };
         let Some(object) = view.get_key(&self.key()) else {
-            return self.ask(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
+            return self.send(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
         };
         let health = FaultReport::from_annotations(object);
         if health.as_ref().is_some_and(FaultReport::is_silent) {
             if let Some(silenced) = FaultReport::silenced(object) {
-                self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
+                self.send(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
             }
             return;
         }
         let stalls = health.as_ref().is_some_and(FaultReport::stalls);
-        let Some(status) = self.go_on(object, &release, stalls, view, now, step) else { return };
+        let Some(status) = self.continue_update(object, &release, stalls, view, now, step) else { return };
         let mut value = object.to_value();
         value["status"] = status;
         if let Some(health) = health {
@@ -111,15 +111,15 @@ impl MachineConfigOperator {
             // Keep the transition times: the status above set these conditions to healthy only because it
             // ignores faults.
             condition::keep_transitions(&mut value["status"]["conditions"], &object["status"]["conditions"]);
-            self.look_again(health.changes_at(now));
+            self.recheck_at(health.changes_at(now));
         }
         if object["status"] != value["status"] {
-            self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+            self.send(Write::update_status(&CLUSTER_OPERATORS, value), step);
         }
     }
 
     /// Continues the update to the release in its Deployment. Returns the status to report.
-    fn go_on(
+    fn continue_update(
         &mut self,
         object: &Object,
         release: &Release,
@@ -140,23 +140,23 @@ impl MachineConfigOperator {
         // If the previous release is requested again, the daemons may already have the new one.
         let is_rolled = self.environment.has_controllers || daemon_set::is_rolled(release, view);
         if !is_configured || !is_rolled || stalls {
-            step.why = format!("rolls out the controller of {version}").into();
-            let (leads_at, configures_at) = self.moments(&version, view, now);
+            step.why = format!("the rollout of the controller of {version}").into();
+            let (leads_at, configures_at) = self.rollout_times(&version, view, now);
             if leads_at <= now
                 && !stalls
                 && !is_rolled
                 && let Some(write) = daemon_set::write(release, view)
             {
-                self.ask(write, step);
+                self.send(write, step);
             }
             if configures_at <= now && !stalls && is_rolled {
                 for write in install::writes(release, view) {
-                    self.ask(write, step);
+                    self.send(write, step);
                 }
             } else {
-                self.look_again([leads_at, configures_at].into_iter().find(|at| *at > now));
+                self.recheck_at([leads_at, configures_at].into_iter().find(|at| *at > now));
             }
-            return if leads_at <= now && line <= SAYS_AT_ONCE { report(&Report::Working) } else { None };
+            return if leads_at <= now && line <= REPORTS_EARLY { report(&Report::Working) } else { None };
         }
         self.seen = None;
         let wanted = WantedRelease { version: &version, commit: &commit, os_image: &os_image, line };
@@ -169,8 +169,8 @@ impl MachineConfigOperator {
             }
             Err(problem) => problem,
         };
-        step.why = "waits for the pools that are required".into();
-        match self.is_over(&problem, line, view, now) {
+        step.why = "the required pools".into();
+        match self.failure(&problem, line, view, now) {
             Some(failure) => report(&Report::Failed(&failure)),
             None => match &problem {
                 Problem::Waits(why) | Problem::Fails(why) => report(&Report::Waiting(why)),
@@ -185,7 +185,7 @@ impl MachineConfigOperator {
 
     /// The times at which the process of this release gets the lease, and daemons and controller are rolled
     /// out.
-    fn moments(&mut self, version: &str, view: &View, now: Time) -> (Time, Time) {
+    fn rollout_times(&mut self, version: &str, view: &View, now: Time) -> (Time, Time) {
         let seen = self.seen.get_or_insert_with(|| (version.to_owned(), now));
         if seen.0 != version {
             *seen = (version.to_owned(), now);
@@ -202,9 +202,9 @@ impl MachineConfigOperator {
     }
 
     /// The error to report if a time limit has passed or the operator failed a moment ago.
-    fn is_over(&mut self, problem: &Problem, line: MajorMinor, view: &View, now: Time) -> Option<String> {
+    fn failure(&mut self, problem: &Problem, line: MajorMinor, view: &View, now: Time) -> Option<String> {
         if let Some((at, failure)) = self.gave_up.clone().filter(|(at, _)| after(*at, RETRY) > now) {
-            self.look_again(Some(after(at, RETRY)));
+            self.recheck_at(Some(after(at, RETRY)));
             return Some(failure);
         }
         let since = *self.waits_since.get_or_insert(now);
@@ -216,22 +216,22 @@ impl MachineConfigOperator {
                 format!("{error}during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
             }
             Problem::Waits(_) => {
-                self.look_again(Some(over));
+                self.recheck_at(Some(over));
                 return None;
             }
         };
         (self.waits_since, self.gave_up) = (None, Some((now, failure.clone())));
-        self.look_again(Some(after(now, RETRY)));
+        self.recheck_at(Some(after(now, RETRY)));
         Some(failure)
     }
 
-    fn look_again(&mut self, at: Option<Time>) {
+    fn recheck_at(&mut self, at: Option<Time>) {
         if let Some(at) = at {
             self.queue.add_by(self.key(), at);
         }
     }
 
-    fn ask(&mut self, write: Write, step: &mut Step) {
+    fn send(&mut self, write: Write, step: &mut Step) {
         let key = self.key();
         self.queue.send(&key, write, &mut step.writes);
     }

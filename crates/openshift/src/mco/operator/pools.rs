@@ -9,9 +9,9 @@ use crate::manifests::MajorMinor;
 use crate::mco::annotations::{GENERATED_BY, RELEASE_VERSION, REQUIRED};
 
 /// Up to this minor messages about pools start with `error`.
-const SAYS_ERROR: MajorMinor = (4, 22);
+const PREFIXES_ERROR: MajorMinor = (4, 22);
 /// From this minor on the reason of a degraded pool is reported.
-const TELLS_REASON: MajorMinor = (4, 19);
+const REPORTS_REASON: MajorMinor = (4, 19);
 
 /// Why the operator cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,13 +60,13 @@ pub(super) fn is_required(pool: &Object) -> bool {
 
 /// The prefix of errors.
 pub(super) fn error(line: MajorMinor) -> &'static str {
-    if line <= SAYS_ERROR { "error " } else { "" }
+    if line <= PREFIXES_ERROR { "error " } else { "" }
 }
 
 fn degraded(pool: &Object, line: MajorMinor) -> String {
     let error = error(line);
     let [total, ready, updated, unavailable, _] = counts(pool);
-    let reason = if line >= TELLS_REASON {
+    let reason = if line >= REPORTS_REASON {
         let message = condition::find_in_status(pool, "Degraded").map_or("", |found| text(&found["message"]));
         format!(", reason: {message}")
     } else {
@@ -88,9 +88,9 @@ fn has_reached(pool: &Object, view: &View, wanted: &WantedRelease<'_>) -> Result
     };
     let commit = config.annotation(GENERATED_BY).unwrap_or_default();
     if commit != wanted.commit {
-        let (expected, said) = (wanted.commit, extension_text(pool));
+        let (expected, pool_text) = (wanted.commit, extension_text(pool));
         return Err(format!(
-            "controller version mismatch for {name} expected {expected} has {commit}: {said}"
+            "controller version mismatch for {name} expected {expected} has {commit}: {pool_text}"
         ));
     }
     let os_image = config.text("/spec/osImageURL");

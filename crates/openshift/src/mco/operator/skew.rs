@@ -14,8 +14,8 @@ const MOST: i64 = 2;
 
 /// Reason and message for `Upgradeable`, if kubelets are too old or cannot be checked.
 pub(super) fn skew_message(view: &View) -> Option<(&'static str, String)> {
-    match judge(view) {
-        Ok(said) => said,
+    match check_skew(view) {
+        Ok(message) => message,
         Err(why) => {
             let message = format!("An error occurred when checking kubelet version skew: {why}");
             Some(("KubeletSkewUnchecked", message))
@@ -23,7 +23,7 @@ pub(super) fn skew_message(view: &View) -> Option<(&'static str, String)> {
     }
 }
 
-fn judge(view: &View) -> Result<Option<(&'static str, String)>, String> {
+fn check_skew(view: &View) -> Result<Option<(&'static str, String)>, String> {
     let operator = view
         .get(&CLUSTER_OPERATORS, "", API_SERVER)
         .ok_or_else(|| format!("clusteroperators.config.openshift.io {API_SERVER:?} not found"))?;
@@ -32,7 +32,7 @@ fn judge(view: &View) -> Result<Option<(&'static str, String)>, String> {
     let pools = membership::pools(view);
     let managed = view.list(&NODES).filter(|node| membership::pool_of(node, &pools) != Ok(None));
     let kubelets: Vec<&str> = managed.map(|node| node.text("/status/nodeInfo/kubeletVersion")).collect();
-    let mut unread = None;
+    let mut unparsed = None;
     for kubelet in kubelets.iter().filter(|version| !version.is_empty()) {
         match minor(kubelet) {
             Ok(minor) if minor + MOST < served => {
@@ -51,13 +51,13 @@ fn judge(view: &View) -> Result<Option<(&'static str, String)>, String> {
                 return Ok(Some(("KubeletSkewPresent", message)));
             }
             Ok(_) => {}
-            Err(why) => unread = Some(why),
+            Err(why) => unparsed = Some(why),
         }
     }
     if kubelets.last().is_none_or(|version| version.is_empty()) {
         return Err("kubelet does not yet have a version".to_owned());
     }
-    unread.map_or(Ok(None), Err)
+    unparsed.map_or(Ok(None), Err)
 }
 
 fn version_of(operator: &Object) -> Option<&str> {
@@ -94,7 +94,7 @@ mod tests {
         view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
     }
 
-    fn said(api_server: &str, kubelets: &[&str]) -> String {
+    fn skew_text(api_server: &str, kubelets: &[&str]) -> String {
         let mut view = View::default();
         let versions = json!([{ "name": API_SERVER, "version": api_server }]);
         let status = json!({ "versions": versions });
@@ -116,21 +116,24 @@ mod tests {
 
     #[test]
     fn kubelets_may_be_two_minors_behind() {
-        assert_eq!(said("1.29.4", &["v1.29.4", "v1.28.1+abc"]), "");
+        assert_eq!(skew_text("1.29.4", &["v1.29.4", "v1.28.1+abc"]), "");
         let present = "KubeletSkewPresent: Current kubelet version v1.27.8 will not be supported by newer kube-apiserver. \
                        Please upgrade the kubelet first if plan to upgrade the kube-apiserver";
-        assert_eq!(said("1.29.4", &["v1.29.4", "v1.27.8"]), present);
+        assert_eq!(skew_text("1.29.4", &["v1.29.4", "v1.27.8"]), present);
         let unsupported = "KubeletSkewUnsupported: One or more nodes have an unsupported kubelet version skew. Please see \
                            `oc get nodes` for details and upgrade all nodes so that they have a kubelet version of at least \
                            1.27.4.";
-        assert_eq!(said("1.29.4-rc.0", &["v1.26.0"]), unsupported);
+        assert_eq!(skew_text("1.29.4-rc.0", &["v1.26.0"]), unsupported);
     }
 
     #[test]
     fn reports_versions_that_cannot_be_compared() {
         let unchecked = "KubeletSkewUnchecked: An error occurred when checking kubelet version skew: ";
-        assert_eq!(said("1.29.4", &[]), format!("{unchecked}kubelet does not yet have a version"));
-        assert_eq!(said("", &["v1.29.4"]), format!("{unchecked}kube-apiserver does not yet have a version"));
-        assert_eq!(said("1", &["v1.29.4"]), format!("{unchecked}incorrect version syntax: \"1\""));
+        assert_eq!(skew_text("1.29.4", &[]), format!("{unchecked}kubelet does not yet have a version"));
+        assert_eq!(
+            skew_text("", &["v1.29.4"]),
+            format!("{unchecked}kube-apiserver does not yet have a version")
+        );
+        assert_eq!(skew_text("1", &["v1.29.4"]), format!("{unchecked}incorrect version syntax: \"1\""));
     }
 }

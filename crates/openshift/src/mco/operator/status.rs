@@ -16,7 +16,7 @@ use crate::release::Release;
 /// Up to this minor, updating pools set Upgradeable to False.
 const UPDATING_BLOCKS: MajorMinor = (4, 15);
 /// Up to this minor Upgradeable reports kubelets that are older than the API server.
-const TELLS_SKEW: MajorMinor = (4, 17);
+const REPORTS_SKEW: MajorMinor = (4, 17);
 /// From this minor on there is a condition about evaluations.
 const EVALUATES: MajorMinor = (4, 16);
 /// The name in `status.versions` of the release that the operator has reached.
@@ -81,7 +81,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
         }
         Report::Working | Report::Waiting(_) => {}
         Report::Failed(why) => {
-            let said = if condition::is_true(object, "Progressing") {
+            let progress = if condition::is_true(object, "Progressing") {
                 progressing("True", format!("Unable to apply {version}"))
             } else {
                 progressing("False", format!("Error while reconciling {version}"))
@@ -91,7 +91,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
             } else {
                 format!("Failed to resync {version} because: {why}")
             };
-            all.extend([said, Condition::new("Degraded", "True", "RequiredPoolsFailed", message)]);
+            all.extend([progress, Condition::new("Degraded", "True", "RequiredPoolsFailed", message)]);
         }
         Report::Done(versions) => {
             all.push(progressing("False", format!("Cluster version is {version}")));
@@ -112,7 +112,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
 }
 
 /// Returns whether a release sets Upgradeable to False with cgroup v1: 4.18 from 4.18.6 on, and 4.19.
-fn refuses_old_cgroups(version: &Version) -> bool {
+fn rejects_cgroup_v1(version: &Version) -> bool {
     match (version.major, version.minor) {
         (4, 18) => version.patch >= 6,
         (4, minor) => minor == 19,
@@ -123,23 +123,23 @@ fn refuses_old_cgroups(version: &Version) -> bool {
 /// The condition Upgradeable. Paused pools do not change it.
 fn upgradeable(view: &View, version: &Version, line: MajorMinor) -> Condition {
     let any = |kind: &str| view.list(&MACHINE_CONFIG_POOLS).any(|pool| condition::is_true(pool, kind));
-    let refuse = |reason: &str, message: &str| Condition::new("Upgradeable", "False", reason, message);
-    if refuses_old_cgroups(version) && cgroup_mode(view) == "v1" {
-        return refuse("ClusterOnCgroupV1", ON_CGROUP_V1);
+    let blocked = |reason: &str, message: &str| Condition::new("Upgradeable", "False", reason, message);
+    if rejects_cgroup_v1(version) && cgroup_mode(view) == "v1" {
+        return blocked("ClusterOnCgroupV1", ON_CGROUP_V1);
     }
     if any("Degraded") {
-        return refuse(
+        return blocked(
             "DegradedPool",
             "One or more machine config pools are degraded, please see `oc get mcp` for further details and resolve before upgrading",
         );
     }
     if line <= UPDATING_BLOCKS && any("Updating") {
-        return refuse(
+        return blocked(
             "PoolUpdating",
             "One or more machine config pools are updating, please see `oc get mcp` for further details",
         );
     }
-    if line <= TELLS_SKEW
+    if line <= REPORTS_SKEW
         && !any("Updating")
         && let Some((reason, message)) = skew::skew_message(view)
     {

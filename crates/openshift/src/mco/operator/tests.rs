@@ -38,7 +38,7 @@ fn rig(from: &str, to: &str) -> Rig {
             &MACHINE_CONFIG_POOLS,
             json!({ "metadata": { "name": name, "labels": labels }, "spec": spec }),
         );
-        tell(&mut rig, name, from, machines, &[("Updated", "True", "")]);
+        set_pool(&mut rig, name, from, machines, &[("Updated", "True", "")]);
     }
     let environment = Arc::new(Environment {
         releases: { all }.map(|release| (release.version.clone(), release)).into(),
@@ -78,8 +78,8 @@ fn deployment(facts: &release::OperatorFacts, version: &str) -> Value {
 }
 
 /// Writes the status of a pool.
-fn tell(rig: &mut Rig, pool: &str, version: &str, machines: i64, told: &[(&str, &str, &str)]) {
-    let conditions: Vec<Value> = told
+fn set_pool(rig: &mut Rig, pool: &str, version: &str, machines: i64, conditions: &[(&str, &str, &str)]) {
+    let conditions: Vec<Value> = conditions
         .iter()
         .map(|(kind, status, message)| json!({ "type": kind, "status": status, "message": message }))
         .collect();
@@ -102,7 +102,7 @@ fn operator(rig: &Rig) -> &Object {
 }
 
 /// `STATUS REASON MESSAGE` of a condition.
-fn said(rig: &Rig, kind: &str) -> String {
+fn condition_text(rig: &Rig, kind: &str) -> String {
     let found = condition::find_in_status(operator(rig), kind).unwrap();
     let text = |field: &str| found[field].as_str().unwrap_or_default();
     format!("{} {} {}", text("status"), text("reason"), text("message"))
@@ -117,27 +117,27 @@ fn returning_to_the_previous_release_rolls_the_daemons_back() {
     rig.run(30);
     assert!(is_of(&rig, "4.18.5"));
     let controller = rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG).unwrap();
-    assert_eq!(controller.annotation(RELEASE_VERSION), Some("4.18.1"), "that comes later");
+    assert_eq!(controller.annotation(RELEASE_VERSION), Some("4.18.1"), "the controller is rolled out later");
     update(&mut rig, "4.18.1");
     rig.run(200);
     assert!(is_of(&rig, "4.18.1"));
-    assert!(said(&rig, "Progressing").starts_with("False"));
+    assert!(condition_text(&rig, "Progressing").starts_with("False"));
 }
 
 #[test]
 fn reports_the_release_when_the_required_pools_have_it() {
     let mut rig = rig("4.18.3", "4.18.7");
-    assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.3");
+    assert_eq!(condition_text(&rig, "Progressing"), "False  Cluster version is 4.18.3");
     update(&mut rig, "4.18.7");
     rig.run(130);
-    assert_eq!(said(&rig, "Progressing"), "True  Working towards 4.18.7");
+    assert_eq!(condition_text(&rig, "Progressing"), "True  Working towards 4.18.7");
     assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
-    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    set_pool(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
     rig.run(2);
-    assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.7");
-    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"), "workers are not waited for");
+    assert_eq!(condition_text(&rig, "Progressing"), "False  Cluster version is 4.18.7");
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"), "it does not wait for workers");
     assert!(
-        said(&rig, "Available")
+        condition_text(&rig, "Available")
             .starts_with("True AsExpected Cluster has deployed [{operator 4.18.7} {operator-image ")
     );
 }
@@ -151,7 +151,7 @@ fn a_late_change_of_the_rendered_config_completes_the_release() {
     };
     set_commit(&mut rig, "older");
     update(&mut rig, "4.18.7");
-    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    set_pool(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
     rig.run(130);
     assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
     set_commit(&mut rig, release("4.18.7").machine_config_commit().as_str());
@@ -168,12 +168,12 @@ fn a_lasting_fault_keeps_its_transition_time() {
     let since = |rig: &Rig| {
         condition::find_in_status(operator(rig), "Degraded").unwrap()["lastTransitionTime"].clone()
     };
-    assert!(said(&rig, "Degraded").starts_with("True "), "{}", said(&rig, "Degraded"));
+    assert!(condition_text(&rig, "Degraded").starts_with("True "), "{}", condition_text(&rig, "Degraded"));
     let before = since(&rig);
     rig.run(60);
-    tell(&mut rig, "worker", "4.18.3", 4, &[("Updated", "True", "")]);
+    set_pool(&mut rig, "worker", "4.18.3", 4, &[("Updated", "True", "")]);
     rig.run(2);
-    assert!(said(&rig, "Degraded").starts_with("True "));
+    assert!(condition_text(&rig, "Degraded").starts_with("True "));
     assert_eq!(since(&rig), before);
 }
 
@@ -183,7 +183,7 @@ fn reports_progressing_with_the_lease_up_to_4_17_and_later_after_that() {
         let mut rig = rig(from, to);
         update(&mut rig, to);
         rig.run(30);
-        assert_eq!(said(&rig, "Progressing").starts_with("True"), at_once, "{to}");
+        assert_eq!(condition_text(&rig, "Progressing").starts_with("True"), at_once, "{to}");
     }
 }
 
@@ -192,7 +192,7 @@ fn fails_after_ten_minutes_per_machine_and_retries() {
     let mut rig = rig("4.18.3", "4.18.7");
     update(&mut rig, "4.18.7");
     rig.run(130 + 1_640);
-    assert_eq!(said(&rig, "Degraded"), "False  ");
+    assert_eq!(condition_text(&rig, "Degraded"), "False  ");
     rig.run(160);
     let why = format!(
         "controller version mismatch for rendered-master-4.18.3 expected {} has {}: all 3 nodes are at latest configuration rendered-master-4.18.3",
@@ -202,13 +202,16 @@ fn fails_after_ten_minutes_per_machine_and_retries() {
     let last =
         format!("MachineConfigPool master has not progressed to latest configuration: {why}, retrying");
     let failed = format!("error during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]");
-    assert_eq!(said(&rig, "Degraded"), format!("True RequiredPoolsFailed Unable to apply 4.18.7: {failed}"));
+    assert_eq!(
+        condition_text(&rig, "Degraded"),
+        format!("True RequiredPoolsFailed Unable to apply 4.18.7: {failed}")
+    );
     rig.run(60);
-    assert_eq!(said(&rig, "Progressing"), "True  Working towards 4.18.7");
-    assert!(said(&rig, "Degraded").starts_with("True"), "until it is through");
-    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    assert_eq!(condition_text(&rig, "Progressing"), "True  Working towards 4.18.7");
+    assert!(condition_text(&rig, "Degraded").starts_with("True"), "until the pools are updated");
+    set_pool(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
     rig.run(2);
-    assert_eq!(said(&rig, "Degraded"), "False  ");
+    assert_eq!(condition_text(&rig, "Degraded"), "False  ");
 }
 
 #[test]
@@ -218,24 +221,24 @@ fn a_degraded_worker_pool_blocks_upgrades_at_once_and_degrades_the_operator_afte
         [("4.18.3", "error ", ""), ("4.19.3", "error ", reason), ("5.0.1", "", reason)]
     {
         let mut rig = rig(from, from);
-        tell(&mut rig, "worker", from, 2, &[("Degraded", "True", "disk full"), ("Updated", "False", "")]);
+        set_pool(&mut rig, "worker", from, 2, &[("Degraded", "True", "disk full"), ("Updated", "False", "")]);
         rig.run(2);
         assert!(
-            said(&rig, "Upgradeable")
+            condition_text(&rig, "Upgradeable")
                 .starts_with("False DegradedPool One or more machine config pools are degraded")
         );
         rig.run(1_790);
-        assert_eq!(said(&rig, "Degraded"), "False  ");
+        assert_eq!(condition_text(&rig, "Degraded"), "False  ");
         rig.run(20);
         let status = format!("(pool degraded: true total: 2, ready 1, updated: 1, unavailable: 1{reason})");
         let last = format!("{error}MachineConfigPool worker is not ready, retrying. Status: {status}");
         assert_eq!(
-            said(&rig, "Degraded"),
+            condition_text(&rig, "Degraded"),
             format!(
                 "True RequiredPoolsFailed Failed to resync {from} because: {error}during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]"
             )
         );
-        assert_eq!(said(&rig, "Progressing"), format!("False  Error while reconciling {from}"));
+        assert_eq!(condition_text(&rig, "Progressing"), format!("False  Error while reconciling {from}"));
     }
 }
 
@@ -248,15 +251,15 @@ fn a_paused_required_pool_degrades_the_operator_at_once_but_does_not_block_upgra
         "master",
         json!({ "spec": { "paused": true } }),
     ));
-    tell(&mut rig, "master", "4.18.3", 3, &[("Updated", "False", "")]);
+    set_pool(&mut rig, "master", "4.18.3", 3, &[("Updated", "False", "")]);
     rig.run(2);
     let failed = "error required MachineConfigPool master is paused and cannot sync until it is unpaused";
     assert_eq!(
-        said(&rig, "Degraded"),
+        condition_text(&rig, "Degraded"),
         format!("True RequiredPoolsFailed Failed to resync 4.18.3 because: {failed}")
     );
-    assert!(said(&rig, "Upgradeable").starts_with("True"));
-    assert!(said(&rig, "Available").starts_with("True"));
+    assert!(condition_text(&rig, "Upgradeable").starts_with("True"));
+    assert!(condition_text(&rig, "Available").starts_with("True"));
 }
 
 #[test]
@@ -269,7 +272,7 @@ fn cgroup_v1_blocks_upgrades_in_4_18_6_to_4_19() {
             let spec = json!({ "cgroupMode": mode });
             rig.put(&NODE_SETTINGS, json!({ "metadata": { "name": "cluster" }, "spec": spec }));
             rig.run(2);
-            assert!(said(&rig, "Upgradeable").starts_with(status), "{version} {mode}");
+            assert!(condition_text(&rig, "Upgradeable").starts_with(status), "{version} {mode}");
         }
     }
 }
@@ -290,6 +293,6 @@ fn the_message_of_a_degraded_pool_is_quoted_as_in_go() {
     let degraded =
         json!({ "type": "RenderDegraded", "status": "True", "reason": "", "message": "\u{1b}[0m \"x\"" });
     let pool = Object::new(json!({ "status": { "conditions": [degraded] } }));
-    let told = r#"pool is degraded because rendering fails with "": "\x1b[0m \"x\"""#;
-    assert_eq!(pools::extension_text(&pool), told);
+    let message = r#"pool is degraded because rendering fails with "": "\x1b[0m \"x\"""#;
+    assert_eq!(pools::extension_text(&pool), message);
 }

@@ -7,8 +7,8 @@ use windtunnel_core::clock::{Time, after, rfc3339};
 use crate::manifests::MajorMinor;
 
 /// The first minors whose pools report certificates, and their expiry.
-const TOLD: MajorMinor = (4, 14);
-const ENDS_TOLD: MajorMinor = (4, 15);
+const REPORTS_SIGNERS: MajorMinor = (4, 14);
+const REPORTS_EXPIRY: MajorMinor = (4, 15);
 
 /// The bundle of all these certificates.
 const BUNDLE: &str = "KubeAPIServerServingCAData";
@@ -29,12 +29,12 @@ pub(super) fn expirys(line: MajorMinor, made: Time) -> Option<Value> {
     let entry = |(subject, days): &(&str, i64)| {
         let seconds = if subject.ends_with('@') { made.as_second().to_string() } else { String::new() };
         let mut entry = json!({ "bundle": BUNDLE, "subject": format!("{subject}{seconds}") });
-        if line >= ENDS_TOLD {
+        if line >= REPORTS_EXPIRY {
             entry["expiry"] = json!(rfc3339(after(made, SignedDuration::from_hours(24 * days))));
         }
         entry
     };
-    (line >= TOLD).then(|| SIGNERS.iter().map(entry).collect())
+    (line >= REPORTS_SIGNERS).then(|| SIGNERS.iter().map(entry).collect())
 }
 
 #[cfg(test)]
@@ -46,13 +46,13 @@ mod tests {
         let made: Time = "2024-11-20T22:35:20Z".parse().unwrap();
         assert_eq!(expirys((4, 13), made), None);
         assert_eq!(expirys((4, 14), made).unwrap()[0].get("expiry"), None);
-        let told = expirys((4, 18), made).unwrap();
-        assert_eq!(told[0]["expiry"], "2034-11-18T22:35:20Z");
+        let entries = expirys((4, 18), made).unwrap();
+        assert_eq!(entries[0]["expiry"], "2034-11-18T22:35:20Z");
         let last = json!({
             "bundle": BUNDLE,
             "subject": "CN=openshift-kube-apiserver-operator_node-system-admin-signer@1732142120",
             "expiry": "2025-11-20T22:35:20Z",
         });
-        assert_eq!(told[6], last);
+        assert_eq!(entries[6], last);
     }
 }

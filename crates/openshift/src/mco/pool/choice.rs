@@ -8,8 +8,8 @@ use crate::mco::node::NodeState;
 
 /// The maximum of unavailable nodes in a pool: one by default and at least, percentages rounded down. `None`
 /// for an invalid value, with which no node is updated.
-pub(super) fn max_unavailable(told: &Value, nodes: usize) -> Option<usize> {
-    let told = match told {
+pub(super) fn max_unavailable(value: &Value, nodes: usize) -> Option<usize> {
+    let maximum = match value {
         Value::Null => Some(1),
         Value::Number(number) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
         Value::String(text) => {
@@ -18,7 +18,7 @@ pub(super) fn max_unavailable(told: &Value, nodes: usize) -> Option<usize> {
         }
         _ => None,
     };
-    told.map(|number| number.max(1))
+    maximum.map(|number| number.max(1))
 }
 
 /// The nodes to update next.
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn max_unavailable_percentages_are_rounded_down_to_at_least_one() {
-        for (told, nodes, expected) in [
+        for (value, nodes, expected) in [
             (json!(null), 6, Some(1)),
             (json!(0), 6, Some(1)),
             (json!(3), 6, Some(3)),
@@ -102,7 +102,7 @@ mod tests {
             (json!("some"), 5, None),
             (json!("some%"), 5, None),
         ] {
-            assert_eq!(max_unavailable(&told, nodes), expected, "{told} of {nodes}");
+            assert_eq!(max_unavailable(&value, nodes), expected, "{value} of {nodes}");
         }
     }
 

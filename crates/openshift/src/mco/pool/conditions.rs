@@ -6,18 +6,19 @@ use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 
 /// Sets a condition in a list. Its `lastTransitionTime` changes only with its status.
-pub(in crate::mco) fn set(conditions: &mut Vec<Value>, told: &Condition, now: Time) {
-    let old = condition::find(conditions, &told.kind);
-    if old.is_some_and(|old| Condition::from_value(old) == *told) {
+pub(in crate::mco) fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
+    let old = condition::find(conditions, &condition.kind);
+    if old.is_some_and(|old| Condition::from_value(old) == *condition) {
         return;
     }
-    let since = old.filter(|old| old["status"] == *told.status).map(|old| old["lastTransitionTime"].clone());
-    condition::remove(conditions, &told.kind);
+    let since =
+        old.filter(|old| old["status"] == *condition.status).map(|old| old["lastTransitionTime"].clone());
+    condition::remove(conditions, &condition.kind);
     conditions.push(json!({
-        "type": told.kind,
-        "status": told.status,
-        "reason": told.reason,
-        "message": told.message,
+        "type": condition.kind,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
         "lastTransitionTime": since.unwrap_or_else(|| json!(rfc3339(now))),
     }));
 }

@@ -84,7 +84,7 @@ impl NodeController {
     }
 
     /// Publishes annotation changes of control-plane nodes as Events about their pool, without delay.
-    fn tell_of_annotations(&mut self, input: &Input<'_>) -> Vec<Write> {
+    fn publish_annotations(&mut self, input: &Input<'_>) -> Vec<Write> {
         let mut writes = Vec::new();
         let Some(pool) = input.view.get(&MACHINE_CONFIG_POOLS, "", membership::MASTER) else { return writes };
         let key = MACHINE_CONFIG_POOLS.key_of(pool);
@@ -127,8 +127,8 @@ impl NodeController {
 
 /// The nodes to update next.
 fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View) -> Choice<'a> {
-    let told = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
-    let Some(max) = choice::max_unavailable(told, members.len()) else { return Choice::default() };
+    let setting = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
+    let Some(max) = choice::max_unavailable(setting, members.len()) else { return Choice::default() };
     let deferred = (pool.name() == membership::MASTER).then(|| operator_node(view)).flatten();
     choice::choose(members, target, max, deferred)
 }
@@ -146,7 +146,7 @@ fn set_target(node: &str, target: &str) -> Write {
 }
 
 /// The write of the control plane's topology to a node, if it is known.
-fn tell_topology(node: &str, view: &View) -> Option<Write> {
+fn set_topology(node: &str, view: &View) -> Option<Write> {
     let topology = view.get(&INFRASTRUCTURES, "", "cluster")?.text("/status/controlPlaneTopology");
     let patch = json!({ "metadata": { "annotations": { (CONTROL_PLANE_TOPOLOGY): topology } } });
     (!topology.is_empty()).then(|| Write::merge_patch(&NODES, "", node, patch))
@@ -187,14 +187,14 @@ fn deferring(node: &str) -> Notice {
 /// The Events about changed annotations of a control-plane node.
 fn annotated(change: &Change) -> Vec<Notice> {
     let Some(old) = &change.old else { return Vec::new() };
-    let told = |object: &Object, key: &str| object.annotation(key).unwrap_or_default().to_owned();
-    let moved = [CURRENT_CONFIG, DESIRED_CONFIG, STATE, REASON].into_iter().filter_map(|key| {
-        let value = told(&change.object, key);
-        (told(old, key) != value).then(|| {
+    let annotation = |object: &Object, key: &str| object.annotation(key).unwrap_or_default().to_owned();
+    let notices = [CURRENT_CONFIG, DESIRED_CONFIG, STATE, REASON].into_iter().filter_map(|key| {
+        let value = annotation(&change.object, key);
+        (annotation(old, key) != value).then(|| {
             Notice::normal("AnnotationChange", format!("Node {} now has {key}={value}", change.key.name))
         })
     });
-    moved.collect()
+    notices.collect()
 }
 
 /// The Event when the update of a pool starts or completes.
@@ -233,7 +233,7 @@ impl Reconcile for NodeController {
         let mut writes = Vec::new();
         let mut notices = Vec::new();
         let news = members.iter().filter(|(_, member)| !member.knows_topology);
-        writes.extend(news.filter_map(|(name, _)| tell_topology(name, view)));
+        writes.extend(news.filter_map(|(name, _)| set_topology(name, view)));
         if pool["spec"]["paused"] != true {
             writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
             let turn = choose(pool, members, target, view);
@@ -269,10 +269,10 @@ impl Actor for NodeController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut told = self.tell_of_annotations(input);
+        let mut writes = self.publish_annotations(input);
         let mut step = self.reconcile(input);
-        told.append(&mut step.writes);
-        step.writes = told;
+        writes.append(&mut step.writes);
+        step.writes = writes;
         step
     }
 }

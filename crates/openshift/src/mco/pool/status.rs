@@ -13,11 +13,11 @@ use crate::manifests::MajorMinor;
 use crate::mco::node::NodeState;
 
 /// From this minor on `Degraded` has the message of `NodeDegraded`.
-const DEGRADED_TELLS: MajorMinor = (4, 19);
+const COPIES_MESSAGE: MajorMinor = (4, 19);
 /// From this minor on the status includes pinned image sets.
 const PINNED_IMAGES: MajorMinor = (4, 20);
 /// From this minor on a degraded node is reported twice: from its MachineConfigNode and from its annotations.
-const TELLS_TWICE: MajorMinor = (4, 21);
+const REPORTS_TWICE: MajorMinor = (4, 21);
 
 /// The numbers of nodes in a pool by state.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -88,8 +88,8 @@ pub(in crate::mco) fn status(
     if updated.status == "True" {
         status["configuration"] = pool["spec"]["configuration"].clone();
     }
-    for told in [node_degraded, degraded, updated, updating] {
-        conditions::set(&mut list, &told, now);
+    for condition in [node_degraded, degraded, updated, updating] {
+        conditions::set(&mut list, &condition, now);
     }
     status["conditions"] = Value::Array(list);
     // An older CRD drops these entries. That alone must not cause another write.
@@ -124,11 +124,11 @@ fn node_degraded(members: &BTreeMap<String, NodeState>, line: MajorMinor) -> Con
         return Condition::new("NodeDegraded", "False", "", "");
     }
     // The entries from MachineConfigNodes end at the first node without such a condition.
-    let told = members.iter().map_while(|(name, member)| Some((name, member.failure.as_ref()?)));
-    let twice = told.filter(|(_, failure)| line >= TELLS_TWICE && !failure.is_empty());
+    let failures = members.iter().map_while(|(name, member)| Some((name, member.failure.as_ref()?)));
+    let failures = failures.filter(|(_, failure)| line >= REPORTS_TWICE && !failure.is_empty());
     let reasons = degraded.iter().map(|(name, member)| (*name, &member.reason));
     let reasons = reasons.filter(|(_, reason)| !reason.is_empty());
-    let message: Vec<_> = twice
+    let message: Vec<_> = failures
         .chain(reasons)
         .map(|(name, reason)| format!("Node {name} is reporting: {}", quote(reason)))
         .collect();
@@ -139,7 +139,7 @@ fn node_degraded(members: &BTreeMap<String, NodeState>, line: MajorMinor) -> Con
 fn degraded(list: &[Value], node_degraded: &Condition, line: MajorMinor) -> Condition {
     let is_true = |kind: &str| condition::find(list, kind).is_some_and(|found| found["status"] == "True");
     if node_degraded.status == "True" {
-        let message = if line >= DEGRADED_TELLS { node_degraded.message.as_str() } else { "" };
+        let message = if line >= COPIES_MESSAGE { node_degraded.message.as_str() } else { "" };
         return Condition::new("Degraded", "True", "", message);
     }
     let others = ["RenderDegraded", "ImageBuildDegraded", "PinnedImageSetsDegraded"];
@@ -166,7 +166,7 @@ mod tests {
     }
 
     /// `total/updated/ready/unavailable/degraded` and the conditions of a pool whose target is `b`.
-    fn told(nodes: &[(&str, &str, &str, &str)], paused: bool, line: MajorMinor) -> (String, Vec<String>) {
+    fn report(nodes: &[(&str, &str, &str, &str)], paused: bool, line: MajorMinor) -> (String, Vec<String>) {
         let members = nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();
         let pool = Object::new(json!({
             "metadata": { "generation": 3 },
@@ -200,13 +200,13 @@ mod tests {
             ([DONE, IDLE, IDLE], "3/1/1/0/0"),
             ([DONE, NEXT, IDLE], "3/1/1/1/0"),
         ] {
-            let (seen, conditions) = told(&nodes, false, (4, 18));
+            let (seen, conditions) = report(&nodes, false, (4, 18));
             assert_eq!(
                 (seen.as_str(), conditions.iter().map(String::as_str).collect::<Vec<_>>()),
                 (counts, updating.into())
             );
         }
-        let (seen, conditions) = told(&[DONE, DONE, DONE], false, (4, 18));
+        let (seen, conditions) = report(&[DONE, DONE, DONE], false, (4, 18));
         assert_eq!(seen, "3/3/3/0/0");
         assert_eq!(
             conditions[2..],
@@ -216,14 +216,14 @@ mod tests {
 
     #[test]
     fn a_paused_pool_is_neither_updated_nor_updating() {
-        let (_, conditions) = told(&[IDLE, IDLE], true, (4, 18));
+        let (_, conditions) = report(&[IDLE, IDLE], true, (4, 18));
         assert_eq!(
             conditions[2..],
             ["Updated=False", "Updating=False  Pool is paused; will not update to MachineConfig b"]
         );
-        let (_, conditions) = told(&[DONE, DONE], true, (4, 18));
+        let (_, conditions) = report(&[DONE, DONE], true, (4, 18));
         assert_eq!(conditions[2], "Updated=True  All nodes are updated with MachineConfig b");
-        let (seen, conditions) = told(&[], false, (4, 18));
+        let (seen, conditions) = report(&[], false, (4, 18));
         assert_eq!(
             (seen.as_str(), conditions[2].as_str()),
             ("0/0/0/0/0", "Updated=True  All nodes are updated with MachineConfig b")
@@ -233,24 +233,24 @@ mod tests {
     #[test]
     fn lists_degraded_nodes_with_their_reasons() {
         let nodes = [("a", "b", "Degraded", "a \"quoted\" \u{1b} text"), ("a", "b", "Degraded", ""), IDLE];
-        let (seen, conditions) = told(&nodes, false, (4, 18));
+        let (seen, conditions) = report(&nodes, false, (4, 18));
         assert_eq!(seen, "3/0/0/0/2");
         let node_degraded = r#"NodeDegraded=True 2 nodes are reporting degraded status on sync Node w0 is reporting: "a \"quoted\" \x1b text""#;
         assert_eq!(conditions[..2], [node_degraded, "Degraded=True"]);
-        let (_, conditions) = told(&nodes, false, (4, 19));
+        let (_, conditions) = report(&nodes, false, (4, 19));
         assert_eq!(conditions[1], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" \x1b text""#);
     }
 
     #[test]
     fn certificates_dropped_by_an_older_definition_cause_no_further_writes() {
         let mut pool = json!({ "metadata": {}, "spec": { "configuration": { "name": "b" } } });
-        let tell =
+        let write_status =
             |pool: &Value| status(&Object::new(pool.clone()), &BTreeMap::new(), (4, 18), Time::UNIX_EPOCH);
-        let mut told = tell(&pool);
-        assert!(told["certExpirys"].is_array());
-        told.as_object_mut().unwrap().remove("certExpirys");
-        pool["status"] = told.clone();
-        assert_eq!(tell(&pool), told);
+        let mut written = write_status(&pool);
+        assert!(written["certExpirys"].is_array());
+        written.as_object_mut().unwrap().remove("certExpirys");
+        pool["status"] = written.clone();
+        assert_eq!(write_status(&pool), written);
     }
 
     #[test]
@@ -259,13 +259,13 @@ mod tests {
         let twice = r#"Node w0 is reporting: "upgrade failure. full", Node w2 is reporting: "upgrade failure. late", "#;
         let once = r#"Node w0 is reporting: "full", Node w2 is reporting: "late""#;
         for (line, expected) in [((4, 20), once.to_owned()), ((4, 21), format!("{twice}{once}"))] {
-            let (_, conditions) = told(&nodes, false, line);
+            let (_, conditions) = report(&nodes, false, line);
             assert_eq!(conditions[1], format!("Degraded=True  {expected}"), "{line:?}");
         }
         let mut members: BTreeMap<_, _> =
             nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();
         members.get_mut("w1").unwrap().failure = None;
         let message = node_degraded(&members, (4, 21)).message;
-        assert_eq!(message, format!("Node w0 is reporting: \"upgrade failure. full\", {once}"), "up to w1");
+        assert_eq!(message, format!("Node w0 is reporting: \"upgrade failure. full\", {once}"), "until w1");
     }
 }

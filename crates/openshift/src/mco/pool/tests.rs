@@ -38,8 +38,8 @@ fn updates_the_next_node_after_the_debounce_but_publishes_annotation_changes_at_
     let done = json!({ "metadata": { "annotations": { (CURRENT_CONFIG): "b" } } });
     rig.write(&Write::merge_patch(&NODES, "", "m0", done));
     rig.run(4);
-    let told = "Node m0 now has machineconfiguration.openshift.io/currentConfig=b";
-    assert!(rig.view.list(&EVENTS).any(|event| event.text("/message") == told));
+    let message = "Node m0 now has machineconfiguration.openshift.io/currentConfig=b";
+    assert!(rig.view.list(&EVENTS).any(|event| event.text("/message") == message));
     assert_eq!(targets(&rig), ["b", "a"]);
     rig.run(2);
     assert_eq!(targets(&rig), ["b", "b"]);

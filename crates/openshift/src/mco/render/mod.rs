@@ -176,13 +176,13 @@ fn not_rendered(pool: &Object, why: &str) -> Condition {
 }
 
 /// The write that sets `RenderDegraded`, if it differs.
-fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
-    if condition::find_in_status(pool, &told.kind).map(Condition::from_value).as_ref() == Some(told) {
+fn degrade(pool: &Object, wanted: &Condition, now: Time) -> Option<Write> {
+    if condition::find_in_status(pool, &wanted.kind).map(Condition::from_value).as_ref() == Some(wanted) {
         return None;
     }
     let mut value = pool.to_value();
     let mut list = pool.list("/status/conditions").to_vec();
-    super::pool::conditions::set(&mut list, told, now);
+    super::pool::conditions::set(&mut list, wanted, now);
     value["status"]["conditions"] = Value::Array(list);
     Some(Write::update_status(&MACHINE_CONFIG_POOLS, value))
 }

@@ -65,7 +65,7 @@ fn renders_a_pool_five_seconds_after_the_last_change() {
     put_source(&mut rig, "99-worker-ssh", "worker", None);
     put_source(&mut rig, "00-master", "master", Some("one"));
     rig.run(4);
-    assert!(rendered(&rig).is_empty(), "the later one counts");
+    assert!(rendered(&rig).is_empty(), "the delay starts at the last change");
     rig.run(2);
     let [config] = rendered(&rig)[..] else { panic!("{:#?}", rig.log) };
     assert_eq!(config.annotation(RELEASE_VERSION), Some("4.18.3"));
@@ -78,12 +78,12 @@ fn renders_a_pool_five_seconds_after_the_last_change() {
     assert_eq!(sources, ["00-worker", "99-worker-ssh"]);
     assert_eq!(degraded(&rig), Some(("False".to_owned(), String::new())));
     let event = rig.view.list(&EVENTS).next().unwrap();
-    let said = "successfully generated (release version: 4.18.3, controller version: one)";
-    assert_eq!(event.text("/message"), format!("{} {said}", config.name()));
+    let message = "successfully generated (release version: 4.18.3, controller version: one)";
+    assert_eq!(event.text("/message"), format!("{} {message}", config.name()));
     assert_eq!(event.text("/reason"), "RenderedConfigGenerated");
     let before = rig.writes;
     rig.run(600);
-    assert_eq!(rig.writes, before, "nothing is left to do");
+    assert_eq!(rig.writes, before, "no further writes");
 }
 
 #[test]

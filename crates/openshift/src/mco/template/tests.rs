@@ -42,7 +42,7 @@ fn another_release_updates_the_machineconfigs_under_the_same_names() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.run(10);
-    assert!(configs(&rig).is_empty(), "nobody said for which release");
+    assert!(configs(&rig).is_empty(), "no release is known yet");
     configure(&mut rig, "4.17.3");
     rig.run(10);
     let worker = configs(&rig).into_iter().filter(|config| config.label(ROLE) == Some("worker"));
@@ -52,7 +52,7 @@ fn another_release_updates_the_machineconfigs_under_the_same_names() {
     let before = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
     configure(&mut rig, "4.18.3");
     rig.run(10);
-    assert_eq!(configs(&rig).len(), before.len(), "they are written in place");
+    assert_eq!(configs(&rig).len(), before.len(), "no other names");
     for (now, before) in configs(&rig).into_iter().zip(&before) {
         let is_the_installers = now.name().ends_with("-ssh");
         let commit = (!is_the_installers).then(|| release("4.18.3").machine_config_commit());
@@ -94,23 +94,23 @@ fn sets_the_kernel_arguments_of_the_cgroup_mode() {
     rig.run(10);
     let without = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
     let settings = |mode: &str| json!({ "metadata": { "name": "cluster" }, "spec": { "cgroupMode": mode } });
-    let told = |rig: &Rig| {
+    let arguments = |rig: &Rig| {
         let config = rig.view.get(&MACHINE_CONFIGS, "", "97-worker-generated-kubelet").unwrap();
         config.list("/spec/kernelArguments").len()
     };
-    let mut counts = vec![told(&rig)];
+    let mut counts = vec![arguments(&rig)];
     rig.put(&NODE_SETTINGS, settings("v1"));
     rig.run(10);
-    counts.push(told(&rig));
+    counts.push(arguments(&rig));
     for mode in ["v2", ""] {
         rig.write(&Write::merge_patch(&NODE_SETTINGS, "", "cluster", settings(mode)));
         rig.run(10);
-        counts.push(told(&rig));
+        counts.push(arguments(&rig));
     }
     assert_eq!(counts, [0, 2, 3, 0]);
     let specs = |configs: &[Object]| configs.iter().map(|config| config["spec"].clone()).collect::<Vec<_>>();
     let now = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
-    assert_eq!(specs(&now), specs(&without), "nothing of it is left");
+    assert_eq!(specs(&now), specs(&without), "the arguments are removed");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_restart_after_any_write_does_not_change_the_machineconfigs() {
         rig.run(30);
     };
     check_recovery(story, |rig| {
-        let told = |config: &&Object| format!("{} {}", config.name(), config["spec"]);
-        configs(rig).iter().map(told).collect::<Vec<_>>().join("\n")
+        let text = |config: &&Object| format!("{} {}", config.name(), config["spec"]);
+        configs(rig).iter().map(text).collect::<Vec<_>>().join("\n")
     });
 }

@@ -33,17 +33,17 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// The conditions of a list that another list lacks. Most of them have the same position in both.
+/// The conditions of a list that are missing in another list. Most of them have the same position in both.
 fn without<'a>(conditions: &'a [Value], others: &[Value]) -> Vec<&'a Value> {
     let is_there = |place: usize, condition: &Value| {
-        others.get(place).is_some_and(|other| say_the_same(condition, other))
-            || others.iter().any(|other| say_the_same(condition, other))
+        others.get(place).is_some_and(|other| are_equal(condition, other))
+            || others.iter().any(|other| are_equal(condition, other))
     };
     let left = conditions.iter().enumerate().filter(|(place, condition)| !is_there(*place, condition));
     left.map(|(_, condition)| condition).collect()
 }
 
-fn say_the_same(one: &Value, other: &Value) -> bool {
+fn are_equal(one: &Value, other: &Value) -> bool {
     condition::type_of(one) == condition::type_of(other)
         && ["status", "reason"].into_iter().all(|field| text_of(one, field) == text_of(other, field))
 }

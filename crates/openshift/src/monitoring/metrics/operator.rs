@@ -128,9 +128,9 @@ fn differs(
             }
         }
         let mut samples = taken.into_samples();
-        if let Some(kept) = labels {
+        if let Some(compared) = labels {
             for sample in &mut samples {
-                sample.labels.retain(|name, _| kept.contains(name));
+                sample.labels.retain(|name, _| compared.contains(name));
                 sample.value = 1.0;
             }
         }
@@ -146,9 +146,9 @@ fn moves_target(change: &Change) -> bool {
             || change.key.is_kind(&SERVICE_MONITORS)
             || certificates::is_bundle(&change.key);
     }
-    let told = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
+    let phase = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
     match change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) {
-        Some(old) => told(old) != told(&change.object),
+        Some(old) => phase(old) != phase(&change.object),
         None => is_operator(&change.object),
     }
 }
@@ -232,8 +232,8 @@ fn cluster_version(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
         let mut earlier = history.iter().filter(is_done);
         earlier.find(|entry| entry["image"] != head["image"]).map_or("", |entry| text(entry, "version"))
     };
-    let mut add = |kind: &str, of: &Value, from: &str, value: f64| {
-        let release = [("version", text(of, "version")), ("image", text(of, "image"))];
+    let mut add = |kind: &str, entry: &Value, from: &str, value: f64| {
+        let release = [("version", text(entry, "version")), ("image", text(entry, "image"))];
         offer(taken, &[&[("type", kind), ("from_version", from)], &release[..]].concat(), value);
     };
     let since = history.first().map_or(0.0, |head| seconds(head, "startedTime"));

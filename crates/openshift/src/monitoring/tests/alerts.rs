@@ -62,7 +62,7 @@ fn report(rig: &mut Rig, conditions: &[(&str, &str)]) {
 }
 
 /// The reported alerts, one per line.
-fn told(rig: &Rig) -> Vec<&str> {
+fn alerts(rig: &Rig) -> Vec<&str> {
     rig.log.iter().map(String::as_str).filter(|line| line.contains(" alert ")).collect()
 }
 
@@ -78,7 +78,7 @@ fn an_unavailable_operator_fires_after_ten_minutes_and_resolves_when_it_is_back(
     report(&mut rig, WELL);
     rig.run(60);
     assert_eq!(
-        told(&rig),
+        alerts(&rig),
         [
             "0:01:00 alert ClusterOperatorDown pending",
             "0:11:00 alert ClusterOperatorDown firing",
@@ -93,7 +93,7 @@ fn an_operator_without_conditions_is_down_and_degraded() {
     rig.put(&CLUSTER_OPERATORS, operator(&[]));
     rig.run(3_600);
     assert_eq!(
-        told(&rig),
+        alerts(&rig),
         [
             "0:00:00 alert ClusterOperatorDown pending",
             "0:00:00 alert ClusterOperatorDegraded pending",
@@ -113,7 +113,7 @@ fn an_interrupted_alert_starts_over() {
     report(&mut rig, &[("Available", "True"), ("Degraded", "True")]);
     rig.run(1_500);
     assert_eq!(
-        told(&rig),
+        alerts(&rig),
         [
             "0:00:00 alert ClusterOperatorDegraded pending",
             "0:30:00 alert ClusterOperatorDegraded inactive",
@@ -132,7 +132,7 @@ fn an_operator_that_changes_often_fires_the_flapping_alert() {
         report(&mut rig, &[("Available", status), ("Degraded", "False")]);
     }
     rig.run(600);
-    let flaps: Vec<&str> = told(&rig).into_iter().filter(|line| line.contains("Flapping")).collect();
+    let flaps: Vec<&str> = alerts(&rig).into_iter().filter(|line| line.contains("Flapping")).collect();
     assert_eq!(
         flaps,
         [
@@ -153,7 +153,7 @@ fn a_missing_cluster_version_operator_fires_an_alert() {
     rig.put(&PODS, pod("Running"));
     rig.run(30);
     assert_eq!(
-        told(&rig),
+        alerts(&rig),
         [
             "0:00:30 alert ClusterVersionOperatorDown pending",
             "0:10:30 alert ClusterVersionOperatorDown firing",
@@ -172,7 +172,7 @@ fn failed_update_retrieval_fires_after_an_hour_unless_there_is_no_channel() {
         }]);
         rig.put(&CLUSTER_VERSIONS, cluster_version(&condition));
         rig.run(4_200);
-        told(&rig).iter().map(|line| (*line).to_owned()).collect::<Vec<_>>()
+        alerts(&rig).iter().map(|line| (*line).to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(run("RemoteFailed"), ["1:00:00 alert CannotRetrieveUpdates firing"]);
     assert!(run("NoChannel").is_empty());
@@ -187,7 +187,7 @@ fn a_rejected_release_and_upgradeable_false_fire_after_an_hour() {
     ]);
     rig.put(&CLUSTER_VERSIONS, cluster_version(&conditions));
     rig.run(4_000);
-    let firing: Vec<&str> = told(&rig).into_iter().filter(|line| line.ends_with("firing")).collect();
+    let firing: Vec<&str> = alerts(&rig).into_iter().filter(|line| line.ends_with("firing")).collect();
     assert_eq!(
         firing,
         ["1:00:00 alert ClusterNotUpgradeable firing", "1:00:00 alert ClusterReleaseNotAccepted firing"]
@@ -207,7 +207,7 @@ fn an_alert_with_changed_annotations_is_reported_again() {
         rig.run(60);
     }
     assert_eq!(
-        told(&rig),
+        alerts(&rig),
         ["0:00:00 alert ClusterNotUpgradeable pending", "0:01:30 alert ClusterNotUpgradeable pending"]
     );
 }
@@ -227,7 +227,7 @@ fn an_alert_ends_with_its_rule_and_is_kept_when_rules_are_added() {
     rig.write(&Write::delete_now(&PROMETHEUS_RULES, "default", "another"));
     rig.run(60);
     assert_eq!(
-        told(&rig),
+        alerts(&rig),
         [
             "0:00:00 alert ClusterOperatorDown pending",
             "0:05:30 alert Own firing",
@@ -250,7 +250,7 @@ fn expands_templates_and_reports_invalid_rules() {
     };
     let rules = [
         rule("Good", json!("cluster_operator_up == 1"), "0s"),
-        rule("Odd", json!("cluster_operator_up =="), "0s"),
+        rule("Broken", json!("cluster_operator_up =="), "0s"),
         rule("Unclear", json!("cluster_operator_up"), "soon"),
         json!({ "record": "other", "expr": 1 }),
     ];
@@ -268,7 +268,7 @@ fn expands_templates_and_reports_invalid_rules() {
     assert_eq!(
         faults,
         [
-            "rule Odd of PrometheusRule/default/mine: expected an expression, found the end",
+            "rule Broken of PrometheusRule/default/mine: expected an expression, found the end",
             "rule Unclear of PrometheusRule/default/mine: `for: soon` is no duration",
         ]
     );

@@ -152,7 +152,7 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     let mut view = cluster();
     let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Pending" } });
     put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
-    let come_to = |query: &str| match super::query(
+    let values_of = |query: &str| match super::query(
         &parse(query).unwrap(),
         &Environment::default(),
         &view,
@@ -164,9 +164,9 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
         promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
         promql::Value::Scalar(number) => vec![number],
     };
-    assert_eq!(come_to("cluster_operator_up"), Vec::<f64>::new());
-    assert_eq!(come_to(r#"up{job="cluster-version-operator"}"#), [0.0]);
-    assert_eq!(come_to(r#"kube_node_role{role="worker"}"#), [1.0]);
+    assert_eq!(values_of("cluster_operator_up"), Vec::<f64>::new());
+    assert_eq!(values_of(r#"up{job="cluster-version-operator"}"#), [0.0]);
+    assert_eq!(values_of(r#"kube_node_role{role="worker"}"#), [1.0]);
     // An operator that evaluates a query runs, whatever the status of its pod.
     assert_eq!(is_true("group(cluster_operator_up)", &view), Ok(true));
 }
@@ -217,7 +217,7 @@ fn the_operators_counters_are_exported_while_it_runs() {
         counter(PAYLOAD, Some("applied"), 837),
         counter(PAYLOAD, Some("pending"), 5),
     ];
-    let told = |query: &str| {
+    let values = |query: &str| {
         let counted = Counted { transitions: None, counters: &counters };
         let query = parse(query).unwrap();
         let promql::Value::Vector(samples) =
@@ -225,13 +225,13 @@ fn the_operators_counters_are_exported_while_it_runs() {
         else {
             panic!("a scalar")
         };
-        let told = samples.iter().map(|sample| (sample.labels["version"].clone(), sample.value));
-        told.collect::<Vec<_>>()
+        let values = samples.iter().map(|sample| (sample.labels["version"].clone(), sample.value));
+        values.collect::<Vec<_>>()
     };
     let expected = |count: f64| [("4.14.8".to_owned(), count)];
-    assert_eq!(told(r#"cluster_operator_payload_errors{job="cluster-version-operator"}"#), expected(7.0));
-    assert_eq!(told(r#"cluster_version_payload{type="applied"}"#), expected(837.0));
-    assert_eq!(told(r#"cluster_version_payload{type="pending"}"#), expected(5.0));
+    assert_eq!(values(r#"cluster_operator_payload_errors{job="cluster-version-operator"}"#), expected(7.0));
+    assert_eq!(values(r#"cluster_version_payload{type="applied"}"#), expected(837.0));
+    assert_eq!(values(r#"cluster_version_payload{type="pending"}"#), expected(5.0));
 }
 
 #[test]
@@ -287,14 +287,14 @@ fn a_selector_is_touched_only_by_changes_of_its_samples() {
     };
     let degraded = "cluster_operator_conditions{condition=\"Degraded\"} == 1";
     assert!(is_touched(degraded, &modified("False", "True")));
-    assert!(!is_touched(degraded, &modified("True", "False")), "it is about another condition");
+    assert!(!is_touched(degraded, &modified("True", "False")), "the selector selects another condition");
     assert!(is_touched("cluster_operator_conditions", &modified("True", "False")));
-    assert!(!is_touched("cluster_operator_up", &modified("True", "True")), "it is as available as before");
+    assert!(!is_touched("cluster_operator_up", &modified("True", "True")), "its availability is unchanged");
     let gone = change(&CLUSTER_OPERATORS, ChangeKind::Deleted, None, operator("False", "False"));
     assert!(is_touched("cluster_operator_up", &gone));
     let grouped = "group by (name) (cluster_operator_conditions{condition=\"Degraded\"})";
-    assert!(!is_touched(grouped, &modified("False", "True")), "it is there as before, whatever it is");
-    assert!(is_touched(grouped, &modified("False", "Unknown")), "of what is unknown there is no sample");
+    assert!(!is_touched(grouped, &modified("False", "True")), "the group is unchanged");
+    assert!(is_touched(grouped, &modified("False", "Unknown")), "an unknown condition has no sample");
     assert!(is_touched(&grouped.replace("name", "condition"), &gone));
     assert!(is_touched(&grouped.replace("group", "max"), &modified("False", "True")));
 
@@ -308,5 +308,5 @@ fn a_selector_is_touched_only_by_changes_of_its_samples() {
     let begins =
         |app: &str| change(&PODS, ChangeKind::Modified, Some(pod(app, "Pending")), pod(app, "Running"));
     assert!(is_touched("up", &begins("cluster-version-operator")));
-    assert!(!is_touched("up", &begins("version-4.14.8")), "nobody asks it");
+    assert!(!is_touched("up", &begins("version-4.14.8")), "it is not scraped");
 }

@@ -33,21 +33,21 @@ pub struct Alert {
 
 impl From<&alert::Alert> for Alert {
     fn from(alert: &alert::Alert) -> Self {
-        let of = |texts: &BTreeMap<String, String>, name| texts.get(name).cloned().unwrap_or_default();
+        let text = |texts: &BTreeMap<String, String>, name| texts.get(name).cloned().unwrap_or_default();
         let state = alert.state.as_str();
-        Self::of(state, |name| of(&alert.labels, name), |name| of(&alert.annotations, name))
+        Self::from_texts(state, |name| text(&alert.labels, name), |name| text(&alert.annotations, name))
     }
 }
 
 impl Alert {
     /// Reads an element of `data.alerts`.
     pub fn read(value: &Value) -> Self {
-        let text = |of: &str, field: &str| value[of][field].as_str().unwrap_or_default().to_owned();
+        let text = |map: &str, field: &str| value[map][field].as_str().unwrap_or_default().to_owned();
         let state = value["state"].as_str().unwrap_or_default();
-        Self::of(state, |field| text("labels", field), |field| text("annotations", field))
+        Self::from_texts(state, |field| text("labels", field), |field| text("annotations", field))
     }
 
-    fn of(
+    fn from_texts(
         state: &str,
         label: impl Fn(&'static str) -> String,
         annotation: impl Fn(&'static str) -> String,
@@ -106,7 +106,7 @@ struct Class {
     fits: fn(&Alert) -> bool,
     why: &'static str,
     /// Whether the absence of such alerts is reported.
-    is_told_when_empty: bool,
+    reports_absence: bool,
 }
 
 const NODES: [&str; 4] =
@@ -120,37 +120,37 @@ const CLASSES: &[Class] = &[
         name: "CriticalAlerts",
         fits: |alert| alert.severity == "critical",
         why: "suggesting significant cluster issues worth investigating.",
-        is_told_when_empty: true,
+        reports_absence: true,
     },
     Class {
         name: "PodDisruptionBudgetAlerts",
         fits: |alert| alert.name == "PodDisruptionBudgetAtLimit",
         why: "which might slow node drains.",
-        is_told_when_empty: true,
+        reports_absence: true,
     },
     Class {
         name: "PodImagePullAlerts",
         fits: |alert| alert.name == "KubeContainerWaiting",
         why: SLOWS_NODES,
-        is_told_when_empty: true,
+        reports_absence: true,
     },
     Class {
         name: "NodeAlerts",
         fits: |alert| NODES.contains(&alert.name.as_str()),
         why: SLOWS_NODES,
-        is_told_when_empty: true,
+        reports_absence: true,
     },
     Class {
         name: "UpdatePrecheckAlerts",
         fits: |alert| alert.is_precheck,
         why: "suggesting issues worth investigating before updating the cluster.",
-        is_told_when_empty: true,
+        reports_absence: true,
     },
     Class {
         name: "VirtAlerts",
         fits: |alert| VIRTUALIZATION.contains(&alert.name.as_str()),
         why: SLOWS_NODES,
-        is_told_when_empty: false,
+        reports_absence: false,
     },
 ];
 
@@ -178,7 +178,7 @@ pub(super) fn derive_conditions(alerts: &[Alert]) -> Vec<Judgement> {
         let condition = Condition::new(&kind, "False", &format!("Alert:{state}"), message);
         found.push(Judgement { condition, issue: name.clone() });
     }
-    let silent = CLASSES.iter().filter(|class| class.is_told_when_empty && !seen.contains(&class.name));
+    let silent = CLASSES.iter().filter(|class| class.reports_absence && !seen.contains(&class.name));
     found.extend(silent.map(|class| {
         let kind = format!("recommended/{}", class.name);
         Judgement { condition: Condition::new(&kind, "True", "AsExpected", ""), issue: String::new() }

@@ -13,8 +13,8 @@ pub use self::alerts::Alert;
 use self::targets::Targets;
 use super::cluster_version::Release;
 use super::conditions::{self, indented, missing, reason_and_message};
+use super::output::CommandOutput;
 use super::report::{NO_UPDATES, RELEASES, source};
-use super::said::CommandOutput;
 
 /// The number of releases shown per minor, unless all are requested.
 const SHOWN: usize = 2;
@@ -36,9 +36,9 @@ pub(super) fn recommend(
     options: &Recommend,
     cluster_version: &Object,
     alerts: Result<&[Alert], &str>,
-    said: CommandOutput,
+    output: CommandOutput,
 ) -> CommandOutput {
-    let mut advice = Advice { options, said, issues: BTreeSet::new() };
+    let mut advice = Advice { options, output, issues: BTreeSet::new() };
     advice.state(cluster_version);
     advice.prechecks(alerts);
     advice.updates(cluster_version)
@@ -47,20 +47,20 @@ pub(super) fn recommend(
 /// The output so far, and the issues found.
 struct Advice<'a> {
     options: &'a Recommend,
-    said: CommandOutput,
+    output: CommandOutput,
     issues: BTreeSet<String>,
 }
 
 impl Advice<'_> {
-    fn say(&mut self, line: &str) {
+    fn print(&mut self, line: &str) {
         if !self.options.quiet {
-            self.said.say(line);
+            self.output.print(line);
         }
     }
 
     fn warn(&mut self, line: &str) {
         if !self.options.quiet {
-            self.said.warn(line);
+            self.output.warn(line);
         }
     }
 
@@ -78,15 +78,15 @@ impl Advice<'_> {
             }
             Some(failing) if failing.status != "False" => {
                 let accepted = self.issue("Failing");
-                self.say(&format!("{accepted}{}", block(&failing)));
+                self.print(&format!("{accepted}{}", block(&failing)));
             }
             Some(_) => {}
         }
         let progressing = conditions::find(cluster_version, "Progressing");
-        if let Some(found) = progressing.filter(|it| it.status == "True" && !it.message.is_empty()) {
+        if let Some(found) = progressing.filter(|found| found.status == "True" && !found.message.is_empty()) {
             let accepted = self.issue("Progressing");
             let wait = "You may wish to let this update complete before requesting a new update.";
-            self.say(&format!(
+            self.print(&format!(
                 "{accepted}info: An update is in progress.  {wait}\n  {}\n",
                 indented(&found.message)
             ));
@@ -100,7 +100,7 @@ impl Advice<'_> {
             Ok(alerts) => alerts::derive_conditions(alerts),
             Err(why) => {
                 self.issue("FailedToCompletePrecheck");
-                return self.say(&format!("Failed to check for at least some preconditions: {why}"));
+                return self.print(&format!("Failed to check for at least some preconditions: {why}"));
             }
         };
         let (mut happy, mut accepted, mut unhappy) = (Vec::new(), Vec::new(), Vec::new());
@@ -114,7 +114,7 @@ impl Advice<'_> {
                 accepted.push(kind.clone());
             }
         }
-        let told = [
+        let groups = [
             ("found no cause for concern in updating this cluster to later releases", &mut happy),
             (
                 "found cause for concern in updating this cluster to later releases, but were explicitly accepted via --accept",
@@ -122,15 +122,15 @@ impl Advice<'_> {
             ),
             ("found cause for concern in updating this cluster to later releases", &mut unhappy),
         ];
-        for (what, kinds) in told {
+        for (what, kinds) in groups {
             kinds.sort_unstable();
             if !kinds.is_empty() {
-                self.say(&format!("The following conditions {what}: {}\n", kinds.join(", ")));
+                self.print(&format!("The following conditions {what}: {}\n", kinds.join(", ")));
             }
         }
         if !unhappy.is_empty() {
             for judgement in found.iter().filter(|judgement| judgement.condition.status != "True") {
-                self.say(&block(&judgement.condition));
+                self.print(&block(&judgement.condition));
             }
         }
     }
@@ -146,20 +146,20 @@ impl Advice<'_> {
         }
         if !self.options.quiet {
             let words = ["Upstream update service is unset", "Upstream update service"];
-            source(cluster_version, words, &mut self.said);
+            source(cluster_version, words, &mut self.output);
         }
-        let (targets, warnings) = Targets::of(cluster_version);
+        let (targets, warnings) = Targets::from_cluster_version(cluster_version);
         if !self.options.quiet {
-            self.said.stderr.push_str(&warnings);
+            self.output.stderr.push_str(&warnings);
         }
         if let Some(version) = &self.options.version {
-            return self.one(&targets, version);
+            return self.print_target(&targets, version);
         }
         if targets.is_empty() {
-            self.say(NO_UPDATES);
+            self.print(NO_UPDATES);
         }
         for ((major, minor), releases) in targets.newest_first() {
-            self.say(&format!("\nUpdates to {major}.{minor}:"));
+            self.print(&format!("\nUpdates to {major}.{minor}:"));
             let releases: Vec<_> =
                 releases.iter().map(|target| (target.release(), target.not_recommended())).collect();
             let text = if self.options.show_outdated_releases {
@@ -167,28 +167,28 @@ impl Advice<'_> {
             } else {
                 newest(&releases, &format!("{major}.{minor}"))
             };
-            self.said.stdout.push_str(&text);
+            self.output.stdout.push_str(&text);
         }
-        self.said
+        self.output
     }
 
     /// Reports on one release. Issues that are not accepted make the command fail.
-    fn one(mut self, targets: &Targets, version: &Version) -> CommandOutput {
+    fn print_target(mut self, targets: &Targets, version: &Version) -> CommandOutput {
         let target = match targets.find(version) {
             Ok(target) => target,
-            Err(error) => return self.said.fail(&error),
+            Err(error) => return self.output.fail(&error),
         };
         let Release { version, image, url } = target.release();
-        self.say("");
+        self.print("");
         match target.not_recommended() {
-            None => self.say(&format!(
+            None => self.print(&format!(
                 "Update to {version} has no known issues relevant to this cluster.\nImage: {image}\nRelease URL: {url}"
             )),
             Some(Condition { kind, status, reason, message }) => {
                 let accepted = self.issue("ConditionalUpdateRisk");
                 let via = if accepted.is_empty() { "" } else { " via ConditionalUpdateRisk" };
                 let message = indented(&message);
-                self.say(&format!(
+                self.print(&format!(
                     "Update to {version} {kind}={status}:\nImage: {image}\nRelease URL: {url}\nReason: {accepted}{reason}{via}\nMessage: {message}"
                 ));
             }
@@ -198,18 +198,18 @@ impl Advice<'_> {
             all.iter().copied().filter(|issue| !self.options.accept.contains(*issue)).collect();
         if !open.is_empty() {
             let open = open.join(",");
-            return self.said.fail(&format!(
+            return self.output.fail(&format!(
                 "issues that apply to this cluster but which were not included in --accept: {open}"
             ));
         }
         if !all.is_empty() {
-            let told = format!(
+            let line = format!(
                 "Update to {version} has no known issues relevant to this cluster other than the accepted {}.",
                 all.join(",")
             );
-            self.say(&told);
+            self.print(&line);
         }
-        self.said
+        self.output
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Target(Value);
 impl Target {
     /// Returns the release to update to.
     pub(super) fn release(&self) -> Release<'_> {
-        Release::read(&self.0["release"])
+        Release::from_value(&self.0["release"])
     }
 
     fn risks(&self) -> &[Value] {
@@ -45,10 +45,10 @@ impl Target {
 
     /// Adds the message of `Upgradeable=False` as a risk, unless one of the risks has it already.
     fn add(&mut self, upgradeable: &Condition) {
-        let tells = |risk: &Value| {
+        let has_message = |risk: &Value| {
             risk["message"].as_str().is_some_and(|message| message.contains(&upgradeable.message))
         };
-        if self.risks().iter().any(tells) {
+        if self.risks().iter().any(has_message) {
             return;
         }
         let (reason, message) = match recommended(&self.0).filter(|found| found.status != "True") {
@@ -72,7 +72,7 @@ pub(super) struct Targets(BTreeMap<(u64, u64), Vec<Target>>);
 
 impl Targets {
     /// Reads the updates of a ClusterVersion. Also returns warnings about those with invalid versions.
-    pub(super) fn of(cluster_version: &Object) -> (Self, String) {
+    pub(super) fn from_cluster_version(cluster_version: &Object) -> (Self, String) {
         let (mut targets, mut warnings) = (Self::default(), String::new());
         let conditional = cluster_version.list("/status/conditionalUpdates");
         let is_conditional =

@@ -72,17 +72,17 @@ impl Daemons {
     }
 
     /// The new `Progressing` condition. `None` if it has another cause, so that it is kept.
-    pub(super) fn judge(&self, said: Option<&Condition>, object: &Value) -> Option<Condition> {
+    pub(super) fn judge(&self, current: Option<&Condition>, object: &Value) -> Option<Condition> {
         // With all nodes unready, the operator cannot run either.
         if !self.away.is_empty() && self.away.len() == self.all.len() {
             return None;
         }
-        let is_own = said.is_some_and(|said| said.reason == self.reason());
+        let is_own = current.is_some_and(|current| current.reason == self.reason());
         if self.away.is_empty() {
             let version = reported_version(object).filter(|_| is_own)?;
             return Some(Condition::new("Progressing", "False", WELL, format!("Deployed {version}")));
         }
-        let is_free = said.is_some_and(|said| said.status == "False") || is_own;
+        let is_free = current.is_some_and(|current| current.status == "False") || is_own;
         is_free.then(|| Condition::new("Progressing", "True", self.reason(), self.message()))
     }
 
@@ -128,9 +128,9 @@ mod tests {
         daemons
     }
 
-    fn said(daemons: &Daemons, said: &Condition) -> Option<String> {
+    fn progressing_text(daemons: &Daemons, current: &Condition) -> Option<String> {
         let object = json!({ "status": { "versions": [{ "name": "operator", "version": "4.18.3" }] } });
-        let judged = daemons.judge(Some(said), &object)?;
+        let judged = daemons.judge(Some(current), &object)?;
         Some(format!("{} {} {}", judged.status, judged.reason, judged.message))
     }
 
@@ -143,13 +143,13 @@ mod tests {
                    \"Have 2 available node-resolver pods, want 3.\"";
         for (operator, text) in [("network", network), ("dns", dns)] {
             let mut daemons = three(operator);
-            assert_eq!(said(&daemons, &well), None);
+            assert_eq!(progressing_text(&daemons, &well), None);
             assert!(daemons.notice(&[change("b", "Unknown", ChangeKind::Modified)]));
-            assert_eq!(said(&daemons, &well).as_deref(), Some(text));
+            assert_eq!(progressing_text(&daemons, &well).as_deref(), Some(text));
             assert!(!daemons.notice(&[change("b", "False", ChangeKind::Modified)]));
             let own = daemons.judge(Some(&well), &Value::Null).unwrap();
             assert!(daemons.notice(&[change("b", "False", ChangeKind::Deleted)]));
-            assert_eq!(said(&daemons, &own).as_deref(), Some("False AsExpected Deployed 4.18.3"));
+            assert_eq!(progressing_text(&daemons, &own).as_deref(), Some("False AsExpected Deployed 4.18.3"));
         }
     }
 
@@ -158,9 +158,9 @@ mod tests {
         let mut daemons = three("network");
         daemons.notice(&[change("a", "False", ChangeKind::Modified)]);
         let working = Condition::new("Progressing", "True", "Progressing", "Working towards 4.18.7");
-        assert_eq!(said(&daemons, &working), None);
+        assert_eq!(progressing_text(&daemons, &working), None);
         daemons.notice(&["b", "c"].map(|name| change(name, "False", ChangeKind::Modified)));
         let well = Condition::new("Progressing", "False", WELL, "Deployed 4.18.3");
-        assert_eq!(said(&daemons, &well), None);
+        assert_eq!(progressing_text(&daemons, &well), None);
     }
 }

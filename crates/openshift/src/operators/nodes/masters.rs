@@ -65,7 +65,7 @@ impl Masters {
     /// it is kept.
     pub(super) fn judge(
         &mut self,
-        said: Option<&Condition>,
+        current: Option<&Condition>,
         view: &View,
         now: Time,
     ) -> (Option<Condition>, Option<Time>) {
@@ -76,18 +76,18 @@ impl Masters {
         if !away.is_empty() && ready.is_empty() {
             return (None, None);
         }
-        let is_own = said.is_some_and(|said| said.reason == self.reason());
+        let is_own = current.is_some_and(|current| current.reason == self.reason());
         if away.is_empty() {
             self.away_since = None;
             return (is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE)), None);
         }
         // A restarted operator keeps its earlier report.
         let since = *self.away_since.get_or_insert(now);
-        let told_at = after(since, INERTIA);
-        if told_at > now && !is_own {
-            return (None, Some(told_at));
+        let reported_at = after(since, INERTIA);
+        if reported_at > now && !is_own {
+            return (None, Some(reported_at));
         }
-        let is_free = said.is_none_or(|said| said.status == "False" || is_own);
+        let is_free = current.is_none_or(|current| current.status == "False" || is_own);
         (is_free.then(|| self.degraded(&away, away.len() + ready.len())), None)
     }
 

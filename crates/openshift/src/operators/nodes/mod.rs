@@ -63,10 +63,10 @@ impl Nodes {
         now: Time,
     ) -> (Option<Condition>, Option<Time>) {
         if let Some(masters) = &mut self.masters {
-            let said =
+            let current =
                 condition::find_in_status(next.unwrap_or(object), "Degraded").map(Condition::from_value);
-            let (judged, look_again) = masters.judge(said.as_ref(), view, now);
-            return (judged.filter(|judged| said.as_ref() != Some(judged)), look_again);
+            let (judged, recheck_at) = masters.judge(current.as_ref(), view, now);
+            return (judged.filter(|judged| current.as_ref() != Some(judged)), recheck_at);
         }
         // A change of Progressing is written first, because its transition time must not change with this
         // report.
@@ -74,9 +74,9 @@ impl Nodes {
         if next.is_some_and(|next| condition::find_in_status(next, "Progressing") != progressing) {
             return (None, None);
         }
-        let said = progressing.map(Condition::from_value);
-        let judged = self.daemons.as_ref().and_then(|daemons| daemons.judge(said.as_ref(), object));
-        (judged.filter(|judged| said.as_ref() != Some(judged)), None)
+        let current = progressing.map(Condition::from_value);
+        let judged = self.daemons.as_ref().and_then(|daemons| daemons.judge(current.as_ref(), object));
+        (judged.filter(|judged| current.as_ref() != Some(judged)), None)
     }
 }
 
@@ -84,7 +84,7 @@ impl Operator {
     /// Handles changes of nodes.
     pub(super) fn notice_nodes(&mut self, changes: &[Change], now: Time) {
         if let Some(pause) = self.nodes.notice(changes) {
-            self.look_again(Some(after(now, pause)));
+            self.recheck_at(Some(after(now, pause)));
         }
     }
 
@@ -96,8 +96,8 @@ impl Operator {
         view: &View,
         now: Time,
     ) -> Option<Value> {
-        let (judged, look_again) = self.nodes.judge(object, next.as_ref(), view, now);
-        self.look_again(look_again);
+        let (judged, recheck_at) = self.nodes.judge(object, next.as_ref(), view, now);
+        self.recheck_at(recheck_at);
         let Some(judged) = judged else { return next };
         let mut value = next.unwrap_or_else(|| object.to_value());
         if let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
@@ -132,9 +132,9 @@ mod tests {
         let well = operator("False", "AsExpected", "Deployed 4.18.7");
         let working = operator("True", "Progressing", "Working towards 4.18.7");
         let mut judge = |object: &Object, next: Option<&Object>| {
-            let (judged, look_again) =
+            let (judged, recheck_at) =
                 nodes.judge(object, next.map(|next| &**next), &View::default(), Time::default());
-            assert_eq!(look_again, None);
+            assert_eq!(recheck_at, None);
             judged.map(|judged| judged.reason)
         };
         assert_eq!(judge(&working, None), None);

@@ -19,7 +19,7 @@ use crate::release::Release;
 /// The revision in a new cluster.
 const INSTALLED: u32 = 6;
 /// After this time a manifest without a running pod is written again.
-const AGAIN: SignedDuration = SignedDuration::from_mins(1);
+const RETRY: SignedDuration = SignedDuration::from_mins(1);
 /// The label of pods with their revision.
 const REVISION: &str = "revision";
 
@@ -102,7 +102,7 @@ pub(super) struct Rollout {
     /// Whether each node has a ready pod of the release.
     pub(super) is_through: bool,
     pub(super) effect: Option<Effect>,
-    pub(super) look_again: Option<Time>,
+    pub(super) recheck_at: Option<Time>,
 }
 
 impl Operand {
@@ -165,13 +165,13 @@ impl Operand {
                 return Rollout::default();
             }
             if turn > now {
-                return Rollout { look_again: Some(turn), ..Rollout::default() };
+                return Rollout { recheck_at: Some(turn), ..Rollout::default() };
             }
             let pod = self.pod(release, revision);
             // The installer is a pod too, so it needs a ready node.
             let effect = condition::is_true(node, "Ready")
                 .then(|| Effect::WriteStaticPod { node: node.name().to_owned(), pod });
-            return Rollout { effect, look_again: Some(after(now, AGAIN)), ..Rollout::default() };
+            return Rollout { effect, recheck_at: Some(after(now, RETRY)), ..Rollout::default() };
         }
         Rollout { is_through: true, ..Rollout::default() }
     }

@@ -33,7 +33,7 @@ pub struct Cause {
     pub reference: &'static str,
 }
 
-/// What an earlier assessment has found, for causes without a time of their own.
+/// The findings of an earlier assessment, for causes without a time of their own.
 #[derive(Clone, Copy)]
 pub struct PriorInsights<'a> {
     /// The current time.

@@ -35,7 +35,7 @@ const ENABLED: &str = "enabledCapabilities";
 const REMEDY_ENABLED: &str =
     "Capabilities cannot be disabled again; apply the CustomResourceDefinition of a release that knows them.";
 /// The operator writes the capabilities that its own release knows.
-const REMEDY_KNOWN: &str = "A cluster-version operator of the release that the CustomResourceDefinition is of puts this right when it starts.";
+const REMEDY_KNOWN: &str = "A cluster-version operator of the release that the CustomResourceDefinition belongs to fixes this when it starts.";
 
 /// Returns the stored values that the CRD does not allow, by list, in stored order. Lists without such values
 /// are omitted.
@@ -46,13 +46,13 @@ pub fn disallowed_values<'a>(
     let stored = &cluster_version["status"]["capabilities"];
     let Some(schema) = storage_schema(crd) else { return Vec::new() };
     let capabilities = &schema["properties"]["status"]["properties"]["capabilities"]["properties"];
-    let foreign = |field: &'static str| {
+    let disallowed = |field: &'static str| {
         let allowed = capabilities[field]["items"]["enum"].as_array()?;
         let values = stored[field].as_array()?;
         let values = values.iter().filter(|value| !allowed.contains(value)).filter_map(Value::as_str);
         Some((field, values.collect::<Vec<_>>())).filter(|(_, values)| !values.is_empty())
     };
-    FIELDS.into_iter().filter_map(foreign).collect()
+    FIELDS.into_iter().filter_map(disallowed).collect()
 }
 
 /// Returns the schema that writes are validated against: that of the stored version.
@@ -65,12 +65,12 @@ fn storage_schema(crd: &Value) -> Option<&Value> {
 /// Adds the insight while the status has such values and the API server rejects them.
 pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     let Some(minor) = facts.kubernetes_minor.filter(|minor| *minor < RATCHETING_MINOR) else { return };
-    let foreign = facts.crd.map(|crd| disallowed_values(facts.cluster_version, crd)).unwrap_or_default();
-    if foreign.is_empty() {
+    let disallowed = facts.crd.map(|crd| disallowed_values(facts.cluster_version, crd)).unwrap_or_default();
+    if disallowed.is_empty() {
         return;
     }
     let capabilities: BTreeSet<&str> =
-        foreign.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+        disallowed.iter().flat_map(|(_, values)| values.iter().copied()).collect();
     let capabilities: Vec<&str> = capabilities.into_iter().collect();
     let mut draft = HealthDraft::new(&FROZEN, ResourceRef::cluster_version(facts.name()));
     draft.summary = format!(
@@ -79,23 +79,23 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
         capabilities.join(", ")
     );
     let seen = findings.seen(&draft);
-    draft.description = describe(&foreign, minor, seen);
+    draft.description = describe(&disallowed, minor, seen);
     draft.since = Some(seen);
     findings.add(draft);
 }
 
-fn describe(foreign: &[(&str, Vec<&str>)], minor: u32, seen: Time) -> String {
+fn describe(disallowed: &[(&str, Vec<&str>)], minor: u32, seen: Time) -> String {
     let remedy =
-        if foreign.iter().any(|(field, _)| *field == ENABLED) { REMEDY_ENABLED } else { REMEDY_KNOWN };
-    let fields: Vec<String> = foreign
+        if disallowed.iter().any(|(field, _)| *field == ENABLED) { REMEDY_ENABLED } else { REMEDY_KNOWN };
+    let fields: Vec<String> = disallowed
         .iter()
         .map(|(field, values)| format!("status.capabilities.{field} holds {}", values.join(", ")))
         .collect();
     format!(
         "{}, which the enum of CustomResourceDefinition clusterversions.config.openshift.io does not allow \
-         (seen since {}). The API server (Kubernetes 1.{minor}) checks the whole status at each write, so it \
-         refuses every status update that leaves them there: conditions, versions and history are as old as \
-         that. {remedy}",
+         (seen since {}). The API server (Kubernetes 1.{minor}) validates the whole status at each write, so \
+         it rejects every status update with these values. Conditions, versions and history have not \
+         changed since then. {remedy}",
         fields.join("; "),
         rfc3339(seen)
     )

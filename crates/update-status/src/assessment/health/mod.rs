@@ -22,7 +22,7 @@ pub(crate) use cluster_version::{assess_failing, assess_interrupted};
 pub(crate) use findings::HealthDraft;
 pub use findings::{Cause, Finding, Findings, Outcome, PriorInsights};
 pub use node::assess as assess_node;
-pub(crate) use node::assess_trouble as assess_node_trouble;
+pub(crate) use node::assess_availability as assess_node_availability;
 pub use operator::assess as assess_operator;
 pub use pool::assess as assess_pool;
 pub(crate) use pool::assess_excluded as assess_excluded_nodes;

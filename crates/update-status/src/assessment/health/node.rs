@@ -65,13 +65,13 @@ pub fn assess(
     rebooting_since: Option<Time>,
     findings: &mut Findings<'_>,
 ) {
-    assess_trouble(node, pool, state, findings);
+    assess_availability(node, pool, state, findings);
     draining(node, pool, state, findings);
     not_back_from_reboot(node, pool, state, rebooting_since, findings);
 }
 
 /// Adds the problems that `oc` reports as well: the node cannot run pods, or its daemon failed.
-pub(crate) fn assess_trouble(node: &Node, pool: &Pool, state: NodeState, findings: &mut Findings<'_>) {
+pub(crate) fn assess_availability(node: &Node, pool: &Pool, state: NodeState, findings: &mut Findings<'_>) {
     unavailable(node, pool, state, findings);
     if let Some(reason) = failure(node) {
         findings.add(HealthDraft {
@@ -154,7 +154,7 @@ fn not_back_from_reboot(
     let is_error = findings.is_older(Some(since), REBOOT_ERROR);
     let description = match not_ready {
         Some(found) => UnavailableCondition::NotReady.description(found),
-        None => "Its machine-config daemon let it reboot, and has not said anything since.".to_owned(),
+        None => "Its machine-config daemon started the reboot and has not reported since.".to_owned(),
     };
     findings.add(HealthDraft {
         level: if is_error { ImpactLevel::Error } else { ImpactLevel::Warning },

@@ -43,8 +43,8 @@ pub(super) const REFUSED: Cause = Cause {
 };
 
 const STAYS: &str = "The cluster stays at the release it runs.";
-const RETRIES: &str = "Once the cause is mended the cluster-version operator retries by itself; `oc adm upgrade \
-                       --clear` gives the update up.";
+const RETRIES: &str = "The cluster-version operator retries until the cause is fixed; `oc adm upgrade \
+                       --clear` cancels the update.";
 
 /// Adds the insight while the cluster-version operator reports `ReleaseAccepted=False`. The description is
 /// the condition's message, which usually has the message of the pod that fetches the payload. If the
@@ -61,7 +61,7 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     let is_unverified = accepted.message.contains("The update cannot be verified: ");
     let (cause, summary) = match accepted.reason.as_str() {
         "RetrievePayload" if is_unverified => {
-            (&UNVERIFIED, format!("Nobody who is trusted has signed release {target}"))
+            (&UNVERIFIED, format!("No trusted key has signed release {target}"))
         }
         "RetrievePayload" => (&UNRETRIEVABLE, format!("The payload of release {target} cannot be retrieved")),
         "PreconditionChecks" => {
@@ -87,8 +87,8 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
 /// Returns the release in question: as named in the message, else as requested.
 fn target<'a>(facts: &Facts<'a>, message: &'a str) -> &'a str {
     let desired = &facts.cluster_version["spec"]["desiredUpdate"];
-    let asked = |field: &str| desired[field].as_str().unwrap_or_default();
-    [quoted(message, "version=\""), quoted(message, "image=\""), asked("version"), asked("image")]
+    let requested = |field: &str| desired[field].as_str().unwrap_or_default();
+    [quoted(message, "version=\""), quoted(message, "image=\""), requested("version"), requested("image")]
         .into_iter()
         .find(|text| !text.is_empty())
         .unwrap_or("requested")

@@ -26,7 +26,7 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     findings.add(HealthDraft {
         summary: format!("The update of the control plane of {} is stalled", facts.name()),
         description: format!(
-            "It has been going on for {minutes:#}, and its estimate is over. {} of {} operators are updated; these are \
+            "It has taken {minutes:#}, longer than estimated. {} of {} operators are updated; these are \
              not: {waiting}",
             progress.updated, progress.total
         ),

@@ -23,7 +23,7 @@ pub enum UnavailableCondition {
     NetworkUnavailable,
 }
 
-/// What distinguishes the conditions of healthy and unhealthy nodes.
+/// The differences between the conditions of healthy and unhealthy nodes.
 struct ExpectedCondition {
     kind: &'static str,
     /// The status of a healthy node.

@@ -138,7 +138,7 @@ impl Pool {
     }
 
     /// Returns whether the node's target is the pool's current MachineConfig. If the pool's target has
-    /// changed meanwhile, nobody retargets the node before it has come back.
+    /// changed meanwhile, no controller retargets the node before its return.
     pub(crate) fn is_node_target(&self, node: &Node) -> bool {
         self.target.is_empty() || self.target == node.annotation("desiredConfig")
     }

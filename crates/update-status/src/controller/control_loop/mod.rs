@@ -29,7 +29,7 @@ const RETRY_MAX: Duration = Duration::from_secs(60);
 const ROUND_MAX: Duration = Duration::from_secs(30);
 
 /// How often the server's version is read while an insight depends on it. Replacing a kube-apiserver causes
-/// no event, and neither does a status that nobody can write.
+/// no event, and neither does a status that no client can write.
 const VERSION_PERIOD: Duration = Duration::from_secs(60);
 
 /// Why the controller ended. In continuous operation, no response of an API server ends it.

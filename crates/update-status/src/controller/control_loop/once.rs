@@ -10,13 +10,13 @@ use crate::controller::watch::{ALERTS, Watches};
 use crate::insight::Insight;
 
 /// Time limit for reading the cluster.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum number of failed rounds in a row.
 const FAILURES: u32 = 3;
 
 /// Resources that a cluster may lack: those of insights on nodes, the UpdateStatus, and alerts.
-const DISPENSABLE: [&str; 5] = ["machineconfigpools", "machineconfigs", "nodes", "updatestatuses", ALERTS];
+const OPTIONAL: [&str; 5] = ["machineconfigpools", "machineconfigs", "nodes", "updatestatuses", ALERTS];
 
 /// The result of a single run.
 #[derive(Debug)]
@@ -33,12 +33,12 @@ pub struct OnceResult {
 /// # Errors
 /// The control plane cannot be read, or insights cannot be published.
 pub async fn run_once(parts: Parts, publishes: bool) -> Result<OnceResult, ControllerError> {
-    let asks_for_alerts = parts.alerts.is_some();
+    let reads_alerts = parts.alerts.is_some();
     let mut watches = Watches::new(&parts.client, parts.alerts, &parts.observer);
     let mut controller = Controller::new(parts.client, parts.clock, parts.observer);
     controller.publishes = publishes;
-    let deadline = Instant::now() + PATIENCE;
-    while !controller.is_through(asks_for_alerts) {
+    let deadline = Instant::now() + TIMEOUT;
+    while !controller.is_complete(reads_alerts) {
         if let Ok(processed) = timeout_at(deadline, controller.process_next(&mut watches)).await {
             processed?;
         }
@@ -49,20 +49,19 @@ pub async fn run_once(parts: Parts, publishes: bool) -> Result<OnceResult, Contr
 
 impl Controller {
     /// Returns whether everything readable is assessed and, if requested, published.
-    fn is_through(&mut self, asks_for_alerts: bool) -> bool {
+    fn is_complete(&mut self, reads_alerts: bool) -> bool {
         let is_published =
             !self.publishes || self.state.patch().is_none() && !self.state.wants_update_status();
         let [control_plane, nodes] = self.state.informers();
-        let has_nodes =
-            nodes.has_begun() || DISPENSABLE[..3].iter().any(|one| self.missing.contains_key(*one));
-        let has_alerts = !asks_for_alerts || self.state.has_alerts() || self.missing.contains_key(ALERTS);
+        let has_nodes = nodes.has_begun() || OPTIONAL[..3].iter().any(|one| self.missing.contains_key(*one));
+        let has_alerts = !reads_alerts || self.state.has_alerts() || self.missing.contains_key(ALERTS);
         control_plane.has_begun() && has_nodes && has_alerts && self.failures == 0 && is_published
     }
 
     /// # Errors
     /// The run can never finish, or takes too long.
     fn fail_if_stuck(&self, deadline: Instant) -> Result<(), ControllerError> {
-        let is_needed = |resource: &str| !DISPENSABLE.contains(&resource);
+        let is_needed = |resource: &str| !OPTIONAL.contains(&resource);
         if !self.state.is_synced()
             && let Some((resource, why)) = self.missing.iter().find(|(resource, _)| is_needed(resource))
         {
@@ -75,6 +74,6 @@ impl Controller {
             return Ok(());
         }
         let why = self.last_failure.clone();
-        Err(ControllerError::GivenUp(why.unwrap_or_else(|| format!("no answer in {} s", PATIENCE.as_secs()))))
+        Err(ControllerError::GivenUp(why.unwrap_or_else(|| format!("no answer in {} s", TIMEOUT.as_secs()))))
     }
 }

@@ -57,7 +57,7 @@ impl Controller {
             }
             Err(error) => {
                 if is_conflict(&error) {
-                    self.state.lose_config_map();
+                    self.state.discard_config_map();
                 }
                 return Err(error.into());
             }
@@ -116,7 +116,7 @@ impl Controller {
                 }
                 Err(error) => {
                     if is_conflict(&error) {
-                        self.state.status_object.lose();
+                        self.state.status_object.discard();
                     }
                     return Err(error.into());
                 }
@@ -144,7 +144,7 @@ impl Controller {
     }
 }
 
-/// Returns whether the object was changed or created by somebody else.
+/// Returns whether the object was changed or created by another client.
 fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 409)
 }

@@ -25,7 +25,7 @@ const ROOM_MIN: usize = 8 * 1024;
 pub(in crate::controller) enum StatusWrite {
     /// Creates the missing object.
     Create,
-    /// A JSON patch of the status, rejected if somebody else has written the object meanwhile.
+    /// A JSON patch of the status, rejected if another client has written the object meanwhile.
     Patch(Vec<Value>),
 }
 
@@ -88,7 +88,7 @@ impl UpdateStatusState {
         }
     }
 
-    /// Returns whether the object must be read because somebody else wrote it.
+    /// Returns whether the object must be read because another client wrote it.
     pub(in crate::controller) fn wants_reading(&self) -> bool {
         self.is_served() && !self.failed && self.seen.wants_reading()
     }
@@ -98,7 +98,7 @@ impl UpdateStatusState {
         let version = object.as_ref().map(|(version, _)| version.clone());
         self.seen.set_content(object);
         (self.is_guessed, self.published_revisions) = (false, None);
-        // If somebody else wrote the object meanwhile, that may be why the write was rejected, rather than
+        // If another client wrote the object meanwhile, that may be why the write was rejected, rather than
         // its size.
         match self.refused.take() {
             Some((refused, _)) if version != Some(refused.clone()) => {}
@@ -108,9 +108,9 @@ impl UpdateStatusState {
         }
     }
 
-    /// Notes that somebody else wrote the object.
-    pub(in crate::controller) fn lose(&mut self) {
-        self.seen.lose();
+    /// Notes that another client wrote the object.
+    pub(in crate::controller) fn discard(&mut self) {
+        self.seen.discard();
     }
 
     /// Notes that the watch of objects failed. Other insights do not wait for it.
@@ -151,7 +151,7 @@ impl UpdateStatusState {
             self.published_revisions = Some(revisions);
             return None;
         }
-        // Rejects the patch if somebody else wrote the object meanwhile.
+        // Rejects the patch if another client wrote the object meanwhile.
         operations.insert(0, json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
         Some(StatusWrite::Patch(operations))
     }
@@ -172,7 +172,7 @@ impl UpdateStatusState {
             let done = operations.is_ok_and(|operations| json_patch::patch(&mut object, &operations).is_ok());
             *status = object["status"].take();
             if !done {
-                self.seen.lose();
+                self.seen.discard();
             }
         }
     }
@@ -184,7 +184,7 @@ impl UpdateStatusState {
         match self.seen.get() {
             Some((version, _)) => {
                 self.refused = (!self.is_guessed).then(|| (version.to_owned(), revisions));
-                self.lose();
+                self.discard();
             }
             // An object without insights cannot become smaller.
             None => self.give_up(revisions),
@@ -225,7 +225,7 @@ mod tests {
         state.handle_rejection(KNOWN);
         assert!(state.wants_reading());
         state.set_object(Some(("2".to_owned(), json!({}))));
-        assert_eq!(state.room, ROOM, "somebody else had written it");
+        assert_eq!(state.room, ROOM, "another client had written it");
         state.handle_rejection(KNOWN);
         state.set_object(Some(("2".to_owned(), json!({}))));
         assert_eq!(state.room, ROOM / 2);

@@ -25,11 +25,11 @@ impl State {
     pub(in crate::controller) fn config_map(&mut self, event: Event<(String, String)>) {
         self.version_in_doubt |= matches!(event, Event::InitDone);
         if self.config_map.apply_event(event) {
-            self.doubt_config_map();
+            self.mark_unpublished();
         }
     }
 
-    /// Returns whether the ConfigMap must be read because somebody else wrote it.
+    /// Returns whether the ConfigMap must be read because another client wrote it.
     pub(in crate::controller) fn wants_config_map(&self) -> bool {
         self.config_map.wants_reading()
     }
@@ -37,12 +37,12 @@ impl State {
     /// Stores the ConfigMap and its resource version after reading; `None` if it does not exist.
     pub(in crate::controller) fn config_map_read(&mut self, object: Option<(String, Data)>) {
         self.config_map.set_content(object);
-        self.doubt_config_map();
+        self.mark_unpublished();
     }
 
-    /// Notes that somebody else wrote the ConfigMap.
-    pub(in crate::controller) fn lose_config_map(&mut self) {
-        self.config_map.lose();
+    /// Notes that another client wrote the ConfigMap.
+    pub(in crate::controller) fn discard_config_map(&mut self) {
+        self.config_map.discard();
     }
 
     /// Notes that the ConfigMap was written with [`State::patch`], and has this resource version.
@@ -60,16 +60,16 @@ impl State {
         self.node_informer.mark_published();
     }
 
-    fn doubt_config_map(&mut self) {
+    fn mark_unpublished(&mut self) {
         self.control_plane_informer.mark_unpublished();
         self.node_informer.mark_unpublished();
     }
 
-    /// Returns the merge patch that the ConfigMap needs, rejected if somebody else has written it meanwhile;
+    /// Returns the merge patch that the ConfigMap needs, rejected if another client has written it meanwhile;
     /// `None` if it is up to date, missing, or not known yet.
     pub(in crate::controller) fn patch(&mut self) -> Option<Value> {
-        let is_as_it_should_be = self.informers().into_iter().all(Informer::is_published);
-        if is_as_it_should_be || self.is_patch_refused() {
+        let is_published = self.informers().into_iter().all(Informer::is_published);
+        if is_published || self.is_patch_refused() {
             return None;
         }
         let (version, Data { texts, binary }) = self.config_map.get()?;

@@ -2,7 +2,7 @@
 //!
 //! Insights are published in large objects with frequent writes. With full watches and responses, the API
 //! server would send the whole object each time to the controller that has just written it. So the controller
-//! follows resource versions, and reads an object only if somebody else wrote it.
+//! follows resource versions, and reads an object only if another client wrote it.
 
 use kube::runtime::watcher::Event;
 
@@ -87,7 +87,7 @@ impl<T> Mirror<T> {
     }
 
     /// Discards the content, so that it is read again.
-    pub(in crate::controller) fn lose(&mut self) {
+    pub(in crate::controller) fn discard(&mut self) {
         self.content = None;
     }
 

@@ -161,10 +161,10 @@ impl State {
     /// Returns whether any insight depends on the API server's version.
     pub(in crate::controller) fn version_matters(&self) -> bool {
         let crd = self.crds.get(CLUSTER_VERSION_CRD);
-        let foreign = |object: &Object| {
+        let has_disallowed = |object: &Object| {
             crd.is_some_and(|crd| !health::frozen_status::disallowed_values(object, crd).is_empty())
         };
-        self.cluster_versions.objects().values().any(foreign)
+        self.cluster_versions.objects().values().any(has_disallowed)
     }
 
     /// Returns whether all objects of the control plane are known, so that a missing one does not exist.
@@ -216,7 +216,7 @@ impl State {
     fn assess_control_plane(&mut self, now: Time) -> Result<(), YamlError> {
         let insights = self.insights(now);
         let informer = &mut self.control_plane_informer;
-        let outcome = informer.replace_those(|detail| !is_of_operator(detail), insights, now);
+        let outcome = informer.replace_matching(|detail| !is_of_operator(detail), insights, now);
         let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
         let version = cluster_version.map(|one| assessment::cluster_version::desired(one));
         self.operators.set_target(version, image(&self.operator_images));
@@ -315,9 +315,9 @@ impl State {
 
     /// Returns the progress of the operators, which only the ClusterVersion named `version` has.
     fn progress(&self, cluster_version: &Object, now: Time) -> Option<Progress> {
-        let is_it = cluster_version.name() == CLUSTER_VERSION;
+        let is_of_cluster = cluster_version.name() == CLUSTER_VERSION;
         let image = image(&self.operator_images).unwrap_or_default();
-        is_it.then(|| Progress::compute(cluster_version, self.operators.all(), image, now))?
+        is_of_cluster.then(|| Progress::compute(cluster_version, self.operators.all(), image, now))?
     }
 }
 
@@ -326,7 +326,7 @@ fn image(deployments: &Cache<Option<String>>) -> Option<&str> {
     deployments.get(MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref)
 }
 
-/// Lets an informer adopt the insights of an earlier process.
+/// Makes an informer adopt the insights of an earlier process.
 fn adopt_earlier_insights(
     informer: &mut Informer,
     config_map: &Mirror<Data>,

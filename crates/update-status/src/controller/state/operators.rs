@@ -73,7 +73,7 @@ impl Operators {
         let stale = std::mem::take(&mut self.stale);
         if std::mem::take(&mut self.all_stale) {
             let all = self.all().filter_map(|operator| self.insight(operator, now));
-            return informer.replace_those(is_of_operator, all, now);
+            return informer.replace_matching(is_of_operator, all, now);
         }
         let mut outcome = Ok(());
         for name in stale {

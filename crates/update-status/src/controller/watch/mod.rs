@@ -137,11 +137,12 @@ fn watches(
     use resources as known;
     let alerts = alerts.unwrap_or_else(|| futures::stream::pending().boxed());
     let all = watcher::Config::default;
-    let of = |resource: &Resource| -> Api<Watched> { Api::all_with(client.clone(), &api_resource(resource)) };
-    let crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
-    let own_crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(UPDATE_STATUS_CRD));
-    let cluster_versions = watcher(of(&resources::CLUSTER_VERSIONS), all());
-    let operators = watcher(of(&resources::CLUSTER_OPERATORS), all());
+    let all_of =
+        |resource: &Resource| -> Api<Watched> { Api::all_with(client.clone(), &api_resource(resource)) };
+    let crds = watcher(all_of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
+    let own_crds = watcher(all_of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(UPDATE_STATUS_CRD));
+    let cluster_versions = watcher(all_of(&resources::CLUSTER_VERSIONS), all());
+    let operators = watcher(all_of(&resources::CLUSTER_OPERATORS), all());
     let deployments: Api<Watched> =
         Api::namespaced_with(client.clone(), MCO_NAMESPACE, &api_resource(&resources::DEPLOYMENTS));
     let deployments = watcher(deployments, named(MACHINE_CONFIG_OPERATOR));
@@ -152,8 +153,8 @@ fn watches(
     let machine_configs: Api<PartialObjectMeta<DynamicObject>> =
         Api::all_with(client.clone(), &api_resource(&resources::MACHINE_CONFIGS));
     let machine_configs = watcher(machine_configs, all());
-    let pools = watcher(of(&resources::MACHINE_CONFIG_POOLS), all());
-    let nodes = watcher(of(&resources::NODES), all());
+    let pools = watcher(all_of(&resources::MACHINE_CONFIG_POOLS), all());
+    let nodes = watcher(all_of(&resources::NODES), all());
     let config_maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client.clone(), NAMESPACE);
     let config_maps = watcher(config_maps, named(CONFIG_MAP));
     let watches = [
@@ -303,8 +304,8 @@ pub(in crate::controller) fn waiting_reason(pod: &Value) -> Option<String> {
     let waiting = lists.into_iter().flatten().flatten().find_map(|container| {
         let waiting = &container["state"]["waiting"];
         let text = |field: &str| waiting[field].as_str().unwrap_or_default().to_owned();
-        let is_trouble = !matches!(text("reason").as_str(), "" | "PodInitializing" | "ContainerCreating");
-        is_trouble.then(|| (container["name"].as_str().unwrap_or_default(), text("reason"), text("message")))
+        let is_problem = !matches!(text("reason").as_str(), "" | "PodInitializing" | "ContainerCreating");
+        is_problem.then(|| (container["name"].as_str().unwrap_or_default(), text("reason"), text("message")))
     });
     waiting.map(|(container, reason, message)| {
         let [reason, message] = [reason, message].map(|text| quote(&text));

@@ -14,7 +14,7 @@ use super::{Details, Inputs, Moment, TABLE, go_sort};
 use crate::assessment::cluster_version::alerts_count_since;
 use crate::assessment::health::{
     Findings, HealthDraft, assess_alerts, assess_excluded_nodes, assess_failing, assess_interrupted,
-    assess_node_trouble, assess_operator,
+    assess_node_availability, assess_operator,
 };
 use crate::assessment::pool::NodeCounts;
 use crate::assessment::time::{SECOND, ZERO_TIME, duration_between, round};
@@ -124,7 +124,7 @@ fn collect(
     let mut of_nodes = Findings::for_oc(at.wall);
     for PoolNodes { pool, nodes } in pools {
         for (node, status) in nodes {
-            assess_node_trouble(node, pool, status.state, &mut of_nodes);
+            assess_node_availability(node, pool, status.state, &mut of_nodes);
         }
         let counts = NodeCounts::from_states(nodes.iter().map(|(_, status)| status.state));
         assess_excluded_nodes(pool, &counts, &mut of_nodes);

@@ -36,7 +36,7 @@ pub(crate) struct Swept {
 
 /// The result of one round: remaining objects, and kinds that could not be listed.
 #[derive(Default)]
-struct Look {
+struct Round {
     found: Vec<String>,
     unseen: Vec<String>,
     /// The uids of owners of pods, and of their owners.
@@ -53,7 +53,7 @@ struct Look {
 pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Swept, String> {
     let kinds = kinds(wire, controllers)?;
     let (mut removed, mut traces) = (BTreeSet::new(), Traces::default());
-    let mut last = Look::default();
+    let mut last = Round::default();
     let mut unseen_for = 0;
     for round in 0..ROUNDS {
         if round > 0 {
@@ -73,12 +73,12 @@ pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Sw
         }
     }
     last.found.truncate(20);
-    Err(format!("these objects of run {run} do not go: {}", last.found.join(", ")))
+    Err(format!("these objects of run {run} cannot be removed: {}", last.found.join(", ")))
 }
 
 /// Does one round: lists all kinds and deletes the objects of the run, whose namespaces these are.
-fn sweep_once(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value]) -> Look {
-    let mut seen = Look::default();
+fn sweep_once(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value]) -> Round {
+    let mut seen = Round::default();
     for kind in kinds {
         let resource = &kind.resource;
         let found = match list(wire, &format!("{}{}", resource.path("", ""), scope.query(resource))) {
@@ -89,7 +89,7 @@ fn sweep_once(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &
             }
         };
         // The namespace controller lists objects of every kind; removing kinds meanwhile makes it start
-        // again.
+        // over.
         let waits = scope.controllers
             && is(resource, &CUSTOM_RESOURCE_DEFINITIONS)
             && seen.found.iter().any(|name| name.starts_with("namespaces "));
@@ -125,15 +125,16 @@ fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], scope: &Scope<'_>) {
         }
         // The controllers that would remove finalizers are gone. The API server itself removes that of
         // definitions.
-        let held = |object: &&&Value| {
+        let has_finalizers = |object: &&&Value| {
             !is(&kind.resource, &CUSTOM_RESOURCE_DEFINITIONS)
                 && object["metadata"]["finalizers"]
                     .as_array()
                     .is_some_and(|finalizers| !finalizers.is_empty())
         };
-        for object in objects.iter().filter(held) {
-            let free = json!({ "metadata": { "finalizers": null } });
-            let _ = wire.change(Method::PATCH, &kind.resource.path(&namespace, &text(object, "name")), &free);
+        for object in objects.iter().filter(has_finalizers) {
+            let patch = json!({ "metadata": { "finalizers": null } });
+            let _ =
+                wire.change(Method::PATCH, &kind.resource.path(&namespace, &text(object, "name")), &patch);
         }
     }
 }

@@ -1,8 +1,7 @@
-//! ResourceQuotas: what a namespace may hold (`ResourceQuota`).
+//! ResourceQuotas: limits on the objects and resources of a namespace (`ResourceQuota`).
 //!
-//! In a real cluster a controller counts what there is and writes it into the status of quotas, and admission trusts that.
-//! Here the server counts by itself, at each write, and keeps the statuses; so a quota holds from the moment that it is
-//! there.
+//! In a real cluster a controller counts the usage and writes it to the status of a quota, which admission trusts. Here
+//! the server counts at each write and updates the statuses, so a quota applies from the moment of its creation.
 
 mod scope;
 mod usage;
@@ -21,15 +20,15 @@ use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
 const QUOTAS: Resource = Resource::namespaced("", "v1", "ResourceQuota", "resourcequotas");
-/// What each container must say of itself where a quota counts it.
+/// The resources that each container must specify if a quota limits them.
 const REQUIRED: [&str; 6] =
     ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
 
 impl ApiServer {
-    /// Asks the quotas of a namespace whether an object may still be stored in it.
+    /// Checks an object against the quotas of its namespace.
     ///
     /// # Errors
-    /// The first that it does not fit into.
+    /// 403 of the first quota that the object exceeds.
     pub(in crate::admission) fn check_quotas(
         &self,
         call: &Call<'_>,
@@ -43,16 +42,17 @@ impl ApiServer {
         {
             return Ok(());
         }
-        let mut more = usage::of(&call.kind, object, call.now);
+        let mut increase = usage::object_usage(&call.kind, object, call.now);
         if attributes.operation == Operation::Update {
-            let before = attributes.old.map(|old| usage::of(&call.kind, old, call.now)).unwrap_or_default();
-            for (name, amount) in &mut more {
+            let before =
+                attributes.old.map(|old| usage::object_usage(&call.kind, old, call.now)).unwrap_or_default();
+            for (name, amount) in &mut increase {
                 *amount = before.get(name).map_or(*amount, |found| amount.minus(*found));
             }
         }
-        more.retain(|_, amount| !amount.is_zero() && !amount.is_negative());
+        increase.retain(|_, amount| !amount.is_zero() && !amount.is_negative());
         for quota in quotas {
-            self.check_quota(call, attributes, object, &more, &quota)?;
+            self.check_quota(call, attributes, object, &increase, &quota)?;
         }
         Ok(())
     }
@@ -62,7 +62,7 @@ impl ApiServer {
         call: &Call<'_>,
         attributes: Attributes<'_>,
         object: &Value,
-        more: &Amounts,
+        increase: &Amounts,
         quota: &Value,
     ) -> Outcome<()> {
         let hard = amounts::read(&quota["spec"]["hard"]);
@@ -77,7 +77,7 @@ impl ApiServer {
             return refused(format!("failed quota: {name}: must specify {missing}"));
         }
         let used = self.used(attributes.namespace, quota, call.now);
-        let exceeded: Vec<&String> = more
+        let exceeded: Vec<&String> = increase
             .iter()
             .filter(|(name, amount)| {
                 let (found, most) = (used.get(*name), hard.get(*name));
@@ -89,12 +89,12 @@ impl ApiServer {
             return Ok(());
         }
         let shown = |amounts: &Amounts| {
-            let one = |name: &&String| {
+            let amount = |name: &&String| {
                 format!("{name}={}", amounts.get(*name).map_or_else(|| "0".to_owned(), |a| a.text()))
             };
-            exceeded.iter().map(one).collect::<Vec<_>>().join(",")
+            exceeded.iter().map(amount).collect::<Vec<_>>().join(",")
         };
-        let (requested, used, limited) = (shown(more), shown(&used), shown(&hard));
+        let (requested, used, limited) = (shown(increase), shown(&used), shown(&hard));
         refused(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"))
     }
 
@@ -104,7 +104,7 @@ impl ApiServer {
         self.store.list(table, namespace).map(|(_, _, entry)| entry.served()).collect()
     }
 
-    /// How much is used of each resource that a quota limits.
+    /// The usage of each resource that a quota limits.
     fn used(&self, namespace: &str, quota: &Value, now: Time) -> Amounts {
         let hard = amounts::read(&quota["spec"]["hard"]);
         let mut used: Amounts = hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
@@ -117,7 +117,7 @@ impl ApiServer {
                 if !scope::covers(&quota["spec"], is_pod.then_some(&*object)) {
                     continue;
                 }
-                let mut found = usage::of(kind, &object, now);
+                let mut found = usage::object_usage(kind, &object, now);
                 found.retain(|name, _| hard.contains_key(name));
                 amounts::add(&mut used, &found);
             }
@@ -125,8 +125,8 @@ impl ApiServer {
         used
     }
 
-    /// Brings the statuses of the quotas of a namespace up to date.
-    pub(crate) fn keep_quotas(&mut self, namespace: &str, now: Time) {
+    /// Updates the status of each quota of a namespace.
+    pub(crate) fn update_quota_statuses(&mut self, namespace: &str, now: Time) {
         let Some(table) = self.admission.quotas else { return };
         for quota in self.quotas(namespace) {
             let used = self.used(namespace, &quota, now);
@@ -144,17 +144,17 @@ impl ApiServer {
     }
 }
 
-/// Whether a write of a kind may take from a quota.
+/// Whether a write of a kind may increase the usage of a quota.
 fn is_charged(kind: &Kind, operation: Operation) -> bool {
     let grows = kind.is_resource("", "services") || kind.is_resource("", "persistentvolumeclaims");
     operation == Operation::Create || (operation == Operation::Update && grows)
 }
 
-/// What containers do not say of themselves and must: `limits.cpu for: a,b; memory for: a`.
+/// The required resources that containers do not specify: `limits.cpu for: a,b; memory for: a`.
 fn missing(spec: &Value, hard: &Amounts) -> String {
     let lists = ["containers", "initContainers"]
         .map(|list| spec[list].as_array().map(Vec::as_slice).unwrap_or_default());
-    let mut told = Vec::new();
+    let mut missing_resources = Vec::new();
     let mut required: Vec<&str> = REQUIRED.into_iter().filter(|name| hard.contains_key(*name)).collect();
     required.sort_unstable();
     for resource in required {
@@ -162,13 +162,13 @@ fn missing(spec: &Value, hard: &Amounts) -> String {
             .iter()
             .copied()
             .flatten()
-            .filter(|container| !usage::of_container(container).contains_key(resource))
+            .filter(|container| !usage::container_usage(container).contains_key(resource))
             .filter_map(|container| container["name"].as_str())
             .collect();
         without.sort_unstable();
         if !without.is_empty() {
-            told.push(format!("{resource} for: {}", without.join(",")));
+            missing_resources.push(format!("{resource} for: {}", without.join(",")));
         }
     }
-    told.join("; ")
+    missing_resources.join("; ")
 }

@@ -1,8 +1,8 @@
-//! Which pods a quota is about (`podMatchesScopeFunc`).
+//! The scopes of a quota (`podMatchesScopeFunc`).
 
 use serde_json::Value;
 
-/// Whether a quota is about an object: one with scopes is about pods that all of them match.
+/// Whether a quota covers an object. A quota with scopes only covers pods that match all of them.
 pub(super) fn covers(spec: &Value, pod: Option<&Value>) -> bool {
     let scopes = spec["scopes"].as_array().into_iter().flatten();
     let selectors = spec["scopeSelector"]["matchExpressions"].as_array().into_iter().flatten();
@@ -35,14 +35,14 @@ fn matches(scope: &str, selector: &Value, pod: &Value) -> bool {
             }
         }
         "CrossNamespacePodAffinity" => {
-            ["podAffinity", "podAntiAffinity"].iter().any(|kind| across(&spec["affinity"][kind]))
+            ["podAffinity", "podAntiAffinity"].iter().any(|kind| is_cross_namespace(&spec["affinity"][kind]))
         }
         _ => false,
     }
 }
 
-/// Whether a term of an affinity looks into other namespaces.
-fn across(affinity: &Value) -> bool {
+/// Whether a term of an affinity selects pods in other namespaces.
+fn is_cross_namespace(affinity: &Value) -> bool {
     let terms = |field: &str| affinity[field].as_array().map(Vec::as_slice).unwrap_or_default();
     let hard = terms("requiredDuringSchedulingIgnoredDuringExecution").iter();
     let soft =

@@ -1,4 +1,4 @@
-//! What one object takes from quotas (`pkg/quota/v1/evaluator/core`).
+//! The quota usage of one object (`pkg/quota/v1/evaluator/core`).
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::admission::builtin::amounts::{self, Amounts};
 use crate::kinds::Kind;
 use crate::kinds::quantity::Quantity;
 
-/// Kinds that quotas may count by their plain name.
+/// Kinds that quotas may count by their plural name alone.
 const PLAIN: [&str; 6] = [
     "configmaps",
     "persistentvolumeclaims",
@@ -18,7 +18,7 @@ const PLAIN: [&str; 6] = [
     "services",
 ];
 
-/// How a quota counts objects of a kind.
+/// The name of the object count of a kind in a quota.
 fn count_name(kind: &Kind) -> String {
     match &*kind.resource.group {
         "" => format!("count/{}", kind.resource.plural),
@@ -26,17 +26,17 @@ fn count_name(kind: &Kind) -> String {
     }
 }
 
-/// Whether objects of a kind may take from any of these resources.
+/// Whether objects of a kind may use any of these resources.
 pub(super) fn counts(kind: &Kind, hard: &Amounts) -> bool {
-    let of_core = kind.resource.group.is_empty();
+    let is_core = kind.resource.group.is_empty();
     match &*kind.resource.plural {
-        "pods" | "persistentvolumeclaims" | "services" if of_core => true,
-        plural => (of_core && hard.contains_key(plural)) || hard.contains_key(&count_name(kind)),
+        "pods" | "persistentvolumeclaims" | "services" if is_core => true,
+        plural => (is_core && hard.contains_key(plural)) || hard.contains_key(&count_name(kind)),
     }
 }
 
-/// What an object takes.
-pub(super) fn of(kind: &Kind, object: &Value, now: Time) -> Amounts {
+/// The amounts that an object uses.
+pub(super) fn object_usage(kind: &Kind, object: &Value, now: Time) -> Amounts {
     let mut taken = Amounts::from([(count_name(kind), Quantity::ONE)]);
     if !kind.resource.group.is_empty() {
         return taken;
@@ -48,28 +48,31 @@ pub(super) fn of(kind: &Kind, object: &Value, now: Time) -> Amounts {
     match plural {
         "pods" if is_alive(object, now) => {
             let spec = &object["spec"];
-            taken.extend(computing(&amounts::of_pod(spec, "requests"), &amounts::of_pod(spec, "limits")));
+            taken.extend(compute_usage(
+                &amounts::pod_amounts(spec, "requests"),
+                &amounts::pod_amounts(spec, "limits"),
+            ));
             taken.insert("pods".to_owned(), Quantity::ONE);
         }
-        "persistentvolumeclaims" => taken.extend(of_claim(object)),
-        "services" => taken.extend(of_service(&object["spec"])),
+        "persistentvolumeclaims" => taken.extend(claim_usage(object)),
+        "services" => taken.extend(service_usage(&object["spec"])),
         _ => {}
     }
     taken
 }
 
-/// What a container takes of what can be computed with.
-pub(super) fn of_container(container: &Value) -> Amounts {
+/// The compute resources that a container uses.
+pub(super) fn container_usage(container: &Value) -> Amounts {
     let part = |part: &str| amounts::read(&container["resources"][part]);
-    computing(&part("requests"), &part("limits"))
+    compute_usage(&part("requests"), &part("limits"))
 }
 
-/// `podComputeUsageHelper`.
-fn computing(requests: &Amounts, limits: &Amounts) -> Amounts {
+/// The quota names and amounts of requests and limits (`podComputeUsageHelper`).
+fn compute_usage(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut taken = Amounts::new();
     for (name, amount) in requests {
         let native = matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage");
-        // Extended resources are counted as requests alone.
+        // Extended resources count only under their `requests.` name.
         if native || name.starts_with("hugepages-") {
             taken.insert(name.clone(), *amount);
         }
@@ -83,7 +86,7 @@ fn computing(requests: &Amounts, limits: &Amounts) -> Amounts {
     taken
 }
 
-/// Whether a pod still counts: neither done, nor stuck in its end (`QuotaV1Pod`).
+/// Whether a pod still counts: it is not finished, and its deletion is not overdue (`QuotaV1Pod`).
 fn is_alive(pod: &Value, now: Time) -> bool {
     if matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded")) {
         return false;
@@ -95,19 +98,19 @@ fn is_alive(pod: &Value, now: Time) -> bool {
     last.is_ok_and(|last| now <= last)
 }
 
-fn of_claim(claim: &Value) -> Amounts {
+fn claim_usage(claim: &Value) -> Amounts {
     let asked = amounts::read(&claim["spec"]["resources"]["requests"]);
     let mut taken = Amounts::new();
     taken.extend(asked.get("storage").map(|amount| ("requests.storage".to_owned(), *amount)));
     if let Some(class) = claim["spec"]["storageClassName"].as_str().filter(|class| !class.is_empty()) {
-        let of = format!("{class}.storageclass.storage.k8s.io");
-        taken.insert(format!("{of}/persistentvolumeclaims"), Quantity::ONE);
-        taken.extend(asked.get("storage").map(|amount| (format!("{of}/requests.storage"), *amount)));
+        let prefix = format!("{class}.storageclass.storage.k8s.io");
+        taken.insert(format!("{prefix}/persistentvolumeclaims"), Quantity::ONE);
+        taken.extend(asked.get("storage").map(|amount| (format!("{prefix}/requests.storage"), *amount)));
     }
     taken
 }
 
-fn of_service(spec: &Value) -> Amounts {
+fn service_usage(spec: &Value) -> Amounts {
     let ports = || spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut taken = Amounts::new();
     let mut count = |name: &str, amount: usize| {

@@ -219,8 +219,8 @@ impl<'a> Reader<'a> {
         } else {
             self.pattern.get(at..at + 2)?
         };
-        let taken = if first == '{' { digits.chars().count() + 1 } else { 1 };
-        for _ in 0..taken {
+        let remaining = if first == '{' { digits.chars().count() + 1 } else { 1 };
+        for _ in 0..remaining {
             self.rest.next();
         }
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());

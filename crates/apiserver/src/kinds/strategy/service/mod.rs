@@ -71,10 +71,10 @@ impl FromStr for ServiceNetwork {
 
     /// Reads a range such as `10.96.0.0/16`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let read = text
+        let network = text
             .split_once('/')
             .and_then(|(address, prefix)| Self::new(address.parse().ok()?, prefix.parse().ok()?));
-        read.ok_or_else(|| format!("expected an IPv4 range such as 10.96.0.0/16, found `{text}`"))
+        network.ok_or_else(|| format!("expected an IPv4 range such as 10.96.0.0/16, found `{text}`"))
     }
 }
 
@@ -185,14 +185,15 @@ fn drop_type_dependent_fields(service: &mut Value, old: &Value) {
 
 /// Allocates the addresses and node ports that a service needs. `taken` holds those of the existing services.
 ///
-/// # Errors A requested address or port is taken or out of range, or the range is full.
+/// # Errors
+/// A requested address or port is taken or out of range, or the range is full.
 pub(crate) fn allocate(
     service: &mut Value,
     network: ServiceNetwork,
     taken: &mut AllocatedAddresses,
 ) -> Result<(), FieldError> {
-    let of = |field: &str| metadata::text(service, field).to_owned();
-    taken.without(&of("namespace"), &of("name"), |taken| {
+    let metadata_text = |field: &str| metadata::text(service, field).to_owned();
+    taken.without(&metadata_text("namespace"), &metadata_text("name"), |taken| {
         if has_address(service) && service["spec"]["clusterIP"] != "None" {
             allocate_address(service, network, &taken.addresses)?;
         }
@@ -208,9 +209,9 @@ fn allocate_address(
     network: ServiceNetwork,
     taken: &BTreeSet<Ipv4Addr>,
 ) -> Result<(), FieldError> {
-    let asked = service["spec"]["clusterIP"].as_str().map(str::to_owned);
-    let Some(asked) = asked else {
-        let free = network.addresses().find(|one| !taken.contains(one));
+    let requested = service["spec"]["clusterIP"].as_str().map(str::to_owned);
+    let Some(requested) = requested else {
+        let free = network.addresses().find(|address| !taken.contains(address));
         let Some(free) = free else {
             let why = "failed to allocate a serviceIP: range is full";
             return Err(FieldError::invalid("spec.clusterIPs", json!([]), why));
@@ -220,10 +221,10 @@ fn allocate_address(
         return Ok(());
     };
     let fail = |why: &str| {
-        let text = format!("failed to allocate IP {asked}: {why}");
-        Err(FieldError::invalid("spec.clusterIPs", json!([asked.clone()]), text))
+        let text = format!("failed to allocate IP {requested}: {why}");
+        Err(FieldError::invalid("spec.clusterIPs", json!([requested.clone()]), text))
     };
-    match asked.parse::<Ipv4Addr>() {
+    match requested.parse::<Ipv4Addr>() {
         Ok(address) if !network.contains(address) => {
             fail("the provided network does not match the current range")
         }
@@ -237,13 +238,13 @@ fn allocate_ports(service: &mut Value, others: &BTreeSet<i64>) -> Result<(), Fie
     for (index, port) in service["spec"]["ports"].as_array_mut().into_iter().flatten().enumerate() {
         let path = || format!("spec.ports[{index}].nodePort");
         match port["nodePort"].as_i64() {
-            Some(asked) if !NODE_PORTS.contains(&asked) => {
+            Some(requested) if !NODE_PORTS.contains(&requested) => {
                 let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
-                return Err(FieldError::invalid(path(), asked, why));
+                return Err(FieldError::invalid(path(), requested, why));
             }
-            Some(asked) => {
-                if others.contains(&asked) || !own.insert(asked) {
-                    return Err(FieldError::invalid(path(), asked, "provided port is already allocated"));
+            Some(requested) => {
+                if others.contains(&requested) || !own.insert(requested) {
+                    return Err(FieldError::invalid(path(), requested, "provided port is already allocated"));
                 }
             }
             None => {

@@ -12,7 +12,8 @@ use crate::store::{EventKind, Table};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllocatedAddresses {
     seen: Option<u64>,
-    by: BTreeMap<(String, String), Own>,
+    /// The address and ports of each service, by namespace and name.
+    services: BTreeMap<(String, String), Own>,
     pub(super) addresses: BTreeSet<Ipv4Addr>,
     pub(super) ports: BTreeSet<i64>,
 }
@@ -64,7 +65,7 @@ impl AllocatedAddresses {
 
     /// Records the address and ports of a service, and returns its previous ones.
     fn set(&mut self, key: (String, String), own: Option<Own>) -> Option<Own> {
-        let before = self.by.remove(&key);
+        let before = self.services.remove(&key);
         if let Some(before) = &before {
             if let Some(address) = &before.address {
                 self.addresses.remove(address);
@@ -76,7 +77,7 @@ impl AllocatedAddresses {
         if let Some(own) = own {
             self.addresses.extend(own.address);
             self.ports.extend(&own.ports);
-            self.by.insert(key, own);
+            self.services.insert(key, own);
         }
         before
     }

@@ -1,4 +1,4 @@
-//! Lists in strategic merge patches: sets of scalars, objects told apart by a key, and the order of what comes out.
+//! Lists in strategic merge patches: sets of scalars, objects with a merge key, and the order of the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::gotext;
 use crate::kinds::facts::{FieldKind, PatchMerge};
 use crate::status::{Outcome, Refused};
 
-/// Merges a list into another as the field says.
+/// Merges the list of a patch into the original list by the strategy of the field.
 pub(super) fn merge(
     original: Vec<Value>,
     patch: Vec<Value>,
@@ -38,7 +38,7 @@ pub(super) fn merge(
     ordered(merged, &patch, &original, key)
 }
 
-/// The same with `$setElementOrder`.
+/// Merges two lists, and orders the result by `$setElementOrder`.
 pub(super) fn merge_in_order(
     current: Option<Vec<Value>>,
     change: Option<Vec<Value>>,
@@ -63,12 +63,12 @@ pub(super) fn merge_in_order(
 
 fn element(kind: Option<&'static FieldKind>) -> At {
     match kind {
-        Some(FieldKind::List(inside)) => At::of(Some(inside)),
+        Some(FieldKind::List(inside)) => At::for_kind(Some(inside)),
         _ => At::Unknown,
     }
 }
 
-/// Whether the elements are objects; all must be of one type, and none a list.
+/// Whether the elements are objects. Rejects lists with elements of different types, and lists of lists.
 fn are_objects(original: &[Value], patch: &[Value]) -> Outcome<bool> {
     let mut elements = original.iter().chain(patch);
     let Some(first) = elements.next() else { return Ok(false) };
@@ -82,7 +82,7 @@ fn are_objects(original: &[Value], patch: &[Value]) -> Outcome<bool> {
     Ok(first.is_object())
 }
 
-/// Carries out the directives among the elements of a patch; gives the list and the patch that are left.
+/// Applies the directives among the elements of a patch. Returns the original list and the remaining elements of the patch.
 fn directives(
     mut original: Vec<Value>,
     patch: Vec<Value>,
@@ -110,14 +110,14 @@ fn directives(
 }
 
 fn merge_objects(mut list: Vec<Value>, patch: &[Value], key: &'static str, at: At) -> Outcome<Vec<Value>> {
-    let mut places = Places::of(&list, key);
+    let mut positions = Positions::index(&list, key);
     for item in patch {
         let Value::Object(map) = item else { continue };
         map.get(key).ok_or_else(|| no_key(map, key))?;
-        match places.of_item(item, key).and_then(|place| list.get_mut(place)) {
+        match positions.find(item, key).and_then(|position| list.get_mut(position)) {
             Some(Value::Object(found)) => merge_map(found, map.clone(), at)?,
             _ => {
-                places.add(item, key, list.len());
+                positions.add(item, key, list.len());
                 list.push(item.clone());
             }
         }
@@ -125,23 +125,24 @@ fn merge_objects(mut list: Vec<Value>, patch: &[Value], key: &'static str, at: A
     Ok(list)
 }
 
-/// Where elements stand, by the text of their key or of themselves: lists come from clients and may be long.
-struct Places(BTreeMap<String, usize>);
+/// The positions of elements, by the text of their key or of the whole element. An index, because clients may send long
+/// lists.
+struct Positions(BTreeMap<String, usize>);
 
-impl Places {
-    fn of(list: &[Value], key: &str) -> Self {
-        let mut places = Self(BTreeMap::new());
-        list.iter().enumerate().for_each(|(place, item)| places.add(item, key, place));
-        places
+impl Positions {
+    fn index(list: &[Value], key: &str) -> Self {
+        let mut positions = Self(BTreeMap::new());
+        list.iter().enumerate().for_each(|(position, item)| positions.add(item, key, position));
+        positions
     }
 
-    fn add(&mut self, item: &Value, key: &str, place: usize) {
+    fn add(&mut self, item: &Value, key: &str, position: usize) {
         if let Some(identity) = identity(item, key) {
-            self.0.entry(identity).or_insert(place);
+            self.0.entry(identity).or_insert(position);
         }
     }
 
-    fn of_item(&self, item: &Value, key: &str) -> Option<usize> {
+    fn find(&self, item: &Value, key: &str) -> Option<usize> {
         self.0.get(&identity(item, key)?).copied()
     }
 }
@@ -150,8 +151,8 @@ fn identity(item: &Value, key: &str) -> Option<String> {
     if key.is_empty() { Some(item.to_string()) } else { item.get(key).map(Value::to_string) }
 }
 
-/// Brings a merged list in order: elements that `order` names follow it, the others keep the order that the server
-/// had, and come behind an element of the patch unless they stood before it.
+/// Orders a merged list: elements in `order` follow that order, the others keep the order of the server's list. An element
+/// that is not in `order` comes before one that is only if it did so in the server's list.
 fn ordered(merged: Vec<Value>, order: &[Value], server: &[Value], key: &'static str) -> Outcome<Vec<Value>> {
     if !key.is_empty() {
         for item in merged.iter().chain(order) {
@@ -159,16 +160,16 @@ fn ordered(merged: Vec<Value>, order: &[Value], server: &[Value], key: &'static 
             map.get(key).ok_or_else(|| no_key(map, key))?;
         }
     }
-    let (order, server) = (Places::of(order, key), Places::of(server, key));
+    let (order, server) = (Positions::index(order, key), Positions::index(server, key));
     let (mut named, mut others) = (Vec::new(), Vec::new());
     for item in merged {
-        let before = server.of_item(&item, key);
-        match order.of_item(&item, key) {
-            Some(place) => named.push((place, before, item)),
+        let before = server.find(&item, key);
+        match order.find(&item, key) {
+            Some(position) => named.push((position, before, item)),
             None => others.push((before, item)),
         }
     }
-    named.sort_by_key(|(place, ..)| *place);
+    named.sort_by_key(|(position, ..)| *position);
     others.sort_by_key(|(before, _)| *before);
     let mut out = Vec::with_capacity(named.len() + others.len());
     let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
@@ -185,11 +186,11 @@ fn ordered(merged: Vec<Value>, order: &[Value], server: &[Value], key: &'static 
     Ok(out)
 }
 
-fn same(one: &Value, other: &Value, key: &str) -> bool {
-    if key.is_empty() { one == other } else { one.get(key).is_some() && one.get(key) == other.get(key) }
+fn is_same_element(left: &Value, right: &Value, key: &str) -> bool {
+    if key.is_empty() { left == right } else { left.get(key).is_some() && left.get(key) == right.get(key) }
 }
 
-/// Elements of the patch must stand in `$setElementOrder`, in the same order.
+/// Checks that `$setElementOrder` has all elements of the patch, in the same order.
 fn check_order(patch: &[Value], order: &[Value], key: &'static str) -> Outcome<()> {
     if patch.is_empty() || order.is_empty() {
         return Ok(());
@@ -200,7 +201,7 @@ fn check_order(patch: &[Value], order: &[Value], key: &'static str) -> Outcome<(
             let map = item.as_object().ok_or_else(|| wrong_type(&Value::Object(Map::new()), item))?;
             map.get(key).ok_or_else(|| no_key(map, key))?;
         }
-        if !rest.any(|other| same(item, other, key)) {
+        if !rest.any(|other| is_same_element(item, other, key)) {
             return Err(Refused::internal(format!(
                 "The order in patch list:\n{}\n doesn't match {} list:\n{}\n",
                 gotext::plain_list(patch),

@@ -1,6 +1,6 @@
-//! Strategic merge patches: merge patches that know which lists of a built-in kind are merged, and by what key.
+//! Strategic merge patches: merge patches that merge the lists of built-in kinds by a key.
 //!
-//! What a real server does is `k8s.io/apimachinery/pkg/util/strategicpatch`; strategies and keys come from
+//! Follows `k8s.io/apimachinery/pkg/util/strategicpatch`. The strategies and keys of lists come from
 //! [`facts`](crate::kinds::facts).
 
 mod list;
@@ -12,16 +12,16 @@ use crate::kinds::facts::{FieldKind, PatchMerge, TypeId, types};
 use crate::kinds::{Kind, strategy};
 use crate::status::{Outcome, Refused};
 
-/// What is to be done with the map or list that says so: `delete`, `replace` or `merge`.
+/// The directive for the map or list that contains it: `delete`, `replace` or `merge`.
 const DIRECTIVE: &str = "$patch";
-/// The fields that stay; all others go.
+/// The directive with the fields to keep; all others are removed.
 const RETAIN_KEYS: &str = "$retainKeys";
-/// Before `/` and the name of a list of scalars: what goes from it.
+/// The prefix, before `/` and the name of a list of scalars, of the elements to remove from it.
 const DELETE_FROM: &str = "$deleteFromPrimitiveList";
-/// Before `/` and the name of a list: the order of its elements.
+/// The prefix, before `/` and the name of a list, of the order of its elements.
 const SET_ORDER: &str = "$setElementOrder";
 
-/// The object of a built-in kind with the patch applied.
+/// Applies a patch to an object of a built-in kind.
 pub(super) fn apply(patch: Map<String, Value>, old: &Value, kind: &Kind) -> Outcome<Value> {
     let resource = &kind.resource;
     let root = types().find(&resource.group, &resource.version, &resource.kind);
@@ -30,18 +30,18 @@ pub(super) fn apply(patch: Map<String, Value>, old: &Value, kind: &Kind) -> Outc
     Ok(Value::Object(object))
 }
 
-/// What the facts say of the map that is being merged.
+/// The type of the map that is being merged.
 #[derive(Clone, Copy)]
 enum At {
     Struct(TypeId),
-    /// A map from strings to what is inside.
+    /// A map from strings to values of this type.
     Map(&'static FieldKind),
     /// A value without a schema.
     Unknown,
 }
 
 impl At {
-    fn of(kind: Option<&'static FieldKind>) -> Self {
+    fn for_kind(kind: Option<&'static FieldKind>) -> Self {
         match kind {
             Some(FieldKind::Struct(id)) => Self::Struct(*id),
             Some(FieldKind::Map(inside)) => Self::Map(inside),
@@ -49,7 +49,7 @@ impl At {
         }
     }
 
-    /// What a member holds and how it is merged.
+    /// The type of a member, and its merge strategy.
     fn member(self, name: &str) -> Outcome<(Option<&'static FieldKind>, PatchMerge)> {
         match self {
             Self::Struct(id) => match types().field(id, name) {
@@ -96,7 +96,7 @@ fn merge_map(original: &mut Map<String, Value>, mut patch: Map<String, Value>, a
     Ok(())
 }
 
-/// Merges a member that is no directive.
+/// Merges a member that is not a directive.
 fn merge_member(original: &mut Map<String, Value>, key: &str, mut value: Value, at: At) -> Outcome<()> {
     if value.is_null() {
         original.remove(key);
@@ -110,7 +110,7 @@ fn merge_member(original: &mut Map<String, Value>, key: &str, mut value: Value, 
     match (current, value) {
         (Value::Object(current), Value::Object(patch)) => match at.member(key)? {
             (_, PatchMerge::Replace) => *current = patch,
-            (kind, _) => merge_map(current, patch, At::of(kind))?,
+            (kind, _) => merge_map(current, patch, At::for_kind(kind))?,
         },
         (Value::Array(current), Value::Array(patch)) => {
             let (kind, how) = at.member(key)?;
@@ -124,38 +124,38 @@ fn merge_member(original: &mut Map<String, Value>, key: &str, mut value: Value, 
     Ok(())
 }
 
-/// `$deleteFromPrimitiveList`.
-fn delete_from(original: &mut Map<String, Value>, name: &str, gone: Value, at: At) -> Outcome<()> {
-    if gone.is_null() {
+/// Applies `$deleteFromPrimitiveList`.
+fn delete_from(original: &mut Map<String, Value>, name: &str, removed: Value, at: At) -> Outcome<()> {
+    if removed.is_null() {
         original.remove(name);
         return Ok(());
     }
-    let (Some(Value::Array(current)), Value::Array(gone)) = (original.get_mut(name), gone) else {
+    let (Some(Value::Array(current)), Value::Array(removed)) = (original.get_mut(name), removed) else {
         return Ok(());
     };
     match at.member(name)? {
-        (_, PatchMerge::Merge) => current.retain(|item| !gone.contains(item)),
-        // The list is no set: a real server takes the directive for the list itself.
-        (kind, how) => *current = list::merge(std::mem::take(current), gone, kind, how)?,
+        (_, PatchMerge::Merge) => current.retain(|item| !removed.contains(item)),
+        // The list is not a set: a real server then merges the elements of the directive like a patch.
+        (kind, how) => *current = list::merge(std::mem::take(current), removed, kind, how)?,
     }
     Ok(())
 }
 
-/// `$retainKeys`: only these fields stay, and the patch may name no others.
+/// Applies `$retainKeys`: removes all other fields, and rejects a patch that sets one of them.
 fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Outcome<()> {
-    let Some(kept) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
+    let Some(retained) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let bad = || Refused::bad_request("invalid patch format of retainKeys");
-    let kept = kept.as_array().ok_or_else(bad)?;
-    let keeps = |name: &str| kept.iter().any(|key| key == name);
+    let retained = retained.as_array().ok_or_else(bad)?;
+    let is_retained = |name: &str| retained.iter().any(|key| key == name);
     let directive = |name: &str| name.starts_with(DELETE_FROM) || name.starts_with(SET_ORDER);
-    if patch.iter().any(|(name, value)| !value.is_null() && !directive(name) && !keeps(name)) {
+    if patch.iter().any(|(name, value)| !value.is_null() && !directive(name) && !is_retained(name)) {
         return Err(bad());
     }
-    original.retain(|name, _| keeps(name));
+    original.retain(|name, _| is_retained(name));
     Ok(())
 }
 
-/// `$setElementOrder`: merges the lists that have it, and takes both out of the patch.
+/// Applies `$setElementOrder`: merges the lists that have it, and removes list and directive from the patch.
 fn order_lists(original: &mut Map<String, Value>, patch: &mut Map<String, Value>, at: At) -> Outcome<()> {
     let directives: Vec<String> = patch.keys().filter(|key| key.starts_with(SET_ORDER)).cloned().collect();
     for directive in directives {

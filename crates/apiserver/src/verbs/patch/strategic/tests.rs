@@ -1,4 +1,4 @@
-//! Strategic merge patches of built-in kinds.
+//! Tests of strategic merge patches of built-in kinds.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn pod(containers: &Value) -> Value {
 }
 
 #[test]
-fn lists_with_a_key_merge_element_by_element_and_new_elements_come_first() {
+fn patch_merges_keyed_lists_by_element_and_puts_new_elements_first() {
     let old =
         pod(&json!([{ "name": "a", "image": "1", "env": [{ "name": "E", "value": "1" }] }, { "name": "b" }]));
     let merged = |patch: Value| patched("pods", &old, &pod(&patch)).unwrap()["spec"]["containers"].clone();
@@ -31,14 +31,14 @@ fn lists_with_a_key_merge_element_by_element_and_new_elements_come_first() {
 }
 
 #[test]
-fn the_order_of_a_merged_list_is_the_one_asked_for() {
+fn set_element_order_orders_the_merged_list() {
     let old = pod(&json!([{ "name": "a" }, { "name": "b" }, { "name": "c" }]));
     let order = json!([{ "name": "c" }, { "name": "a" }]);
     let patch = json!({ "spec": { "$setElementOrder/containers": order } });
     let names = |object: &Value| -> Vec<Value> {
         object["spec"]["containers"].as_array().unwrap().iter().map(|item| item["name"].clone()).collect()
     };
-    // What the patch does not name keeps its place before the elements that it stood before.
+    // An element that the patch does not name stays before the elements that it preceded.
     assert_eq!(names(&patched("pods", &old, &patch).unwrap()), ["b", "c", "a"]);
     let patch = json!({ "spec": {
         "$setElementOrder/containers": [{ "name": "d" }, { "name": "a" }], "containers": [{ "name": "d" }] } });
@@ -46,7 +46,7 @@ fn the_order_of_a_merged_list_is_the_one_asked_for() {
 }
 
 #[test]
-fn sets_of_scalars_are_added_to_and_taken_from() {
+fn patch_adds_and_removes_elements_of_scalar_sets() {
     let old = json!({ "metadata": { "finalizers": ["x/a", "x/b"] } });
     for (patch, finalizers) in [
         (json!({ "finalizers": ["x/c"] }), json!(["x/c", "x/a", "x/b"])),
@@ -59,7 +59,7 @@ fn sets_of_scalars_are_added_to_and_taken_from() {
 }
 
 #[test]
-fn maps_can_be_replaced_emptied_or_cut_down() {
+fn directives_replace_empty_and_prune_maps() {
     let old = json!({ "data": { "a": "1", "b": "2" } });
     for (patch, data) in [
         (json!({ "$patch": "replace", "c": "3" }), json!({ "c": "3" })),
@@ -72,7 +72,7 @@ fn maps_can_be_replaced_emptied_or_cut_down() {
 }
 
 #[test]
-fn patches_that_make_no_sense_are_refused_in_the_words_of_go() {
+fn apply_rejects_invalid_patches_with_the_messages_of_go() {
     let old = pod(&json!([{ "name": "a" }]));
     for (patch, why) in [
         (pod(&json!([{ "image": "i" }])), "map: map[image:i] does not contain declared merge key: name"),

@@ -5,7 +5,7 @@ use windtunnel_core::resources::EVENTS;
 use super::*;
 
 /// The recorded Events.
-fn told(rig: &Rig) -> Vec<String> {
+fn events(rig: &Rig) -> Vec<String> {
     rig.view
         .list(&EVENTS)
         .map(|event| format!("{} {}", event.text("/reason"), event.text("/message")))
@@ -35,11 +35,10 @@ fn open(rig: &Rig) -> usize {
 /// Type and reason of each true condition.
 fn conditions(rig: &Rig) -> Vec<String> {
     let job = the_job(rig);
-    let held = job.list("/status/conditions").iter().filter(|told| told["status"] == "True");
-    held.map(|told| {
-        format!("{} {}", told["type"].as_str().unwrap(), told["reason"].as_str().unwrap_or_default())
-            .trim()
-            .to_owned()
+    let met = job.list("/status/conditions").iter().filter(|condition| condition["status"] == "True");
+    met.map(|condition| {
+        let text = |field: &str| condition[field].as_str().unwrap_or_default();
+        format!("{} {}", text("type"), text("reason")).trim().to_owned()
     })
     .collect()
 }
@@ -67,9 +66,10 @@ fn runs_pods_in_parallel_until_enough_have_succeeded() {
     assert_eq!((status["ready"].clone(), status["terminating"].clone()), (json!(0), json!(0)));
     assert_eq!(status["uncountedTerminatedPods"], json!({}));
     assert_eq!(conditions(&rig), ["SuccessCriteriaMet CompletionsReached", "Complete CompletionsReached"]);
-    let told = told(&rig);
-    assert_eq!(told.iter().filter(|text| text.starts_with("SuccessfulCreate Created pod: sum-")).count(), 3);
-    assert_eq!(told.last().unwrap(), "Completed Job completed");
+    let events = events(&rig);
+    let created = events.iter().filter(|text| text.starts_with("SuccessfulCreate Created pod: sum-"));
+    assert_eq!(created.count(), 3);
+    assert_eq!(events.last().unwrap(), "Completed Job completed");
 }
 
 #[test]
@@ -153,8 +153,8 @@ fn a_suspended_job_has_no_pods_and_resuming_restarts_its_deadline() {
     assert_eq!(conditions(&rig).len(), 0, "{:?}", conditions(&rig));
     rig.run(20);
     assert_eq!(conditions(&rig)[0], "FailureTarget DeadlineExceeded");
-    let told: Vec<String> = told(&rig).into_iter().filter(|text| !text.contains("pod")).collect();
-    assert_eq!(told, ["Suspended Job suspended", "Resumed Job resumed"]);
+    let events: Vec<String> = events(&rig).into_iter().filter(|text| !text.contains("pod")).collect();
+    assert_eq!(events, ["Suspended Job suspended", "Resumed Job resumed"]);
 }
 
 #[test]

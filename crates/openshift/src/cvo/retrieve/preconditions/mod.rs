@@ -22,8 +22,8 @@ const UPGRADEABLE: &str = "ClusterVersionUpgradeable";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cvo) enum Verdict {
     Passed,
-    /// Only warnings failed, or the update was forced. The text is for `acceptedRisks`.
-    Noted(String),
+    /// Only warnings failed, or `force` overrides the failures. The text is for `acceptedRisks`.
+    PassedWithRisk(String),
     /// The update is rejected for this reason.
     Blocked(String),
 }
@@ -63,16 +63,16 @@ pub(in crate::cvo) fn check(
     let upgradeable_from = |current: &Version| upgradeable(behaviour, cluster_version, current, target);
     let failures: Vec<Failed> = [
         behaviour
-            .guards_rollback
+            .checks_rollback
             .then(|| from(ROLLBACK, &|current| rollback(cluster_version, current, target)))
             .flatten(),
         behaviour
-            .guards_hops
+            .checks_hops
             .then(|| from(GIANT_HOP, &|current| giant_hop(behaviour, current, target)))
             .flatten(),
         precondition::refuses(cluster_version).then(|| from(UPGRADEABLE, &upgradeable_from)).flatten(),
-        behaviour.wants_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
-        behaviour.wants_recommendation.then(|| recommended::check(cluster_version, known, target)).flatten(),
+        behaviour.requires_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
+        behaviour.checks_recommendation.then(|| recommended::check(cluster_version, known, target)).flatten(),
     ]
     .into_iter()
     .flatten()
@@ -106,8 +106,8 @@ fn summarize(failures: &[Failed], force: bool) -> Verdict {
         several => format!("Multiple precondition checks failed:\n* {}", several.join("\n* ")),
     };
     match (failures.iter().any(|failed| failed.blocks), force) {
-        (false, _) => Verdict::Noted(summary),
-        (true, true) => Verdict::Noted(format!("Forced through blocking failures: {summary}")),
+        (false, _) => Verdict::PassedWithRisk(summary),
+        (true, true) => Verdict::PassedWithRisk(format!("Forced through blocking failures: {summary}")),
         (true, false) => Verdict::Blocked(summary),
     }
 }
@@ -267,9 +267,9 @@ mod tests {
         );
         let both = format!("Multiple precondition checks failed:\n* {b}\n* {a}");
         assert_eq!(summarize(&[], true), Verdict::Passed);
-        assert_eq!(summarize(std::slice::from_ref(&warning), true), Verdict::Noted(a.to_owned()));
+        assert_eq!(summarize(std::slice::from_ref(&warning), true), Verdict::PassedWithRisk(a.to_owned()));
         assert_eq!(summarize(&[block.clone(), warning.clone()], false), Verdict::Blocked(both.clone()));
         let forced = format!("Forced through blocking failures: {both}");
-        assert_eq!(summarize(&[block, warning], true), Verdict::Noted(forced));
+        assert_eq!(summarize(&[block, warning], true), Verdict::PassedWithRisk(forced));
     }
 }

@@ -69,7 +69,7 @@ fn verdict(case: &Case<'_>, force: bool) -> Verdict {
 fn failures(case: &Case<'_>) -> (bool, Vec<String>) {
     let (blocks, text) = match verdict(case, false) {
         Verdict::Passed => return (false, Vec::new()),
-        Verdict::Noted(text) => (false, text),
+        Verdict::PassedWithRisk(text) => (false, text),
         Verdict::Blocked(text) => (true, text),
     };
     let each = text.strip_prefix("Multiple precondition checks failed:\n* ").unwrap_or(&text);
@@ -88,8 +88,8 @@ fn check_case(case: &Case<'_>, blocks: bool, expected: &[&str]) {
 fn checks_rollbacks_from_4_14_on() {
     let back = |operator, history, target| Case { operator, history, target, ..SETTLED };
     check_case(&back("4.13.9", &["4.13.9+", "4.13.5+", "4.13.1+"], "4.13.1"), false, &[]);
-    let refused = "ClusterVersionRollback LowDesiredVersion\": 4.14.1 is less than the current target 4.14.9, and the only supported rollback is to the cluster's previous version 4.14.5 (image-4.14.5)";
-    check_case(&back("4.14.9", &["4.14.9+", "4.14.5+", "4.14.1+"], "4.14.1"), true, &[refused]);
+    let rejection = "ClusterVersionRollback LowDesiredVersion\": 4.14.1 is less than the current target 4.14.9, and the only supported rollback is to the cluster's previous version 4.14.5 (image-4.14.5)";
+    check_case(&back("4.14.9", &["4.14.9+", "4.14.5+", "4.14.1+"], "4.14.1"), true, &[rejection]);
     check_case(&back("4.14.9", &["4.14.9+", "4.14.5", "4.14.1+"], "4.14.5"), false, &[]);
     let minor = "ClusterVersionRollback LowDesiredVersion\": 4.19.1 is less than the current target 4.20.1 and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended";
     check_case(&back("4.20.1", &["4.20.1+", "4.19.1+"], "4.19.1"), true, &[minor]);
@@ -112,7 +112,7 @@ fn checks_skipped_minors_and_other_majors_from_4_19_on() {
 fn an_update_to_another_minor_needs_an_etcd_backup_up_to_4_14() {
     let with = |backup, target| Case { operator: "4.14.9", history: &["4.14.9+"], backup, target, ..SETTLED };
     check_case(&with(Some("=True UpgradeBackupSuccessful"), "4.15.0"), false, &[]);
-    for (backup, refused) in [
+    for (backup, rejection) in [
         (
             None,
             "EtcdRecentBackup UnableToGetEtcdOperator\": RecentBackup: Unable to get etcd operator, err=clusteroperator.config.openshift.io \"etcd\" not found.",
@@ -127,7 +127,7 @@ fn an_update_to_another_minor_needs_an_etcd_backup_up_to_4_14() {
             "EtcdRecentBackup UpgradeBackupInProgress\": RecentBackup: Upgrade backup pod created on node a",
         ),
     ] {
-        check_case(&with(backup, "4.15.0"), true, &[refused]);
+        check_case(&with(backup, "4.15.0"), true, &[rejection]);
         check_case(&with(backup, "4.14.10"), false, &[]);
     }
     let later = Case { operator: "4.15.1", history: &["4.15.1+"], backup: None, target: "4.16.0", ..SETTLED };
@@ -138,10 +138,10 @@ fn an_update_to_another_minor_needs_an_etcd_backup_up_to_4_14() {
 fn upgradeable_rejects_another_minor_and_counts_from_the_desired_release_from_4_18_on() {
     let conditions = &["Upgradeable=False NotReady Console is not ready.", "Progressing=True"][..];
     let to = |operator, history, target| Case { operator, history, conditions, target, ..SETTLED };
-    let refused = "ClusterVersionUpgradeable NotReady\": Console is not ready.";
-    check_case(&to("4.20.1", &["4.20.1+"], "4.21.0"), true, &[refused]);
+    let rejection = "ClusterVersionUpgradeable NotReady\": Console is not ready.";
+    check_case(&to("4.20.1", &["4.20.1+"], "4.21.0"), true, &[rejection]);
     check_case(&to("4.20.1", &["4.20.1+"], "4.20.5"), false, &[]);
-    check_case(&to("4.17.1", &["4.18.1", "4.17.1+"], "4.18.5"), true, &[refused]);
+    check_case(&to("4.17.1", &["4.18.1", "4.17.1+"], "4.18.5"), true, &[rejection]);
     let retarget = "ClusterVersionUpgradeable MinorVersionClusterUpdateInProgress\": Retarget to 4.20.5 while a minor version update from 4.19.1 to 4.20.1 is in progress";
     check_case(&to("4.19.1", &["4.20.1", "4.19.1+"], "4.20.5"), false, &[retarget]);
 }
@@ -158,12 +158,15 @@ fn lists_several_failures_in_the_operators_order_and_force_overrides_them() {
     let (blocks, texts) = failures(&case);
     let names: Vec<&str> = texts.iter().map(|text| text.split(' ').next().unwrap()).collect();
     assert_eq!((blocks, names), (true, vec!["ClusterVersionGiantHop", "ClusterVersionUpgradeable"]));
-    let Verdict::Blocked(summary) = verdict(&case, false) else { panic!("it is refused") };
+    let Verdict::Blocked(summary) = verdict(&case, false) else { panic!("expected a rejection") };
     assert!(
         summary
             .starts_with("Multiple precondition checks failed:\n* Precondition \"ClusterVersionGiantHop\"")
     );
-    assert_eq!(verdict(&case, true), Verdict::Noted(format!("Forced through blocking failures: {summary}")));
+    assert_eq!(
+        verdict(&case, true),
+        Verdict::PassedWithRisk(format!("Forced through blocking failures: {summary}"))
+    );
     let old = Case { operator: "4.14.9", history: &["4.14.9+"], backup: Some(""), target: "4.15.0", ..case };
     let (_, texts) = failures(&old);
     let names: Vec<&str> = texts.iter().map(|text| text.split(' ').next().unwrap()).collect();

@@ -5,15 +5,16 @@ use windtunnel_controllers::registry::OpenPgp;
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::CONFIG_MAPS;
 
-use super::{SignatureSources, acceptable};
+use super::{SignatureSources, verifiable_digest};
 use crate::signature;
 
 const EXHAUSTED: &str = "no more signatures to check";
 
 impl SignatureSources<'_> {
-    /// The causes of the error that `image` cannot be verified. Empty if no signature was looked for.
+    /// The causes of the error that `image` cannot be verified. Empty if the operator searched for no
+    /// signature.
     pub(in crate::cvo) fn causes(&self, image: &str, now: Time) -> String {
-        let Ok(digest) = acceptable(image, self.environment) else { return String::new() };
+        let Ok(digest) = verifiable_digest(image, self.environment) else { return String::new() };
         let mut causes = self.in_config_maps(digest);
         if self.own_stores && self.stores.is_empty() {
             causes.push(
@@ -23,7 +24,7 @@ impl SignatureSources<'_> {
             );
         } else {
             causes.extend(self.stores.iter().map(|store| self.in_store(store, image, digest)));
-            causes.extend(self.around().map(|store| format!("{store}: {EXHAUSTED}")));
+            causes.extend(self.wrapping_stores().map(|store| format!("{store}: {EXHAUSTED}")));
         }
         let at = rfc3339(now);
         let causes: Vec<String> = causes.iter().map(|cause| format!("{at}: {cause}")).collect();
@@ -54,7 +55,7 @@ impl SignatureSources<'_> {
     }
 
     /// The stores that wrap other stores, from the innermost outwards.
-    fn around(&self) -> impl Iterator<Item = String> + use<> {
+    fn wrapping_stores(&self) -> impl Iterator<Item = String> + use<> {
         let each = self.stores.iter().map(|store| format!("containers/image signature store under {store}"));
         let parallel = format!("parallel signature store wrapping {}", each.collect::<Vec<_>>().join(", "));
         let fallback = (self.may_have_own && !self.own_stores).then(|| {

@@ -21,21 +21,21 @@ use crate::environment::Environment;
 use crate::signature;
 
 /// How long it takes to check the cache and the ConfigMaps.
-const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
-/// How long signature stores take to answer. All are asked in parallel.
+const LOCAL_CHECK: SignedDuration = SignedDuration::from_millis(200);
+/// How long signature stores take to answer. The operator queries all of them in parallel.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
 /// The time limit for signature stores, half of that of a retrieval. It applies in releases that limit
 /// retrievals, and to forced updates in all releases.
 pub(in crate::cvo) const STORE_TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
 /// The maximum of images in the cache.
-const REMEMBERED_MAX: usize = 64;
+const CACHED_MAX: usize = 64;
 
 /// The verifier of one process, with its cache.
 #[derive(Debug, Clone)]
 pub(in crate::cvo) struct Verifier {
     /// Valid signatures by digest.
     verified: BTreeMap<String, Vec<String>>,
-    kept: persist::PersistSchedule,
+    schedule: persist::PersistSchedule,
 }
 
 /// The places with signatures.
@@ -48,7 +48,7 @@ pub(in crate::cvo) struct SignatureSources<'a> {
     may_have_own: bool,
     own_stores: bool,
     /// The time limit for the stores. `None` means that there is none.
-    patience: Option<SignedDuration>,
+    store_timeout: Option<SignedDuration>,
 }
 
 impl<'a> SignatureSources<'a> {
@@ -66,14 +66,14 @@ impl<'a> SignatureSources<'a> {
             None => signature::STORES.map(url).to_vec(),
         };
         let may_have_own = site.behaviour.custom_signature_stores;
-        let patience = site.behaviour.limits_retrieval.then_some(STORE_TIMEOUT);
+        let store_timeout = site.behaviour.limits_retrieval.then_some(STORE_TIMEOUT);
         Self {
             view,
             environment: &site.environment,
             stores,
             may_have_own,
             own_stores: own.is_some(),
-            patience,
+            store_timeout,
         }
     }
 
@@ -114,8 +114,8 @@ impl<'a> SignatureSources<'a> {
     /// How long the stores take to answer about `image`. `None` means forever.
     fn answer_time(&self, image: &str) -> Option<SignedDuration> {
         match self.environment.release_image(image).openpgp {
-            _ if self.stores.is_empty() => Some(A_LOOK),
-            OpenPgp::Unanswered => self.patience,
+            _ if self.stores.is_empty() => Some(LOCAL_CHECK),
+            OpenPgp::Unanswered => self.store_timeout,
             OpenPgp::Valid | OpenPgp::Missing | OpenPgp::WrongKey => Some(ANSWER),
         }
     }
@@ -124,7 +124,7 @@ impl<'a> SignatureSources<'a> {
 impl Verifier {
     /// A verifier with an empty cache, in a process with this reconcile interval.
     pub(in crate::cvo) fn new(interval: SignedDuration, now: Time) -> Self {
-        Self { verified: BTreeMap::new(), kept: persist::PersistSchedule::new(interval * 2, now) }
+        Self { verified: BTreeMap::new(), schedule: persist::PersistSchedule::new(interval * 2, now) }
     }
 
     /// The time at which the verification of `image` is complete. `None` if a store never answers and there
@@ -135,14 +135,14 @@ impl Verifier {
         places: &SignatureSources<'_>,
         now: Time,
     ) -> Option<Time> {
-        match acceptable(image, places.environment) {
+        match verifiable_digest(image, places.environment) {
             Ok(digest) if !self.verified.contains_key(digest) => {
                 let unsigned =
                     unsigned_by(digest, &places.environment.keyrings, &places.in_cluster(digest)).is_some();
-                let takes = if unsigned { places.answer_time(image) } else { Some(A_LOOK) };
+                let takes = if unsigned { places.answer_time(image) } else { Some(LOCAL_CHECK) };
                 takes.map(|takes| now + takes)
             }
-            Ok(_) | Err(_) => Some(now + A_LOOK),
+            Ok(_) | Err(_) => Some(now + LOCAL_CHECK),
         }
     }
 
@@ -156,12 +156,12 @@ impl Verifier {
         image: &str,
         places: &SignatureSources<'_>,
     ) -> Result<(String, Vec<String>), String> {
-        let digest = acceptable(image, places.environment)?;
+        let digest = verifiable_digest(image, places.environment)?;
         if let Some(known) = self.verified.get(digest) {
             return Ok((digest.to_owned(), known.clone()));
         }
         let mut documents = places.in_cluster(digest);
-        // The stores are asked only if the cluster lacks signatures.
+        // The operator queries the stores only if the cluster lacks signatures.
         if unsigned_by(digest, &places.environment.keyrings, &documents).is_some() {
             documents.extend(places.in_stores(image, digest));
         }
@@ -178,16 +178,16 @@ impl Verifier {
     /// Adds valid signatures to the cache.
     pub(in crate::cvo) fn remember(&mut self, (digest, documents): (String, Vec<String>)) {
         if self.verified.insert(digest, documents).is_none() {
-            self.kept.is_stale = true;
+            self.schedule.is_stale = true;
         }
-        while self.verified.len() > REMEMBERED_MAX {
+        while self.verified.len() > CACHED_MAX {
             self.verified.pop_first();
         }
     }
 }
 
 /// The digest of an image, if it can be verified at all.
-fn acceptable<'a>(image: &'a str, environment: &Environment) -> Result<&'a str, String> {
+fn verifiable_digest<'a>(image: &'a str, environment: &Environment) -> Result<&'a str, String> {
     if environment.keyrings.is_empty() {
         return Err("verification is not possible".to_owned());
     }
@@ -206,7 +206,7 @@ fn acceptable<'a>(image: &'a str, environment: &Environment) -> Result<&'a str, 
 fn unsigned_by(digest: &str, keyrings: &[String], documents: &[String]) -> Option<String> {
     let signers: BTreeSet<String> =
         documents.iter().filter_map(|document| signature::signer(document, digest)).collect();
-    let open: BTreeSet<&str> =
+    let missing: BTreeSet<&str> =
         keyrings.iter().filter(|keyring| !signers.contains(*keyring)).map(String::as_str).collect();
-    (!open.is_empty()).then(|| open.into_iter().collect::<Vec<_>>().join(", "))
+    (!missing.is_empty()).then(|| missing.into_iter().collect::<Vec<_>>().join(", "))
 }

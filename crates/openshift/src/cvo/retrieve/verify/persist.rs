@@ -30,23 +30,23 @@ impl PersistSchedule {
 
     /// Returns whether a write is due, and schedules the next one.
     fn take_due(&mut self, now: Time) -> bool {
-        let strikes = self.next <= now;
+        let is_due = self.next <= now;
         while self.next <= now {
             self.next += self.every;
         }
-        strikes
+        is_due
     }
 }
 
 impl Verifier {
     /// The time of the next write, if there is something to persist.
     pub(in crate::cvo) fn wake_at(&self) -> Option<Time> {
-        self.kept.is_stale.then_some(self.kept.next)
+        self.schedule.is_stale.then_some(self.schedule.next)
     }
 
     /// The write of signatures that were cached since the last one, if it is due.
     pub(in crate::cvo) fn persist(&mut self, view: &View, now: Time) -> Option<Write> {
-        if !self.kept.take_due(now) || !std::mem::take(&mut self.kept.is_stale) {
+        if !self.schedule.take_due(now) || !std::mem::take(&mut self.schedule.is_stale) {
             return None;
         }
         let existing = view.get(&CONFIG_MAPS, signature::NAMESPACE, NAME);
@@ -75,6 +75,6 @@ impl Verifier {
 
     /// Schedules a retry after a rejected write.
     pub(in crate::cvo) fn not_persisted(&mut self) {
-        self.kept.is_stale = true;
+        self.schedule.is_stale = true;
     }
 }

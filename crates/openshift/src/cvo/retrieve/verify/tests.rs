@@ -74,8 +74,8 @@ fn images_that_cannot_be_verified_fail_at_once_with_their_reason() {
     let tags = Err("release images that are not accessed via digest cannot be verified");
     check(&site, &view, &format!("{HOST}:4.20.3"), 0, tags);
     check(&site, &view, &format!("{HOST}@"), 0, tags);
-    let odd = Err("the provided release image digest has an invalid format: \"sha256:../a\"");
-    check(&site, &view, &format!("{HOST}@sha256:../a"), 0, odd);
+    let invalid = Err("the provided release image digest has an invalid format: \"sha256:../a\"");
+    check(&site, &view, &format!("{HOST}@sha256:../a"), 0, invalid);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn before_4_12_waits_forever_for_unresponsive_signature_stores() {
 }
 
 #[test]
-fn one_of_the_default_stores_is_sufficient_and_other_stores_are_not_asked() {
+fn one_of_the_default_stores_is_sufficient_and_other_stores_are_not_queried() {
     for (store, expected) in
         [(signature::STORES[1], Ok(())), ("https://signatures.example.com", Err(UNSIGNED))]
     {
@@ -177,7 +177,7 @@ fn valid_signatures_are_cached_and_persisted_for_the_next_process() {
     let mut first = site("4.20.1", Image::default(), &[signature::KEYRING]);
     let at = |minutes: i64| now() + SignedDuration::from_mins(minutes);
     let mut view = View::default();
-    assert!(first.verifier.persist(&view, at(0)).is_none(), "nothing to keep yet");
+    assert!(first.verifier.persist(&view, at(0)).is_none(), "nothing to persist yet");
     let good = first.verifier.verify(&image(), &SignatureSources::of(&first, &view)).unwrap();
     first.verifier.remember(good);
     check(&first, &view, &image(), 0, Ok(()));
@@ -188,9 +188,9 @@ fn valid_signatures_are_cached_and_persisted_for_the_next_process() {
     first.verifier.not_persisted();
     assert_eq!(first.verifier.wake_at(), Some(at(12)));
     put(&mut view, &CONFIG_MAPS, config_map("another-label", &json!({ "other": "eA==" })));
-    let kept = first.verifier.persist(&view, at(12)).unwrap();
-    let Write { operation: windtunnel_core::Operation::Create(object), .. } = kept else {
-        panic!("{kept:?}")
+    let write = first.verifier.persist(&view, at(12)).unwrap();
+    let Write { operation: windtunnel_core::Operation::Create(object), .. } = write else {
+        panic!("{write:?}")
     };
     put(&mut view, &CONFIG_MAPS, object.clone());
     let missing = Image { openpgp: OpenPgp::Missing, ..Image::default() };
@@ -250,6 +250,6 @@ fn an_empty_list_of_stores_is_a_cause() {
     assert_eq!(
         SignatureSources::of(&site, &view).causes("quay.io/a:tag", now()),
         "",
-        "nothing was looked for"
+        "the operator searched for no signature"
     );
 }

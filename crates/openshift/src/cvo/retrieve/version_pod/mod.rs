@@ -113,7 +113,7 @@ impl VersionPod<'_> {
             "securityContext": { "privileged": true, "readOnlyRootFilesystem": self.behaviour.copies_manifests },
             "volumeMounts": [{ "name": "payloads", "mountPath": PAYLOADS }],
         });
-        if self.behaviour.asks_for_logs {
+        if self.behaviour.falls_back_to_logs {
             container["terminationMessagePolicy"] = json!("FallbackToLogsOnError");
         }
         container
@@ -144,21 +144,21 @@ pub(in crate::cvo) enum Judgement {
 /// Interprets the status of a Pod. A pending Pod fails early only for an invalid image signature or an
 /// unknown manifest, or if a container terminated with a message.
 pub(in crate::cvo) fn judge_pod(pod: &Object) -> Judgement {
-    let failed = |at: &str, said: &[String]| {
+    let failed = |at: &str, states: &[String]| {
         Judgement::Failed(format!(
             "pod {} failed{at} with reason {:?} and message {:?} and status {}",
             pod.name(),
             pod.text("/status/reason"),
             pod.text("/status/message"),
-            said.join(","),
+            states.join(","),
         ))
     };
     match pod.text("/status/phase") {
         "Succeeded" => Judgement::Done,
         "Failed" => failed("", &statuses(pod, |_, message| !message.is_empty())),
         "Pending" => {
-            let said = statuses(pod, is_hopeless);
-            if said.is_empty() { Judgement::Waiting } else { failed(" at pending", &said) }
+            let states = statuses(pod, cannot_start);
+            if states.is_empty() { Judgement::Waiting } else { failed(" at pending", &states) }
         }
         "Running" => Judgement::Waiting,
         other => Judgement::Failed(format!("pod {} is with unexpected phase {other}", pod.name())),
@@ -166,15 +166,15 @@ pub(in crate::cvo) fn judge_pod(pod: &Object) -> Judgement {
 }
 
 /// Returns whether a waiting container cannot start any more.
-fn is_hopeless(reason: &str, message: &str) -> bool {
+fn cannot_start(reason: &str, message: &str) -> bool {
     reason == "SignatureValidationFailed"
         || (reason == "ErrImagePull" && message.contains("manifest unknown"))
 }
 
-/// The states of containers that wait for a reason selected by `tells`, or have terminated with a message.
+/// The states of containers that wait for a reason selected by `selects`, or have terminated with a message.
 /// Containers come before init containers.
-fn statuses(pod: &Object, tells: fn(&str, &str) -> bool) -> Vec<String> {
-    let mut said = Vec::new();
+fn statuses(pod: &Object, selects: fn(&str, &str) -> bool) -> Vec<String> {
+    let mut states = Vec::new();
     for (kind, pointer) in
         [("container", "/status/containerStatuses"), ("initcontainer", "/status/initContainerStatuses")]
     {
@@ -185,18 +185,18 @@ fn statuses(pod: &Object, tells: fn(&str, &str) -> bool) -> Vec<String> {
                 let text = |field: &str| detail[field].as_str().unwrap_or_default();
                 let (reason, message) = (text("reason"), text("message"));
                 let counts = match state {
-                    "waiting" => detail.is_object() && tells(reason, message),
+                    "waiting" => detail.is_object() && selects(reason, message),
                     _ => !message.is_empty(),
                 };
                 if counts {
-                    said.push(format!(
+                    states.push(format!(
                         "{kind} {name} is {state} with reason {reason:?} and message {message:?}"
                     ));
                 }
             }
         }
     }
-    said
+    states
 }
 
 /// Interprets a Job by its own status, because the operator does not look at its pod.

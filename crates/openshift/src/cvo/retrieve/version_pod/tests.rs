@@ -59,7 +59,7 @@ fn a_failed_job_reports_only_its_deadline() {
 }
 
 /// The version pod and the Job of the operator of `version`.
-fn made_by(version: &str) -> (Value, Value) {
+fn pod_and_job(version: &str) -> (Value, Value) {
     let mut release = Release::find(&"4.20.0".parse().unwrap()).unwrap();
     release.version = version.parse().unwrap();
     let behaviour = Behaviour::for_release(&release);
@@ -75,7 +75,7 @@ fn containers(spec: &Value) -> Vec<&Value> {
 #[test]
 fn init_containers_move_or_copy_the_manifests_by_release() {
     for (version, act, verb) in [("4.19.2", "move", "mv"), ("4.20.1", "copy", "cp -r")] {
-        let (pod, _) = made_by(version);
+        let (pod, _) = pod_and_job(version);
         let lines: Vec<String> = containers(&pod["spec"])
             .iter()
             .map(|container| {
@@ -109,7 +109,7 @@ fn the_pod_runs_on_the_operators_node_with_the_settings_of_its_release() {
         ("4.22.1", json!("update-payload"), true, Value::Null),
         ("4.23.0", json!("update-payload"), true, json!("FallbackToLogsOnError")),
     ] {
-        let (pod, _) = made_by(version);
+        let (pod, _) = pod_and_job(version);
         assert_eq!(pod["metadata"]["labels"], json!({ "k8s-app": "retrieve-openshift-release" }));
         assert_eq!(pod["metadata"]["annotations"], json!({ "openshift.io/required-scc": "privileged" }));
         let spec = &pod["spec"];
@@ -135,7 +135,7 @@ fn the_pod_runs_on_the_operators_node_with_the_settings_of_its_release() {
 
 #[test]
 fn the_template_of_a_job_has_neither_deadline_nor_label() {
-    let (_, job) = made_by("4.18.1");
+    let (_, job) = pod_and_job("4.18.1");
     assert_eq!(job["metadata"]["labels"], Value::Null);
     let fields: BTreeSet<&str> = job["spec"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(fields, BTreeSet::from(["activeDeadlineSeconds", "template"]), "no limit of retries, no TTL");
@@ -143,7 +143,7 @@ fn the_template_of_a_job_has_neither_deadline_nor_label() {
     let template = &job["spec"]["template"];
     let annotations = json!({ "openshift.io/required-scc": "privileged" });
     assert_eq!(template["metadata"], json!({ "annotations": annotations }));
-    assert_eq!(made_by("4.17.1").1["spec"]["template"]["metadata"], Value::Null);
+    assert_eq!(pod_and_job("4.17.1").1["spec"]["template"]["metadata"], Value::Null);
     assert_eq!(template["spec"]["activeDeadlineSeconds"], Value::Null);
     assert_eq!(template["spec"]["nodeName"], "master-1");
 }

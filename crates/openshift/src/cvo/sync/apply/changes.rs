@@ -3,7 +3,7 @@
 use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
-use super::{ApplyLoop, ApplyMode, found};
+use super::{ApplyLoop, ApplyMode, existing_object};
 use crate::cvo::payload::{Payload, TaskKind, namespaced_name};
 use crate::cvo::status::failure::Failure;
 use crate::cvo::sync::operators::Watches;
@@ -44,10 +44,10 @@ impl ApplyLoop {
             return;
         }
         self.work.force = force;
-        let broken_off = self.cancellation_failure();
+        let canceled = self.cancellation_failure();
         self.restart(now);
         // Like any other failure, this one is reported until the new pass makes progress.
-        self.progress.failure = broken_off.or(self.progress.failure.take());
+        self.progress.failure = canceled.or(self.progress.failure.take());
     }
 
     /// The failure of the current pass if other work cancels it: its next manifest is reported as not
@@ -80,14 +80,14 @@ impl ApplyLoop {
             TaskKind::Object(wanted) => Some(wanted),
             _ => None,
         });
-        let mut told: Vec<String> = objects
-            .filter(|wanted| found(wanted, view).is_some())
+        let mut names: Vec<String> = objects
+            .filter(|wanted| existing_object(wanted, view).is_some())
             .map(|wanted| {
                 let kind = wanted.object["kind"].as_str().unwrap_or_default();
                 format!("{kind} \"{}\"", namespaced_name(&wanted.object))
             })
             .collect();
-        told.sort();
-        told
+        names.sort();
+        names
     }
 }

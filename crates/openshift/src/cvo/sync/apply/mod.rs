@@ -162,11 +162,11 @@ impl ApplyLoop {
             let limit = self.pace.interval * if self.mode == ApplyMode::Initializing { 1 } else { 2 };
             self.pass = Some(Pass::new(self.mode, graph, limit, now));
         }
-        let mut news = false;
+        let mut has_progress = false;
         while self.pass.as_ref().and_then(Pass::wake_at).is_some_and(|at| at <= now) {
-            news |= self.advance(view, capabilities, now, out);
+            has_progress |= self.advance(view, capabilities, now, out);
         }
-        news
+        has_progress
     }
 
     /// Forgets the settled objects if the ClusterVersion was recreated, because the new one owns nothing.
@@ -205,7 +205,7 @@ impl ApplyLoop {
                 let task = &self.payload.tasks[index];
                 let failure =
                     Failure::of_manifest(&task.name(), task.index, self.payload.total, &refusal.reason);
-                pass.refused(failure, now);
+                pass.rejected(failure, now);
             }
             _ => {}
         }
@@ -248,7 +248,7 @@ impl ApplyLoop {
                     return true;
                 }
                 NextAction::Poll => pass.retry_after(POLL, now),
-                NextAction::Retry(failure) => pass.refused(failure, now),
+                NextAction::Retry(failure) => pass.rejected(failure, now),
                 NextAction::Fail(failure) => pass.failed(failure),
             }
             // The first manifest is a step of its own, so that the start of the pass is reported.
@@ -286,22 +286,22 @@ impl ApplyLoop {
     fn need(&mut self, index: usize, view: &View, now: Time) -> NextAction {
         let (tasks, total) = (Arc::clone(&self.payload.tasks), self.payload.total);
         let task = &tasks[index];
-        let refused = |reason| Failure::of_manifest(&task.name(), task.index, total, reason);
+        let rejection = |reason| Failure::of_manifest(&task.name(), task.index, total, reason);
         match &task.what {
             TaskKind::Counted(count) => NextAction::Time(*count),
             TaskKind::Object(wanted) => {
                 // An earlier process or earlier work may have deleted an object that still terminates.
-                let removes = wanted.rule == ApplyRule::Delete && self.mode == ApplyMode::Updating;
-                if removes && found(wanted, view).is_some_and(Object::is_terminating) {
+                let deletes = wanted.rule == ApplyRule::Delete && self.mode == ApplyMode::Updating;
+                if deletes && existing_object(wanted, view).is_some_and(Object::is_terminating) {
                     self.deletions.insert(index);
                 }
                 let settled = &mut self.settled[index];
                 need::object_action(wanted, settled, view, self.mode)
-                    .unwrap_or_else(|reason| NextAction::Retry(refused(reason)))
+                    .unwrap_or_else(|reason| NextAction::Retry(rejection(reason)))
             }
             TaskKind::ClusterOperator(operator) => {
                 let Some(object) = existing_operator(view, operator) else {
-                    return NextAction::Retry(refused("NotFound"));
+                    return NextAction::Retry(rejection("NotFound"));
                 };
                 let settled = &mut self.settled[index];
                 if self.mode == ApplyMode::Reconciling
@@ -377,6 +377,6 @@ impl ApplyLoop {
 }
 
 /// The cluster's object with the name in the manifest.
-fn found<'a>(wanted: &PayloadObject, view: &'a View) -> Option<&'a Object> {
+fn existing_object<'a>(wanted: &PayloadObject, view: &'a View) -> Option<&'a Object> {
     existing(view, &wanted.resource(view)?, &wanted.object)
 }

@@ -67,8 +67,8 @@ pub(in crate::cvo) fn into<'o>(
     if is_own(wanted)
         && let Some((host, port)) = internal_api(around.infrastructure)?
     {
-        let told = [("KUBERNETES_SERVICE_PORT", port), ("KUBERNETES_SERVICE_HOST", host)];
-        change(object.to_mut(), NAME, |environment| told.iter().for_each(|one| set(environment, *one)))?;
+        let variables = [("KUBERNETES_SERVICE_PORT", port), ("KUBERNETES_SERVICE_HOST", host)];
+        change(object.to_mut(), NAME, |environment| variables.iter().for_each(|one| set(environment, *one)))?;
     }
     Ok(object)
 }
@@ -92,11 +92,11 @@ fn annotated_containers(object: &Value) -> &str {
 /// The proxy variables, or none if no field is set. If some field is set, the others become variables without
 /// a value.
 fn proxy_variables(proxy: &Value) -> Vec<Value> {
-    let told = |field: &str| proxy["status"][field].as_str().unwrap_or_default();
-    if PROXY.iter().all(|(_, field)| told(field).is_empty()) {
+    let configured = |field: &str| proxy["status"][field].as_str().unwrap_or_default();
+    if PROXY.iter().all(|(_, field)| configured(field).is_empty()) {
         return Vec::new();
     }
-    let variable = |&(name, field): &(&str, &str)| match told(field) {
+    let variable = |&(name, field): &(&str, &str)| match configured(field) {
         "" => json!({ "name": name }),
         value => json!({ "name": name, "value": value }),
     };
@@ -105,28 +105,28 @@ fn proxy_variables(proxy: &Value) -> Vec<Value> {
 
 /// Changes the environment of all containers and init containers with this name.
 fn change(object: &mut Value, container: &str, change: impl Fn(&mut Vec<Value>)) -> Result<(), String> {
-    let mut is_there = false;
+    let mut exists = false;
     for field in ["containers", "initContainers"] {
         let list = object.pointer_mut(&format!("/spec/template/spec/{field}")).and_then(Value::as_array_mut);
         for found in list.into_iter().flatten().filter(|found| found["name"] == container) {
-            is_there = true;
+            exists = true;
             if !found["env"].is_array() {
                 found["env"] = json!([]);
             }
             found["env"].as_array_mut().into_iter().for_each(&change);
         }
     }
-    is_there.then_some(()).ok_or_else(|| format!("expected a container {container:?}, and there is none"))
+    exists.then_some(()).ok_or_else(|| format!("expected a container {container:?}, found none"))
 }
 
 /// Sets a variable, or appends it if it is missing.
 fn set(environment: &mut Vec<Value>, (name, value): (&str, &str)) {
-    let mut is_there = false;
+    let mut exists = false;
     for variable in environment.iter_mut().filter(|variable| variable["name"] == name) {
         variable["value"] = json!(value);
-        is_there = true;
+        exists = true;
     }
-    if !is_there {
+    if !exists {
         environment.push(json!({ "name": name, "value": value }));
     }
 }

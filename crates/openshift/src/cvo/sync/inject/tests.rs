@@ -23,7 +23,7 @@ fn environments(object: &Value) -> String {
     let all =
         ["containers", "initContainers"].map(|field| spec[field].as_array().cloned().unwrap_or_default());
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-    let told = all.concat().into_iter().map(|container| {
+    let lines = all.concat().into_iter().map(|container| {
         let variables = container["env"].as_array().cloned().unwrap_or_default();
         let variables: Vec<String> = variables
             .iter()
@@ -31,7 +31,7 @@ fn environments(object: &Value) -> String {
             .collect();
         format!("{}: {}", text(&container["name"]), variables.join(" "))
     });
-    told.collect::<Vec<_>>().join("; ")
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 fn injected(object: &Value, proxy: &Value) -> Result<String, String> {
@@ -41,22 +41,22 @@ fn injected(object: &Value, proxy: &Value) -> Result<String, String> {
 
 #[test]
 fn injects_proxy_variables_into_the_annotated_containers() {
-    let told = proxy("http://p", "", ".svc,10.0.0.0/16");
+    let proxy = proxy("http://p", "", ".svc,10.0.0.0/16");
     let variables = "HTTP_PROXY=http://p HTTPS_PROXY=- NO_PROXY=.svc,10.0.0.0/16";
     for kind in ["Deployment", "DaemonSet"] {
         let expected = format!("main: A=1 {variables}; side: ; first: {variables}");
-        assert_eq!(injected(&workload(kind, "main,first"), &told), Ok(expected));
+        assert_eq!(injected(&workload(kind, "main,first"), &proxy), Ok(expected));
     }
     let untouched = Ok("main: A=1; side: ; first: ".to_owned());
-    assert_eq!(injected(&workload("StatefulSet", "main"), &told), untouched);
-    assert_eq!(injected(&workload("Deployment", ""), &told), untouched);
+    assert_eq!(injected(&workload("StatefulSet", "main"), &proxy), untouched);
+    assert_eq!(injected(&workload("Deployment", ""), &proxy), untouched);
 }
 
 #[test]
 fn without_a_proxy_injects_nothing_and_ignores_missing_containers() {
     let untouched = Ok("main: A=1; side: ; first: ".to_owned());
     for nothing in [Value::Null, json!({}), proxy("", "", "")] {
-        assert_eq!(injected(&workload("Deployment", "main,nobody"), &nothing), untouched);
+        assert_eq!(injected(&workload("Deployment", "main,absent"), &nothing), untouched);
     }
     let object = workload("Deployment", "main");
     let around = Surroundings { proxy: &Value::Null, infrastructure: &Value::Null };
@@ -65,10 +65,10 @@ fn without_a_proxy_injects_nothing_and_ignores_missing_containers() {
 
 #[test]
 fn reports_a_missing_container_by_its_exact_name() {
-    let told = proxy("", "", "*");
-    for (into, missing) in [("main,nobody", "nobody"), ("main, side", " side"), ("main,", "")] {
-        let expected = format!("expected a container {missing:?}, and there is none");
-        assert_eq!(injected(&workload("Deployment", into), &told), Err(expected));
+    let proxy = proxy("", "", "*");
+    for (into, missing) in [("main,absent", "absent"), ("main, side", " side"), ("main,", "")] {
+        let expected = format!("expected a container {missing:?}, found none");
+        assert_eq!(injected(&workload("Deployment", into), &proxy), Err(expected));
     }
 }
 
@@ -113,7 +113,7 @@ fn reports_a_missing_operator_container() {
     let mut object = own(&json!([]));
     object["spec"]["template"]["spec"]["containers"][0]["name"] = json!("other");
     let around = Surroundings { proxy: &Value::Null, infrastructure: &infrastructure };
-    let expected = format!("expected a container {NAME:?}, and there is none");
+    let expected = format!("expected a container {NAME:?}, found none");
     assert_eq!(into(&object, around).unwrap_err(), expected);
     assert!(
         can_inject(&object)

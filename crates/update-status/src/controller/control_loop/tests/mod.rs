@@ -182,7 +182,7 @@ fn survives_deletions_and_edits_of_the_config_map() {
         server.put(CONFIG_MAPS, config_map());
         seconds(1).await;
         server.forget(CONFIG_MAPS);
-        server.put(CLUSTER_VERSIONS, json!({"metadata": {"name": "version"}, "status": "odd"}));
+        server.put(CLUSTER_VERSIONS, json!({"metadata": {"name": "version"}, "status": "invalid"}));
         server.put(
             CLUSTER_VERSIONS,
             json!({"metadata": {"name": "version"}, "status": {"history": [{"version": "1"}]}}),
@@ -223,8 +223,8 @@ fn node_heartbeats_do_not_postpone_reading_the_version() {
             server.put(NODES, beating);
         }
     });
-    let asked: Vec<&String> = log.iter().filter(|line| line.ends_with(" GET version")).collect();
-    assert_eq!(asked, ["0 GET version", "60 GET version"]);
+    let requests: Vec<&String> = log.iter().filter(|line| line.ends_with(" GET version")).collect();
+    assert_eq!(requests, ["0 GET version", "60 GET version"]);
 }
 
 #[test]

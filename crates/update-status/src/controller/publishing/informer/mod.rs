@@ -154,12 +154,12 @@ impl Informer {
     /// Returns the uids of its health insights, each with the uid of the status insight on the affected
     /// object.
     pub(in crate::controller) fn health(&self) -> Vec<(String, String)> {
-        let about = |insight: &Insight| match &insight.detail {
+        let affected = |insight: &Insight| match &insight.detail {
             Detail::Health(health) => health.scope.resources.first().and_then(uid::of_resource),
             _ => None,
         };
         let all = self.by_key().map(|(_, insight)| insight);
-        all.filter_map(|insight| Some((insight.uid.clone(), about(insight)?))).collect()
+        all.filter_map(|insight| Some((insight.uid.clone(), affected(insight)?))).collect()
     }
 
     /// Replaces all insights by `fresh`. Missing health insights expire after a while, others are removed at
@@ -172,21 +172,21 @@ impl Informer {
         fresh: impl IntoIterator<Item = Insight>,
         now: Time,
     ) -> Result<(), YamlError> {
-        self.replace_those(|_| true, fresh, now)
+        self.replace_matching(|_| true, fresh, now)
     }
 
-    /// Replaces the insights that match `are_meant` by `fresh`, like [`Informer::replace`].
+    /// Replaces the insights that match `matches` by `fresh`, like [`Informer::replace`].
     ///
     /// # Errors
     /// An insight cannot be serialized as YAML; the others are kept nevertheless.
-    pub(in crate::controller) fn replace_those(
+    pub(in crate::controller) fn replace_matching(
         &mut self,
-        are_meant: impl Fn(&Detail) -> bool,
+        matches: impl Fn(&Detail) -> bool,
         fresh: impl IntoIterator<Item = Insight>,
         now: Time,
     ) -> Result<(), YamlError> {
-        let meant = self.by_key().filter(|(_, insight)| are_meant(&insight.detail));
-        let mut gone: BTreeSet<String> = meant.map(|(key, _)| key.clone()).collect();
+        let matching = self.by_key().filter(|(_, insight)| matches(&insight.detail));
+        let mut gone: BTreeSet<String> = matching.map(|(key, _)| key.clone()).collect();
         let mut outcome = Ok(());
         self.known.get_or_insert_default();
         for insight in fresh {

@@ -38,8 +38,8 @@ fn a_patch_has_only_changed_keys_of_the_informer() {
     assert_eq!(changes(&mut informer, &foreign), both);
     let [a, b] = ["a", "b"].map(|name| yaml::to_string(&insight(name)).unwrap());
     let edited = [("usc.cpi.cv-a", "x"), ("usc.cpi.cv-b", &*b), ("usc.cpi.old", "y"), ("usc.cpi.", "")];
-    let mended = json!({"usc.cpi.cv-a": "a", "usc.cpi.old": null, "usc.cpi.": null});
-    assert_eq!(changes(&mut informer, &edited), mended);
+    let restored = json!({"usc.cpi.cv-a": "a", "usc.cpi.old": null, "usc.cpi.": null});
+    assert_eq!(changes(&mut informer, &edited), restored);
     let same = [("usc.cpi.cv-a", &*a), ("usc.cpi.cv-b", &*b), ("zz", "4")];
     assert_eq!(changes(&mut informer, &same), json!({}));
     informer.remove("cv-b");
@@ -48,7 +48,7 @@ fn a_patch_has_only_changed_keys_of_the_informer() {
 }
 
 #[test]
-fn published_data_is_compared_again_only_after_a_doubt() {
+fn published_data_is_compared_only_after_it_is_marked_unpublished() {
     let mut informer = Informer::new("cpi");
     informer.replace([], NOW.parse().unwrap()).unwrap();
     let stray = [("usc.cpi.stray", "x")];

@@ -180,10 +180,10 @@ mod tests {
         assert!(paths(&before, &before).is_empty());
         let one = status(&[a.clone(), insight("b", "2"), c.clone()]);
         assert_eq!(paths(&before, &one), ["replace /status/informers/0/insights/1/health/text"]);
-        let come_and_gone = status(&[b.clone(), insight("bb", "1"), c.clone(), insight("d", "1")]);
+        let with_added_and_removed = status(&[b.clone(), insight("bb", "1"), c.clone(), insight("d", "1")]);
         let list = "/status/informers/0/insights";
         let operations = [format!("remove {list}/0"), format!("add {list}/1"), format!("add {list}/3")];
-        assert_eq!(paths(&before, &come_and_gone), operations);
+        assert_eq!(paths(&before, &with_added_and_removed), operations);
         assert_eq!(paths(&before, &status(&[c, b, a])), [format!("replace {list}")]);
     }
 

@@ -111,8 +111,8 @@ impl<'a> Builder<'a> {
     fn add(&mut self, informer: &'a str, insight: &'a Insight, api_insight: Option<&'a ApiInsight>) {
         let pool = pool_of(insight);
         let is_new = pool.is_some_and(|pool| !self.pools.contains_key(pool));
-        let is_odd = pool.is_some_and(|pool| dns_label(pool) != pool);
-        if is_odd || is_new && self.pools.len() == POOLS_MAX {
+        let is_invalid = pool.is_some_and(|pool| dns_label(pool) != pool);
+        if is_invalid || is_new && self.pools.len() == POOLS_MAX {
             self.left_out += 1;
             return;
         }
@@ -179,8 +179,8 @@ impl<'a> Builder<'a> {
 
 impl<'a> Part<'a> {
     fn build(self, before: &'a Value, is_whole: bool) -> Members<'a> {
-        let is_told = is_whole || self.updating.is_some();
-        let own: &[&str] = if is_told { &["Updating"] } else { &[] };
+        let has_updating = is_whole || self.updating.is_some();
+        let own: &[&str] = if has_updating { &["Updating"] } else { &[] };
         let mut conditions = conditions(&before["conditions"], own);
         conditions.extend(self.updating.map(StatusDraft::from));
         let informers = self.informers.into_iter().map(|(name, mut insights)| {
@@ -232,8 +232,8 @@ fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
         0 => condition("Complete", true, "AsExpected", String::new()),
         _ => {
             let message = format!(
-                "{left_out} insights do not fit into the limits of the API, which takes so many of so long names; those on \
-                 nodes that wait or are done are left out first, and pools count them"
+                "{left_out} insights exceed the limits of the API for the number of insights and the length of names. \
+                 Insights on pending and completed nodes are left out first; the insights on pools count these nodes"
             );
             condition("Complete", false, "TooManyInsights", message)
         }

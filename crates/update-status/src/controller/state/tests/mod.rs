@@ -53,14 +53,14 @@ impl Bench {
     /// Delivers the ConfigMap's current content.
     fn show(&mut self) {
         self.revision += 1;
-        self.tell();
-        assert!(self.state.wants_config_map(), "somebody else wrote it");
+        self.deliver_event();
+        assert!(self.state.wants_config_map(), "another client wrote it");
         let data = Data { texts: self.data.clone().unwrap(), binary: self.binary };
         self.state.config_map_read(Some((self.revision.to_string(), data)));
     }
 
     /// Delivers a watch event with the current resource version.
-    fn tell(&mut self) {
+    fn deliver_event(&mut self) {
         self.state.config_map(changed(CONFIG_MAP, self.revision.to_string()));
     }
 
@@ -80,8 +80,8 @@ impl Bench {
         }
         self.revision += 1;
         self.state.config_map_written(self.revision.to_string(), &patch);
-        self.tell();
-        assert!(!self.state.wants_config_map(), "who wrote it knows it");
+        self.deliver_event();
+        assert!(!self.state.wants_config_map(), "the state knows its own write");
         assert_eq!(self.state.patch(), None);
         let data = self.state.config_map.get().map(|(_, data)| &data.texts);
         assert_eq!(data, self.data.as_ref());

@@ -47,9 +47,9 @@ fn a_deployment_that_cannot_roll_out_is_a_failure() {
         (json!([{ "type": "Available", "status": "False" }]), "", ""),
     ] {
         let mut cluster = Cluster::new(ApplyMode::Updating, vec![object("20", "a", wanted.clone())]);
-        let mut there = wanted.clone();
-        there["status"] = json!({ "conditions": conditions });
-        cluster.put(&windtunnel_core::resources::DEPLOYMENTS, there);
+        let mut existing = wanted.clone();
+        existing["status"] = json!({ "conditions": conditions });
+        cluster.put(&windtunnel_core::resources::DEPLOYMENTS, existing);
         // The first write adds the owner reference. The next pass checks the health.
         cluster.run(2 * R + 60);
         assert_eq!(cluster.failure(), (reason, message));
@@ -69,9 +69,9 @@ fn a_definition_must_be_established() {
         (json!([]), "CustomResourceDefinition gadgets.x does not declare an Established status condition"),
     ] {
         let mut cluster = Cluster::new(ApplyMode::Updating, vec![object("20", "a", wanted.clone())]);
-        let mut there = wanted.clone();
-        there["status"] = json!({ "conditions": conditions });
-        cluster.put(&CUSTOM_RESOURCE_DEFINITIONS, there);
+        let mut existing = wanted.clone();
+        existing["status"] = json!({ "conditions": conditions });
+        cluster.put(&CUSTOM_RESOURCE_DEFINITIONS, existing);
         cluster.run(2 * R + 60);
         assert_eq!(cluster.failure(), ("CustomResourceDefinitionNotEstablished", message));
     }

@@ -137,7 +137,7 @@ fn creates_the_clusteroperators_of_a_task_node_first_and_waits_for_them_last() {
     assert_eq!(
         cluster.log,
         ["0 create ClusterOperator/dns", "0 update ClusterOperator/dns", "0 create ConfigMap/a"],
-        "what it is about is told at once"
+        "its related objects are written at once"
     );
     assert_eq!(cluster.failure(), ("ClusterOperatorNotAvailable", "Cluster operator dns is not available"));
     let created = cluster.view.get(&CLUSTER_OPERATORS, "", "dns").unwrap();
@@ -268,13 +268,13 @@ fn create_only_objects_are_not_updated_and_deletions_happen_only_in_updates() {
     cluster.run(10);
     assert_eq!(cluster.log, ["0 delete ConfigMap/gone"]);
     assert_eq!(cluster.apply.deletions(&cluster.view), ["ConfigMap \"ns/gone\""]);
-    assert_eq!(cluster.apply.progress.completed, 1, "deletion is not waited for");
+    assert_eq!(cluster.apply.progress.completed, 1, "the pass does not wait for the deletion");
     let mut reconciling = Cluster::new(ApplyMode::Reconciling, tasks());
     reconciling.put(&windtunnel_core::resources::CONFIG_MAPS, config_map("gone"));
     reconciling.run(10);
     assert_eq!(reconciling.log, ["0 create ConfigMap/kept"]);
-    let kept = reconciling.view.get(&windtunnel_core::resources::CONFIG_MAPS, "ns", "kept").unwrap();
-    assert_eq!(kept["metadata"]["ownerReferences"][0].get("controller"), None);
+    let created = reconciling.view.get(&windtunnel_core::resources::CONFIG_MAPS, "ns", "kept").unwrap();
+    assert_eq!(created["metadata"]["ownerReferences"][0].get("controller"), None);
 }
 
 #[test]
@@ -282,11 +282,12 @@ fn lists_objects_that_were_already_terminating_sorted() {
     let removed = |name| annotated("20", "a", name, &json!({ "release.openshift.io/delete": "true" }));
     let mut cluster = Cluster::new(ApplyMode::Updating, vec![removed("z"), removed("a"), removed("gone")]);
     for name in ["z", "a"] {
-        let going = json!({ "name": name, "namespace": "ns", "deletionTimestamp": "2024-01-15T11:59:00Z" });
-        cluster.put(&windtunnel_core::resources::CONFIG_MAPS, json!({ "metadata": going }));
+        let metadata =
+            json!({ "name": name, "namespace": "ns", "deletionTimestamp": "2024-01-15T11:59:00Z" });
+        cluster.put(&windtunnel_core::resources::CONFIG_MAPS, json!({ "metadata": metadata }));
     }
     cluster.run(10);
-    assert_eq!(cluster.log, [""; 0], "it was asked for already");
+    assert_eq!(cluster.log, [""; 0], "both objects are terminating already");
     assert_eq!(cluster.apply.deletions(&cluster.view), ["ConfigMap \"ns/a\"", "ConfigMap \"ns/z\""]);
 }
 
@@ -300,7 +301,10 @@ fn overridden_objects_are_neither_applied_nor_counted() {
     let tasks = vec![config_map("20", "a", "a"), config_map("20", "a", "b"), operator("20", "dns")];
     let mut cluster = Cluster::new(ApplyMode::Updating, tasks);
     assert!(cluster.apply.set_overrides(Overrides::of(&Object::new(overridden.clone()))));
-    assert!(!cluster.apply.set_overrides(Overrides::of(&Object::new(overridden))), "no news");
+    assert!(
+        !cluster.apply.set_overrides(Overrides::of(&Object::new(overridden))),
+        "the overrides are unchanged"
+    );
     cluster.run(10);
     assert_eq!(cluster.log, ["0 create ConfigMap/b"]);
     let Progress { done, total, completed, .. } = cluster.apply.progress;
@@ -329,16 +333,16 @@ fn reports_a_new_pass_only_when_it_gets_as_far_as_the_failed_one() {
 #[test]
 fn waits_between_failed_passes_double_up_to_the_interval() {
     let mut cluster = Cluster::new(ApplyMode::Updating, vec![operator("20", "dns")]);
-    let mut begun = Vec::new();
+    let mut waits = Vec::new();
     for _ in 0..6 {
         let at = cluster.apply.wake_at().unwrap();
-        begun.push(at.duration_since(cluster.now).as_secs());
+        waits.push(at.duration_since(cluster.now).as_secs());
         cluster.now = at;
         cluster.run(0);
     }
-    for (wait, eighths) in begun.iter().skip(1).zip([1, 2, 4, 8, 8]) {
+    for (wait, eighths) in waits.iter().skip(1).zip([1, 2, 4, 8, 8]) {
         let least = R * eighths / 8;
-        assert!((least..=least * 6 / 5).contains(wait), "{begun:?}: with up to a fifth more");
+        assert!((least..=least * 6 / 5).contains(wait), "{waits:?}: with up to a fifth more");
     }
 }
 

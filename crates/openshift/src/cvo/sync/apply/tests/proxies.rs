@@ -16,7 +16,7 @@ fn deployment(into: &str) -> Task {
     object("10", "lamp", workload)
 }
 
-fn tell(cluster: &mut Cluster, proxy: &str) {
+fn set_proxy(cluster: &mut Cluster, proxy: &str) {
     let status = json!({ "httpProxy": proxy });
     cluster.put(&PROXIES, json!({ "metadata": { "name": "cluster" }, "status": status }));
 }
@@ -36,14 +36,14 @@ fn the_next_pass_applies_a_new_changed_or_removed_proxy() {
     for (proxy, expected) in
         [("http://p", "A HTTP_PROXY HTTPS_PROXY NO_PROXY"), ("http://q", "A HTTP_PROXY HTTPS_PROXY NO_PROXY")]
     {
-        tell(&mut cluster, proxy);
+        set_proxy(&mut cluster, proxy);
         assert_eq!(variables(cluster.run(R + 1)), expected);
         let object = cluster.view.get(&DEPLOYMENTS, "b", "lamp").unwrap();
         assert_eq!(object["spec"]["template"]["spec"]["containers"][0]["env"][1]["value"], proxy);
     }
     cluster.run(5 * R);
-    assert_eq!(cluster.log.len(), 3, "what is as it should be is not written again: {:?}", cluster.log);
-    tell(&mut cluster, "");
+    assert_eq!(cluster.log.len(), 3, "unchanged workloads are not written again: {:?}", cluster.log);
+    set_proxy(&mut cluster, "");
     assert_eq!(variables(cluster.run(R + 1)), "A");
 }
 
@@ -51,7 +51,7 @@ fn the_next_pass_applies_a_new_changed_or_removed_proxy() {
 fn a_missing_container_fails_the_manifest_only_if_there_is_a_proxy() {
     let mut cluster = Cluster::new(ApplyMode::Reconciling, vec![deployment("main,side")]);
     assert_eq!(cluster.run(R).failure(), ("", ""));
-    tell(&mut cluster, "http://p");
+    set_proxy(&mut cluster, "http://p");
     let message = "Could not update deployment \"b/lamp\" (1 of 1)";
     assert_eq!(cluster.run(2 * R).failure(), ("UpdatePayloadFailed", message));
     assert_eq!(cluster.log.len(), 1, "{:?}", cluster.log);

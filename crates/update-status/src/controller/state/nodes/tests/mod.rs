@@ -47,7 +47,7 @@ impl Bench {
     }
 
     /// An update to 4.18.7 that the nodes have not started.
-    fn behind() -> Self {
+    fn with_pending_update() -> Self {
         let mut bench = Self::new();
         bench.nodes.set_target(Some("4.18.7"), false);
         assert_eq!(bench.round("01"), "w0 Pending 4.18.3, w1 Pending 4.18.3");
@@ -91,7 +91,7 @@ impl Bench {
     }
 
     /// Assessment, completion and the nonzero summaries of a pool.
-    fn pool_told(&self, name: &str) -> String {
+    fn pool_text(&self, name: &str) -> String {
         let insight: Value = yaml::from_str(&self.data[&format!("usc.ni.mcp-{name}")]).unwrap();
         let pool = &insight["machineConfigPool"];
         let summaries = pool["summaries"].as_array().unwrap().iter().filter(|one| one["count"] != 0);
@@ -161,7 +161,7 @@ fn config(version: &str) -> Value {
 
 #[test]
 fn a_new_target_version_reassesses_all_nodes() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     bench.nodes.set_target(Some("4.18.3"), false);
     assert_eq!(bench.round("02"), "w0 Completed 4.18.3, w1 Completed 4.18.3");
     bench.nodes.set_target(None, false);
@@ -170,7 +170,7 @@ fn a_new_target_version_reassesses_all_nodes() {
 
 #[test]
 fn nodes_of_a_paused_pool_are_paused() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     let mut paused = pool("worker", "worker");
     paused["spec"]["paused"] = json!(true);
     bench.pool("worker", &paused);
@@ -220,11 +220,11 @@ fn a_changed_selector_moves_nodes_between_pools() {
 
 #[test]
 fn a_created_changed_or_deleted_machine_config_reassesses_its_nodes() {
-    let mut bench = Bench::behind();
-    let mut on_its_way = node("old");
-    on_its_way["metadata"]["annotations"][format!("{PREFIX}desiredConfig")] = json!("new");
-    on_its_way["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Working");
-    bench.node("w1", &on_its_way);
+    let mut bench = Bench::with_pending_update();
+    let mut updating = node("old");
+    updating["metadata"]["annotations"][format!("{PREFIX}desiredConfig")] = json!("new");
+    updating["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Working");
+    bench.node("w1", &updating);
     assert_eq!(bench.round("02"), "w1 Pending 4.18.3");
     bench.config("new", &config("4.18.7"));
     assert_eq!(bench.round("03"), "w1 Updating 4.18.3");
@@ -256,7 +256,7 @@ fn removes_insights_of_nodes_missing_in_a_new_list() {
 
 #[test]
 fn insights_on_other_nodes_stay_unchanged() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     for (hour, state) in [("02", "Working"), ("03", "Degraded"), ("04", "Done")] {
         let mut changed = node("old");
         changed["metadata"]["annotations"][format!("{PREFIX}state")] = json!(state);
@@ -268,7 +268,7 @@ fn insights_on_other_nodes_stay_unchanged() {
 
 #[test]
 fn transition_times_change_only_with_the_status() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     let since = |bench: &Bench| bench.insight("w0")["node"]["conditions"][0]["lastTransitionTime"].clone();
     assert_eq!(
         (bench.insight("w0")["acquiredAt"].as_str(), since(&bench)),
@@ -290,15 +290,15 @@ fn transition_times_change_only_with_the_status() {
 
 #[test]
 fn leaves_out_nodes_without_problems_if_space_is_limited() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     bench.room = bench.data.values().map(String::len).sum();
-    let mut of_more = node("old");
+    let mut longer = node("old");
     for name in ["w2", "w3"] {
-        bench.node(name, &of_more);
+        bench.node(name, &longer);
     }
-    assert_eq!(bench.round("02"), "", "the first by name stay");
-    of_more["spec"]["unschedulable"] = json!(true);
-    bench.node("w3", &of_more);
+    assert_eq!(bench.round("02"), "", "the first nodes by name stay");
+    longer["spec"]["unschedulable"] = json!(true);
+    bench.node("w3", &longer);
     assert_eq!(bench.round("03"), "-w0, -w1, w3 Pending 4.18.3", "its message makes it longer");
     assert!(bench.data.values().map(String::len).sum::<usize>() <= bench.room);
     bench.room = usize::MAX;

@@ -5,24 +5,24 @@ use super::*;
 #[test]
 fn a_pool_counts_added_moved_and_deleted_nodes() {
     let mut bench = Bench::new();
-    assert_eq!(bench.pool_told("worker"), "Completed 100%: 2 Total, 2 Available");
+    assert_eq!(bench.pool_text("worker"), "Completed 100%: 2 Total, 2 Available");
     bench.nodes.set_target(Some("4.18.7"), false);
     bench.round("01");
-    assert_eq!(bench.pool_told("worker"), "Pending 0%: 2 Total, 2 Available, 2 Outdated");
+    assert_eq!(bench.pool_text("worker"), "Pending 0%: 2 Total, 2 Available, 2 Outdated");
     bench.config("new", &config("4.18.7"));
     bench.node("w0", &node("new"));
     assert_eq!(bench.round("02"), "w0 Completed 4.18.7");
-    assert_eq!(bench.pool_told("worker"), "Progressing 50%: 2 Total, 2 Available, 1 Outdated");
+    assert_eq!(bench.pool_text("worker"), "Progressing 50%: 2 Total, 2 Available, 1 Outdated");
     let mut moved = node("old");
     moved["metadata"]["labels"] = json!({"infra": ""});
     bench.pool("infra", &pool("infra", "infra"));
     bench.node("w1", &moved);
     bench.round("03");
-    assert_eq!(bench.pool_told("worker"), "Completed 100%: 1 Total, 1 Available");
-    assert_eq!(bench.pool_told("infra"), "Pending 0%: 1 Total, 1 Available, 1 Outdated");
+    assert_eq!(bench.pool_text("worker"), "Completed 100%: 1 Total, 1 Available");
+    assert_eq!(bench.pool_text("infra"), "Pending 0%: 1 Total, 1 Available, 1 Outdated");
     bench.nodes.node(of(Event::Delete(("w1".to_owned(), json!({}))), Node::read));
     bench.round("04");
-    assert_eq!(bench.pool_told("infra"), "Completed 100%: ");
+    assert_eq!(bench.pool_text("infra"), "Completed 100%: ");
     bench.nodes.pool(of(Event::Delete(("infra".to_owned(), json!({}))), Pool::read));
     bench.round("05");
     assert!(!bench.data.contains_key("usc.ni.mcp-infra"));
@@ -30,7 +30,7 @@ fn a_pool_counts_added_moved_and_deleted_nodes() {
 
 #[test]
 fn a_changed_node_reassesses_only_that_node() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     let mut cordoned = node("old");
     cordoned["spec"]["unschedulable"] = json!(true);
     bench.node("w0", &cordoned);
@@ -45,7 +45,7 @@ fn a_changed_node_reassesses_only_that_node() {
 
 #[test]
 fn health_insights_appear_in_time_and_expire_after_a_while() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     let mut away = node("old");
     away["status"]["conditions"][0] = json!({"type": "Ready", "status": "False", "lastTransitionTime": "2024-01-01T02:00:00Z", "message": "m"});
     bench.node("w0", &away);
@@ -69,10 +69,10 @@ fn health_insights_appear_in_time_and_expire_after_a_while() {
 
 #[test]
 fn health_insights_are_removed_with_their_node() {
-    let mut bench = Bench::behind();
-    let mut broken = node("old");
-    broken["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
-    bench.node("w0", &broken);
+    let mut bench = Bench::with_pending_update();
+    let mut degraded = node("old");
+    degraded["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
+    bench.node("w0", &degraded);
     bench.round("02");
     assert_eq!(bench.health_uids(), ["Error Node w0 is degraded"]);
     bench.nodes.node(of(Event::Delete(("w0".to_owned(), json!({}))), Node::read));
@@ -81,17 +81,17 @@ fn health_insights_are_removed_with_their_node() {
 }
 
 /// A node whose daemon failed.
-fn broken() -> Value {
-    let mut broken = node("old");
-    broken["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
-    broken
+fn degraded_node() -> Value {
+    let mut degraded = node("old");
+    degraded["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
+    degraded
 }
 
 #[test]
 fn expiring_health_insights_are_removed_with_their_node() {
-    let mut bench = Bench::behind();
-    bench.node("w0", &broken());
-    bench.node("w1", &broken());
+    let mut bench = Bench::with_pending_update();
+    bench.node("w0", &degraded_node());
+    bench.node("w1", &degraded_node());
     bench.round("02");
     bench.node("w0", &node("old"));
     bench.node("w1", &node("old"));
@@ -113,8 +113,8 @@ fn expiring_health_insights_are_removed_with_their_node() {
 
 #[test]
 fn adopted_health_insights_on_missing_nodes_are_removed() {
-    let mut old = Bench::behind();
-    old.node("w0", &broken());
+    let mut old = Bench::with_pending_update();
+    old.node("w0", &degraded_node());
     old.round("02");
     let mut bench =
         Bench { data: old.data, informer: Informer::new("ni"), nodes: old.nodes, room: usize::MAX };
@@ -126,7 +126,7 @@ fn adopted_health_insights_on_missing_nodes_are_removed() {
 
 #[test]
 fn a_recreated_node_does_not_inherit_a_reboot() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     bench.config("new", &config("4.18.7"));
     let mut rebooting = node("old");
     for (name, text) in [("desiredConfig", "new"), ("state", "Working"), ("post-config-action", "Rebooting")]
@@ -148,7 +148,7 @@ fn a_recreated_node_does_not_inherit_a_reboot() {
 
 #[test]
 fn a_node_whose_reboot_failed_is_not_missing() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     bench.config("new", &config("4.18.7"));
     let mut refused = node("old");
     for (name, text) in [("desiredConfig", "new"), ("state", "Degraded"), ("post-config-action", "Rebooting")]
@@ -164,7 +164,7 @@ fn a_node_whose_reboot_failed_is_not_missing() {
 
 #[test]
 fn an_unavailable_node_is_reported_with_all_of_its_problems() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     let mut away = node("old");
     let condition = |kind: &str, status: &str, since: &str| json!({"type": kind, "status": status, "lastTransitionTime": since, "message": "it \u{1f}is"});
     away["status"]["conditions"] = json!([
@@ -191,7 +191,7 @@ fn an_unavailable_node_is_reported_with_all_of_its_problems() {
 
 #[test]
 fn an_endless_drain_becomes_an_error() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     bench.config("new", &config("4.18.7"));
     let mut draining = node("old");
     let annotations = [
@@ -216,7 +216,7 @@ fn an_endless_drain_becomes_an_error() {
 
 #[test]
 fn a_node_updating_to_an_obsolete_machine_config_is_unavailable() {
-    let mut bench = Bench::behind();
+    let mut bench = Bench::with_pending_update();
     bench.config("new", &config("4.18.7"));
     let mut away = node("old");
     for (name, text) in [("desiredConfig", "new"), ("state", "Working")] {
@@ -225,13 +225,13 @@ fn a_node_updating_to_an_obsolete_machine_config_is_unavailable() {
     let since = "2024-01-01T01:50:00Z";
     away["status"]["conditions"] = json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
     bench.node("w0", &away);
-    let mut wanting = pool("worker", "worker");
-    wanting["spec"]["configuration"] = json!({"name": "new"});
-    bench.pool("worker", &wanting);
+    let mut retargeted = pool("worker", "worker");
+    retargeted["spec"]["configuration"] = json!({"name": "new"});
+    bench.pool("worker", &retargeted);
     bench.round("02");
     assert_eq!(bench.health_uids(), [""; 0], "it reboots");
-    wanting["spec"]["configuration"] = json!({"name": "newer"});
-    bench.pool("worker", &wanting);
+    retargeted["spec"]["configuration"] = json!({"name": "newer"});
+    bench.pool("worker", &retargeted);
     bench.round("02");
     assert_eq!(bench.health_uids(), ["Warning Node w0 is not ready"]);
 }

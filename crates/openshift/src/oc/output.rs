@@ -13,7 +13,7 @@ pub struct CommandOutput {
 
 impl CommandOutput {
     /// Adds a line to standard output.
-    pub(super) fn say(&mut self, line: &str) {
+    pub(super) fn print(&mut self, line: &str) {
         self.stdout.push_str(line);
         self.stdout.push('\n');
     }

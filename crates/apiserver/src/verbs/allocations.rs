@@ -1,4 +1,4 @@
-//! What a write of a built-in kind needs of other objects: the priority of a pod, the addresses of a service.
+//! Values that a new object gets from other objects: the priority of a pod, the addresses and ports of a service.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::status::{Outcome, Refused};
 const PRIORITY_CLASSES: Resource =
     Resource::cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses");
 
-/// What pods take from a PriorityClass.
+/// The fields of a PriorityClass that pods inherit.
 #[derive(Debug, Clone)]
 pub(crate) struct PriorityClass {
     value: i64,
@@ -24,7 +24,7 @@ pub(crate) struct PriorityClass {
     is_default: bool,
 }
 
-/// What new objects take from those that are there.
+/// The priority classes and service addresses from which new objects get their values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allocations {
     /// The PriorityClasses, by name.
@@ -43,14 +43,14 @@ impl Allocations {
         self.network
     }
 
-    /// Forgets the services, so that they are read anew.
+    /// Clears the allocated addresses. The next allocation reads all services.
     pub(crate) fn forget_services(&mut self) {
         self.services = service::AllocatedAddresses::default();
     }
 }
 
 impl ApiServer {
-    /// Reads the priority classes anew if `kind` is theirs.
+    /// Reloads the priority classes if `kind` is PriorityClass.
     pub(crate) fn priority_classes_written(&mut self, kind: &Kind) {
         if !kind.is_resource(&PRIORITY_CLASSES.group, &PRIORITY_CLASSES.plural) {
             return;
@@ -74,7 +74,7 @@ impl ApiServer {
         }
     }
 
-    /// Gives a pod the priority of its class (admission plugin `Priority`).
+    /// Sets the priority of a pod from its class (admission plugin `Priority`).
     pub(super) fn prioritise(&self, kind: &Kind, object: &mut Value) -> Outcome<()> {
         if !kind.is_resource("", "pods") {
             return Ok(());
@@ -110,7 +110,7 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Gives a service the addresses and ports that it needs.
+    /// Allocates the addresses and ports of a service.
     pub(super) fn allocate(&mut self, kind: &Kind, object: &mut Value) -> Outcome<()> {
         if !kind.is_resource("", "services") {
             return Ok(());

@@ -21,7 +21,9 @@ pub fn valid_until(expr: &Expr, metrics: &dyn Metrics) -> Option<Time> {
             Some(valid_until(&binary.left, metrics)?.min(valid_until(&binary.right, metrics)?))
         }
         Expr::Binary(binary) => is_old_at(binary, metrics),
-        Expr::Aggregate(of) if OF_ANY_VALUE.contains(&of.operator.as_str()) => valid_until(&of.of, metrics),
+        Expr::Aggregate(aggregation) if OF_ANY_VALUE.contains(&aggregation.operator.as_str()) => {
+            valid_until(&aggregation.operand, metrics)
+        }
         _ => None,
     }
 }
@@ -34,14 +36,14 @@ fn is_old_at(binary: &Binary, metrics: &dyn Metrics) -> Option<Time> {
     if !waits || !is_age || age.right.depends_on_time() {
         return None;
     }
-    let since = vector(evaluate(&age.right, metrics).ok()?).ok()?;
-    let old_at = since.into_iter().map(|sample| sample.value + least);
+    let start_times = vector(evaluate(&age.right, metrics).ok()?).ok()?;
+    let old_at = start_times.into_iter().map(|sample| sample.value + least);
     let times: Option<Vec<Time>> = old_at.map(moment).collect();
     Some(times?.into_iter().filter(|at| *at >= metrics.now()).min().unwrap_or(Time::MAX))
 }
 
 /// Converts seconds since the Unix epoch to a time, rounded down to whole seconds.
 fn moment(seconds: f64) -> Option<Time> {
-    #[expect(clippy::cast_possible_truncation, reason = "what is too large is no time")]
+    #[expect(clippy::cast_possible_truncation, reason = "`from_second` rejects times out of range")]
     Time::from_second(seconds.floor() as i64).ok().filter(|_| seconds.is_finite())
 }

@@ -34,7 +34,7 @@ fn read_until(from: &mut BufReader<impl Read>, part: &str) -> String {
 
 #[cfg(feature = "watch")]
 #[test]
-fn a_watched_scenario_runs_again_when_its_file_changes() {
+fn watch_reruns_a_changed_scenario() {
     let environment = TestEnvironment::with(&[("s/a.yaml", CALM)]);
     let mut run = Run::start(&environment, &["--watch", "--quiet", "--junit", "s/j.xml", "s"]);
     let mut out = BufReader::new(run.0.stdout.take().unwrap());
@@ -43,28 +43,28 @@ fn a_watched_scenario_runs_again_when_its_file_changes() {
     read_until(&mut err, "watching for changes");
     environment.write("s/a.yaml", WRONG);
     read_until(&mut out, "1 scenario: 0 passed, 1 failed");
-    let said = read_until(&mut err, "watching for changes");
-    assert!(said.contains("a.yaml changed") && !said.contains("j.xml changed"), "{said}");
+    let stderr = read_until(&mut err, "watching for changes");
+    assert!(stderr.contains("a.yaml changed") && !stderr.contains("j.xml changed"), "{stderr}");
     environment.write("s/a.yaml", "name: [");
-    let said = read_until(&mut err, "watching for changes");
-    assert!(said.contains("s/a.yaml:1:"), "{said}");
+    let stderr = read_until(&mut err, "watching for changes");
+    assert!(stderr.contains("s/a.yaml:1:"), "{stderr}");
     environment.write("s/a.yaml", CALM);
     read_until(&mut out, "1 scenario: 1 passed");
 }
 
 #[cfg(all(feature = "live", feature = "serve"))]
 #[test]
-fn a_run_that_stops_serves_the_cluster_of_that_moment() {
+fn until_with_serve_serves_the_cluster_of_that_moment() {
     const UPDATE: &str = "name: u\ncluster: {version: 4.20.1}\nreleases: {4.20.3: {}}\ntimeline:\n\
                           - update: {to: 4.20.3}\n- advance: 5h\n";
     let environment = TestEnvironment::with(&[("u.yaml", UPDATE)]);
     let mut run = Run::start(&environment, &["--until", "20m", "--serve", "--quiet", "u.yaml"]);
     let mut out = BufReader::new(run.0.stdout.take().unwrap());
-    let told = read_until(&mut out, "serving https://");
+    let output = read_until(&mut out, "serving https://");
     let served = environment.run(&["status", "--kubeconfig", "wind.kubeconfig"]);
     let (complaint, text) = served.stdout.split_once('\n').unwrap();
     assert!(complaint.starts_with("Unable to fetch alerts"), "{served}");
-    assert!(told.contains(text), "{served}\nbut the run printed\n{told}");
+    assert!(output.contains(text), "{served}\nbut the run printed\n{output}");
     assert!(served.stdout.contains("Target Version:  4.20.3 (from 4.20.1)"), "{served}");
     let sent = std::process::Command::new("kill").args(["-INT", &run.0.id().to_string()]).status().unwrap();
     assert!(sent.success());

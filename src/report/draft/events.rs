@@ -24,19 +24,20 @@ enum What {
     /// The update request was withdrawn.
     Clear,
     /// An operator or a node started to fail: `operator` or `node`, its name, and the failure.
-    Fault(&'static str, String, Trouble),
+    Fault(&'static str, String, Failure),
     /// An operator or a node recovered.
     Heal(&'static str, String),
     /// A pool was paused or unpaused.
     Paused(String, bool),
     /// The cluster-version operator reported new conditions.
-    Said(Vec<Condition>),
+    Reported(Vec<Condition>),
 }
 
 /// A failure, with its reason and message.
 #[derive(Clone, PartialEq, Eq)]
-struct Trouble {
-    is: String,
+struct Failure {
+    /// The fault in a scenario, such as `degraded`.
+    kind: String,
     reason: String,
     message: String,
 }
@@ -51,7 +52,7 @@ impl DraftEvent {
 
     /// Returns the expected conditions as YAML lines; `None` if the event is a step.
     pub(super) fn expected(&self) -> Option<String> {
-        let What::Said(conditions) = &self.what else { return None };
+        let What::Reported(conditions) = &self.what else { return None };
         let line = |condition: &Condition| {
             let fields = [
                 ("type", condition.kind.as_str()),
@@ -66,7 +67,7 @@ impl DraftEvent {
 
     pub(super) fn ends_update(&self) -> bool {
         let ends = |condition: &Condition| condition.kind == "Progressing" && condition.status == "False";
-        matches!(&self.what, What::Said(conditions) if conditions.iter().any(ends))
+        matches!(&self.what, What::Reported(conditions) if conditions.iter().any(ends))
     }
 
     pub(super) fn step(&self) -> String {
@@ -74,12 +75,12 @@ impl DraftEvent {
             What::Update(to) if to.contains('@') => format!("update: {{image: {}}}", quoted(to)),
             What::Update(to) => format!("update: {{to: {to}}}"),
             What::Clear => "clear-update".to_owned(),
-            What::Fault(who, name, Trouble { is, reason, message }) => {
+            What::Fault(who, name, Failure { kind, reason, message }) => {
                 // Only faults of operators have a reason.
                 let reason = if *who == "operator" { reason } else { "" };
                 format!(
                     "fault: {}",
-                    flow(&[(who, name), ("is", is), ("reason", reason), ("message", message)])
+                    flow(&[(who, name), ("is", kind), ("reason", reason), ("message", message)])
                 )
             }
             What::Heal(who, name) => format!("heal: {}", flow(&[(who, name)])),
@@ -88,14 +89,14 @@ impl DraftEvent {
                 MACHINE_CONFIG_POOLS.api_version(),
                 MACHINE_CONFIG_POOLS.kind
             ),
-            What::Said(_) => String::new(),
+            What::Reported(_) => String::new(),
         }
     }
 }
 
 /// Returns all events after the start of a record, in order.
-pub(super) fn moves(record: &Record) -> Vec<DraftEvent> {
-    let mut troubled: BTreeMap<&Key, Trouble> = BTreeMap::new();
+pub(super) fn events(record: &Record) -> Vec<DraftEvent> {
+    let mut failing: BTreeMap<&Key, Failure> = BTreeMap::new();
     let mut found = Vec::new();
     for entry in &record.entries {
         let Event::Write(write) = &entry.event else { continue };
@@ -111,15 +112,15 @@ pub(super) fn moves(record: &Record) -> Vec<DraftEvent> {
                 what.push(What::Paused(write.key.name.clone(), paused(after)));
             }
         } else if let Some(who) = who(&write.key) {
-            let now = trouble(after);
-            if troubled.get(&write.key) != now.as_ref() {
+            let now = failure(after);
+            if failing.get(&write.key) != now.as_ref() {
                 what.push(match now {
-                    Some(trouble) => {
-                        troubled.insert(&write.key, trouble.clone());
-                        What::Fault(who, write.key.name.clone(), trouble)
+                    Some(failure) => {
+                        failing.insert(&write.key, failure.clone());
+                        What::Fault(who, write.key.name.clone(), failure)
                     }
                     None => {
-                        troubled.remove(&write.key);
+                        failing.remove(&write.key);
                         What::Heal(who, write.key.name.clone())
                     }
                 });
@@ -129,9 +130,10 @@ pub(super) fn moves(record: &Record) -> Vec<DraftEvent> {
         // are part of a plain cluster.
         let is_set_up = record.is_set_up(entry);
         let at = entry.at.max(record.header.epoch);
-        let kept =
-            what.into_iter().filter(|what| !is_set_up || !matches!(what, What::Said(_) | What::Update(_)));
-        found.extend(kept.map(|what| DraftEvent { at, what }));
+        let relevant = what
+            .into_iter()
+            .filter(|what| !is_set_up || !matches!(what, What::Reported(_) | What::Update(_)));
+        found.extend(relevant.map(|what| DraftEvent { at, what }));
     }
     found
 }
@@ -147,22 +149,22 @@ fn who(key: &Key) -> Option<&'static str> {
 }
 
 /// Returns the failure of an operator or a node: its injected fault, or what it reports.
-fn trouble(object: &Object) -> Option<Trouble> {
-    if let Some(is) = object.annotation(ANNOTATION).filter(|is| *is != NONE) {
+fn failure(object: &Object) -> Option<Failure> {
+    if let Some(kind) = object.annotation(ANNOTATION).filter(|kind| *kind != NONE) {
         let text = |key| object.annotation(key).unwrap_or_default().to_owned();
-        return Some(Trouble { is: is.to_owned(), reason: text(REASON), message: text(MESSAGE) });
+        return Some(Failure { kind: kind.to_owned(), reason: text(REASON), message: text(MESSAGE) });
     }
     let conditions = object.list("/status/conditions");
-    let reported = |kind: &str, status: &str, is: &str| {
-        let condition = find(conditions, kind).filter(|condition| condition["status"] == status)?;
+    let reported = |condition_type: &str, status: &str, kind: &str| {
+        let condition = find(conditions, condition_type).filter(|condition| condition["status"] == status)?;
         let Condition { reason, message, .. } = Condition::from_value(condition);
-        Some(Trouble { is: is.to_owned(), reason, message })
+        Some(Failure { kind: kind.to_owned(), reason, message })
     };
     let state = |name| object.annotation(&format!("machineconfiguration.openshift.io/{name}"));
     match (object.text("/kind"), state("state")) {
         ("Node", Some("Degraded")) => {
             let message = state("reason").unwrap_or_default().to_owned();
-            Some(Trouble { is: "degraded".to_owned(), reason: String::new(), message })
+            Some(Failure { kind: "degraded".to_owned(), reason: String::new(), message })
         }
         ("Node", _) => None,
         _ => {
@@ -205,20 +207,20 @@ fn condition_changes(write: &WriteEvent, after: &Object) -> Option<What> {
     let status = |conditions: &[Value], kind: &str| {
         find(conditions, kind).and_then(|condition| condition["status"].as_str().map(str::to_owned))
     };
-    let mut told = Vec::new();
+    let mut changed = Vec::new();
     for (kind, expected) in
         [("ReleaseAccepted", "False"), ("Failing", "True"), ("Failing", "False"), ("Progressing", "False")]
     {
-        let changed = status(before, kind).is_some_and(|was| was != expected);
+        let is_new = status(before, kind).is_some_and(|was| was != expected);
         if let Some(condition) =
-            find(after, kind).filter(|condition| changed && condition["status"] == expected)
+            find(after, kind).filter(|condition| is_new && condition["status"] == expected)
         {
             let Condition { kind, status, reason, message } = Condition::from_value(condition);
             // Other messages contain names that differ from run to run.
             let message = if kind == "Progressing" { message } else { String::new() };
             let reason = if status == "True" || kind == "ReleaseAccepted" { reason } else { String::new() };
-            told.push(Condition { kind, status, reason, message });
+            changed.push(Condition { kind, status, reason, message });
         }
     }
-    if told.is_empty() { None } else { Some(What::Said(told)) }
+    if changed.is_empty() { None } else { Some(What::Reported(changed)) }
 }

@@ -4,7 +4,7 @@ use super::environment::check;
 
 /// Runs these steps in an idle cluster after a ConfigMap was created, changed and deleted.
 fn timeline(steps: &str) -> String {
-    let made = |text: &str| {
+    let apply = |text: &str| {
         format!(
             "- apply: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: default}}, data: {{x: {text}}}}}\n"
         )
@@ -12,8 +12,8 @@ fn timeline(steps: &str) -> String {
     let text = format!(
         "name: n\ncluster: {{version: 4.20.1, nodes: {{control-plane: 1, workers: 0}}}}\ntimeline:\n\
          - advance: 65s\n{}- advance: 1s\n{}- delete: ConfigMap/default/a\n{steps}",
-        made("one"),
-        made("two")
+        apply("one"),
+        apply("two")
     );
     check(&[("a.yaml", &text)], &["run", "--quiet", "a.yaml"])
 }
@@ -31,7 +31,7 @@ fn fails(steps: &str, why: &str) {
 #[test]
 fn a_future_moment_is_waited_for_and_a_past_one_fails() {
     passes("- at: 2m\n- at: 2m\n- expect: {object: ClusterVersion/version}\n");
-    fails("- at: 1m\n", "that is over: 1m6s have passed since the start");
+    fails("- at: 1m\n", "this moment is past: 1m6s have passed since the start");
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn never_covers_the_whole_run() {
         format!("- expect: {{object: ConfigMap/default/a*, fields: {{data.x: {text}}}, never: true}}\n")
     };
     passes(&was("three"));
-    fails(&was("one"), "a was there after 1m5s");
-    fails(&was("two"), "a was there after 1m6s");
-    fails("- expect: {object: Node/master-0, never: true}\n", "master-0 was there from the start");
+    fails(&was("one"), "a matched after 1m5s");
+    fails(&was("two"), "a matched after 1m6s");
+    fails("- expect: {object: Node/master-0, never: true}\n", "master-0 matched from the start");
 }
 
 #[test]
@@ -64,22 +64,22 @@ fn exactly_rejects_missing_and_additional_writes() {
     let write = "{by: administrator, object: ConfigMap/default/a}";
     let all = [write; 3].join(", ");
     passes(&(written(write, "") + &written(&all, ", exactly: true")));
-    fails(&written(write, ", exactly: true"), "there is a write 2 of 1");
-    fails(&written(&[write; 4].join(", "), ", exactly: true"), "write 4 of 4 was not made");
+    fails(&written(write, ", exactly: true"), "write 2 is unexpected: ");
+    fails(&written(&[write; 4].join(", "), ", exactly: true"), "write 4 of 4 is missing");
 }
 
 #[test]
 fn never_and_exactly_are_rejected_where_they_have_no_meaning() {
-    let odd = [
-        ("status: {contains: a}, never: true", "`never` cannot stand beside `status`"),
+    let cases = [
+        ("status: {contains: a}, never: true", "`never` cannot be combined with `status`"),
         (
             "object: Node/worker-0, never: false",
-            "expected `never: true`; without it, the object must be there",
+            "expected `never: true`; to expect that the object exists, remove `never`",
         ),
-        ("alert: {name: A}, never: true, within: 1m", "cannot stand beside `within`"),
-        ("object: Node/worker-0, exactly: true", "`exactly` cannot stand beside `object`"),
+        ("alert: {name: A}, never: true, within: 1m", "cannot be combined with `within`"),
+        ("object: Node/worker-0, exactly: true", "`exactly` cannot be combined with `object`"),
     ];
-    for (keys, why) in odd {
+    for (keys, why) in cases {
         let printed = timeline(&format!("- expect: {{{keys}}}\n"));
         assert!(printed.starts_with("exit 2") && printed.contains(why), "{keys}: {printed}");
     }

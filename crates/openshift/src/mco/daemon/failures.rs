@@ -16,7 +16,7 @@ use super::steps::annotation;
 use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, degrade, truncate_reason};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{REASON, STATE};
-use crate::mco::config_node::told;
+use crate::mco::config_node::progress_steps;
 use crate::mco::controller_line;
 
 /// The pauses between six attempts to pull an image.
@@ -123,14 +123,14 @@ impl MachineConfigDaemon {
     }
 
     /// Resets the error counts for a new process.
-    pub(super) fn forget_errors(&mut self) -> Vec<Effect> {
+    pub(super) fn reset_errors(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.errors).into_keys().map(|metric| self.counted(metric, 0)).collect()
     }
 
     /// The difference on the disk, or another fault that degrades the node.
     pub(super) fn drift(&self, node: &Object) -> Option<Drift> {
         if let Some(fault) = fault(node, FaultKind::Degraded) {
-            let why = fault.message_or("the daemon was told to fail").to_owned();
+            let why = fault.message_or("the daemon fails because of an injected fault").to_owned();
             return Some(Drift { detail: why.clone(), why, is_hidden: false });
         }
         let hidden = fault(node, FaultKind::HiddenMismatch);
@@ -142,7 +142,7 @@ impl MachineConfigDaemon {
     }
 
     /// Reports that the change between two MachineConfigs is not reconcilable.
-    pub(super) fn refuse(
+    pub(super) fn report_unreconcilable(
         &mut self,
         fault: &Fault,
         from: &Object,
@@ -160,7 +160,7 @@ impl MachineConfigDaemon {
             out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
             out.annotate(STATE, "Unreconcilable");
             out.annotate(REASON, truncate_reason(&why));
-            out.progress.push(told::degraded(node.name(), &why));
+            out.progress.push(progress_steps::degraded(node.name(), &why));
         }
         self.phase = Phase::Preparing(now + self.back_off);
         self.back_off = (self.back_off * 2).min(BACK_OFF.1);

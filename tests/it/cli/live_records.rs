@@ -1,4 +1,4 @@
-//! Records a live cluster, and turns the record into a served cluster and a scenario.
+//! Records a live cluster, replays the record in a served cluster, and drafts a scenario from it.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -11,12 +11,12 @@ use super::environment::TestEnvironment;
 use super::serve::{Served, client, run};
 
 /// A windtunnel process that prints its progress line by line, killed if a test fails.
-struct Told {
+struct Running {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
-impl Told {
+impl Running {
     fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
         let mut child =
             environment.command(arguments).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
@@ -36,7 +36,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -68,20 +68,20 @@ fn updated(environment: &TestEnvironment, config: &str) {
 }
 
 #[test]
-fn an_update_is_recorded_replayed_drafted_and_run() {
+fn an_update_can_be_recorded_replayed_drafted_and_run() {
     let environment = TestEnvironment::new();
     let cluster =
         Served::start(&environment, &["--version", "4.18.3", "--speed", "600x", "--kubeconfig", "sim"]);
     let mut recording =
-        Told::start(&environment, &["record", "--kubeconfig", "sim", "-o", "r.jsonl", "--all"]);
+        Running::start(&environment, &["record", "--kubeconfig", "sim", "-o", "r.jsonl", "--all"]);
     assert!(recording.line().starts_with("recording: "));
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": { "k": "hunter2-hunter2" } });
     create(&environment, "sim", "/api/v1/namespaces/default/secrets", &secret);
     let output = environment.run(&["adm", "upgrade", "--kubeconfig", "sim", "--to", "4.18.4"]);
     assert_eq!(output.code, Some(0), "{output}");
     updated(&environment, "sim");
-    let (code, told) = recording.end();
-    assert!(code == Some(0) && told.starts_with("recorded: "), "{told}");
+    let (code, output) = recording.end();
+    assert!(code == Some(0) && output.starts_with("recorded: "), "{output}");
     drop(cluster);
     let record = environment.read("r.jsonl");
     assert!(!record.contains("hunter2") && !record.contains("aHVudGVyMi1odW50ZXIy"), "a secret");
@@ -92,12 +92,12 @@ fn an_update_is_recorded_replayed_drafted_and_run() {
     assert_eq!(environment.run(&["status", "r.jsonl"]).to_string(), "exit 0\nThe cluster is not updating.\n");
     assert_eq!(environment.run(&["report", "r.jsonl", "--html", "r.html"]).code, Some(0));
 
-    let arguments = ["replay", "r.jsonl", "--speed", "100000x", "--port", "0", "--kubeconfig", "again"];
-    let mut replaying = Told::start(&environment, &arguments);
+    let arguments = ["replay", "r.jsonl", "--speed", "100000x", "--port", "0", "--kubeconfig", "replayed"];
+    let mut replaying = Running::start(&environment, &arguments);
     assert!(replaying.line().starts_with("serving https://"));
     assert!(replaying.line().starts_with("replayed "));
     let version = |config: &str| environment.run(&["adm", "upgrade", "--kubeconfig", config]).stdout;
-    assert!(version("again").starts_with("Cluster version is 4.18.4\n"), "{}", version("again"));
+    assert!(version("replayed").starts_with("Cluster version is 4.18.4\n"), "{}", version("replayed"));
     assert_eq!(replaying.end().0, Some(0));
 
     assert_eq!(environment.run(&["scenario-from", "r.jsonl", "-o", "s.yaml"]).code, Some(0));
@@ -125,7 +125,7 @@ timeline:
 ";
 
 #[test]
-fn the_draft_of_a_run_passes_and_drafts_itself_again() {
+fn a_draft_passes_and_its_own_draft_is_the_same() {
     let environment = TestEnvironment::with(&[("s.yaml", EVENTFUL)]);
     assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
     // The durations are those of the simulation, which other tests check.
@@ -134,8 +134,8 @@ fn the_draft_of_a_run_passes_and_drafts_itself_again() {
     let draft = Regex::new(r"within: .*").unwrap().replace_all(&draft, "within: SPAN").into_owned();
     insta::assert_snapshot!(draft, @r#"
     exit 0
-    # Drafted from a record: what was asked for and what went wrong are steps, what the cluster said is expected.
-    # Spans are generous, causes are guessed: a trouble stands as a fault of the one that told of it. Edit it.
+    # Drafted from a record: requests and failures became steps, reports of the cluster became expectations.
+    # Time limits are generous and causes are guesses: a failure is a fault of the object that reported it. Edit it.
     name: "eventful, drafted"
     cluster:
       version: 4.18.1
@@ -184,12 +184,12 @@ fn the_draft_of_a_run_passes_and_drafts_itself_again() {
     let output = environment.run(&["run", "d.yaml", "--record", "r2.jsonl", "--quiet"]);
     assert_eq!(output.code, Some(0), "{output}");
     environment.run(&["scenario-from", "r2.jsonl", "-o", "d2.yaml"]);
-    let again = environment.read("d2.yaml").replace("eventful, drafted, drafted", "eventful, drafted");
-    assert_eq!(again, environment.read("d.yaml"));
+    let second = environment.read("d2.yaml").replace("eventful, drafted, drafted", "eventful, drafted");
+    assert_eq!(second, environment.read("d.yaml"));
 }
 
 #[test]
-fn a_replay_stops_where_it_is_told_to() {
+fn a_replay_stops_at_the_requested_moment() {
     let environment = TestEnvironment::with(&[("s.yaml", EVENTFUL)]);
     assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
     let arguments = [
@@ -204,19 +204,19 @@ fn a_replay_stops_where_it_is_told_to() {
         "--kubeconfig",
         "config",
     ];
-    let mut replaying = Told::start(&environment, &arguments);
+    let mut replaying = Running::start(&environment, &arguments);
     assert!(replaying.line().starts_with("serving ") && replaying.line().starts_with("replayed "));
     // The clock of the replay stands still then, and every command uses it as the current time.
     let live = ["status", "--kubeconfig", "config", "--details", "all"];
-    let dead = environment.run(&["status", "r.jsonl", "--at", "30m", "--details", "all"]);
-    assert_eq!(environment.run(&live).to_string(), dead.to_string());
+    let recorded = environment.run(&["status", "r.jsonl", "--at", "30m", "--details", "all"]);
+    assert_eq!(environment.run(&live).to_string(), recorded.to_string());
     let insights = |from: &[&str]| environment.run(&[&["status", "-o", "yaml"], from].concat()).to_string();
     assert_eq!(insights(&["--kubeconfig", "config"]), insights(&["r.jsonl", "--at", "30m"]));
     assert_eq!(replaying.end().0, Some(0));
 }
 
 #[test]
-fn what_cannot_be_recorded_replayed_or_drafted_is_told() {
+fn unusable_clusters_and_records_are_reported() {
     let config = "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n\
                   contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\n";
     let environment = TestEnvironment::with(&[("config", config), ("bad.jsonl", "{}\n")]);
@@ -225,7 +225,10 @@ fn what_cannot_be_recorded_replayed_or_drafted_is_told() {
         assert_eq!(output.code, Some(2), "{output}");
         assert!(output.stderr.contains(expected), "{output}");
     };
-    check(&["record", "--kubeconfig", "config", "-o", "r"], "error: the cluster: ");
+    check(
+        &["record", "--kubeconfig", "config", "-o", "r"],
+        "error: cannot discover the kinds of the cluster: ",
+    );
     check(&["record", "--kubeconfig", "nowhere", "-o", "r"], "nowhere");
     check(
         &["record", "--kubeconfig", "config", "-o", "r", "--for", "soon"],

@@ -48,7 +48,8 @@ pub enum InjectedFault {
     Requests(RequestFault),
     /// A simulated component fails.
     Process(String, ProgramFault),
-    /// The rendered MachineConfig of a pool changes this many times, then returns to what it was.
+    /// The rendered MachineConfig of a pool changes this many times, then returns to its first
+    /// content.
     RenderFlips(String, u32),
     /// The image or the signatures of a release are broken.
     Release(Version, ReleaseFault),
@@ -60,7 +61,7 @@ pub enum InjectedFault {
 
 impl InjectedFault {
     /// Returns the target, which a `heal` step names to end the fault.
-    pub fn faulty(&self) -> FaultTarget {
+    pub fn target(&self) -> FaultTarget {
         match self {
             Self::Operator(name, _) => FaultTarget::Operator(name.clone()),
             Self::Node(name, _) => FaultTarget::Node(name.clone()),

@@ -24,28 +24,28 @@ impl Range {
     }
 }
 
-/// The errors of a pod.
-struct Complaints<'a> {
+/// The limits of an SCC that a pod violates.
+struct Violations<'a> {
     constraint: &'a Constraint,
-    said: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl Constraint {
     /// The errors of a pod. Empty if the pod meets all limits. `range` is that of its namespace.
-    pub(super) fn complaints(&self, pod: &Value, range: Option<Range>) -> Vec<String> {
-        let mut complaints = Complaints { constraint: self, said: Vec::new() };
+    pub(super) fn violations(&self, pod: &Value, range: Option<Range>) -> Vec<String> {
+        let mut violations = Violations { constraint: self, errors: Vec::new() };
         let spec = &pod["spec"];
-        complaints.about_host(spec);
-        complaints.about_volumes(spec);
+        violations.check_host(spec);
+        violations.check_volumes(spec);
         for list in ["initContainers", "containers"] {
             for (index, container) in spec[list].as_array().into_iter().flatten().enumerate() {
                 let place = format!(".{list}[{index}]");
-                complaints.about_user(&place, spec, container, range);
-                complaints.about_rights(&place, container);
-                complaints.about_ports(&place, list, container);
+                violations.check_user(&place, spec, container, range);
+                violations.check_rights(&place, container);
+                violations.check_ports(&place, list, container);
             }
         }
-        complaints.said
+        violations.errors
     }
 
     fn allows(&self, flag: &str) -> bool {
@@ -53,13 +53,13 @@ impl Constraint {
     }
 }
 
-impl Complaints<'_> {
-    fn say(&mut self, field: &str, value: &str, why: &str) {
+impl Violations<'_> {
+    fn add(&mut self, field: &str, value: &str, why: &str) {
         let name = &self.constraint.name;
-        self.said.push(format!("provider {name}: {field}: Invalid value: {value}: {why}"));
+        self.errors.push(format!("provider {name}: {field}: Invalid value: {value}: {why}"));
     }
 
-    fn about_host(&mut self, spec: &Value) {
+    fn check_host(&mut self, spec: &Value) {
         for (field, flag, what) in [
             ("hostNetwork", "allowHostNetwork", "network"),
             ("hostPID", "allowHostPID", "PID"),
@@ -67,12 +67,12 @@ impl Complaints<'_> {
         ] {
             if spec[field] == true && !self.constraint.allows(flag) {
                 let why = format!("Host {what} is not allowed to be used");
-                self.say(&format!(".spec.securityContext.{field}"), "true", &why);
+                self.add(&format!(".spec.securityContext.{field}"), "true", &why);
             }
         }
     }
 
-    fn about_volumes(&mut self, spec: &Value) {
+    fn check_volumes(&mut self, spec: &Value) {
         let allowed: Vec<&str> = texts(&self.constraint.object["volumes"]).collect();
         if allowed.contains(&"*") {
             return;
@@ -82,50 +82,49 @@ impl Complaints<'_> {
             // A volume without a source is an empty directory.
             let kind = source.map_or("emptyDir", |(field, _)| field.as_str());
             if !allowed.contains(&kind) {
-                let kind_is_not = format!("{kind} volumes are not allowed to be used");
-                self.said
-                    .push(format!("spec.volumes[{index}]: Invalid value: {}: {kind_is_not}", quote(kind)));
+                let message = format!("{kind} volumes are not allowed to be used");
+                self.errors.push(format!("spec.volumes[{index}]: Invalid value: {}: {message}", quote(kind)));
             }
         }
     }
 
-    fn about_user(&mut self, place: &str, spec: &Value, container: &Value, range: Option<Range>) {
+    fn check_user(&mut self, place: &str, spec: &Value, container: &Value, range: Option<Range>) {
         let effective = |field: &str| match &container["securityContext"][field] {
             Value::Null => spec["securityContext"][field].clone(),
-            told => told.clone(),
+            own => own.clone(),
         };
         let strategy = &self.constraint.object["runAsUser"];
         let user = effective("runAsUser").as_i64();
         match (strategy["type"].as_str(), user) {
             (Some("MustRunAs"), Some(user)) if strategy["uid"].as_i64() != Some(user) => {
                 let why = format!("must be: {}", strategy["uid"]);
-                self.say(&format!("{place}.runAsUser"), &user.to_string(), &why);
+                self.add(&format!("{place}.runAsUser"), &user.to_string(), &why);
             }
             (Some("MustRunAsRange"), Some(user)) => {
-                let told = |field: &str| strategy[field].as_i64();
-                let own = told("uidRangeMin").zip(told("uidRangeMax"));
+                let bound = |field: &str| strategy[field].as_i64();
+                let own = bound("uidRangeMin").zip(bound("uidRangeMax"));
                 let range = own.map(|(first, last)| Range { first, last }).or(range);
                 if range.is_none_or(|Range { first, last }| user < first || user > last) {
                     let range = range.map_or_else(String::new, |one| format!("{}, {}", one.first, one.last));
                     let why = format!("must be in the ranges: [{range}]");
-                    self.say(&format!("{place}.runAsUser"), &user.to_string(), &why);
+                    self.add(&format!("{place}.runAsUser"), &user.to_string(), &why);
                 }
             }
             (Some("MustRunAsNonRoot"), _) if effective("runAsNonRoot") == false => {
-                self.say(&format!("{place}.runAsNonRoot"), "false", "must be true");
+                self.add(&format!("{place}.runAsNonRoot"), "false", "must be true");
             }
             (Some("MustRunAsNonRoot"), Some(0)) => {
-                self.say(&format!("{place}.runAsUser"), "0", "running with the root UID is forbidden");
+                self.add(&format!("{place}.runAsUser"), "0", "running with the root UID is forbidden");
             }
             _ => {}
         }
     }
 
-    fn about_rights(&mut self, place: &str, container: &Value) {
+    fn check_rights(&mut self, place: &str, container: &Value) {
         let context = &container["securityContext"];
         let constraint = self.constraint;
         if context["privileged"] == true && !constraint.allows("allowPrivilegedContainer") {
-            self.say(&format!("{place}.privileged"), "true", "Privileged containers are not allowed");
+            self.add(&format!("{place}.privileged"), "true", "Privileged containers are not allowed");
         }
         let allowed: Vec<&str> = texts(&constraint.object["allowedCapabilities"])
             .chain(texts(&constraint.object["defaultAddCapabilities"]))
@@ -133,28 +132,28 @@ impl Complaints<'_> {
         for added in texts(&context["capabilities"]["add"]) {
             if !allowed.contains(&"*") && !allowed.contains(&added) {
                 let place = format!("{place}.capabilities.add");
-                self.say(&place, &quote(added), "capability may not be added");
+                self.add(&place, &quote(added), "capability may not be added");
             }
         }
         if context["readOnlyRootFilesystem"] == false && constraint.allows("readOnlyRootFilesystem") {
             let why = "ReadOnlyRootFilesystem must be set to true";
-            self.say(&format!("{place}.readOnlyRootFilesystem"), "false", why);
+            self.add(&format!("{place}.readOnlyRootFilesystem"), "false", why);
         }
         let escalates = context["allowPrivilegeEscalation"] == true;
         if escalates && constraint.object["allowPrivilegeEscalation"] == false {
             let why = "Allowing privilege escalation for containers is not allowed";
-            self.say(&format!("{place}.allowPrivilegeEscalation"), "true", why);
+            self.add(&format!("{place}.allowPrivilegeEscalation"), "true", why);
         }
     }
 
-    fn about_ports(&mut self, place: &str, list: &str, container: &Value) {
+    fn check_ports(&mut self, place: &str, list: &str, container: &Value) {
         if self.constraint.allows("allowHostPorts") {
             return;
         }
         for (index, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
             if let Some(number) = port["hostPort"].as_i64().filter(|number| *number > 0) {
                 let place = format!("{place}.{list}[{index}].hostPort");
-                self.say(&place, &number.to_string(), "Host ports are not allowed to be used");
+                self.add(&place, &number.to_string(), "Host ports are not allowed to be used");
             }
         }
     }

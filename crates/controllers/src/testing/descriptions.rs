@@ -4,15 +4,15 @@ use windtunnel_core::{Object, Operation, Refusal, Write, resources};
 
 /// Describes a write: its verb, its object, and the resulting status or the reason of the rejection.
 pub(super) fn describe(write: &Write, outcome: Result<&Object, &Refusal>) -> String {
-    let seen = match outcome {
-        Ok(object) => seen(write, object),
+    let result = match outcome {
+        Ok(object) => result_text(write, object),
         Err(refusal) => refusal.reason.clone(),
     };
     let name = outcome.map_or(write.name.as_str(), Object::name);
-    format!("{} {} {seen}", write.verb(), write.resource.key(&write.namespace, name)).trim_end().to_owned()
+    format!("{} {} {result}", write.verb(), write.resource.key(&write.namespace, name)).trim_end().to_owned()
 }
 
-fn seen(write: &Write, object: &Object) -> String {
+fn result_text(write: &Write, object: &Object) -> String {
     if matches!(write.operation, Operation::Delete(_) | Operation::Create(_)) {
         return String::new();
     }

@@ -1,7 +1,7 @@
-// What stands in a lane at one place, in words: in the tip below the pointer, and in the panel where it is pinned.
+// The details of an item of a lane: in the tip below the pointer, and in the panel of the pinned item.
 
-// An item in words; `whole` with all of its differences.
-function told(data, item, whole) {
+// Returns the details of an item as elements; with `whole`, nothing is truncated.
+function details(data, item, whole) {
   const box = document.createDocumentFragment();
   const line = (className, ...children) => box.append(make("p", { className }, ...children));
   if (item.now) {
@@ -29,7 +29,7 @@ function told(data, item, whole) {
     what.append(make("p", { textContent: whole ? text(event.text) : text(event.text).slice(0, 500) }));
     if (event.diff) what.append(diff(data, whole ? event.diff : event.diff.slice(0, 7)));
     box.append(what);
-  } else if (span && span.from === 0) line("when", "as it was when the run began");
+  } else if (span && span.from === 0) line("when", "state at the start of the run");
   return box;
 }
 
@@ -44,13 +44,13 @@ function diff(data, lines) {
   return make("table", {}, make("tbody", {}, ...rows));
 }
 
-const tip = make("div", { className: "tip told", hidden: true });
+const tip = make("div", { className: "tip details", hidden: true });
 document.body.append(tip);
 
 // Shows an item in the tip beside the pointer, or nothing.
 function point(data, item, x, y) {
   if (!item) { tip.hidden = true; return; }
-  tip.replaceChildren(told(data, item, false));
+  tip.replaceChildren(details(data, item, false));
   tip.hidden = false;
   const box = tip.getBoundingClientRect();
   tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
