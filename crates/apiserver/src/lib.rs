@@ -47,43 +47,25 @@
 //!
 //! Clients that accept only protobuf get JSON.
 
-mod accept;
 mod access;
 mod admission;
 mod apply;
-mod body;
-mod builder;
-mod call;
 mod cel;
-mod control_plane;
 mod crd;
-mod decode;
 mod delta;
 mod discovery;
-mod documents;
-mod draws;
-mod duplicates;
-mod encode;
-mod endpoint;
-mod etcd;
-mod expiry;
-mod faults;
 mod field;
 mod gotext;
-mod hooks;
 #[cfg(feature = "https")]
 pub mod https;
 mod kinds;
-mod lazy_object;
-mod log;
 mod metadata;
 mod names;
 mod openapi;
-mod options;
+mod outbound;
 mod paths;
 mod pipeline;
 mod profile;
-mod protobuf;
 mod reply;
 mod request;
 mod schema;
@@ -94,26 +76,24 @@ mod status;
 pub mod storage;
 mod store;
 mod subresources;
-mod table;
-mod upstream;
-mod url;
 mod verbs;
-mod view;
 mod watch;
 
-pub use accept::Media;
+pub use crate::outbound::hooks::{
+    Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks, Step,
+};
+pub use crate::outbound::upstream::{PodRequest, PodResponse, Upstream};
+pub use crate::reply::table::Table;
+pub use crate::request::accept::Media;
+pub use crate::server::builder::Builder;
+pub use crate::server::control_plane::Endpoint;
+pub use crate::server::log::WriteOutcome;
 pub use access::{AuthorizationMode, Impersonate};
-pub use builder::Builder;
-pub use control_plane::Endpoint;
 pub use crd::DefinitionPace;
-pub use hooks::{Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks, Step};
 pub use kinds::strategy::service::ServiceNetwork;
-pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};
 pub use reply::{List, Reply, ReplyBody};
 pub use request::{Body, Method, Query, Request, ResourcePath, Target, Text, Via};
 pub use server::{ApiServer, HistoryExpired};
 pub use store::{Event, EventKind, Stored};
-pub use table::Table;
-pub use upstream::{PodRequest, PodResponse, Upstream};
 pub use watch::{Poll, Watch};

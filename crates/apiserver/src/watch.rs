@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
 
 use super::crd::ConversionCall;
-use super::hooks::{HookCall, HookError};
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
-use super::lazy_object::LazyObject;
 use super::paths::Watching;
 use super::selector::Selector;
 use super::status::Refused;
 use super::store::{self, Event, EventKind, Store, Stored, TableId};
-use super::view::View;
+use crate::outbound::hooks::{HookCall, HookError};
+use crate::reply::lazy_object::LazyObject;
+use crate::reply::view::View;
 
 /// The interval of bookmarks.
 const BOOKMARK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);

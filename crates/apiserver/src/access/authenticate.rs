@@ -7,7 +7,7 @@ use windtunnel_core::resources::{NODES, PODS, SERVICE_ACCOUNTS};
 use windtunnel_core::{Identity, Object, Resource};
 
 use super::SECRETS;
-use super::token::{Claims, ISSUER, Reference};
+use crate::access::tokens::token::{Claims, ISSUER, Reference};
 use crate::gotext::quote;
 use crate::reply::Reply;
 use crate::server::ApiServer;

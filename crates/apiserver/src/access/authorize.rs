@@ -3,10 +3,10 @@
 use windtunnel_core::Identity;
 
 use super::attributes::Attributes;
-use super::binding::RoleKind;
-use super::policy::{Decision, Subject};
 use super::{Access, AuthorizationMode, node};
-use crate::call::Call;
+use crate::access::rbac::binding::RoleKind;
+use crate::access::rbac::policy::{Decision, Subject};
+use crate::pipeline::call::Call;
 use crate::request::Request;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

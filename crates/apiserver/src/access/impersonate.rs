@@ -62,7 +62,7 @@ impl Impersonate {
         };
         for (name, value) in headers {
             if let Some(key) = name.as_str().strip_prefix(EXTRA_PREFIX) {
-                let key = crate::url::unescape(key).into_owned();
+                let key = crate::request::url::unescape(key).into_owned();
                 asked.extra.entry(key).or_default().push(text(value));
             }
         }

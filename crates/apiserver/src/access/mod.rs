@@ -8,20 +8,14 @@
 //! `policy` indexes roles and bindings. The index reads only the changes since its last update, and caches the rules
 //! of a user until a role or a binding changes.
 
-mod aggregation;
 mod attributes;
 mod authenticate;
 mod authorize;
-mod binding;
-mod bootstrap;
-mod escalation;
 mod impersonate;
 mod node;
-mod policy;
+pub(super) mod rbac;
 mod reviews;
-mod rule;
-mod token;
-mod token_request;
+pub(super) mod tokens;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +24,11 @@ use serde_json::Value;
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Identity, Resource};
 
+pub(crate) use crate::access::rbac::policy::{Subject, Tables};
 pub(crate) use attributes::Attributes;
 #[cfg(feature = "https")]
 pub(crate) use authenticate::bearer_token;
 pub use impersonate::Impersonate;
-pub(crate) use policy::{Subject, Tables};
 
 /// Secrets, to which tokens may be bound as well as to pods and nodes.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
@@ -55,10 +49,10 @@ pub enum AuthorizationMode {
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     mode: AuthorizationMode,
-    pub(crate) policy: policy::Policy,
+    pub(crate) policy: rbac::policy::Policy,
     /// Static bearer tokens and their users.
     tokens: BTreeMap<String, Identity>,
-    issuer: Arc<token::Issuer>,
+    issuer: Arc<tokens::token::Issuer>,
     /// Draws the ids of tokens and of `TokenRequest` objects.
     token_ids: Stream,
 }
@@ -67,9 +61,9 @@ impl Access {
     pub(crate) fn new(mode: AuthorizationMode, tables: Tables, key: Stream, token_ids: Stream) -> Self {
         Self {
             mode,
-            policy: policy::Policy::new(tables),
+            policy: rbac::policy::Policy::new(tables),
             tokens: BTreeMap::new(),
-            issuer: Arc::new(token::Issuer::new(key)),
+            issuer: Arc::new(tokens::token::Issuer::new(key)),
             token_ids,
         }
     }

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::attributes::Attributes;
-use super::policy::{Decision, Subject};
-use super::rule::Rule;
+use crate::access::rbac::policy::{Decision, Subject};
+use crate::access::rbac::rule::Rule;
 use crate::store::{Store, Stored};
 
 /// Kubelets are users with this name prefix in this group.

@@ -4,16 +4,17 @@ use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, rfc3339};
 
-use super::policy::Subject;
-use super::rule::Rule;
-use super::token::ISSUER;
 use super::{Attributes, AuthorizationMode};
-use crate::call::Call;
+use crate::access::rbac::policy::Subject;
+use crate::access::rbac::rule::Rule;
+use crate::access::tokens::token::ISSUER;
 use crate::field::FieldError;
+use crate::metadata;
+use crate::pipeline::call::Call;
 use crate::reply::Reply;
+use crate::request::decode;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::{decode, metadata};
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 

@@ -16,12 +16,12 @@ use windtunnel_core::requests::admission::AdmissionPlugin;
 
 use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
-use super::call::Call;
 use super::kinds::Kind;
 use super::profile::since;
 use super::server::ApiServer;
 use super::status::Outcome;
 use super::store::{Stored, TableId, joined};
+use crate::pipeline::call::Call;
 
 /// The operation of a write (`admission.Operation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

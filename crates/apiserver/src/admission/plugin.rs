@@ -6,9 +6,9 @@ use serde_json::Value;
 use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission};
 use windtunnel_core::{Identity, Object, Resource};
 
-use crate::builder::Builder;
-use crate::call::Call;
+use crate::pipeline::call::Call;
 use crate::server::ApiServer;
+use crate::server::builder::Builder;
 use crate::status::{Outcome, Refused};
 use crate::{access, metadata};
 

@@ -1,6 +1,9 @@
-//! Escapes names of properties as CEL identifiers, and back.
+//! Text forms in CEL: names of properties as identifiers, bytes as Base64.
 
 use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use super::syntax::RESERVED;
 
@@ -70,6 +73,16 @@ pub(crate) fn unescape(identifier: &str) -> Option<Cow<'_, str>> {
     }
     out.push_str(rest);
     Some(Cow::Owned(out))
+}
+
+/// Decodes a text of format `byte`.
+pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+/// Encodes bytes as a text of format `byte`.
+pub(crate) fn to_base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use serde_json::Value as Json;
 
 use super::decl::{Decl, Shape};
-use super::escape::{escape, unescape};
-use super::library::{bytes, time};
+use super::escape::{escape, from_base64, to_base64, unescape};
+use super::library::time;
 use super::value::{EvalError, Key, List, Map, Outcome, Value};
 use crate::gotext;
 
@@ -33,7 +33,7 @@ pub(crate) fn from_json<'a>(json: &'a Json, decl: Option<&'a Decl>) -> Outcome<'
 fn read_text<'a>(text: &'a str, shape: &Shape) -> Outcome<'a> {
     match shape {
         Shape::String => Ok(Value::String(Cow::Borrowed(text))),
-        Shape::Bytes => bytes::from_base64(text)
+        Shape::Bytes => from_base64(text)
             .map(|bytes| Value::Bytes(bytes.into()))
             .ok_or_else(|| EvalError::new(format!("Invalid byte formatted string {text}"))),
         Shape::Duration => time::parse_duration(text)
@@ -97,7 +97,7 @@ pub(crate) fn to_json(value: &Value<'_>) -> Result<Json, EvalError> {
         Value::Uint(number) => Json::from(*number),
         Value::Double(number) => Json::from(*number),
         Value::String(text) => Json::String(text.to_string()),
-        Value::Bytes(found) => Json::String(bytes::to_base64(found)),
+        Value::Bytes(found) => Json::String(to_base64(found)),
         Value::Timestamp(found) => Json::String(time::show_timestamp(*found)),
         Value::Duration(found) => Json::String(time::show_duration(*found)),
         Value::List(List::Json(items, _)) => Json::Array(items.to_vec()),

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde_json::{Map as JsonMap, Value as Json};
 
 use super::decl::Decl;
-use super::library::authorizer::AuthorizationCheck;
 use super::library::opaque::Opaque;
+use crate::cel::library::kubernetes::authorizer::AuthorizationCheck;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {

@@ -16,10 +16,10 @@ use windtunnel_core::clock::Time;
 
 use super::Version;
 use crate::admission::webhook::client;
-use crate::call::Call;
 use crate::gotext::quote;
-use crate::hooks::{self, HookCall, HookError, HookTarget};
 use crate::names;
+use crate::outbound::hooks::{self, HookCall, HookError, HookTarget};
+use crate::pipeline::call::Call;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::Conversion;
 use crate::apply::FieldSet;
+use crate::reply::table::PrinterColumn;
 use crate::schema::rules::Rules;
 use crate::schema::{Structural, default, prune};
 use crate::subresources::ScalePaths;
-use crate::table::PrinterColumn;
 
 /// A definition that can be served.
 #[derive(Debug)]

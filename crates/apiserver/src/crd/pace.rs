@@ -9,8 +9,8 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::{Resource, condition, resources};
 
-use crate::call::Call;
 use crate::kinds::Kind;
+use crate::pipeline::call::Call;
 use crate::request::{Method, Request, ResourcePath, Target};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

@@ -18,12 +18,15 @@ use windtunnel_core::Identity;
 
 use super::gzip;
 use super::limits::{self, InFlight};
-use super::peer::Peer;
 use crate::ApiServer;
 use crate::access::bearer_token;
 use crate::reply::Reply;
 use crate::service::{ReplyStream, Shared, http as convert};
 use crate::status::{Outcome, Refused};
+
+/// The identity in the client certificate of a connection, `None` without certificate, or an error if the certificate
+/// is not trusted.
+pub(super) type Peer = Result<Option<Identity>, ()>;
 
 /// The state that all connections share.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use http_body::Body;
 use http_body_util::BodyExt as _;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::body;
 use crate::gotext::duration;
+use crate::request::body;
+use crate::request::url::Query;
 use crate::status::{Outcome, Refused};
-use crate::url::Query;
 
 /// Maximum size of headers, in bytes. A client could otherwise send headers until the memory is full.
 pub(super) const HEADERS: u32 = 64 * 1024;

@@ -24,7 +24,6 @@ mod gzip;
 mod kubeconfig;
 mod limits;
 mod listener;
-mod peer;
 mod stall;
 mod subject;
 mod tls;
@@ -39,8 +38,8 @@ pub use certificates::{Authority, CertificateError, ClientCertificate, ServerCer
 pub use tls::random_token;
 pub use webhooks::Webhooks;
 
-use super::control_plane::Endpoint;
 use super::service::Shared;
+use crate::server::control_plane::Endpoint;
 use connection::ConnectionState;
 use listener::Listener;
 

@@ -22,7 +22,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{CertificateError, ClientConfig, Error, RootCertStore};
 
-use crate::hooks::{HookCall, HookError, HookResponse, Hooks};
+use crate::outbound::hooks::{HookCall, HookError, HookResponse, Hooks};
 
 /// Maximum size of a response, in bytes; longer ones are not reviews.
 const ANSWER_MAX: usize = 8 * 1024 * 1024;

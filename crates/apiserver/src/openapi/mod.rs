@@ -17,14 +17,14 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use windtunnel_core::clock::Time;
 
-use super::accept::Media;
 use super::discovery;
-use super::documents::{Document, Stamp};
 use super::kinds::Kind;
 use super::reply::{Reply, ReplyBody};
 use super::request::Request;
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
+use crate::paths::documents::{Document, Stamp};
+use crate::request::accept::Media;
 
 const JSON: &str = "application/json";
 /// The content type of a protobuf document. The `@` in the name that clients request is invalid in a media

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::call::Call;
 use crate::kinds::Kind;
+use crate::pipeline::call::Call;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
 use crate::server::ApiServer;

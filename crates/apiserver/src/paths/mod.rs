@@ -1,20 +1,20 @@
 //! Paths other than resources: discovery, OpenAPI, version, health, metrics.
 
+pub(crate) mod documents;
 pub(super) mod health;
 mod metrics;
-mod version;
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 
-use super::accept::{self, Media, Offer};
 use super::reply::{Reply, ReplyBody};
 use super::request::{Method, Request, ResourcePath};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 use super::{discovery, openapi};
+use crate::request::accept::{self, Media, Offer};
 pub(crate) use metrics::{Metrics, Watching};
 
 /// The responses of paths that are not of resources.
@@ -55,7 +55,7 @@ impl ApiServer {
         }
         let body = match parts.as_slice() {
             [] => json!({ "paths": self.index() }),
-            ["version"] => version::answer(self.profile.minor, self.paths.git_version.as_deref()),
+            ["version"] => version_info(self.profile.minor, self.paths.git_version.as_deref()),
             ["metrics"] => return Ok(self.metrics_text()),
             ["openid", "v1", "jwks"] => {
                 only_get(request)?;
@@ -171,4 +171,14 @@ fn with_accepted_media(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply
     let pretty = media == Media::Json && accept::is_pretty(&request.query, &request.user_agent);
     reply.media = if pretty { Media::PrettyJson } else { media };
     Ok(reply)
+}
+
+/// The version info of a kube-apiserver 1.`minor`. `git_version` is its full version, such as `v1.31.4`.
+fn version_info(minor: u32, git_version: Option<&str>) -> Value {
+    json!({
+        "major": "1", "minor": minor.to_string(),
+        "gitVersion": git_version.map_or_else(|| format!("v1.{minor}.0"), str::to_owned),
+        "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "go1.24.0", "compiler": "gc", "platform": "linux/amd64",
+    })
 }

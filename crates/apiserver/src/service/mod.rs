@@ -44,14 +44,14 @@ use windtunnel_core::limits::REQUEST_LATENCY_MS;
 
 pub use self::feed::{Feed, without_owners};
 use self::notifier::ChangeNotifier;
-use super::builder::Builder;
-use super::hooks::{Attempt, HookCall, HookError, Step};
 use super::reply::{Reply, ReplyBody};
 use super::request::{Method, Request};
 use super::server::ApiServer;
 use super::status::Outcome;
 use super::storage::writer::{Writer, Written, closed};
 use super::store::TableId;
+use crate::outbound::hooks::{Attempt, HookCall, HookError, Step};
+use crate::server::builder::Builder;
 
 /// The body of a response.
 pub type ReplyStream = UnsyncBoxBody<Bytes, Infallible>;

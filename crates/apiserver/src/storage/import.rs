@@ -10,12 +10,14 @@ use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES};
 use windtunnel_core::{Identity, Key, Write, condition};
 
 use crate::kinds::Kind;
+use crate::metadata;
 use crate::request::Request;
+use crate::request::decode;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::store::etcd;
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::validate_new;
-use crate::{decode, etcd, metadata};
 
 /// The result of an import.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,7 @@
 //! The store of objects: a table per kind, a revision for all of them, and a bounded history.
 
 mod entry;
+pub(crate) mod etcd;
 mod event;
 mod history;
 mod pending;

@@ -7,11 +7,11 @@ use windtunnel_core::clock::{Time, rfc3339};
 
 use super::binding::set_condition;
 use super::{read_body, success};
-use crate::call::Call;
 use crate::kinds::Kind;
-use crate::options::Deletion;
+use crate::pipeline::call::Call;
 use crate::profile::since;
 use crate::reply::Reply;
+use crate::request::options::Deletion;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;

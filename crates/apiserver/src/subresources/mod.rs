@@ -14,13 +14,13 @@ mod scale;
 pub(crate) use scale::ScalePaths;
 use serde_json::{Value, json};
 
-use super::body::parse;
-use super::call::Call;
 use super::kinds::typed;
 use super::reply::Reply;
 use super::request::{Body, Method, Text};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
+use crate::pipeline::call::Call;
+use crate::request::body::parse;
 
 impl ApiServer {
     /// Answers a request to a subresource; `None` if the verbs of the object handle it.

@@ -7,15 +7,17 @@ use windtunnel_core::clock::rfc3339;
 
 use super::validation;
 use crate::admission::{Attributes, Operation};
-use crate::call::Call;
 use crate::kinds::{Generation, strategy};
+use crate::pipeline::call::Call;
 use crate::profile::since;
 use crate::reply::Reply;
+use crate::request::decode;
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::store::etcd;
 use crate::store::{FieldOwners, Stored};
-use crate::{crd, decode, etcd, metadata};
+use crate::{crd, metadata};
 
 /// The longest prefix of a generated name, in bytes: 63 minus the suffix of five letters.
 const PREFIX_LIMIT: usize = 58;

@@ -8,13 +8,13 @@ use windtunnel_core::Key;
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 
 use crate::admission::{Attributes, Operation};
-use crate::call::Call;
 use crate::crd::lifecycle;
 use crate::kinds::{Dependents, Kind};
-use crate::lazy_object::LazyObject;
 use crate::metadata;
-use crate::options::{self, Deletion};
+use crate::pipeline::call::Call;
+use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
+use crate::request::options::{self, Deletion};
 use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::status::{self, Outcome, Refused};

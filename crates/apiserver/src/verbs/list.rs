@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::call::Call;
-use crate::lazy_object::LazyObject;
-use crate::options;
+use crate::pipeline::call::Call;
+use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::Query;
+use crate::request::options;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

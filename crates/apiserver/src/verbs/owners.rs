@@ -7,12 +7,12 @@ use serde_json::Value;
 use windtunnel_core::clock::rfc3339;
 
 use crate::apply::{FieldSet, Managers, Tracker, Versions};
-use crate::call::{Call, Owners};
 use crate::delta::Delta;
-use crate::etcd;
 use crate::kinds::{Kind, StatusMetadata};
-use crate::options::{MANAGER_MAX, is_printable};
+use crate::pipeline::call::{Call, Owners};
+use crate::request::options::{MANAGER_MAX, is_printable};
 use crate::server::ApiServer;
+use crate::store::etcd;
 use crate::store::{FieldOwners, KnownOwners, Stored};
 
 /// The most bytes that the time of an entry takes.

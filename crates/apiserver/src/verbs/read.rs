@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::call::Call;
 use crate::kinds::Kind;
+use crate::pipeline::call::Call;
 use crate::reply::Reply;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

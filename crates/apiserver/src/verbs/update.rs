@@ -9,16 +9,18 @@ use windtunnel_core::clock::Time;
 use super::owners;
 use super::validation::{self, StatusWrite};
 use crate::admission::{Attributes, Operation};
-use crate::call::Call;
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
+use crate::pipeline::call::Call;
 use crate::reply::Reply;
+use crate::request::{decode, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::store::etcd;
 use crate::store::{Entry, FieldOwners, Stored};
-use crate::{crd, decode, etcd, metadata, options};
+use crate::{crd, metadata};
 
 /// Metadata that no update can change.
 const IMMUTABLE: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::amounts::{self, Amounts};
 use crate::admission::{Attributes, Operation};
-use crate::call::Call;
 use crate::kinds::quantity::Quantity;
 use crate::metadata;
+use crate::pipeline::call::Call;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;

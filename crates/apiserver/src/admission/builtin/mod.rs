@@ -2,6 +2,6 @@
 
 pub(crate) mod amounts;
 pub(super) mod limits;
+mod namespaces;
 pub(super) mod quota;
-mod required;
 pub(crate) mod service_account;

@@ -6,11 +6,11 @@
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
 
-use crate::builder::Builder;
-use crate::call::Call;
 use crate::gotext::quote;
 use crate::metadata;
+use crate::pipeline::call::Call;
 use crate::server::ApiServer;
+use crate::server::builder::Builder;
 use crate::status::{Outcome, Refused};
 
 const SERVICE_ACCOUNTS: Resource = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");

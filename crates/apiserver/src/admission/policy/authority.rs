@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::expression::Given;
 use crate::access::{Attributes, AuthorizationMode, Subject};
 use crate::admission;
-use crate::call::Call;
-use crate::cel::library::authorizer::{Account, AuthorizationCheck, Authorizer, CheckAttributes};
+use crate::cel::library::kubernetes::authorizer::{Account, AuthorizationCheck, Authorizer, CheckAttributes};
 use crate::cel::value::Value;
+use crate::pipeline::call::Call;
 use crate::server::ApiServer;
 
 impl Authorizer for ApiServer {

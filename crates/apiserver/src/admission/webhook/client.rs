@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::field::FieldError;
-use crate::hooks::{HookService, HookTarget};
 use crate::names;
+use crate::outbound::hooks::{HookService, HookTarget};
 
 /// The default port of a webhook's service.
 pub(crate) const PORT: u16 = 443;

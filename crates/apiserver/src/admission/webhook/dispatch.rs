@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::{Webhook, review};
 use crate::admission::Attributes;
-use crate::call::Call;
-use crate::decode;
 use crate::gotext::quote;
-use crate::hooks::{self, HookCall};
 use crate::kinds::Kind;
+use crate::outbound::hooks::{self, HookCall};
+use crate::pipeline::call::Call;
+use crate::request::decode;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use self::matching::Matching;
 use super::policy::expression::{self, Condition};
-use crate::hooks::HookTarget;
+use crate::outbound::hooks::HookTarget;
 
 /// The default of `timeoutSeconds`.
 const TIMEOUT_SECONDS: u64 = 10;

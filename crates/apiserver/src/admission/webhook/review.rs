@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::admission::Attributes;
-use crate::call::Call;
 use crate::gotext::quote;
 use crate::kinds::Kind;
-use crate::options;
+use crate::pipeline::call::Call;
+use crate::request::options;
 use crate::status::Refused;
 
 /// The response of a webhook.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Row, net, text, time};
+use crate::cel::library::kubernetes::net;
+use crate::cel::library::{Row, text, time};
 use crate::cel::value::{EvalError, Outcome, Value};
 use crate::gotext;
 

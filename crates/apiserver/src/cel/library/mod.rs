@@ -2,24 +2,17 @@
 //!
 //! Each file is a library: a table of rows, and the functions that the rows name.
 
-pub(crate) mod authorizer;
-pub(crate) mod bytes;
 mod convert;
-mod format;
-mod json_patch;
+pub(crate) mod kubernetes;
 mod lists;
-mod net;
 pub(crate) mod opaque;
 mod operators;
 mod optional;
-mod quantity;
 mod regex;
-mod semver;
 mod sets;
 pub(crate) mod signature;
 mod strings;
 pub(crate) mod time;
-mod url;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -59,24 +52,23 @@ pub(crate) struct Overload {
 }
 
 static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
-    let tables: [&[Row]; 17] = [
+    let tables: [&[Row]; 16] = [
         operators::ROWS,
         convert::ROWS,
         strings::ROWS,
         lists::ROWS,
         regex::ROWS,
         time::ROWS,
-        url::ROWS,
-        net::ROWS,
-        quantity::ROWS,
-        semver::ROWS,
-        format::ROWS,
+        kubernetes::url::ROWS,
+        kubernetes::net::ROWS,
+        kubernetes::quantity::ROWS,
+        kubernetes::semver::ROWS,
+        kubernetes::format::ROWS,
         sets::ROWS,
         optional::ROWS,
-        bytes::ROWS,
         opaque::ROWS,
-        authorizer::ROWS,
-        json_patch::ROWS,
+        kubernetes::authorizer::ROWS,
+        kubernetes::json_patch::ROWS,
     ];
     let mut functions: BTreeMap<String, Function> = BTreeMap::new();
     for (name, overload) in tables.iter().flat_map(|rows| rows.iter()).flat_map(signature::parse_row) {

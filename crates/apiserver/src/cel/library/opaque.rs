@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use super::Row;
-use super::net::Cidr;
-use super::quantity::CelQuantity;
-use super::semver::Semver;
+use crate::cel::library::kubernetes::net::Cidr;
+use crate::cel::library::kubernetes::quantity::CelQuantity;
+use crate::cel::library::kubernetes::semver::Semver;
 use crate::gotext::url::Url;
 
 #[derive(Debug, Clone, PartialEq)]

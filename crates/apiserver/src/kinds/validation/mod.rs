@@ -2,23 +2,15 @@
 
 mod access;
 mod configuration;
-mod container;
 mod event;
-mod ingress;
-mod job;
-mod limit_range;
-mod metrics;
-mod network;
-mod network_policy;
+pub(super) mod limits;
+pub(super) mod networking;
 mod node;
 pub(crate) mod path;
-mod pod;
-mod policy;
-mod quota;
+pub(super) mod pods;
 mod selector;
 mod status;
-mod volume;
-mod workload;
+pub(super) mod workloads;
 
 use serde_json::Value;
 
@@ -37,40 +29,40 @@ pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
 const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "configmaps", configuration::config_map, status::accept_any),
     ("", "events", event::event, status::accept_any),
-    ("", "limitranges", limit_range::limit_range, status::accept_any),
+    ("", "limitranges", limits::limit_range::limit_range, status::accept_any),
     ("", "namespaces", status::accept_any, status::namespace),
     ("", "nodes", node::node, status::accept_any),
-    ("", "persistentvolumeclaims", volume::claim, status::accept_any),
-    ("", "persistentvolumes", volume::persistent_volume, status::accept_any),
-    ("", "pods", pod::pod, status::pod),
-    ("", "podtemplates", workload::pod_template, status::accept_any),
-    ("", "replicationcontrollers", workload::replication_controller, status::replicas),
-    ("", "resourcequotas", quota::resource_quota, status::accept_any),
+    ("", "persistentvolumeclaims", pods::volume::claim, status::accept_any),
+    ("", "persistentvolumes", pods::volume::persistent_volume, status::accept_any),
+    ("", "pods", pods::pod::pod, status::pod),
+    ("", "podtemplates", workloads::workload::pod_template, status::accept_any),
+    ("", "replicationcontrollers", workloads::workload::replication_controller, status::replicas),
+    ("", "resourcequotas", limits::quota::resource_quota, status::accept_any),
     ("", "secrets", configuration::secret, status::accept_any),
-    ("", "services", network::service, status::accept_any),
-    ("apiregistration.k8s.io", "apiservices", policy::api_service, status::accept_any),
-    ("apps", "daemonsets", workload::daemon_set, status::daemon_set),
-    ("apps", "deployments", workload::deployment, status::deployment),
-    ("apps", "replicasets", workload::replica_set, status::replicas),
-    ("apps", "statefulsets", workload::stateful_set, status::replicas),
-    ("autoscaling", "horizontalpodautoscalers", workload::autoscaler, status::accept_any),
-    ("batch", "cronjobs", job::cron_job, status::accept_any),
-    ("batch", "jobs", job::job, status::job),
-    ("certificates.k8s.io", "certificatesigningrequests", policy::signing_request, status::accept_any),
+    ("", "services", networking::network::service, status::accept_any),
+    ("apiregistration.k8s.io", "apiservices", limits::policy::api_service, status::accept_any),
+    ("apps", "daemonsets", workloads::workload::daemon_set, status::daemon_set),
+    ("apps", "deployments", workloads::workload::deployment, status::deployment),
+    ("apps", "replicasets", workloads::workload::replica_set, status::replicas),
+    ("apps", "statefulsets", workloads::workload::stateful_set, status::replicas),
+    ("autoscaling", "horizontalpodautoscalers", workloads::workload::autoscaler, status::accept_any),
+    ("batch", "cronjobs", workloads::job::cron_job, status::accept_any),
+    ("batch", "jobs", workloads::job::job, status::job),
+    ("certificates.k8s.io", "certificatesigningrequests", limits::policy::signing_request, status::accept_any),
     ("coordination.k8s.io", "leases", configuration::lease, status::accept_any),
-    ("discovery.k8s.io", "endpointslices", network::endpoint_slice, status::accept_any),
+    ("discovery.k8s.io", "endpointslices", networking::network::endpoint_slice, status::accept_any),
     ("events.k8s.io", "events", event::new_event, status::accept_any),
-    ("networking.k8s.io", "ingressclasses", ingress::ingress_class, status::accept_any),
-    ("networking.k8s.io", "ingresses", ingress::ingress, status::accept_any),
-    ("networking.k8s.io", "networkpolicies", network_policy::network_policy, status::accept_any),
+    ("networking.k8s.io", "ingressclasses", networking::ingress::ingress_class, status::accept_any),
+    ("networking.k8s.io", "ingresses", networking::ingress::ingress, status::accept_any),
+    ("networking.k8s.io", "networkpolicies", networking::network_policy::network_policy, status::accept_any),
     ("node.k8s.io", "runtimeclasses", node::runtime_class, status::accept_any),
-    ("policy", "poddisruptionbudgets", policy::budget, status::budget),
+    ("policy", "poddisruptionbudgets", limits::policy::budget, status::budget),
     ("rbac.authorization.k8s.io", "clusterrolebindings", access::binding, status::accept_any),
     ("rbac.authorization.k8s.io", "clusterroles", access::cluster_role, status::accept_any),
     ("rbac.authorization.k8s.io", "rolebindings", access::binding, status::accept_any),
     ("rbac.authorization.k8s.io", "roles", access::role, status::accept_any),
     ("scheduling.k8s.io", "priorityclasses", configuration::priority_class, status::accept_any),
-    ("storage.k8s.io", "storageclasses", volume::storage_class, status::accept_any),
+    ("storage.k8s.io", "storageclasses", pods::volume::storage_class, status::accept_any),
 ];
 
 /// The validators of a kind.

@@ -7,8 +7,8 @@ use windtunnel_core::Resource;
 
 use super::builtin_paths;
 use crate::apply::{Applied, Managers, Replicas, Tracker, Versions};
-use crate::call::{Call, Owners};
 use crate::kinds::Kind;
+use crate::pipeline::call::{Call, Owners};
 use crate::server::ApiServer;
 use crate::status::Outcome;
 use crate::store::Stored;

@@ -5,12 +5,12 @@ mod apply;
 use serde_json::{Value, json};
 
 use super::read_body;
-use crate::call::Call;
 use crate::field::FieldError;
 use crate::kinds::typed;
-use crate::options::PatchType;
+use crate::pipeline::call::Call;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
+use crate::request::options::PatchType;
 use crate::selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

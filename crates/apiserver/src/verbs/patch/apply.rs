@@ -7,15 +7,16 @@ use windtunnel_core::Resource;
 use windtunnel_core::yaml::{self, YamlError};
 
 use crate::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
-use crate::call::{Call, Owners};
 use crate::gotext::{self, json_type};
-use crate::options::FieldValidation;
+use crate::metadata;
+use crate::pipeline::call::{Call, Owners};
 use crate::reply::Reply;
 use crate::request::Body;
+use crate::request::options::FieldValidation;
+use crate::request::{body, decode};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::update;
-use crate::{body, decode, metadata};
 
 /// The metadata of new objects that only the server sets (`WipeObjectMetaSystemFields`).
 const SYSTEM_FIELDS: [&str; 5] =

@@ -6,17 +6,17 @@ mod strategic;
 
 use serde_json::Value;
 
-use crate::call::Call;
 use crate::field::FieldError;
 use crate::gotext::{self, json_type};
 use crate::kinds::Kind;
-use crate::options::{FieldValidation, PatchType};
+use crate::pipeline::call::Call;
 use crate::profile::Profile;
 use crate::reply::Reply;
+use crate::request::options::{FieldValidation, PatchType};
 use crate::request::{Body, JSON_PATCH, MERGE_PATCH};
+use crate::request::{body, decode};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::{body, decode};
 
 /// The patch types of custom resources. Built-in kinds also accept strategic merge patches.
 const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-patch+yaml"];

@@ -12,9 +12,9 @@ use windtunnel_core::clock::Time;
 
 use super::amounts::{self, Amounts};
 use crate::admission::{Attributes, Operation};
-use crate::call::Call;
 use crate::kinds::Kind;
 use crate::kinds::quantity::Quantity;
+use crate::pipeline::call::Call;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;

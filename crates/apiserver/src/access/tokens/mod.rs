@@ -1,0 +1,4 @@
+//! Tokens of ServiceAccounts, and requests for them.
+
+pub(super) mod token;
+pub(super) mod token_request;

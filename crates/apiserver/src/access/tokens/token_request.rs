@@ -1,0 +1,198 @@
+//! `serviceaccounts/NAME/token`: creates a ServiceAccount token, which may be bound to an object (`TokenRequest`).
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::rfc3339;
+use windtunnel_core::resources::{NODES, PODS, SERVICE_ACCOUNTS};
+use windtunnel_core::{Object, Resource};
+
+use crate::access::SECRETS;
+use crate::access::tokens::token::{Bound, Claims, ISSUER, Reference};
+use crate::field::FieldError;
+use crate::gotext::quote;
+use crate::metadata;
+use crate::pipeline::call::Call;
+use crate::reply::Reply;
+use crate::request::Body;
+use crate::request::body;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+const GROUP: &str = "authentication.k8s.io";
+const KIND: &str = "TokenRequest";
+/// The default lifetime of a token, in seconds.
+const DEFAULT_EXPIRATION: i64 = 3600;
+const SHORTEST: i64 = 600;
+const LONGEST: i64 = 1 << 32;
+/// The lifetime that kubelets request for pods. Such a token lives for a year; this time becomes its `warnafter`
+/// claim.
+const WARN_ONLY: i64 = 3607;
+const EXTENDED: i64 = 365 * 24 * 3600;
+
+impl ApiServer {
+    /// Answers a request for a token.
+    pub(crate) fn request_token(&mut self, call: &Call<'_>) -> Outcome<Reply> {
+        let mut request = read(call)?;
+        self.check_place(call, &request)?;
+        let (namespace, name) = (&*call.path.namespace, &*call.path.name);
+        let account = self.bound_object(&SERVICE_ACCOUNTS, namespace, name)?;
+        let now = call.now.as_second();
+        let spec = &mut request["spec"];
+        if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
+            spec["audiences"] = json!([ISSUER]);
+        }
+        let seconds = spec["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
+        spec["expirationSeconds"] = json!(seconds);
+        self.check_expiration(seconds)?;
+        let mut bound =
+            Bound { namespace: namespace.to_owned(), account: reference(&account), ..Bound::default() };
+        self.bind_token(&request["spec"]["boundObjectRef"], name, &mut bound)?;
+        let audiences = request["spec"]["audiences"].as_array().into_iter().flatten();
+        let audiences: Vec<String> = audiences.filter_map(Value::as_str).map(str::to_owned).collect();
+        let mut lifetime = seconds;
+        if seconds == WARN_ONLY && bound.pod.is_some() && audiences == [ISSUER] {
+            bound.warn_after = Some(now.saturating_add(seconds));
+            lifetime = EXTENDED;
+        }
+        let claims = Claims {
+            audiences,
+            expires: now.saturating_add(lifetime),
+            issued: now,
+            issuer: ISSUER.to_owned(),
+            id: self.access.token_ids.uuid(),
+            bound,
+            not_before: now,
+            subject: format!("system:serviceaccount:{namespace}:{name}"),
+        };
+        let token = self.access.issuer.sign(&claims);
+        let expires = call.now + jiff::SignedDuration::from_secs(seconds);
+        let uid = self.access.token_ids.uuid();
+        Ok(Reply::value(
+            201,
+            json!({
+                "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
+                "metadata": {
+                    "name": name, "namespace": namespace, "uid": uid, "creationTimestamp": rfc3339(call.now),
+                },
+                "spec": {
+                    "audiences": request["spec"]["audiences"],
+                    "expirationSeconds": seconds,
+                    "boundObjectRef": request["spec"]["boundObjectRef"],
+                },
+                "status": { "token": token, "expirationTimestamp": rfc3339(expires) },
+            }),
+        ))
+    }
+
+    /// Checks that the name and the namespace in the body, if any, are those of the path.
+    fn check_place(&self, call: &Call<'_>, request: &Value) -> Outcome<()> {
+        for (field, path, what) in
+            [("name", &call.path.name, "name"), ("namespace", &call.path.namespace, "namespace")]
+        {
+            let given = metadata::text(request, field);
+            if !given.is_empty() && given != path.as_ref() {
+                let why = format!("must match the service account {what} if specified");
+                let error = FieldError::invalid(format!("metadata.{field}"), given, why);
+                return Err(Refused::invalid(GROUP, KIND, &call.path.name, &[error], &self.profile));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_expiration(&self, seconds: i64) -> Outcome<()> {
+        let why = if seconds < SHORTEST {
+            "may not specify a duration less than 10 minutes"
+        } else if seconds > LONGEST {
+            "may not specify a duration larger than 2^32 seconds"
+        } else {
+            return Ok(());
+        };
+        let error = FieldError::invalid("spec.expirationSeconds", seconds, why);
+        Err(Refused::invalid(GROUP, KIND, "", &[error], &self.profile))
+    }
+
+    /// Binds a token of the account `name` to an object.
+    fn bind_token(&self, wanted: &Value, name: &str, bound: &mut Bound) -> Outcome<()> {
+        if wanted.is_null() {
+            return Ok(());
+        }
+        let text = |field: &str| wanted[field].as_str().unwrap_or_default();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let namespace = bound.namespace.clone();
+        let object = match (group, text("kind")) {
+            ("", "Pod") => {
+                let pod = self.bound_object(&PODS, &namespace, text("name"))?;
+                if pod.text("/spec/serviceAccountName") != name {
+                    let why = format!(
+                        "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
+                        quote(name)
+                    );
+                    return Err(Refused::bad_request(why));
+                }
+                bound.pod = Some(reference(&pod));
+                let node = pod.text("/spec/nodeName");
+                if !node.is_empty() {
+                    let found = self.object(&NODES, "", node).map(|node| reference(&node));
+                    bound.node =
+                        found.or_else(|| Some(Reference { name: node.to_owned(), uid: String::new() }));
+                }
+                pod
+            }
+            ("", "Node") => {
+                let node = self.bound_object(&NODES, "", text("name"))?;
+                bound.node = Some(reference(&node));
+                node
+            }
+            ("", "Secret") => {
+                let secret = self.bound_object(&SECRETS, &namespace, text("name"))?;
+                bound.secret = Some(reference(&secret));
+                secret
+            }
+            (group, kind) => {
+                let why = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
+                return Err(Refused::bad_request(why));
+            }
+        };
+        let uid = text("uid");
+        if !uid.is_empty() && uid != object.uid() {
+            let why = format!(
+                "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have \
+                 been deleted and then recreated"
+            );
+            let resource = Resource::namespaced("", "v1", "", "");
+            return Err(Refused::conflict(&resource, text("kind"), text("name"), &why));
+        }
+        Ok(())
+    }
+
+    fn bound_object(&self, resource: &Resource, namespace: &str, name: &str) -> Outcome<Object> {
+        self.object(resource, namespace, name).ok_or_else(|| Refused::not_found(resource, name))
+    }
+}
+
+fn reference(object: &Object) -> Reference {
+    Reference { name: object.name().to_owned(), uid: object.uid().to_owned() }
+}
+
+fn read(call: &Call<'_>) -> Outcome<Value> {
+    let mut request = match &call.request.body {
+        Body::Value(value) => (*value).clone(),
+        Body::Bytes(bytes) => body::parse(bytes, &call.request.content_type, KIND)?,
+        Body::Empty | Body::Delete(_) => Value::Null,
+    };
+    let given = |field: &str| request[field].as_str().unwrap_or_default();
+    let (version, kind) = (given("apiVersion"), given("kind"));
+    if !kind.is_empty() && (kind != KIND || version != format!("{GROUP}/v1")) {
+        return Err(Refused::bad_request(format!(
+            "{kind} in version \"{}\" cannot be handled as a {KIND}: no kind \"{kind}\" is registered for version \
+             \"{version}\"",
+            version.rsplit('/').next().unwrap_or_default()
+        )));
+    }
+    if !request.is_object() {
+        request = json!({});
+    }
+    if !request["spec"].is_object() {
+        request["spec"] = json!({});
+    }
+    Ok(request)
+}

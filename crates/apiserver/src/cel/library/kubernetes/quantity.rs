@@ -1,0 +1,180 @@
+//! Resource quantities, such as `500m` and `2Gi`.
+
+use crate::cel::library::opaque::Opaque;
+use crate::cel::library::{Row, int, text};
+use crate::cel::value::{EvalError, Outcome, Value};
+
+pub(in crate::cel::library) const ROWS: &[Row] = &[
+    (28, "quantity(string) -> kubernetes.Quantity", quantity),
+    (28, "isQuantity(string) -> bool", is_quantity),
+    (28, "sign(kubernetes.Quantity) -> int", sign),
+    (28, "kubernetes.Quantity: isGreaterThan(kubernetes.Quantity) -> bool", greater),
+    (28, "kubernetes.Quantity: isLessThan(kubernetes.Quantity) -> bool", less),
+    (28, "kubernetes.Quantity: compareTo(kubernetes.Quantity) -> int", compare),
+    (28, "kubernetes.Quantity: asApproximateFloat() -> double", as_float),
+    (28, "kubernetes.Quantity: asInteger() -> int", as_integer),
+    (28, "kubernetes.Quantity: isInteger() -> bool", is_integer),
+    (28, "kubernetes.Quantity: add(kubernetes.Quantity) -> kubernetes.Quantity", add),
+    (28, "kubernetes.Quantity: add(int) -> kubernetes.Quantity", add),
+    (28, "kubernetes.Quantity: sub(kubernetes.Quantity) -> kubernetes.Quantity", sub),
+    (28, "kubernetes.Quantity: sub(int) -> kubernetes.Quantity", sub),
+];
+
+/// A resource quantity, in billionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CelQuantity(i128);
+
+const UNIT: i128 = 1_000_000_000;
+/// Suffixes and their factors, in billionths.
+const SUFFIXES: [(&str, i128); 16] = [
+    ("n", 1),
+    ("u", 1_000),
+    ("m", 1_000_000),
+    ("", UNIT),
+    ("k", UNIT * 1_000),
+    ("M", UNIT * 1_000_000),
+    ("G", UNIT * 1_000_000_000),
+    ("T", UNIT * 1_000_000_000_000),
+    ("P", UNIT * 1_000_000_000_000_000),
+    ("E", UNIT * 1_000_000_000_000_000_000),
+    ("Ki", UNIT << 10),
+    ("Mi", UNIT << 20),
+    ("Gi", UNIT << 30),
+    ("Ti", UNIT << 40),
+    ("Pi", UNIT << 50),
+    ("Ei", UNIT << 60),
+];
+
+impl CelQuantity {
+    /// Parses a quantity (`resource.ParseQuantity`). Parts below a billionth are rounded up.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (sign, rest) = match text.strip_prefix('-') {
+            Some(rest) => (-1, rest),
+            None => (1, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, suffix) = rest.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+            return None;
+        }
+        let mut factor = SUFFIXES.iter().find(|(name, _)| *name == suffix).map(|(_, factor)| *factor);
+        let mut shift = 0;
+        if factor.is_none() {
+            shift = suffix.strip_prefix(['e', 'E'])?.parse::<i32>().ok()?;
+            factor = Some(UNIT);
+        }
+        let digits = format!("{whole}{fraction}");
+        let significant = digits.trim_start_matches('0');
+        let mut value: i128 = if significant.is_empty() { 0 } else { significant.parse().ok()? };
+        let mut scale = i32::try_from(fraction.len()).ok()? - shift;
+        value = value.checked_mul(factor?)?;
+        while scale < 0 && value != 0 {
+            value = value.checked_mul(10)?;
+            scale += 1;
+        }
+        let mut inexact = false;
+        while scale > 0 && value != 0 {
+            inexact = inexact || value % 10 != 0;
+            value /= 10;
+            scale -= 1;
+        }
+        Some(Self(sign * (value + i128::from(inexact))))
+    }
+
+    fn as_integer(self) -> Option<i64> {
+        (self.0 % UNIT == 0).then(|| i64::try_from(self.0 / UNIT).ok()).flatten()
+    }
+}
+
+const WRONG: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+fn quantity<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    match CelQuantity::parse(text(args, 0)) {
+        Some(found) => Ok(Value::opaque(Opaque::Quantity(found))),
+        None => Err(EvalError::new(WRONG)),
+    }
+}
+
+fn is_quantity<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Bool(CelQuantity::parse(text(args, 0)).is_some()))
+}
+
+fn quantity_argument(args: &[Value<'_>], index: usize) -> Result<CelQuantity, EvalError> {
+    match args.get(index) {
+        Some(Value::Int(_)) => Ok(CelQuantity(i128::from(int(args, index)) * UNIT)),
+        Some(Value::Opaque(opaque)) => match &**opaque {
+            Opaque::Quantity(found) => Ok(*found),
+            _ => Err(EvalError::no_overload()),
+        },
+        _ => Err(EvalError::no_overload()),
+    }
+}
+
+fn sign<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Int(i64::try_from(quantity_argument(args, 0)?.0.signum()).unwrap_or_default()))
+}
+
+fn greater<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Bool(quantity_argument(args, 0)? > quantity_argument(args, 1)?))
+}
+
+fn less<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Bool(quantity_argument(args, 0)? < quantity_argument(args, 1)?))
+}
+
+fn compare<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Int(quantity_argument(args, 0)?.cmp(&quantity_argument(args, 1)?) as i64))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the float is approximate by its name")]
+fn as_float<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Double(quantity_argument(args, 0)?.0 as f64 / 1e9))
+}
+
+fn as_integer<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let integer = quantity_argument(args, 0)?.as_integer();
+    integer.map(Value::Int).ok_or_else(|| EvalError::new("cannot convert value to integer"))
+}
+
+fn is_integer<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::Bool(quantity_argument(args, 0)?.as_integer().is_some()))
+}
+
+fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::opaque(Opaque::Quantity(CelQuantity(
+        quantity_argument(args, 0)?.0.saturating_add(quantity_argument(args, 1)?.0),
+    ))))
+}
+
+fn sub<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    Ok(Value::opaque(Opaque::Quantity(CelQuantity(
+        quantity_argument(args, 0)?.0.saturating_sub(quantity_argument(args, 1)?.0),
+    ))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_quantities_like_kubernetes() {
+        let nano = |text| CelQuantity::parse(text).map(|found| found.0);
+        for (text, value) in [
+            ("1", Some(UNIT)),
+            ("500m", Some(UNIT / 2)),
+            ("-1.5Gi", Some(-(UNIT << 30) * 3 / 2)),
+            ("1e3", Some(UNIT * 1000)),
+            ("0.1n", Some(1)),
+            ("1024Mi", Some(UNIT << 30)),
+            (".5", Some(UNIT / 2)),
+            ("", None),
+            ("1.2.3", None),
+            ("5Kb", None),
+            ("abc", None),
+        ] {
+            assert_eq!(nano(text), value, "{text}");
+        }
+    }
+}

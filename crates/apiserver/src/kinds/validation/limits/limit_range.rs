@@ -1,0 +1,130 @@
+//! Validation of limit ranges (`ValidateLimitRange`).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::kinds::quantity::Quantity;
+use crate::kinds::validation::pods::container;
+use crate::kinds::validation::{Errors, Path, absent, items, text};
+use crate::names;
+
+const TYPES: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
+/// Comparisons of amounts: the lower field, the upper field, the field of the error, the field whose value it
+/// shows, and the names of both in the message.
+const ORDER: [(&str, &str, &str, &str, &str, &str); 6] = [
+    ("min", "max", "min", "min", "min value", "max value"),
+    ("min", "defaultRequest", "defaultRequest", "defaultRequest", "min value", "default request value"),
+    ("defaultRequest", "max", "defaultRequest", "defaultRequest", "default request value", "max value"),
+    (
+        "defaultRequest",
+        "default",
+        "defaultRequest",
+        "defaultRequest",
+        "default request value",
+        "default limit value",
+    ),
+    ("min", "default", "default", "min", "min value", "default value"),
+    ("default", "max", "default", "max", "default value", "max value"),
+];
+
+pub(in crate::kinds::validation) fn limit_range(
+    object: &Value,
+    _old: Option<&Value>,
+    errors: &mut Errors<'_>,
+) {
+    let at = Path::Field(&Path::Root, "spec");
+    let list = Path::Field(&at, "limits");
+    let mut seen = BTreeSet::new();
+    for (index, limit) in items(&object["spec"]["limits"]).iter().enumerate() {
+        let at = Path::Index(&list, index);
+        let kind = text(&limit["type"]);
+        type_name(kind, Path::Field(&at, "type"), errors);
+        if !seen.insert(kind) {
+            errors.duplicate(Path::Field(&at, "type"), kind);
+        }
+        validate_limit(limit, kind, at, errors);
+    }
+}
+
+fn type_name(kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    let problems = names::qualified(kind, "a valid limit type");
+    if problems.is_empty() && !kind.contains('/') && !TYPES.contains(&kind) {
+        errors.invalid(at, kind, "must be a standard limit type or fully qualified");
+    }
+    errors.each(at, kind, problems);
+}
+
+fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    for field in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
+        let place = Path::Field(&at, field);
+        if kind == "Pod" && field.starts_with("default") {
+            if !absent(&limit[field]) {
+                errors.forbidden(place, "may not be specified when `type` is 'Pod'");
+            }
+            continue;
+        }
+        for name in limit[field].as_object().into_iter().flat_map(serde_json::Map::keys) {
+            if matches!(kind, "Pod" | "Container") {
+                container::resource_name(name, Path::Key(&place, name), errors);
+            }
+        }
+    }
+    let stored = |field: &str| !limit[field]["storage"].is_null();
+    if kind == "PersistentVolumeClaim" && !stored("min") && !stored("max") {
+        let why = "either minimum or maximum storage value is required, but neither was provided";
+        errors.required(Path::Field(&at, "limits"), why);
+    }
+    amounts(limit, at, errors);
+}
+
+/// Requires that minimum <= default request <= default limit <= maximum, and that ratios are at least 1.
+fn amounts(limit: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
+    let fields = ["min", "max", "default", "defaultRequest", "maxLimitRequestRatio"];
+    let all = fields.iter().flat_map(|field| limit[*field].as_object().into_iter().flatten());
+    let resources: BTreeSet<&String> = all.map(|(name, _)| name).collect();
+    for name in resources {
+        for (low, high, place, shown, low_words, high_words) in ORDER {
+            let (Some(lower), Some(higher)) = (amount(&limit[low][name]), amount(&limit[high][name])) else {
+                continue;
+            };
+            if lower.compare(higher).is_gt() {
+                let (less, more) = (text(&limit[low][name]), text(&limit[high][name]));
+                let why = format!("{low_words} {less} is greater than {high_words} {more}");
+                let field = Path::Field(&at, place);
+                quantity(&limit[shown][name], Path::Key(&field, name), &why, errors);
+            }
+        }
+        let ratio = &limit["maxLimitRequestRatio"][name];
+        let one = Quantity::parse("1").ok().flatten();
+        if amount(ratio).zip(one).is_some_and(|(ratio, one)| ratio.compare(one).is_lt()) {
+            let field = Path::Field(&at, "maxLimitRequestRatio");
+            let why = format!("ratio {} is less than 1", text(ratio));
+            quantity(ratio, Path::Key(&field, name), &why, errors);
+        }
+    }
+}
+
+/// An invalid quantity. In Go syntax it is a struct, whose number is shown as it was written.
+fn quantity(value: &Value, at: Path<'_>, why: &str, errors: &mut Errors<'_>) {
+    let given = text(value);
+    let digits = given.find(|c: char| !c.is_ascii_digit()).unwrap_or(given.len());
+    let (number, unit) = given.split_at(digits);
+    let plain = number.parse::<i64>().unwrap_or(0);
+    let (number, scale, format) = match unit {
+        "m" => (plain, -3, "DecimalSI"),
+        "k" => (plain, 3, "DecimalSI"),
+        "M" => (plain, 6, "DecimalSI"),
+        "G" => (plain, 9, "DecimalSI"),
+        "Ki" => (plain << 10, 0, "BinarySI"),
+        "Mi" => (plain << 20, 0, "BinarySI"),
+        "Gi" => (plain << 30, 0, "BinarySI"),
+        _ => (plain, 0, "DecimalSI"),
+    };
+    let syntax = format!(
+        "resource.Quantity{{i:resource.int64Amount{{value:{number}, scale:{scale}}}, \
+         d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:\"\", Format:\"{format}\"}}"
+    );
+    errors.invalid_shown(at, value.to_string(), syntax, why);
+}

@@ -1,0 +1,5 @@
+//! Validation of pods: their containers, volumes and status.
+
+pub(super) mod container;
+pub(super) mod pod;
+pub(super) mod volume;

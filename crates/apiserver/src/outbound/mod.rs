@@ -1,0 +1,5 @@
+//! Requests that the server sends itself: to admission and conversion webhooks, and to the programs behind pods.
+
+pub(crate) mod endpoint;
+pub(crate) mod hooks;
+pub(crate) mod upstream;

@@ -1,0 +1,208 @@
+//! The stages of a request.
+//!
+//! | stage | entry point | implementation |
+//! |---|---|---|
+//! | authenticate | before the pipeline: [`ApiServer::authenticate`] for HTTPS, the identity of an in-process client | `access/authenticate` |
+//! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::authorize`] | `access/` |
+//! | route | [`ApiServer::route`]: a path of the server itself, or a kind | `paths/`, `kinds/catalog` |
+//! | inject faults | [`ApiServer::inject`] | `server/faults` |
+//! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `pipeline/call`, `request/accept/` |
+//! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb | `subresources/`, `verbs/` |
+//! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `request/decode`, `admission/`, `kinds/`, `schema/`, `store/` |
+//! | notify | the verb, once the object is stored: watches, definitions, quotas, roles | `verbs/`, `crd/`, [`ApiServer::follow_up`] |
+//! | encode | [`ApiServer::present`]: views, tables, conversions; the service encodes the bytes | `reply/view`, `reply/encode/` |
+//!
+//! A request that needs a webhook stops, and restarts from its first stage when the answer is recorded ([`Attempt`]). So no
+//! stage waits.
+
+pub(crate) mod call;
+
+use std::sync::Arc;
+
+use windtunnel_core::clock::Time;
+
+use super::kinds::Kind;
+use super::reply::Reply;
+use super::request::{Method, Request, ResourcePath, Target};
+use super::server::ApiServer;
+use super::status::{Outcome, Refused};
+use crate::outbound::hooks::{Attempt, Step};
+use crate::pipeline::call::Call;
+
+/// The destination of a request.
+enum Route<'a> {
+    /// A path of the server itself, with the reply.
+    Answered(Reply),
+    /// A kind.
+    Kind(Arc<Kind>, &'a ResourcePath<'a>),
+}
+
+impl ApiServer {
+    /// Answers a request. The server calls webhooks with the [`Hooks`](super::Hooks) that it was built with.
+    pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
+        let mut attempt = Attempt::default();
+        loop {
+            match self.advance(request, now, &mut attempt) {
+                Step::Done(reply) => return reply,
+                Step::Call(call) => {
+                    let answer = self.hooks.call(&call);
+                    attempt.record_answer(call, answer);
+                }
+            }
+        }
+    }
+
+    /// Advances a request to its reply, or to the next call of a webhook. The attempt belongs to the request, and is empty at
+    /// first.
+    pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        let Some(wanted) = &request.impersonate else { return self.advance_as(request, now, attempt) };
+        match self.impersonated(request, wanted) {
+            Ok(user) => {
+                let request = Request { user: &user, impersonate: None, ..request.clone() };
+                self.advance_as(&request, now, attempt)
+            }
+            Err(refused) => Step::Done(Reply::refused(&refused)),
+        }
+    }
+
+    /// Advances a request as its user, after impersonation.
+    fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        self.expire(now);
+        let mut access = self.authorize(request);
+        let (kind, path) = match self.route(request, &mut access, now) {
+            Route::Answered(reply) => return Step::Done(reply),
+            Route::Kind(kind, path) => (kind, path),
+        };
+        self.inject(request, &kind, path, attempt, &mut access);
+        loop {
+            // A request without access ends in the first iteration.
+            let access = std::mem::replace(&mut access, Ok(()));
+            let call = Call::new(Arc::clone(&kind), path, request, now, attempt);
+            let reply = self.run(call, access);
+            if let Some(hook) = attempt.take_pending() {
+                return Step::Call(hook);
+            }
+            if !attempt.take_restart() {
+                return Step::Done(reply);
+            }
+        }
+    }
+
+    /// Whether the user may make the request.
+    fn authorize(&mut self, request: &Request<'_>) -> Outcome<()> {
+        self.check_access(request)
+    }
+
+    /// Finds the destination of a request. Without access, a path of the server itself is answered with the rejection.
+    fn route<'a>(&mut self, request: &'a Request<'a>, access: &mut Outcome<()>, now: Time) -> Route<'a> {
+        let path = match &request.target {
+            Target::Path(path) => {
+                let access = std::mem::replace(access, Ok(()));
+                let answer = access.and_then(|()| self.path(request, path, now));
+                return Route::Answered(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
+            }
+            Target::Resource(path) => path,
+        };
+        match self.catalog.resolve(path) {
+            Ok(kind) => Route::Kind(kind, path),
+            Err(missing) => {
+                let missing = std::mem::replace(access, Ok(())).err().unwrap_or(missing);
+                Route::Answered(self.document_or_error(request, path, &missing))
+            }
+        }
+    }
+
+    /// Replaces the access of a request with the error of an injected fault. A restarted request had its fault already.
+    fn inject(
+        &mut self,
+        request: &Request<'_>,
+        kind: &Kind,
+        path: &ResourcePath<'_>,
+        attempt: &Attempt,
+        access: &mut Outcome<()>,
+    ) {
+        if attempt.is_new()
+            && let Some(refused) = self.faults.injected_error(request, kind, path)
+        {
+            *access = Err(refused);
+        }
+    }
+
+    /// Runs a call from its start. No client sees the reply of a call that waits for a webhook.
+    fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
+        let reply = access.and_then(|()| self.negotiate(&mut call)).and_then(|()| self.dispatch(&mut call));
+        let reply = self.present(&mut call, reply);
+        if call.attempt.is_unfinished() {
+            return Reply::refused(&Refused::internal(""));
+        }
+        let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+        reply.warnings.append(&mut call.warnings);
+        reply.media = call.media;
+        self.follow_up(&call, &reply);
+        reply
+    }
+
+    /// Reads options and media types, and warns about deprecated versions.
+    fn negotiate(&self, call: &mut Call<'_>) -> Outcome<()> {
+        call.check_options(&self.profile)?;
+        if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
+            call.warnings.push(warning);
+        }
+        let deprecation = call.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor);
+        if let Some((_, text)) = deprecation {
+            let text = text.clone();
+            call.warnings.push(text);
+        }
+        Ok(())
+    }
+
+    /// Runs the subresource or the verb of a call.
+    fn dispatch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        if let Some(reply) = self.subresource(call)? {
+            return Ok(reply);
+        }
+        self.check_storage(call)?;
+        if !call.kind.rules.verbs.contains(&call.verb()) {
+            return Err(Refused::method_not_allowed());
+        }
+        let named = !call.path.name.is_empty();
+        match (call.request.method, named) {
+            (Method::Post, false) if !call.kind.rules.stored && call.has_matching_scope() => {
+                self.review(call)
+            }
+            _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
+            (Method::Get, _) if call.is_watch() => self.watch(call),
+            (Method::Get, true) => self.get(call),
+            (Method::Get, false) => self.list(call),
+            (Method::Post, _) => self.create(call),
+            (Method::Put, true) => self.update(call),
+            (Method::Patch, true) => self.patch(call),
+            (Method::Delete, true) => self.delete(call),
+            (Method::Delete, false) => self.delete_collection(call),
+            (Method::Put | Method::Patch, false) | (Method::Other, _) => Err(Refused::method_not_allowed()),
+        }
+    }
+
+    /// Shows a reply in the view that the client asked for, with objects converted to the requested version.
+    fn present(&mut self, call: &mut Call<'_>, reply: Outcome<Reply>) -> Outcome<Reply> {
+        let reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, call.now));
+        // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
+        match self.run_wanted_conversions(call) {
+            Ok(()) => reply,
+            Err(refused) => Err(self.conversion_error(call, refused)),
+        }
+    }
+
+    /// Counts a request. After a write, logs it and updates quotas and aggregated roles.
+    fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
+        self.paths.metrics().count(call, reply.code);
+        if matches!(call.request.method, Method::Get) || call.dry_run {
+            return;
+        }
+        self.log.add(call, reply);
+        self.update_quota_statuses(&call.path.namespace, call.now);
+        if call.kind.table == self.access.policy.tables().cluster_roles {
+            self.aggregate_roles();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The form in which a client sees objects: whole, only their metadata, or as Tables.
+
+use bytes::Bytes;
+use serde_json::json;
+use windtunnel_core::clock::Time;
+
+use crate::kinds::Kind;
+use crate::reply::lazy_object::LazyObject;
+use crate::reply::table::{Include, Partial, Printer};
+use crate::reply::{Reply, ReplyBody};
+use crate::request::Query;
+use crate::request::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
+use crate::status::{Outcome, Refused};
+use crate::store::{self, Stored};
+
+/// The requested form of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct View {
+    pub(crate) shape: Shape,
+    include: Include,
+    /// The Kubernetes minor, on which the columns of Tables depend.
+    minor: u32,
+}
+
+impl View {
+    /// The view of a shape. For Tables, reads `includeObject`.
+    pub(crate) fn read(shape: Shape, query: &Query, minor: u32) -> Outcome<Self> {
+        let include = match shape {
+            Shape::Table(_) => Include::read(query.get("includeObject")).map_err(Refused::bad_request)?,
+            _ => Include::default(),
+        };
+        Ok(Self { shape, include, minor })
+    }
+
+    /// Whether the view shows ages, so that it changes with time.
+    pub(crate) fn shows_ages(self) -> bool {
+        matches!(self.shape, Shape::Table(_))
+    }
+
+    /// Converts the objects of a reply to the requested shape. A watch applies its view itself.
+    pub(crate) fn apply(self, mut reply: Reply, kind: &Kind, now: Time) -> Outcome<Reply> {
+        let reject = |requested: &str, actual: &str, suffix: &str| {
+            let name = go_type(kind);
+            let text =
+                format!("you requested {requested}, but the requested object is {actual} ({name}{suffix})");
+            Err(Refused::unsupported_shape(text))
+        };
+        reply.body = match (reply.body, self.shape) {
+            (ReplyBody::Object(object), Shape::Metadata(version)) => {
+                ReplyBody::Object(metadata(&object, version))
+            }
+            (ReplyBody::List(mut list), Shape::MetadataList(version)) => {
+                list.show_metadata(version.api_version());
+                ReplyBody::List(list)
+            }
+            (ReplyBody::Object(object), Shape::Table(version)) => {
+                let printer = Printer::for_kind(kind, self.minor);
+                let version = version.api_version();
+                let table = printer.table(
+                    version,
+                    &object["metadata"],
+                    [LazyObject::Loaded(object.clone())],
+                    self.include,
+                    now,
+                );
+                ReplyBody::Table(Box::new(table))
+            }
+            (ReplyBody::List(list), Shape::Table(version)) => {
+                let printer = Printer::for_kind(kind, self.minor);
+                let (version, items) = (version.api_version(), list.items);
+                ReplyBody::Table(Box::new(printer.table(version, &list.metadata, items, self.include, now)))
+            }
+            (ReplyBody::Object(_), Shape::MetadataList(_)) => return reject(PARTIAL_LIST, "not a list", ""),
+            (ReplyBody::List(_), Shape::Metadata(_)) => return reject(PARTIAL, "a list", "List"),
+            (body, _) => body,
+        };
+        Ok(reply)
+    }
+
+    /// A line of a watch. `first` is whether it is the first one, which has the columns of a Table.
+    pub(crate) fn line(self, kind: &Kind, event: &str, object: &Stored, first: bool, now: Time) -> Bytes {
+        match self.shape {
+            Shape::Whole => store::watch_line(event, object),
+            Shape::Metadata(version) | Shape::MetadataList(version) => {
+                store::watch_line(event, &Partial(object, version.api_version()))
+            }
+            Shape::Table(version) => {
+                let printer = Printer::for_kind(kind, self.minor);
+                let version = version.api_version();
+                let table = printer.table(
+                    version,
+                    &object["metadata"],
+                    [LazyObject::Loaded(object.clone())],
+                    self.include,
+                    now,
+                );
+                store::watch_line(event, &if first { table } else { table.without_columns() })
+            }
+        }
+    }
+}
+
+/// Reduces an object to its metadata.
+fn metadata(object: &Stored, version: MetaVersion) -> Stored {
+    let metadata = &object["metadata"];
+    object.with(json!({ "kind": PARTIAL, "apiVersion": version.api_version(), "metadata": metadata }))
+}
+
+/// The Go type of a kind's objects in a real server.
+fn go_type(kind: &Kind) -> String {
+    if kind.custom.is_some() {
+        return "*unstructured.Unstructured".to_owned();
+    }
+    let package = match &*kind.resource.group {
+        "" => "core",
+        group => group.split('.').next().unwrap_or_default(),
+    };
+    format!("*{package}.{}", kind.resource.kind)
+}

@@ -1,0 +1,218 @@
+//! The settings of a server, and how it is built.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::json;
+use windtunnel_core::clock::Time;
+use windtunnel_core::requests::admission::AdmissionPlugin;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Identity, Resource, Write, resources};
+
+use crate::access::{self, Access, AuthorizationMode};
+use crate::admission::Admission;
+use crate::crd::DefinitionPace;
+use crate::kinds::builtin;
+use crate::kinds::catalog::Catalog;
+use crate::kinds::strategy::service::ServiceNetwork;
+use crate::outbound::hooks::{Caller, Hooks};
+use crate::paths::Paths;
+use crate::request::Request;
+use crate::server::draws::Draws;
+use crate::server::expiry::Expiry;
+use crate::server::{ApiServer, OwnTables, Parts};
+use crate::storage::Saved;
+use crate::store::Store;
+
+/// The namespaces that every cluster has.
+const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// The settings of a new server.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    minor: u32,
+    seed: u64,
+    history: usize,
+    backports: bool,
+    managed_fields: bool,
+    hooks: Caller,
+    saved: Option<Saved>,
+    git_version: Option<String>,
+    authorization: AuthorizationMode,
+    pace: DefinitionPace,
+    pub(crate) service_accounts: bool,
+    pub(crate) plugins: Vec<Box<dyn AdmissionPlugin>>,
+    event_ttl: SignedDuration,
+    service_network: ServiceNetwork,
+    documents: BTreeMap<String, String>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            minor: 36,
+            seed: 0,
+            history: 2_000,
+            backports: false,
+            managed_fields: true,
+            hooks: Caller::default(),
+            saved: None,
+            git_version: None,
+            authorization: AuthorizationMode::default(),
+            pace: DefinitionPace::default(),
+            service_accounts: false,
+            plugins: Vec::new(),
+            event_ttl: SignedDuration::from_hours(1),
+            service_network: ServiceNetwork::default(),
+            documents: BTreeMap::new(),
+        }
+    }
+}
+
+impl Builder {
+    /// Serves as Kubernetes 1.`minor`.
+    #[must_use]
+    pub fn kubernetes(self, minor: u32) -> Self {
+        Self { minor, ..self }
+    }
+
+    /// The `gitVersion` of `/version`, such as `v1.31.4`. It must be a semantic version, because clients parse it. By default
+    /// it is derived from the minor.
+    #[must_use]
+    pub fn git_version(self, version: impl Into<String>) -> Self {
+        Self { git_version: Some(version.into()), ..self }
+    }
+
+    /// The seed of all random values, such as uids and generated names.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The number of events in the history of each kind, and in the history of all kinds. Objects whose last write is no
+    /// longer in the history of all kinds are stored as text, which takes a tenth of the memory and some microseconds more
+    /// to read.
+    #[must_use]
+    pub fn history(self, events: usize) -> Self {
+        Self { history: events, ..self }
+    }
+
+    /// Whether 1.31 and 1.32 ratchet status writes, as distributions with a backport of the later fix do.
+    #[must_use]
+    pub fn status_ratcheting_backports(self, backports: bool) -> Self {
+        Self { backports, ..self }
+    }
+
+    /// Whether the server tracks `metadata.managedFields`, as every real server does. Server-side apply needs it; writes are
+    /// faster without it.
+    #[must_use]
+    pub fn managed_fields(self, managed_fields: bool) -> Self {
+        Self { managed_fields, ..self }
+    }
+
+    /// Calls admission and conversion webhooks through `hooks`. By default every webhook call fails.
+    #[must_use]
+    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
+        Self { hooks: Caller::new(Arc::new(hooks)), ..self }
+    }
+
+    /// Starts with the contents of a storage, and tracks changes for [`Shared::stored`](crate::service::Shared::stored).
+    #[must_use]
+    pub fn saved(self, saved: Saved) -> Self {
+        Self { saved: Some(saved), ..self }
+    }
+
+    /// How long Events are kept after their last write (`--event-ttl`); an hour by default.
+    #[must_use]
+    pub fn event_ttl(self, event_ttl: SignedDuration) -> Self {
+        Self { event_ttl, ..self }
+    }
+
+    /// The range of service addresses (`--service-cluster-ip-range`); 10.0.0.0/24 by default.
+    #[must_use]
+    pub fn service_network(self, service_network: ServiceNetwork) -> Self {
+        Self { service_network, ..self }
+    }
+
+    /// How long it takes until a written definition takes effect; no time by default.
+    #[must_use]
+    pub fn definition_pace(self, pace: DefinitionPace) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// Answers `GET path` with this JSON, for paths that a real cluster serves with aggregated API servers or other components.
+    #[must_use]
+    pub fn document(mut self, path: impl Into<String>, json: impl Into<String>) -> Self {
+        self.documents.insert(path.into(), json.into());
+        self
+    }
+
+    /// The authorization mode; RBAC by default.
+    #[must_use]
+    pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
+        Self { authorization, ..self }
+    }
+
+    /// Builds the server, and creates at `now` the objects that every cluster has: roles, bindings, namespaces, priority classes
+    /// and the Service of the API server.
+    pub fn build(self, now: Time) -> ApiServer {
+        let mut store = Store::new(self.history);
+        let mut catalog = Catalog::new(self.minor);
+        for kind in builtin::all(|| store.add_table()) {
+            catalog.add_builtin(kind);
+        }
+        let table = |resource: &Resource| {
+            catalog.find(&resource.group, &resource.version, &resource.plural).map_or(0, |kind| kind.table)
+        };
+        let starts = self.saved.as_ref().map_or(0, |saved| saved.starts);
+        let tables = access::Tables {
+            roles: table(&resources::ROLES),
+            bindings: table(&resources::ROLE_BINDINGS),
+            cluster_roles: table(&resources::CLUSTER_ROLES),
+            cluster_bindings: table(&resources::CLUSTER_ROLE_BINDINGS),
+        };
+        let streams = Streams::new(self.seed);
+        // The key does not depend on the number of starts, so that tokens stay valid after a restart.
+        let key = streams.stream("apiserver/service-account-key");
+        let ids = match starts {
+            0 => streams.stream("apiserver/token-id"),
+            starts => streams.stream(&format!("apiserver/token-id/{starts}")),
+        };
+        let mut server = ApiServer::from_parts(Parts {
+            tables: OwnTables {
+                definitions: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
+                namespaces: table(&resources::NAMESPACES),
+                events: table(&resources::EVENTS),
+            },
+            access: Access::new(self.authorization, tables, key, ids),
+            store,
+            catalog,
+            minor: self.minor,
+            backports: self.backports,
+            managed_fields: self.managed_fields,
+            pace: self.pace,
+            expiry: Expiry::after(self.event_ttl),
+            draws: Draws::new(self.seed, starts),
+            admission: Admission::new(self.service_accounts, self.plugins),
+            hooks: self.hooks,
+            network: self.service_network,
+            paths: Paths::new(self.git_version, self.documents),
+        });
+        if let Some(saved) = self.saved {
+            server.restore(saved);
+            server.events_restored(now);
+            server.store.track_changes();
+        }
+        server.bootstrap_control_plane(now);
+        server.bootstrap_access(now);
+        let admin = Identity::admin();
+        for name in NAMESPACES {
+            let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+            let write = Write::create(&resources::NAMESPACES, namespace);
+            server.handle(&Request::from_write(&write, &admin), now);
+        }
+        server.create_system_priority_classes(now);
+        server
+    }
+}

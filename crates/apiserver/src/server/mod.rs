@@ -1,0 +1,226 @@
+//! The server's state, and its direct calls.
+
+pub(crate) mod builder;
+pub(crate) mod control_plane;
+pub(crate) mod draws;
+pub(crate) mod expiry;
+pub(crate) mod faults;
+pub(crate) mod log;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
+
+use super::access::Access;
+use super::admission::Admission;
+use super::crd::{DefinitionPace, Definitions};
+use super::kinds::catalog::Catalog;
+use super::kinds::strategy::service::ServiceNetwork;
+use super::paths::Paths;
+use super::profile::{Profile, Rollout};
+use super::request::Request;
+use super::store::{Entry, Event, Store, TableId};
+use super::verbs::Allocations;
+use crate::outbound::hooks::Caller;
+use crate::outbound::upstream::{Programs, Upstream};
+use crate::paths::documents::Documents;
+use crate::server::builder::Builder;
+use crate::server::draws::Draws;
+use crate::server::expiry::Expiry;
+use crate::server::faults::Faults;
+use crate::server::log::WriteLog;
+
+/// An in-memory Kubernetes API server. A clone is independent, and shares unchanged objects with the original.
+///
+/// [`pipeline`](super::pipeline) describes how a request passes through these parts.
+#[derive(Debug, Clone)]
+pub struct ApiServer {
+    pub(crate) store: Store,
+    pub(crate) catalog: Catalog,
+    pub(crate) profile: Profile,
+    rollout: Rollout,
+    /// Whether the server tracks `metadata.managedFields`.
+    pub(crate) managed_fields: bool,
+    pub(crate) tables: OwnTables,
+    pub(crate) definitions: Definitions,
+    /// When Events expire.
+    pub(super) expiry: Expiry,
+    pub(crate) draws: Draws,
+    pub(crate) allocations: Allocations,
+    /// Admission plugins, webhooks and policies.
+    pub(crate) admission: Admission,
+    /// Calls webhooks.
+    pub(super) hooks: Caller,
+    /// Discovery and OpenAPI.
+    pub(crate) documents: Documents,
+    pub(crate) paths: Paths,
+    pub(crate) access: Access,
+    pub(super) log: WriteLog,
+    pub(super) faults: Faults,
+    /// Answers requests to pods.
+    pub(crate) programs: Programs,
+}
+
+/// The tables of kinds that the server itself uses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnTables {
+    /// CustomResourceDefinitions.
+    pub(crate) definitions: TableId,
+    /// Namespaces.
+    pub(crate) namespaces: TableId,
+    /// Events.
+    pub(crate) events: TableId,
+}
+
+/// The parts of a server that the builder creates.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) store: Store,
+    pub(super) catalog: Catalog,
+    pub(super) minor: u32,
+    pub(super) backports: bool,
+    pub(super) managed_fields: bool,
+    pub(super) tables: OwnTables,
+    pub(super) pace: DefinitionPace,
+    pub(super) expiry: Expiry,
+    pub(super) draws: Draws,
+    pub(super) admission: Admission,
+    pub(super) hooks: Caller,
+    pub(super) paths: Paths,
+    pub(super) access: Access,
+    pub(super) network: ServiceNetwork,
+}
+
+/// The history no longer has all events after the requested revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the history no longer has all events after revision {since}")]
+pub struct HistoryExpired {
+    /// The requested revision.
+    pub since: u64,
+}
+
+impl ApiServer {
+    /// Assembles a server from its parts.
+    pub(super) fn from_parts(parts: Parts) -> Self {
+        Self {
+            store: parts.store,
+            catalog: parts.catalog,
+            profile: Profile::of(parts.minor, parts.backports),
+            rollout: Rollout::new(parts.backports),
+            managed_fields: parts.managed_fields,
+            tables: parts.tables,
+            definitions: Definitions::new(parts.pace),
+            expiry: parts.expiry,
+            draws: parts.draws,
+            allocations: Allocations::new(parts.network),
+            admission: parts.admission,
+            hooks: parts.hooks,
+            documents: Documents::default(),
+            paths: parts.paths,
+            access: parts.access,
+            log: WriteLog::default(),
+            faults: Faults::default(),
+            programs: Programs::default(),
+        }
+    }
+
+    /// The default settings: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Sets the handler of requests that clients send to pods through `proxy`.
+    pub fn set_upstream(&mut self, upstream: Arc<dyn Upstream>) {
+        self.programs = Programs::new(upstream);
+    }
+
+    /// Makes a write and returns the stored object; for a deletion, its last state. Skips the encoding of request and response.
+    ///
+    /// # Errors
+    /// The server rejects the write.
+    pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+        self.write_by("", write, who, now)
+    }
+
+    /// Makes a write as a client with this user agent.
+    ///
+    /// # Errors
+    /// The server rejects the write.
+    pub fn write_by(
+        &mut self,
+        agent: &str,
+        write: &Write,
+        who: &Identity,
+        now: Time,
+    ) -> Result<Object, Refusal> {
+        let request = Request { user_agent: Cow::Borrowed(agent), ..Request::from_write(write, who) };
+        self.handle(&request, now).into_object()
+    }
+
+    /// An object in the version of `resource`.
+    pub fn object(&self, resource: &Resource, namespace: &str, name: &str) -> Option<Object> {
+        let kind = self.catalog.find(&resource.group, &resource.version, &resource.plural)?;
+        let namespace = if resource.namespaced { namespace } else { "" };
+        let entry = self.store.get(kind.table, namespace, name)?;
+        Some(Object::from(Self::served(kind, entry).whole()))
+    }
+
+    /// All objects in their storage version, by kind, namespace and name.
+    pub fn objects(&self) -> impl Iterator<Item = (windtunnel_core::Key, Object)> {
+        let mut kinds: Vec<_> = self.catalog.stored().filter(|kind| kind.is_storage()).collect();
+        kinds.dedup_by_key(|kind| kind.table);
+        kinds.into_iter().flat_map(move |kind| {
+            self.store.list(kind.table, "").map(move |(namespace, name, entry)| {
+                (kind.resource.key(namespace, name), Object::from(entry.served().whole()))
+            })
+        })
+    }
+
+    /// The revision of the last write.
+    pub fn revision(&self) -> u64 {
+        self.store.revision()
+    }
+
+    /// The revision up to which all writes are durable and visible to clients; without a storage, that of the last write.
+    pub fn visible_revision(&self) -> u64 {
+        self.store.visible()
+    }
+
+    /// The oldest revision that [`ApiServer::events_since`] accepts.
+    pub fn oldest_revision(&self) -> u64 {
+        self.store.history().compacted()
+    }
+
+    /// The events of all kinds after a revision, in order.
+    ///
+    /// # Errors
+    /// The history no longer has all of them; read [`ApiServer::objects`] instead.
+    pub fn events_since(&self, revision: u64) -> Result<impl Iterator<Item = &Arc<Event>>, HistoryExpired> {
+        self.store.history().since(revision).map_err(|_| HistoryExpired { since: revision })
+    }
+
+    /// Drops the history, as a compaction of etcd does. Older watches get 410.
+    pub fn compact(&mut self) {
+        self.store.compact();
+    }
+
+    /// The current profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Whether the last write of an object was validated without ratcheting, so that the object has no schema errors.
+    pub(super) fn tolerated_nothing(&self, entry: &Entry) -> bool {
+        entry.was_written_after(self.rollout.since())
+            && !self.profile.ratchets_objects
+            && !self.profile.ratchets_status
+    }
+
+    /// Serves as Kubernetes 1.`minor` from now on. Stored objects do not change.
+    pub fn set_kubernetes_minor(&mut self, minor: u32) {
+        self.profile = self.rollout.change(minor, self.store.revision());
+        self.catalog.set_minor(minor);
+    }
+}
