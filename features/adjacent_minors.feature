@@ -1,14 +1,14 @@
 @update @rollback
-Feature: Every pair of adjacent minors, forward and back
-  Whatever the two releases are, an update reaches the next minor. On the way back it matters what the older ClusterVersion
-  schema knows: values of its capability enum that were added since are refused wherever the kube-apiserver does not
-  ratchet, which it does from Kubernetes 1.30 on.
+Feature: Updates and rollbacks between all adjacent minors
+  Every update to the next minor completes. A rollback completes only if the API server still accepts the
+  stored status. It rejects status writes with capability values that the older ClusterVersion schema does not
+  list, unless the kube-apiserver ratchets status writes (from 4.18 on): then it tolerates unchanged values.
 
   Background:
     Given insights are published
 
   @own
-  Scenario Outline: From <older> to <newer>
+  Scenario Outline: An update from <older> to <newer> completes
     Given a <older> cluster with 1 control-plane node and 0 workers
     And the update channel "stable-<minor>"
     And release <newer> exists
@@ -39,8 +39,9 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.22.10 | 5.0.1  | 5.0   |
 
   # release#43984
-  Scenario Outline: From <older> to <newer> with capabilities that become implicit
-    The older operator enables what only the schema of the newer release knows, and cannot tell before it has brought it.
+  Scenario Outline: An update from <older> to <newer> implicitly enables new capabilities
+    The older operator enables capabilities that only the newer ClusterVersion schema lists. The API server
+    rejects this status until the operator has applied the newer CustomResourceDefinition.
     Given a <older> cluster with 1 control-plane node and 0 workers
     And the baseline capability set "<baseline>"
     And release <newer> exists
@@ -52,7 +53,7 @@ Feature: Every pair of adjacent minors, forward and back
       | cluster-version-operator | ClusterVersion                                               | status | 422  | /enabledCapabilities\\[\\d+\\]: Unsupported value: "<first>": supported/ |
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                       |
       | cluster-version-operator | ClusterVersion                                               | status | 200  |                                                                       |
-    # What the schema does not take was never stored, so nothing is frozen.
+    # The rejected values were never stored, so the status does not freeze.
     And there was never a health insight with level "Critical"
     And within 1 minute the insight about ClusterVersion/version has "completion" "100"
 
@@ -65,7 +66,7 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.15.10 | 4.16.4 | v4.15    | CloudControllerManager | CloudControllerManager, Ingress           |
 
   # release#43984
-  Scenario Outline: From <newer> back to <older>, which refuses what it does not know
+  Scenario Outline: A rollback from <newer> to <older> freezes the status on unknown capabilities
     Given a <older> cluster with 1 control-plane node and 0 workers
     And release <newer> exists
     When I update to <newer> by force
@@ -91,7 +92,7 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.15.10 | 4.16.4 | Ingress         |
 
   # release#43984
-  Scenario Outline: From <newer> back to <older>, where nothing is in the way
+  Scenario Outline: A rollback from <newer> to <older> completes
     Given a <older> cluster with 1 control-plane node and 0 workers
     And release <newer> exists
     When I update to <newer> by force
@@ -114,9 +115,9 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.21.10 | 4.22.4 |
       | 4.22.10 | 5.0.1  |
 
-  # The kube-apiserver of 4.18 carries the fix that ratchets status writes, that of 4.17 does not.
+  # The kube-apiserver of 4.18 ratchets status writes, the one of 4.17 does not.
   # release#43984
-  Scenario: From 4.18.4 back to 4.17.10, which goes well until the kube-apiserver is the older one as well
+  Scenario: A rollback from 4.18.4 to 4.17.10 freezes the status once kube-apiserver is rolled back
     Given a 4.17.10 cluster
     And release 4.18.4 exists
     When I update to 4.18.4 by force

@@ -1,12 +1,13 @@
 @alerts
 Feature: Alerts about updates
-  Prometheus tells of what the cluster-version operator's metrics say, once it has lasted.
+  Prometheus evaluates the metrics of the cluster-version operator. An alert fires when its condition has held
+  for long enough.
 
   Background:
     Given insights are published
 
   # OCP-32138
-  Scenario: A cluster without a channel is not told of as one that cannot retrieve updates
+  Scenario: CannotRetrieveUpdates does not fire for a cluster without a channel
     Given a 4.20.1 cluster
     And the update channel ""
     Then within 2 minutes ClusterVersion condition RetrievedUpdates is False with reason "NoChannel"
@@ -15,7 +16,7 @@ Feature: Alerts about updates
     And there was never a health insight
 
   # OTA-1321
-  Scenario: A release that stays refused is told of after an hour
+  Scenario: ClusterReleaseNotAccepted fires when a release is rejected for an hour
     Given a 4.20.1 cluster
     And release 4.20.3 exists
     And the containers of release 4.20.3 cannot be made
@@ -28,11 +29,11 @@ Feature: Alerts about updates
     When I clear the update request
     Then within 5 minutes alert "ClusterReleaseNotAccepted" is not firing
     And within 2 minutes there is no health insight
-    # The alert was not told of as an insight: the cluster was not being updated.
+    # Alerts become health insights only during an update, and none was in progress.
     And there was never a health insight with summary /^Alert is firing/
 
   @own
-  Scenario: An update that goes well fires nothing but that updates are available
+  Scenario: A healthy update fires no alert except UpdateAvailable
     Given a 4.20.1 cluster
     And release 4.20.3 exists
     Then within 5 minutes alert "UpdateAvailable" is firing
@@ -47,7 +48,7 @@ Feature: Alerts about updates
     And there was never a health insight
 
   # OCP-41736
-  Scenario: An operator that is not available is told of after ten minutes, and soon no longer once it is
+  Scenario: ClusterOperatorDown fires after ten minutes and resolves after the recovery
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     When operator image-registry becomes unavailable with reason "NoReplicasAvailable" and message "The deployment does not have available replicas"

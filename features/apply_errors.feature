@@ -1,12 +1,12 @@
 @apply
-Feature: What the API server refuses
-  The cluster-version operator tells of a manifest that it cannot apply, and goes on as soon as it can.
+Feature: Manifests that the API server rejects
+  The cluster-version operator reports a manifest that it cannot apply, and continues as soon as it can.
 
   Background:
     Given insights are published
 
   @own
-  Scenario: The operator may do less than it must
+  Scenario: Missing permissions: Failing has the reason UpdatePayloadResourceForbidden
     Given a 4.19.3 cluster
     When I apply this object:
       """
@@ -31,7 +31,7 @@ Feature: What the API server refuses
     Then within 10 minutes ClusterVersion condition Failing is True with reason "UpdatePayloadResourceForbidden" and message matching /^Could not update deployment "openshift-dns-operator\/dns-operator" \(\d+ of \d+\): the server has forbidden updates to this resource$/
     And ClusterVersion condition Progressing is False with reason "UpdatePayloadResourceForbidden" and message "Error while reconciling 4.19.3: the server is rejecting updates"
     And ClusterVersion condition Available is True with message "Done applying 4.19.3"
-    # No update fails: there is none.
+    # No update is in progress, so none fails.
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And the insight about ClusterVersion/version has "assessment" "Completed"
     When I apply this object:
@@ -49,7 +49,7 @@ Feature: What the API server refuses
     And there was never a health insight about ClusterVersion/version
 
   @own
-  Scenario: A policy that denies what an update brings
+  Scenario: An admission policy that denies a manifest stalls the update
     Given a 4.19.3 cluster
     And release 4.19.5 exists
     When I apply this object:
@@ -83,7 +83,7 @@ Feature: What the API server refuses
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   @own
-  Scenario: A webhook that nobody answers
+  Scenario: An unreachable webhook: Failing has the reason UpdatePayloadClusterError
     Given a 4.19.3 cluster
     When I apply this object:
       """
@@ -108,7 +108,7 @@ Feature: What the API server refuses
     And there was never a health insight about ClusterVersion/version
 
   @own
-  Scenario: What a cluster cannot be without is not deleted, and a ClusterOperator that is comes back
+  Scenario: The API server protects required objects, and a deleted ClusterOperator is recreated
     Given a 4.19.3 cluster
     When I try to delete ClusterVersion/version
     Then it is refused with a text with "deleting required clusterversions.config.openshift.io resource, named version, is not allowed"
@@ -124,7 +124,7 @@ Feature: What the API server refuses
     And the insight about ClusterVersion/version has "versions.target.version" "4.19.3"
 
   # OCP-51973
-  Scenario: What is overridden is left alone, also when it is gone
+  Scenario: The operator does not recreate a deleted Deployment that is overridden
     Given a 4.19.3 cluster
     When I apply this object:
       """

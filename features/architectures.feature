@@ -1,13 +1,13 @@
 @architectures
-Feature: From one architecture to several
-  A cluster that was installed for one architecture is updated to the same release for several. The way there leads through
-  nothing else, and from then on all updates are for several.
+Feature: Migration to several architectures
+  A cluster that was installed for one architecture updates to the multi-architecture image of its own
+  version. During this migration no other update is available, and all later updates are multi-architecture.
 
   Background:
     Given insights are published
 
   # OCP-60396, OCP-53921, OCP-53907, NODES-77
-  Scenario Outline: The same release for several architectures, then later ones, <machines>
+  Scenario Outline: An <machines> cluster migrates to several architectures and updates further
     Given a 4.18.3 cluster
     And the architecture "<machines>"
     And release 4.18.6 exists
@@ -55,7 +55,7 @@ Feature: From one architecture to several
       | arm64    |
 
   # OCP-60397
-  Scenario: Where the graph has nothing for several architectures
+  Scenario: The migration waits for a channel with multi-architecture releases
     Given a 4.16.1 cluster
     And the architecture "arm64"
     And release 4.16.5 exists
@@ -77,7 +77,7 @@ Feature: From one architecture to several
     And there was never a health insight about ClusterVersion/version
 
   @own
-  Scenario: A request that is taken back in time
+  Scenario: A migration that is cleared before it starts changes nothing
     Given a 4.16.1 cluster
     And release 4.16.5 exists
     And the update channel "stable-4.16" lists 4.16.1+amd64, 4.16.5
@@ -93,7 +93,7 @@ Feature: From one architecture to several
     And there was never a health insight
 
   @own
-  Scenario: A cluster that is installed for several architectures says so from 4.21 on
+  Scenario: From 4.21 on, ClusterVersion reports that a cluster has several architectures
     Given a 4.21.0 cluster
     And the architecture "multi"
     And release 4.21.3 exists

@@ -1,9 +1,9 @@
 Feature: A canary
-  A scenario with the tag @canary passes when one of its steps fails. This one hopes that a digest that nobody has is accepted: if
-  it ever comes true, none of the features beside it says anything any more.
+  A scenario with the tag @canary passes only if one of its steps fails. This one expects an update to a
+  non-existent digest to start. If that ever happens, the results of all other features are worthless.
 
   @canary @own
-  Scenario: A canary, which must fail
+  Scenario: Canary: an update to a non-existent digest starts
     Given a 4.20.1 cluster with 1 control-plane node and 0 workers
     And insights are published
     When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000"

@@ -1,12 +1,13 @@
 @capabilities
 Feature: Capabilities
-  What is enabled stays enabled: a set that is asked for later with less in it is told of and not obeyed.
+  Enabled capabilities stay enabled. If the spec later requests fewer, the cluster-version operator reports
+  the difference in a condition and keeps them.
 
   Background:
     Given insights are published
 
   # OCP-49196
-  Scenario Outline: A cluster that asks for nothing has all that its release knows, <version>
+  Scenario Outline: A default <version> cluster enables all known capabilities
     Given a <version> cluster
     When 10 minutes pass
     Then ClusterVersion field "status.capabilities.enabledCapabilities" is /^<all>$/
@@ -21,7 +22,7 @@ Feature: Capabilities
       | 4.14.3  | \\["Build","CSISnapshot","Console","DeploymentConfig","ImageRegistry","Insights","MachineAPI","NodeTuning","Storage","baremetal","marketplace","openshift-samples"\\] |
 
   @own
-  Scenario: A cluster that asks for the least has no operators of what it left out
+  Scenario: A cluster with the baseline None has no operators of disabled capabilities
     Given a 4.16.2 cluster
     And the baseline capability set "None"
     When 10 minutes pass
@@ -36,7 +37,7 @@ Feature: Capabilities
     And there was never a health insight
 
   # OCP-49508
-  Scenario: Asking for less later changes nothing but a condition
+  Scenario: Requesting fewer capabilities later only sets a condition
     Given a 4.16.2 cluster
     When 10 minutes pass
     And I apply this object:
@@ -54,7 +55,7 @@ Feature: Capabilities
     And there was never a health insight
 
   @own
-  Scenario: Asking for more later brings it
+  Scenario: Requesting a capability later installs its operator
     Given a 4.16.2 cluster
     And the baseline capability set "None"
     When 10 minutes pass
@@ -73,7 +74,7 @@ Feature: Capabilities
     And there is no insight about ClusterOperator/insights
 
   # OCP-49670
-  Scenario: What no release knows is refused
+  Scenario: The API server rejects unknown capabilities and capability sets
     Given a 4.20.1 cluster
     When I try to apply this object:
       """

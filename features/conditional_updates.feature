@@ -1,7 +1,7 @@
 @intent @conditional
 Feature: Updates with risks
-  The update service tells of risks, the operator finds out which of them the cluster is exposed to, and the client holds
-  them against who wants to update.
+  The update service lists the risks of an update, and the cluster-version operator evaluates which of them
+  apply to the cluster. The client rejects the update until the administrator accepts these risks.
 
   Background:
     Given a 4.16.1 cluster
@@ -11,7 +11,7 @@ Feature: Updates with risks
     And release 4.17.0 exists
 
   # OCP-45879
-  Scenario: A risk of all clusters is shown when it is asked for, and has to be accepted
+  Scenario: A risk of all clusters is listed on request and must be accepted
     Given updates from 4.16.1 to 4.17.0 have the risk "SomeInvokerThing" with message "On clusters on default invoker user, this imaginary bug can happen."
     When 5 minutes pass
     And I run "oc adm upgrade"
@@ -29,7 +29,7 @@ Feature: Updates with risks
     And there is no health insight
 
   @own
-  Scenario: The latest update is the latest without risks, unless risks are allowed
+  Scenario: The latest update excludes updates with risks unless they are allowed
     Given updates from 4.16.1 to 4.17.0 have the risk "RiskA"
     When 5 minutes pass
     And I run "oc adm upgrade --to-latest"
@@ -40,7 +40,7 @@ Feature: Updates with risks
     And there is a health insight about ClusterVersion/version with level "Warning" and impact "None" and summary "Previous update to 4.16.6 never completed, last complete update was 4.16.1"
 
   # OCP-45879
-  Scenario: Several risks have one reason, and a risk is found out by its metrics
+  Scenario: Several risks share one reason, and metrics decide whether a risk applies
     Given updates from 4.16.1 to 4.16.6 have the risk "RiskA"
     And updates from 4.16.1 to 4.16.6 have the risk "RiskB"
     And updates from 4.16.1 to 4.17.0 have the risk "OfEtcd" on clusters where:
@@ -63,7 +63,7 @@ Feature: Updates with risks
     And there is no health insight
 
   # OCP-46422
-  Scenario: A conditional update to a release of no channel makes the answer invalid
+  Scenario: A conditional update to a release outside the channel invalidates the response
     Given the update channel "stable-4.16" lists 4.16.1, 4.16.5
     And updates from 4.16.1 to 4.17.0 have the risk "RiskA"
     When 5 minutes pass
@@ -74,7 +74,7 @@ Feature: Updates with risks
     And there was never a health insight
 
   # OCP-77520
-  Scenario: What is recommended is told by minor, and one release by its own
+  Scenario: `oc adm upgrade recommend` lists updates by minor or shows a single release
     Given updates from 4.16.1 to 4.17.0 have the risk "RiskA"
     When 5 minutes pass
     And I run "oc adm upgrade recommend"
@@ -91,7 +91,7 @@ Feature: Updates with risks
     And there was never a health insight
 
   # OCP-73352
-  Scenario: While an update is under way, no other is recommended
+  Scenario: `oc adm upgrade recommend` reports an update in progress
     When 5 minutes pass
     And I run "oc adm upgrade --to-latest"
     And 10 minutes pass
@@ -101,7 +101,7 @@ Feature: Updates with risks
     And the insight about ClusterVersion/version has "versions.target.version" "4.17.0"
 
   # OCP-46422
-  Scenario: Risks from data as the real service reads it
+  Scenario: Risks are loaded from a folder in the format of cincinnati-graph-data
     Given release 4.16.9 exists
     And release 4.17.1 exists
     And the graph data in "testdata/graph-data"

@@ -1,11 +1,11 @@
 @rollback
-Feature: A rollback over a capability enum
-  4.14 added values to the capability enum of ClusterVersion. A rollback to 4.13 brings the older enum back while the
-  values stay, and the API server refuses every status write, unless it ratchets.
+Feature: A rollback across a change of the capability enum
+  4.14 added values to the capability enum of ClusterVersion. A rollback to 4.13 restores the older enum while
+  the values stay in the status. The API server then rejects every status write, unless it ratchets.
 
   # release#43984
   # NODES-91
-  Scenario: Status freezes for good, and an insight says so
+  Scenario: The status freezes, and an insight reports it
     Given a 4.13.20 cluster
     And the feature set "DevPreviewNoUpgrade"
     And the baseline capability set "v4.13"
@@ -25,7 +25,7 @@ Feature: A rollback over a capability enum
       | cluster-version-operator | ClusterVersion                                             | status | 422  | /knownCapabilities\\[\\d+\\]: Unsupported value/              |
 
   # release#43984
-  Scenario: A single foreign value is named without brackets
+  Scenario: The error for a single unknown value has no brackets
     Given a 4.14.1 cluster
     And insights are published
     And the baseline capability set "v4.13"
@@ -39,7 +39,7 @@ Feature: A rollback over a capability enum
       | cluster-version-operator | ClusterVersion | status | 422  | /^ClusterVersion\\.config\\.openshift\\.io "version" is invalid: status\\.capabilities\\.enabledCapabilities\\[3\\]: Unsupported value: "MachineAPI": supported values: "openshift-samples", "baremetal", "marketplace", "Console", "Insights", "Storage", "CSISnapshot", "NodeTuning"$/ |
 
   # release#43984
-  Scenario: On Kubernetes 1.33 the rollback's status writes go through
+  Scenario: On Kubernetes 1.33 the rollback completes
     Given a 4.13.20 cluster
     And insights are published
     And the kube-apiserver stays at Kubernetes 1.33

@@ -1,13 +1,13 @@
 @preconditions
-Feature: A backup of etcd before another minor
-  Operators up to 4.14 refuse an update to another minor until the operator of etcd has made a backup, which it does as
-  soon as it reads that one is waited for. Nobody has to do anything.
+Feature: The etcd backup before a minor update
+  Cluster-version operators up to 4.14 reject a minor update until the etcd operator has made a backup. The
+  etcd operator makes it as soon as it sees the rejection, without any action of the administrator.
 
   Background:
     Given insights are published
 
   @own
-  Scenario: The update waits for the backup and goes on by itself
+  Scenario: The update waits for the backup and then continues
     Given a 4.13.20 cluster
     And release 4.14.8 exists
     Then ClusterOperator/etcd condition RecentBackup is Unknown with reason "ControllerStarted"
@@ -21,7 +21,7 @@ Feature: A backup of etcd before another minor
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   @own
-  Scenario: A patch needs no backup
+  Scenario: A patch update needs no backup
     Given a 4.13.20 cluster
     And release 4.13.25 exists
     When I update to 4.13.25
@@ -31,7 +31,7 @@ Feature: A backup of etcd before another minor
     And there was never a health insight
 
   @own
-  Scenario: From 4.15 on nothing is waited for
+  Scenario: From 4.15 on, a minor update does not wait for a backup
     Given a 4.15.3 cluster
     And release 4.16.1 exists
     When I update to 4.16.1

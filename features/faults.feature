@@ -1,6 +1,7 @@
 @faults
-Feature: What goes wrong around an update
-  Requests that are refused, programs that die, watches that are silent, machines that reboot: the update ends as any other.
+Feature: Faults during an update
+  Requests are rejected, programs crash, watches are silent, and machines reboot. The update completes
+  nevertheless.
 
   Background:
     Given a 4.18.3 cluster
@@ -8,8 +9,8 @@ Feature: What goes wrong around an update
     And release 4.18.7 exists
 
   @own
-  Scenario Outline: The cluster-version operator gets over a <trouble>
-    When the API server answers <trouble> to the next 2 updates of ClusterVersion by cluster-version-operator
+  Scenario Outline: The cluster-version operator recovers from the API error <error>
+    When the API server answers <error> to the next 2 updates of ClusterVersion by cluster-version-operator
     And I update to 4.18.7
     Then within 10 minutes ClusterVersion condition Progressing is True with message matching /^Working towards 4\.18\.7: /
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
@@ -18,7 +19,7 @@ Feature: What goes wrong around an update
     And there was never a health insight about ClusterVersion/version
 
     Examples:
-      | trouble           |
+      | error             |
       | conflict          |
       | too-many-requests |
       | unavailable       |
@@ -26,7 +27,7 @@ Feature: What goes wrong around an update
       | timeout           |
 
   @own
-  Scenario: Nobody writes for two minutes, and who asked is told so
+  Scenario: The API server fails all requests for two minutes, and the client gets the error
     When the API server answers internal-error to all requests for 2 minutes
     And I try to apply this object:
       """
@@ -43,7 +44,7 @@ Feature: What goes wrong around an update
     And within 2 minutes the insight about Node/worker-0 has condition Available True
 
   @own
-  Scenario: The cluster-version operator dies when it has told of the update
+  Scenario: The cluster-version operator crashes right after it reports the update
     When cluster-version-operator crashes after its next update of ClusterVersion
     And I update to 4.18.7
     Then within 1 minute Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "1"
@@ -53,7 +54,7 @@ Feature: What goes wrong around an update
     And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
 
   # NODES-44
-  Scenario: A machine-config daemon dies in the middle of its work
+  Scenario: A machine-config daemon crashes during its node's update
     When machine-config-daemon/worker-0 crashes before patch number 2 of Node/worker-0
     And I update to 4.18.7
     Then within 3 hours MachineConfigPool/worker condition Updated is False
@@ -64,7 +65,7 @@ Feature: What goes wrong around an update
     And there was never a health insight about Node/worker-0
 
   @own
-  Scenario: Another candidate leads for a while
+  Scenario: The update completes after another candidate held the Lease
     When I update to 4.18.7
     And 5 minutes pass
     And cluster-version-operator loses its lease for 5 minutes
@@ -74,7 +75,7 @@ Feature: What goes wrong around an update
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   @own
-  Scenario: A request that is not seen is not followed
+  Scenario: An operator with silent watches starts the update late
     When cluster-version-operator sees nothing new for 10 minutes
     And I update to 4.18.7
     Then throughout 9 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
@@ -86,7 +87,7 @@ Feature: What goes wrong around an update
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
 
   @own
-  Scenario: A worker reboots twice more than it should, another one has a wrong clock
+  Scenario: Workers with extra reboots or a wrong clock complete the update
     When node worker-0 reboots 2 times more than it should
     And the clock of node worker-1 is 10 minutes behind
     And I update to 4.18.7
@@ -98,7 +99,7 @@ Feature: What goes wrong around an update
     And there was never a health insight about Node/worker-1
 
   @own
-  Scenario: A worker that cannot be drained keeps its release until it can
+  Scenario: A worker that cannot be drained keeps its release until it recovers
     When node worker-0 cannot be drained
     And I update to 4.18.7
     Then within 3 hours Node/worker-0 field "spec.unschedulable" is "true"
@@ -110,17 +111,17 @@ Feature: What goes wrong around an update
     And there is no health insight about Node/worker-0
 
   @own
-  Scenario: A configuration that is rendered to and fro
+  Scenario: A pool whose rendered configuration flips shows no update
     When the configuration of pool worker flips 2 times
     Then within 1 minute MachineConfigPool/worker condition Updating is True
     And within 2 hours MachineConfigPool/worker condition Updated is True
     And MachineConfigPool/worker field "status.degradedMachineCount" is "0"
-    # All are of the same release, so this is no update.
+    # All these configurations belong to the same release, so this is no update.
     And condition Updating of the insight about MachineConfigPool/worker was False in turn
     And the insight about MachineConfigPool/worker has "assessment" "Completed"
 
   @own
-  Scenario: A webhook that nobody answers keeps an operator from telling of its release
+  Scenario: An unreachable webhook stops an operator from reporting its release
     When a webhook for updates of ClusterOperator/dns status is unreachable for 3 hours
     And I update to 4.18.7
     Then within 2 hours ClusterVersion condition Progressing is True with message containing "waiting on dns"
@@ -129,7 +130,7 @@ Feature: What goes wrong around an update
     And within 2 minutes there is no health insight about ClusterVersion/version
 
   @own
-  Scenario: Objects that were stored in a version that no release has
+  Scenario: Objects stored in an unknown version block the update of their CustomResourceDefinition
     Given a 4.17.4 cluster
     And insights are published
     And release 4.18.7 exists
@@ -142,7 +143,7 @@ Feature: What goes wrong around an update
     And within 2 minutes there is no health insight about ClusterVersion/version
 
   @own
-  Scenario: A definition whose names are taken when it comes
+  Scenario: A new CustomResourceDefinition whose names are taken fails the update
     Given a 4.19.4 cluster
     And insights are published
     And release 4.20.3 exists

@@ -1,12 +1,12 @@
 @upgradeable @alerts
-Feature: Feature sets that no other release promises to know
-  Once they are on they stay on, and the cluster takes patches alone.
+Feature: Feature sets that block minor updates
+  A restricted feature set cannot be turned off again, and its cluster accepts only patch updates.
 
   Background:
     Given insights are published
 
   # OCP-32747 OCP-47160 OCP-47200
-  Scenario Outline: <set> is told of by Upgradeable, and after an hour by an alert
+  Scenario Outline: <set> on <version> sets Upgradeable to False and fires an alert after an hour
     Given a <version> cluster
     When I apply this object:
       """
@@ -15,7 +15,7 @@ Feature: Feature sets that no other release promises to know
       metadata: {name: cluster}
       spec: {featureSet: <set>}
       """
-    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_<set>" and message matching /^Cluster operator <speaker> should not be upgraded between minor versions: FeatureGatesUpgradeable: "<set>" does not allow updates$/
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_<set>" and message matching /^Cluster operator <reporter> should not be upgraded between minor versions: FeatureGatesUpgradeable: "<set>" does not allow updates$/
     And within 1 minute alert "ClusterNotUpgradeable" is pending
     And throughout 58 minutes alert "ClusterNotUpgradeable" is not firing
     And within 3 minutes alert "ClusterNotUpgradeable" is firing
@@ -23,13 +23,13 @@ Feature: Feature sets that no other release promises to know
     And there was never a health insight
 
     Examples:
-      | version | set                  | speaker         |
+      | version | set                  | reporter        |
       | 4.12.3  | TechPreviewNoUpgrade | kube-apiserver  |
       | 4.20.1  | TechPreviewNoUpgrade | config-operator |
       | 4.20.1  | CustomNoUpgrade      | config-operator |
 
   # OCP-47160
-  Scenario: It cannot be taken back
+  Scenario: A restricted feature set cannot be turned off
     Given a 4.20.1 cluster
     And the feature set "TechPreviewNoUpgrade"
     When I try to apply this object:
@@ -43,7 +43,7 @@ Feature: Feature sets that no other release promises to know
     And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # OCP-47197
-  Scenario: A cluster with one takes patches, and no other minor
+  Scenario: A cluster with a restricted feature set accepts patch updates and no minor update
     Given a 4.20.1 cluster
     And the feature set "TechPreviewNoUpgrade"
     And release 4.20.5 exists
@@ -58,7 +58,7 @@ Feature: Feature sets that no other release promises to know
     And within 2 minutes the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
 
   @own
-  Scenario: The cluster-version operator ends for another feature set, and begins anew with it
+  Scenario: The cluster-version operator restarts when the feature set changes
     Given a 4.20.1 cluster
     When 5 minutes pass
     And I apply this object:

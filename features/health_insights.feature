@@ -1,10 +1,10 @@
 @insights
 Feature: Health insights
-  What stands in the way of an update is published as a health insight, from when it lasts long enough until it is over. A
-  healthy update has none.
+  A health insight reports a problem of an update once it has lasted long enough, until it is over. A healthy
+  update has none.
 
   @own
-  Scenario: An update that goes well has no health insights
+  Scenario: A healthy update has no health insights
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.18.7 exists
@@ -19,7 +19,7 @@ Feature: Health insights
     And there was never a health insight
 
   # OTA-1418
-  Scenario: One that somebody asks for
+  Scenario: An annotation forces a health insight
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     When I ask for published insights
@@ -41,7 +41,7 @@ Feature: Health insights
     And ClusterVersion annotation "usc.openshift.io/force-health-insight" is ""
 
   # OTA-1321, OCP-21771
-  Scenario: A digest that nobody has, in the words of the pod where the operator only knows of a deadline
+  Scenario: A non-existent digest: the insight adds the pod's error to the operator's deadline
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     When I ask for published insights
@@ -52,7 +52,7 @@ Feature: Health insights
     Then within 10 minutes there is no health insight
 
   # OCP-24663
-  Scenario: A release that nobody has signed
+  Scenario: An unsigned release: the insight says that no trusted key signed it
     Given a 4.20.1 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.20.3 exists
@@ -64,7 +64,7 @@ Feature: Health insights
     And ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload"
 
   @own
-  Scenario: Preconditions that are not met
+  Scenario: Unmet preconditions cause an insight
     Given a 4.19.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.21.1 exists but is not recommended
@@ -74,7 +74,7 @@ Feature: Health insights
     And ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks"
 
   @own
-  Scenario: A payload that is another one
+  Scenario: A payload of another version causes an insight
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.18.7 exists
@@ -85,7 +85,7 @@ Feature: Health insights
     And ClusterVersion condition ReleaseAccepted is False with reason "VerifyPayloadVersion"
 
   @own
-  Scenario: An operator that is not available fails and stalls the update, and gets worse with time
+  Scenario: An unavailable operator fails and stalls the update, and its insight escalates to Error
     Given a 4.18.1 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.18.5 exists
@@ -99,14 +99,14 @@ Feature: Health insights
     Then within 2 hours there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /is failing to proceed with the update \(ClusterOperatorNotAvailable\)$/
     And the insight about ClusterVersion/version has "assessment" "Degraded"
     And within 6 hours there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /is stalled$/ and description /these are not: dns, machine-config, network$/
-    # It is told by Prometheus as well, but that began before the update.
+    # Prometheus fires an alert as well. It is no insight because it began before the update.
     And there is no health insight with summary /^Alert is firing/
     When operator storage recovers
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
     And within 2 minutes there is no health insight
 
   # OCP-41728
-  Scenario: An operator that is degraded, and the alert that begins during the update
+  Scenario: A degraded operator and an alert that starts during the update cause insights
     Given a 4.20.1 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.20.5 exists
@@ -123,7 +123,7 @@ Feature: Health insights
     Then within 3 minutes there is no health insight with summary /^Alert is firing/
 
   @own
-  Scenario: An update that begins before another one is done
+  Scenario: An update that replaces an incomplete one causes an insight
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.18.7 exists
@@ -137,7 +137,7 @@ Feature: Health insights
     And within 2 minutes there is no health insight
 
   # NODES-14
-  Scenario: Nodes that are not ready, and a node that does not come back from its reboot
+  Scenario: Nodes that are not ready or do not return from a reboot cause insights
     Given a 4.18.3 cluster with 3 control-plane nodes and 2 workers
     And the feature set "DevPreviewNoUpgrade"
     And release 4.18.7 exists
@@ -152,14 +152,14 @@ Feature: Health insights
     And I update to 4.18.7
     Then within 3 hours Node/worker-0 annotation "machineconfiguration.openshift.io/post-config-action" is "Rebooting"
     And throughout 14 minutes there is no health insight about Node/worker-0
-    # The controller is drained from masters meanwhile, and has seen the reboot since it is back.
+    # Drains of masters evict the update status controller, which measures from its own return.
     And within 8 minutes there is a health insight about Node/worker-0 with level "Warning" and impact "Update Speed" and summary "Node worker-0 does not come back from its reboot"
     And within 1 hour there is a health insight about Node/worker-0 with level "Error"
     When node worker-0 recovers
     Then within 1 hour there is no health insight about Node/worker-0
 
   # NODES-53, NODES-55
-  Scenario: A drain that does not end
+  Scenario: A drain that does not end causes insights that escalate to Error
     Given a 4.19.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 4.19.7 exists
@@ -182,7 +182,7 @@ Feature: Health insights
     And MachineConfigPool/master condition Degraded is True
 
   # NODES-28
-  Scenario: Pools that are paused
+  Scenario: Paused pools cause insights
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And the feature set "DevPreviewNoUpgrade"
     And release 4.18.7 exists
@@ -203,7 +203,7 @@ Feature: Health insights
     Then within 2 minutes there is no health insight about MachineConfigPool/worker
 
   @own
-  Scenario: Whoever lost the ConfigMap finds the same in the resource UpdateStatus
+  Scenario: Without the ConfigMap, the resource UpdateStatus contains the health insights
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
     When operator etcd degrades with reason "Bad"

@@ -1,12 +1,13 @@
 @history
-Feature: What the history of a cluster tells
-  Newest first, an entry for each release that was worked on; what was left stays Partial.
+Feature: The update history of a cluster
+  ClusterVersion keeps an entry for each release that the operator worked on, newest first. The entry of an
+  interrupted update stays Partial.
 
   Background:
     Given insights are published
 
   @own
-  Scenario: An update that is taken back before the operator replaced itself
+  Scenario: An update that is cleared before the operator replaces itself stays Partial
     Given a 4.16.1 cluster
     And release 4.16.5 exists
     When I update to 4.16.5
@@ -27,7 +28,7 @@ Feature: What the history of a cluster tells
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   @own
-  Scenario: A target that is refused is told of, and changes nothing else
+  Scenario: A rejected target does not enter the history
     Given a 4.19.3 cluster
     And release 4.21.1 exists but is not recommended
     When I update to 4.21.1
@@ -41,7 +42,7 @@ Feature: What the history of a cluster tells
     And ClusterVersion condition Failing is False
 
   # OCP-56083
-  Scenario Outline: Risks are kept from 4.12 on, and the architecture is told, <from>
+  Scenario Outline: From 4.12 on, accepted risks and the architecture are recorded (<from>)
     Given a <from> cluster
     And the update channel ""
     And release <to> exists

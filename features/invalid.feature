@@ -1,12 +1,13 @@
 @invalid
-Feature: A ClusterVersion that asks for what cannot be
-  The operator says what is wrong and goes on as if it had not been asked; who asked can take it back.
+Feature: An invalid ClusterVersion spec
+  The cluster-version operator reports the errors in a condition and continues with its release. The
+  administrator can clear the request.
 
   Background:
     Given insights are published
 
   # OCPBUGS-78061
-  Scenario: A version that nobody offers stops a cluster at where it is
+  Scenario: An unavailable version makes the spec invalid, and the cluster keeps its release
     Given a 4.16.1 cluster
     And release 4.16.5 exists
     When I apply this object:
@@ -26,7 +27,7 @@ Feature: A ClusterVersion that asks for what cannot be
     And there was never a health insight
 
   # OCPBUGS-78061
-  Scenario: Several mistakes are told in several lines, and an update that is under way goes on
+  Scenario: Several errors are listed line by line, and the current update continues
     Given a 4.16.1 cluster
     And release 4.16.5 exists
     When I update to 4.16.5

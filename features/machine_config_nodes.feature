@@ -1,13 +1,13 @@
 @nodes
-Feature: What the machine-config operator tells of each node
-  From 4.20 on there is a MachineConfigNode for each node, of which the node is the owner. Its conditions follow the node on its way
-  to another MachineConfig.
+Feature: MachineConfigNodes follow the updates of nodes
+  From 4.20 on, the machine-config operator keeps a MachineConfigNode for each node, and the Node owns it. Its
+  conditions follow the node from one MachineConfig to another.
 
   Background:
     Given insights are published
 
   @own
-  Scenario: A node that has what it is to have
+  Scenario: The MachineConfigNode of a node without pending changes is Updated
     Given a 4.20.1 cluster
     Then MachineConfigNode/worker-0 condition Updated is True with reason "Updated" and message "Node worker-0 Updated"
     And MachineConfigNode/worker-0 condition Drained is False with reason "NotYetOccurred" and message "This node has not yet entered the Drained phase"
@@ -19,7 +19,7 @@ Feature: What the machine-config operator tells of each node
     And the insight about Node/worker-0 has "version" "4.20.1"
 
   # NODES-36
-  Scenario: Phase by phase to another release
+  Scenario: Conditions follow a node through the phases of an update
     Given a 4.20.1 cluster with 3 control-plane nodes and 1 worker
     And release 4.20.5 exists
     When I update to 4.20.5
@@ -46,7 +46,7 @@ Feature: What the machine-config operator tells of each node
     And condition UpdatePostActionComplete of MachineConfigNode/worker-0 was False in turn
 
   # NODES-51
-  Scenario: What is only reloaded needs no reboot
+  Scenario: An SSH key reaches a node without a reboot
     Given a 4.20.1 cluster
     When I apply this object:
       """
@@ -68,7 +68,7 @@ Feature: What the machine-config operator tells of each node
     And there was never a health insight
 
   # NODES-58
-  Scenario: A node whose daemon fails says why, and that it got over it
+  Scenario: NodeDegraded reports the daemon's error until the node recovers
     Given a 4.20.1 cluster
     When node worker-1 drifts with message "content mismatch for file "/etc/chrony.conf""
     Then within 20 seconds MachineConfigNode/worker-1 condition NodeDegraded is True with message matching /^Node worker-1 upgrade failure\. unexpected on-disk state validating against rendered-worker-/
@@ -81,7 +81,7 @@ Feature: What the machine-config operator tells of each node
     And within 2 minutes there is no health insight
 
   # NODES-53
-  Scenario: A pod that may not go keeps its node from being drained
+  Scenario: Drained names a pod that cannot be evicted
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     And this object:
@@ -99,13 +99,13 @@ Feature: What the machine-config operator tells of each node
     And within 12 minutes there is a health insight about Node/master-0 with level "Warning" and summary "Node master-0 drains for too long"
 
   @own
-  Scenario: Earlier releases have none, unless with previews
+  Scenario: A default 4.18 cluster has no MachineConfigNodes
     Given a 4.18.3 cluster
     Then MachineConfigNode/worker-0 does not exist
     And within 1 minute the insight about Node/worker-0 has condition Updating False with reason "Completed"
 
   @own
-  Scenario: A preview has them
+  Scenario: TechPreviewNoUpgrade adds MachineConfigNodes to 4.18
     Given a 4.18.3 cluster
     And the feature set "TechPreviewNoUpgrade"
     Then MachineConfigNode/worker-0 condition Updated is True
@@ -114,7 +114,7 @@ Feature: What the machine-config operator tells of each node
     And the insight about Node/worker-0 has "version" "4.18.3"
 
   @own
-  Scenario: They come with the release that brings them
+  Scenario: An update to 4.20 creates MachineConfigNodes
     Given a 4.19.3 cluster
     And release 4.20.1 exists
     When I update to 4.20.1
@@ -125,7 +125,7 @@ Feature: What the machine-config operator tells of each node
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   @own
-  Scenario: A node that is deleted takes its own along
+  Scenario: Deleting a node deletes its MachineConfigNode
     Given a 4.20.1 cluster
     When I delete Node/worker-2
     Then within 1 minute MachineConfigNode/worker-2 does not exist
@@ -133,7 +133,7 @@ Feature: What the machine-config operator tells of each node
     And within 1 minute the insight about MachineConfigPool/worker has "summaries[0].count" "2"
 
   @own
-  Scenario Outline: From 4.21 on a pool tells twice of a degraded node (<version>)
+  Scenario Outline: From 4.21 on, a pool reports a degraded node twice (<version>)
     Given a <version> cluster
     When node worker-1 degrades with message "no space left on device"
     Then within 20 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message matching /^<message>$/

@@ -1,12 +1,13 @@
 @nodes
 Feature: Nodes that fail
-  What keeps a node from its way to another release, who tells of it, and how it goes on.
+  Each scenario shows a fault that stops a node's update, the objects that report it, and how the node
+  continues.
 
   Background:
     Given insights are published
 
   # NODES-53, NODES-54
-  Scenario: A budget that allows nothing keeps a node from being drained, which is a failure after an hour
+  Scenario: A PodDisruptionBudget blocks a drain, and the pool degrades after an hour
     Given a 4.19.3 cluster
     And release 4.19.7 exists
     And this object:
@@ -37,7 +38,7 @@ Feature: Nodes that fail
     And there is no health insight about MachineConfigPool/master
 
   # NODES-58
-  Scenario: A file that is put right again makes its node done without a reboot
+  Scenario: A node whose changed file is restored becomes Done without a reboot
     Given a 4.18.3 cluster
     When node worker-1 drifts with message "mode mismatch for file: "/etc/chrony.conf""
     Then within 20 seconds MachineConfigPool/worker condition Degraded is True
@@ -56,7 +57,7 @@ Feature: Nodes that fail
     And the insight about MachineConfigPool/worker has condition Healthy True with reason "AsExpected"
 
   # NODES-59
-  Scenario: A file that somebody changed before the update keeps the pool from going on, and nobody cordons
+  Scenario: A file that was changed before the update blocks its pool, and its node is not cordoned
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When node worker-1 drifts
@@ -71,7 +72,7 @@ Feature: Nodes that fail
     And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-44
-  Scenario: A node that shall have what nobody rendered says so at once, and is done when that is taken back
+  Scenario: A non-existent desired configuration degrades its node until the pool resets it
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     When I apply this object:
       """
@@ -82,20 +83,20 @@ Feature: Nodes that fail
     And Node/worker-0 field "spec.unschedulable" is ""
     And within 5 seconds MachineConfigPool/worker condition Degraded is True
     And within 30 seconds there is a health insight about Node/worker-0 with level "Error" and summary "Node worker-0 is degraded" and description /"rendered-worker-none" not found/
-    # It is neither cordoned nor unavailable, so the pool sets its own target again.
+    # The node is neither cordoned nor unavailable, so the pool controller sets the pool's target again.
     And within 2 minutes MachineConfigPool/worker condition Degraded is False
     And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
     And Node/worker-0 annotation "machineconfiguration.openshift.io/reason" is ""
     And within 2 minutes there is no health insight
 
   # NODES-47
-  Scenario: A worker that is cordoned after its update keeps the rest of the pool waiting
+  Scenario: A worker that is cordoned after its update blocks the rest of its pool
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I update to 4.18.7
     Then within 3 hours MachineConfigPool/worker field "status.updatedMachineCount" is "1"
     When I cordon node worker-0
-    # The next one has its turn already.
+    # The update of the next worker has already started.
     Then within 20 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
     And MachineConfigPool/worker field "status.readyMachineCount" is "1"
     And throughout 1 hour node worker-2 is Pending
@@ -108,7 +109,7 @@ Feature: Nodes that fail
     And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-46
-  Scenario: Who uncordons a node that is being drained finds it cordoned again
+  Scenario: A node that is uncordoned during its drain is cordoned again
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     And this object:
@@ -127,7 +128,7 @@ Feature: Nodes that fail
     And the insight about Node/master-0 has condition Updating True with reason "Draining"
 
   # NODES-39, NODES-40
-  Scenario: A boot is told once, with the version before the daemon is done
+  Scenario: A rebooted kubelet reports the new version before the daemon is done
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -141,7 +142,7 @@ Feature: Nodes that fail
     And throughout 2 hours Node/worker-0 field "status.nodeInfo.bootID" does not change
 
   # NODES-61
-  Scenario: A control-plane node that does not return makes the operator degraded, though its pool is not
+  Scenario: A control-plane node that does not return degrades the operator, not the pool
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When node master-0 does not return
@@ -159,7 +160,7 @@ Feature: Nodes that fail
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   @own
-  Scenario: A control-plane node that cannot be rebooted is degraded, and is there to say so
+  Scenario: A control-plane node that cannot reboot is degraded but stays Ready
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When node master-0 cannot be rebooted
@@ -173,7 +174,7 @@ Feature: Nodes that fail
     And there is no health insight about Node/master-0
 
   @own
-  Scenario: A kubelet that does not answer is told of by its daemon, and where alerts are risks of updates that is one
+  Scenario: A kubelet that is lost fires KubeletHealthState, which becomes an update risk
     Given a 5.0.1 cluster
     And the feature set "DevPreviewNoUpgrade"
     And release 5.0.3 exists
@@ -190,7 +191,7 @@ Feature: Nodes that fail
     And there was never a health insight
 
   # NODES-64
-  Scenario: A daemon that fails without saying why degrades its pool without a word
+  Scenario: A daemon that fails without a reason degrades its pool with an empty message
     Given a 4.18.3 cluster
     When I apply this object:
       """
@@ -202,7 +203,7 @@ Feature: Nodes that fail
     And within 2 minutes there is no health insight about Node/worker-0
 
   # NODES-63
-  Scenario: A worker pool that is degraded after the update leaves the version and cannot be resynced
+  Scenario: A worker pool that degrades outside an update degrades the operator after half an hour
     Given a 4.18.3 cluster
     When node worker-0 degrades with message "no space left on device"
     Then within 20 seconds ClusterOperator/machine-config condition Upgradeable is False with reason "DegradedPool"

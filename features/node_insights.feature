@@ -1,7 +1,7 @@
 @insights
 Feature: Insights about nodes
-  Whoever reads the published insights knows of each node whether it waits for its update, what it does on the way, and what
-  stands in the way.
+  The published insights show for each node whether its update is pending, which phase it is in, and whether
+  it has failed.
 
   Background:
     Given a 4.18.3 cluster with 3 control-plane nodes and 3 workers
@@ -10,14 +10,14 @@ Feature: Insights about nodes
     When I ask for published insights
 
   # NODES-36
-  Scenario: A node waits, is drained, updated and done
+  Scenario: The insight of a node goes through Pending, Draining and Updating to Completed
     Then within 5 minutes the insight about Node/worker-0 has condition Updating False with reason "Completed" and message "The node is updated"
     And the insight about Node/worker-0 has "version" "4.18.3"
     And the insight about Node/worker-0 has "scopeType" "WorkerPool"
     And the insight about Node/master-0 has "scopeType" "ControlPlane"
     And the insight about Node/master-0 has "poolResource.name" "master"
     When I update to 4.18.7
-    # Nothing about the node changes then: its insight follows the ClusterVersion.
+    # The Node has not changed yet. Its insight follows the ClusterVersion.
     Then within 2 minutes the insight about Node/worker-0 has condition Updating False with reason "Pending" and message "The update of the node is pending"
     And within 3 hours the insight about Node/worker-0 has condition Updating True with reason "Draining" and message "The node is draining"
     And the insight about Node/worker-0 has "estToComplete" "10m0s"
@@ -31,7 +31,7 @@ Feature: Insights about nodes
     And within 1 minute condition Updating of the insight about Node/worker-0 was False, True, False in turn
 
   # NODES-28
-  Scenario: Nodes of a pool that is paused are paused until it goes on
+  Scenario: Nodes of a paused pool are Paused until the pool resumes
     When I pause pool worker
     And I update to 4.18.7
     Then within 2 minutes the insight about Node/worker-0 has condition Updating False with reason "Paused" and message "The update of the node is paused"
@@ -43,7 +43,7 @@ Feature: Insights about nodes
     Then within 1 minute the insight about Node/worker-2 has condition Updating False with reason "Pending"
 
   # NODES-60
-  Scenario: A node whose update fails says why
+  Scenario: The insight of a node reports why its update fails
     When node worker-0 cannot update its system with message "pinging container registry: connection refused"
     And I update to 4.18.7
     Then within 3 hours the insight about Node/worker-0 has condition Degraded True with message matching /pinging container registry: connection refused/
@@ -55,7 +55,7 @@ Feature: Insights about nodes
     Then within 1 hour the insight about Node/worker-0 has condition Degraded False
 
   @own
-  Scenario: A node that somebody cordoned is unavailable
+  Scenario: A cordoned node is unavailable
     Then within 5 minutes the insight about Node/worker-1 has condition Available True with message "The node is available"
     When I cordon node worker-1
     Then within 1 minute the insight about Node/worker-1 has condition Available False with reason "Node is marked unschedulable"

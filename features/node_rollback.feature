@@ -1,12 +1,13 @@
 @nodes @rollback
-Feature: Nodes on their way back
-  What becomes of nodes when the cluster is turned round before, while and after they are brought to another release.
+Feature: Nodes during a rollback
+  A cluster is rolled back or retargeted before, while or after its nodes update. The scenarios show which
+  configuration each node ends with, and which nodes stay untouched.
 
   Background:
     Given insights are published
 
   # NODES-79
-  Scenario: A cluster that turns round before its nodes' turn touches none
+  Scenario: A rollback before the turn of the nodes touches no node
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -22,7 +23,7 @@ Feature: Nodes on their way back
     And condition Updating of the insight about MachineConfigPool/worker was False in turn
 
   # NODES-82
-  Scenario: Nodes go back to the very configuration that they had
+  Scenario: Nodes return to the rendered configuration that they had before the update
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
     When I keep Node/worker-0 field "metadata.annotations['machineconfiguration.openshift.io/currentConfig']" as "had"
@@ -41,7 +42,7 @@ Feature: Nodes on their way back
     And within 1 minute condition Updating of the insight about Node/worker-0 was False, True, False, True, False in turn
 
   # NODES-80, NODES-85
-  Scenario: The operator that had not arrived says that it is where it was, while nodes still go back
+  Scenario: A rollback during the control plane's update completes before its nodes are back
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -55,7 +56,7 @@ Feature: Nodes on their way back
     And the insight about Node/master-0 has "version" "4.18.3"
 
   # NODES-90
-  Scenario: Who turns on to a third release while workers go sends them all there
+  Scenario: All workers reach the third release if the target changes while they update
     Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
     And release 4.18.7 exists
     And release 4.18.9 exists
@@ -78,7 +79,7 @@ Feature: Nodes on their way back
     And within 2 minutes there is no health insight about MachineConfigPool/worker
 
   # NODES-89
-  Scenario: Turned round and on again before a node moved, nodes of the new release are there at once
+  Scenario: A rollback and a new update with a paused pool leave its updated nodes untouched
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -101,7 +102,7 @@ Feature: Nodes on their way back
     And there is no health insight
 
   # NODES-84
-  Scenario: One that cannot be reconciled with the new release is done at once with the old one
+  Scenario: A rollback recovers a node that cannot be reconciled with the new release
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
     When node worker-0 cannot be reconciled

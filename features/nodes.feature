@@ -1,13 +1,13 @@
 @nodes
-Feature: Nodes on their way to another release
-  The machine-config operator brings nodes to another release when all else is there: pool by pool, node by node, each by way of
-  a drain and a reboot.
+Feature: Nodes during an update
+  The machine-config operator updates the nodes after all other operators. Pools update in parallel, and each
+  node is drained and rebooted.
 
   Background:
     Given insights are published
 
   # NODES-1
-  Scenario: Every pool gets one configuration, and every node takes its turn
+  Scenario: Each pool gets one rendered configuration, and its nodes update one after the other
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I keep MachineConfigPool/worker field "status.configuration.name" as "before"
@@ -21,7 +21,7 @@ Feature: Nodes on their way to another release
     Then within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "1"
     And within 10 seconds the insight about MachineConfigPool/worker has "completion" "33"
     And within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
-    # It is of the pool what all of its nodes have.
+    # The configuration in the status of a pool is the one that all of its nodes have.
     And MachineConfigPool/worker field "status.configuration.name" is "$(kept before)"
     And within 30 minutes MachineConfigPool/worker condition Updated is True with message matching /^All nodes are updated with MachineConfig rendered-worker-/
     And MachineConfigPool/worker field "status.configuration.name" is "$(kept after)"
@@ -45,7 +45,7 @@ Feature: Nodes on their way to another release
     And within 3 minutes Node/worker-0 annotation "machineconfiguration.openshift.io/post-config-action" is "Rebooting"
     And the insight about Node/worker-0 has condition Updating True with reason "Updating"
     And within 5 minutes Node/worker-0 condition Ready is False with reason "KubeletNotReady"
-    # Other versions are told before the daemon says that the node is done.
+    # The kubelet reports its new version before the daemon marks the node Done.
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
     And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Working"
     And within 20 seconds Node/worker-0 condition Ready is True with reason "KubeletReady"
@@ -55,7 +55,7 @@ Feature: Nodes on their way to another release
     And node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
   # NODES-71
-  Scenario: The cluster is of the release when the control plane is, while workers go on
+  Scenario: The update completes with the control plane, while workers still update
     Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -69,7 +69,7 @@ Feature: Nodes on their way to another release
     And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-28, NODES-32
-  Scenario: A pool that is paused stays where it is, and the update is complete all the same
+  Scenario: A paused worker pool keeps its release, and the update completes without it
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I pause pool worker
@@ -88,7 +88,7 @@ Feature: Nodes on their way to another release
     And within 2 minutes there is no health insight about MachineConfigPool/worker
 
   # NODES-31
-  Scenario: A control plane that is paused is told of after half an hour
+  Scenario: A paused control plane degrades the operator after half an hour
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I pause pool master
@@ -107,7 +107,7 @@ Feature: Nodes on their way to another release
     And within 2 minutes there is no health insight about MachineConfigPool/master
 
   # NODES-12
-  Scenario: A worker that somebody cordoned keeps its pool from going on, without any complaint
+  Scenario: A cordoned worker blocks its pool, and nothing reports it as an error
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I cordon node worker-2
@@ -126,7 +126,7 @@ Feature: Nodes on their way to another release
     And within 1 minute the insight about Node/worker-2 has condition Updating False with reason "Completed"
 
   # NODES-13
-  Scenario: With room for two, one goes at a time beside a cordoned node, which is left
+  Scenario: With maxUnavailable 2, nodes update one at a time beside a cordoned node
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I let 2 of the nodes of pool worker be unavailable
@@ -143,7 +143,7 @@ Feature: Nodes on their way to another release
     And the insight about MachineConfigPool/worker has "completion" "67"
 
   # NODES-58
-  Scenario: A file that somebody changed degrades its node, the pool and with it the operator
+  Scenario: A changed file degrades its node and its pool
     Given a 4.18.3 cluster
     When node worker-1 drifts with message "content mismatch for file "/etc/chrony.conf""
     Then within 20 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message matching /^Node worker-1 is reporting: "unexpected on-disk state validating against rendered-worker-\S+: content mismatch for file \\"/etc/chrony\.conf\\""$/
@@ -152,7 +152,7 @@ Feature: Nodes on their way to another release
     And within 1 minute there is a health insight about Node/worker-1 with level "Error" and impact "Update Stalled" and summary "Node worker-1 is degraded" and description /content mismatch for file "\/etc\/chrony\.conf"/
 
   # NODES-60
-  Scenario: An update of the operating system that fails is tried again until it works
+  Scenario: A failed update of the operating system is retried until it succeeds
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When node worker-0 cannot update its system with message "pinging container registry: connection refused"
@@ -170,7 +170,7 @@ Feature: Nodes on their way to another release
     And the insight about MachineConfigPool/worker has condition Healthy True with reason "AsExpected"
 
   # NODES-17
-  Scenario: One that cannot be reconciled takes one place, others go on beside it
+  Scenario: An unreconcilable node takes one place, and the others update beside it
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I let 2 of the nodes of pool worker be unavailable
@@ -186,9 +186,9 @@ Feature: Nodes on their way to another release
     And there is a health insight about MachineConfigPool/worker with level "Error" and summary "Pool 'worker' is degraded"
     And the insight about MachineConfigPool/worker has "completion" "67"
 
-  # The drain is asked for, and then waits for the other half hour until the budget of the control plane is over.
+  # The operator waits half an hour for degraded pools before it reports Degraded.
   # NODES-63, NODES-73, NODES-74
-  Scenario: A worker pool that is degraded keeps the operator from being of the release
+  Scenario: A degraded worker pool keeps the operator on its old version
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When node worker-2 degrades with message "no space left on device"
@@ -206,14 +206,14 @@ Feature: Nodes on their way to another release
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   # NODES-81, NODES-86
-  Scenario: Nodes that are of the new release go back to the old one, and only these
+  Scenario: A rollback brings updated nodes back to the old release
     Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
     And release 4.18.7 exists
     When I update to 4.18.7
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And node worker-0 is Updated
     And node worker-5 is Pending
-    # Until the older operator is there, the newer one goes on.
+    # The newer operator continues to update nodes until the older one replaces it.
     When I update to 4.18.3 by force
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
     And within 2 hours MachineConfigPool/worker condition Updated is True
@@ -223,7 +223,7 @@ Feature: Nodes on their way to another release
     And the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-24, NODES-50
-  Scenario: A control plane alone, whose worker pool is empty
+  Scenario: A cluster without workers updates, and its empty worker pool is Updated
     Given a 4.18.3 cluster with 3 control-plane nodes and 0 workers
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -248,7 +248,7 @@ Feature: Nodes on their way to another release
     And there was never a health insight about Node/master-0
 
   # NODES-72
-  Scenario Outline: An earlier release says at once that it goes on, a later one when it waits for pools (<from>)
+  Scenario Outline: Up to 4.15, Upgradeable is False while pools update (<from>)
     Given a <from> cluster
     And release <to> exists
     When I update to <to>
@@ -264,7 +264,7 @@ Feature: Nodes on their way to another release
       | 4.18.1 | 4.18.5 | True                                                                                                                                      |
 
   @own
-  Scenario: A MachineConfig of somebody's own is rendered, and rolled out without an update
+  Scenario: A custom MachineConfig is rolled out without an update
     Given a 4.18.3 cluster
     When I apply this object:
       """
@@ -280,13 +280,13 @@ Feature: Nodes on their way to another release
     Then within 15 seconds MachineConfigPool/worker condition Updating is True
     And within 1 hour MachineConfigPool/worker condition Updated is True
     And MachineConfigPool/master condition Updated is True
-    # All are of the same release, so nothing of this shows in their phases.
+    # All configurations belong to the same release, so the phases of the nodes do not change.
     And node worker-0 was Updated in turn
     And condition Updating of the insight about Node/worker-0 was False in turn
     And the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-51
-  Scenario: What is only reloaded reaches nodes without a reboot
+  Scenario: SSH keys and nmstate files reach nodes without a reboot
     Given a 4.18.3 cluster
     When I apply this object:
       """
@@ -323,7 +323,7 @@ Feature: Nodes on their way to another release
         nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ""}}
       """
     Then within 10 seconds MachineConfigPool/infra condition RenderDegraded is True with message "Failed to render configuration for pool infra: no MachineConfigs found matching selector machineconfiguration.openshift.io/role=infra"
-    # Nodes have nothing to wait for there: a pool is degraded from when it has a configuration.
+    # The pool controller does not set Degraded on a pool that never had a configuration.
     And the insight about MachineConfigPool/infra has "assessment" "Completed"
     And the insight about MachineConfigPool/infra has "summaries[0].count" "0"
     And there is no health insight about MachineConfigPool/infra

@@ -1,12 +1,12 @@
 @intent
-Feature: What an administrator says, and what `oc adm upgrade` answers
-  The client refuses what it can tell to be wrong, and asks the cluster for the rest.
+Feature: Requests and answers of `oc adm upgrade`
+  The client rejects requests that it knows to be wrong, and passes the others to the cluster.
 
   Background:
     Given insights are published
 
   # OCP-43178
-  Scenario: The channel is managed
+  Scenario: `oc adm upgrade channel` sets and clears the channel
     Given a 4.16.1 cluster
     When I run "oc adm upgrade channel stable-4.16"
     Then it prints "info: Cluster is already in stable-4.16 (no change)"
@@ -31,7 +31,7 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     And there was never a health insight
 
   # OCP-43172
-  Scenario: Where updates are looked for is told
+  Scenario: `oc adm upgrade` prints the upstream and the channel
     Given a 4.16.1 cluster
     When I run "oc adm upgrade"
     Then it prints:
@@ -55,7 +55,7 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     And there was never a health insight
 
   # OCP-21771
-  Scenario: A release that the graph does not know goes nowhere by itself
+  Scenario: A cluster outside the update graph needs an explicit image
     Given a 4.16.1 cluster
     And the update channel "lonely-4.16"
     And release 4.16.5 exists
@@ -79,7 +79,7 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     And within 2 minutes there is no health insight
 
   # OCP-47175
-  Scenario: A release in the graph without ways on is told in four ways
+  Scenario: Without recommended updates, each kind of request gets its own answer
     Given a 4.16.1 cluster
     And release 4.16.5 exists but is not recommended
     When 5 minutes pass
@@ -96,7 +96,7 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     And there was never a health insight
 
   # OCP-60396
-  Scenario: Several architectures are asked for alone, and an empty request is invalid
+  Scenario: `--to-multi-arch` excludes other targets, and an empty request is invalid
     Given a 4.16.1 cluster
     And release 4.16.5 exists
     When 5 minutes pass
@@ -120,7 +120,7 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     And there was never a health insight
 
   # OCP-70838, OCP-23799
-  Scenario Outline: A rollback stays within its minor, <from> to <to>
+  Scenario Outline: `oc adm upgrade rollback` stays within the minor (<from> to <to>)
     Given a <from> cluster
     And release <to> exists
     When I run "oc adm upgrade rollback"

@@ -1,12 +1,13 @@
 @intent @update
-Feature: Another target on the way
-  What an administrator can do while an update is under way, and what the cluster makes of it.
+Feature: Explicit targets and retargets
+  An administrator requests another target than the recommended one, also while an update is in progress. The
+  client or the cluster rejects or records the request.
 
   Background:
     Given insights are published
 
   # OCP-25473
-  Scenario: Another patch takes the update's place, another minor is refused
+  Scenario: During an update, the client warns about another target, and the cluster rejects another minor
     Given a 4.19.3 cluster
     And release 4.19.9 exists
     And release 4.19.12 exists
@@ -32,7 +33,7 @@ Feature: Another target on the way
     And the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
 
   # OCP-24663
-  Scenario: What is not signed is refused, and can be taken back
+  Scenario: An unsigned release is rejected until the request is cleared
     Given a 4.16.1 cluster
     And release 4.16.5 exists but is not recommended
     And release 4.16.5 has no OpenPGP signature
@@ -46,7 +47,7 @@ Feature: Another target on the way
     And within 2 minutes there is no health insight
 
   # OCP-21588
-  Scenario: What is forced is not verified
+  Scenario: A forced update is not verified
     Given a 4.16.1 cluster
     And release 4.16.5 exists but is not recommended
     And release 4.16.5 has no OpenPGP signature
@@ -62,7 +63,7 @@ Feature: Another target on the way
     And there was never a health insight
 
   # OCP-60397
-  Scenario: Several architectures are asked for
+  Scenario: A request for several architectures is recorded and cleared
     Given a 4.16.1 cluster
     When 5 minutes pass
     And I run "oc adm upgrade --to-multi-arch"

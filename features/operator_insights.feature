@@ -1,7 +1,7 @@
 @insights
 Feature: Insights about operators
-  Whoever reads the published insights knows of each operator whether it has the release that the cluster is to have, and
-  whether it is well.
+  The published insights show for each operator whether it has the release of the cluster and whether it is
+  healthy.
 
   Background:
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
@@ -11,9 +11,9 @@ Feature: Insights about operators
     Then within 5 minutes the insight about ClusterOperator/etcd has condition Updating False with reason "Updated"
 
   @own
-  Scenario: An operator waits, is updated and done
+  Scenario: The insight of an operator goes through Pending and Progressing to Updated
     When I update to 4.18.7
-    # Nothing about the operator changes then: its insight follows the ClusterVersion.
+    # The ClusterOperator has not changed yet. Its insight follows the ClusterVersion.
     Then within 2 minutes the insight about ClusterOperator/machine-config has condition Updating False with reason "Pending"
     And within 30 minutes the insight about ClusterOperator/etcd has condition Updating True with reason "Progressing" and message "Working towards 4.18.7"
     And within 30 minutes the insight about ClusterOperator/etcd has condition Updating False with reason "Updated"
@@ -23,7 +23,7 @@ Feature: Insights about operators
     And within 1 minute condition Updating of the insight about ClusterOperator/etcd was False, True, False in turn
 
   # OCP-41728
-  Scenario: An operator that degrades is not healthy until it recovers
+  Scenario: A degraded operator is unhealthy until it recovers
     When operator etcd degrades
     Then within 30 minutes the insight about ClusterOperator/etcd has condition Healthy False with reason "Degraded"
     And ClusterOperator/etcd condition Degraded is True

@@ -1,13 +1,13 @@
 @operators
 Feature: Operators that fail
-  What ClusterVersion says of an operator depends on what is wrong with it, for how long, and on whether an update is under
-  way. When the operator recovers, everything goes on by itself.
+  ClusterVersion reports a failing operator by the kind of the failure and its duration, and differently
+  during an update. When the operator recovers, the cluster continues without intervention.
 
   Background:
     Given insights are published
 
   @own
-  Scenario: One that is not available stops the update at once
+  Scenario: An unavailable operator fails the update until it recovers
     Given a 4.18.1 cluster
     And release 4.18.5 exists
     When operator storage becomes unavailable with reason "NoProvisioner" and message "No storage provisioner is running"
@@ -24,7 +24,7 @@ Feature: Operators that fail
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   # OCPBUGS-23514
-  Scenario Outline: One that never ends its rollout is told of after half an hour, from 4.16 on (<from>)
+  Scenario Outline: From 4.16 on, Failing is Unknown if an operator progresses for over half an hour (<from>)
     Given a <from> cluster
     And release <to> exists
     When operator console stalls
@@ -33,7 +33,7 @@ Feature: Operators that fail
     And the insight about ClusterOperator/console has condition Updating True with reason "Progressing"
     When 60 minutes pass
     Then ClusterVersion condition Failing is <failing>
-    And there <told>
+    And there <insight>
     And ClusterVersion condition Progressing is True with reason "ClusterOperatorUpdating" and message matching /^Working towards .*, <waiting>$/
     When operator console recovers
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is <to>"
@@ -41,19 +41,19 @@ Feature: Operators that fail
     And the insight about ClusterOperator/console has condition Updating False with reason "Updated"
 
     Examples:
-      | from   | to     | failing                                                                                                                  | told                                                                                                                                                             | waiting                                                          |
+      | from   | to     | failing                                                                                                                  | insight                                                                                                                                                          | waiting                                                          |
       | 4.15.1 | 4.15.5 | False                                                                                                                    | is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /is stalled$/                                                          | waiting on console                                               |
       | 4.16.1 | 4.16.5 | Unknown with reason "SlowClusterOperator" and message "waiting on console over 30 minutes which is longer than expected" | is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /may be failing to proceed with the update \\(SlowClusterOperator\\)$/ | waiting on console over 30 minutes which is longer than expected |
       | 4.21.1 | 4.21.5 | Unknown with reason "SlowClusterOperator" and message "waiting on console over 30 minutes which is longer than expected" | is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /may be failing to proceed with the update \\(SlowClusterOperator\\)$/ | waiting on console over 30 minutes which is longer than expected |
 
   # OCP-41728
-  Scenario: One that degrades while nothing is updated fails the cluster at once, and is forgiven when it is well
+  Scenario: An operator that degrades outside an update sets Failing until it recovers
     Given a 4.17.1 cluster
     When operator authentication degrades with reason "OAuthServerConfigObservation_Error" and message "the identity provider is not reachable"
     Then within 5 minutes ClusterVersion condition Failing is True with reason "ClusterOperatorDegraded" and message "Cluster operator authentication is degraded"
     And ClusterVersion condition Progressing is False with reason "ClusterOperatorDegraded" and message "Error while reconciling 4.17.1: the cluster operator authentication is degraded"
     And within 6 minutes there is a health insight about ClusterOperator/authentication with level "Warning" and impact "API Availability" and summary "Cluster Operator authentication is degraded (OAuthServerConfigObservation_Error)" and description "the identity provider is not reachable"
-    # No update fails: there is none.
+    # No update is in progress, so none fails.
     And there is no health insight about ClusterVersion/version
     When operator authentication recovers
     Then within 5 minutes ClusterVersion condition Failing is False
@@ -62,7 +62,7 @@ Feature: Operators that fail
     And the insight about ClusterOperator/authentication has condition Healthy True with reason "AsExpected"
 
   @own
-  Scenario: One that flaps is available again before long
+  Scenario: A flapping operator causes no health insight
     Given a 4.17.1 cluster
     When operator ingress flaps
     Then within 2 minutes ClusterOperator/ingress condition Available is False with reason "FaultInjected"
@@ -73,11 +73,11 @@ Feature: Operators that fail
     Then within 1 minute ClusterOperator/ingress condition Available is True
     And throughout 10 minutes ClusterOperator/ingress condition Available is True
     And condition Healthy of the insight about ClusterOperator/ingress was True, False, True, False, True in turn
-    # It was never away for long.
+    # No outage lasted long enough.
     And there was never a health insight about ClusterOperator/ingress
 
   # OCP-41778
-  Scenario: One that reports nothing is not available
+  Scenario: An operator that reports no conditions is unavailable
     Given a 4.17.1 cluster
     When operator image-registry falls silent
     Then within 5 minutes ClusterVersion condition Failing is True with reason "ClusterOperatorNotAvailable" and message "Cluster operator image-registry is not available"
@@ -88,8 +88,9 @@ Feature: Operators that fail
     And within 2 minutes the insight about ClusterOperator/image-registry has condition Healthy True with reason "AsExpected"
 
   @own
-  Scenario: Several at once are told of together
-    While others are still on their way, the errors of both kinds make a reason that no summary knows.
+  Scenario: Several unavailable operators are reported together
+    While other operators still update, the two kinds of errors combine into the reason MultipleErrors, and
+    the message calls it an unknown error.
     Given a 4.18.1 cluster
     And release 4.18.5 exists
     When operator storage becomes unavailable
@@ -103,7 +104,7 @@ Feature: Operators that fail
     And there is a health insight about ClusterOperator/storage with impact "API Availability"
 
   @own
-  Scenario: One that must not be updated to another minor blocks that and nothing else
+  Scenario: An operator that is not upgradeable blocks only minor updates
     Given a 4.17.1 cluster
     And the update channel "stable-4.18"
     And release 4.17.5 exists

@@ -1,12 +1,13 @@
 @reconcile
-Feature: What the cluster-version operator brings for itself
-  Its namespace, and how its metrics are found, are manifests of the payload like any other.
+Feature: Manifests of the cluster-version operator itself
+  The operator's namespace and monitoring objects are manifests of the payload like any other. The operator
+  applies and restores them.
 
   Background:
     Given insights are published
 
   # OCP-41391
-  Scenario: Its metrics are served and asked for by HTTPS alone
+  Scenario: Prometheus scrapes the operator's metrics only over HTTPS
     Given a 4.18.1 cluster
     When 5 minutes pass
     Then Deployment/openshift-cluster-version/cluster-version-operator field "spec.template.spec.containers[0].args" is /"--listen=0.0.0.0:9099","--serving-cert-file=.etc.tls.serving-cert.tls.crt","--serving-key-file=.etc.tls.serving-cert.tls.key"/
@@ -55,7 +56,7 @@ Feature: What the cluster-version operator brings for itself
     And there is no health insight
 
   # OCP-46922
-  Scenario: Its namespace has no run level
+  Scenario: The operator's namespace has no run level
     Given a 4.18.1 cluster
     When 5 minutes pass
     Then Namespace/openshift-cluster-version field "metadata.labels" is /"openshift.io.run-level":""/
@@ -72,7 +73,7 @@ Feature: What the cluster-version operator brings for itself
     And there was never a health insight
 
   @own
-  Scenario: What pods may ask of their nodes is what SecurityContextConstraints allow, except in namespaces with a run level
+  Scenario: SecurityContextConstraints restrict pods, except in namespaces with a run level
     Given a 4.18.1 cluster
     When I apply this object:
       """
@@ -133,7 +134,7 @@ Feature: What the cluster-version operator brings for itself
     And there was never a health insight
 
   # OCP-48247
-  Scenario: It is asked for its metrics all the same when another signs its certificate
+  Scenario: Scraping survives a new service CA key, but not a certificate of another signer
     Given a 4.18.1 cluster
     When 5 minutes pass
     Then Secret/openshift-cluster-version/cluster-version-operator-serving-cert field "type" is "kubernetes.io/tls"
@@ -155,7 +156,7 @@ Feature: What the cluster-version operator brings for itself
       """
     And I delete Secret/openshift-service-ca/signing-key
     Then within 1 minute Secret/openshift-service-ca/signing-key exists
-    # What it serves by was signed by the one that is gone, until it looks again.
+    # The operator serves a certificate of the deleted key until it reloads the Secret.
     And within 1 minute alert "ClusterVersionOperatorDown" is pending
     And within 2 minutes alert "ClusterVersionOperatorDown" is not pending
     And throughout 30 minutes alert "ClusterVersionOperatorDown" is not firing
@@ -163,7 +164,7 @@ Feature: What the cluster-version operator brings for itself
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight
     When service-ca sees nothing new for 40 minutes
-    # A certificate that says of itself that somebody else, called `a`, has signed it.
+    # A certificate that is signed by `a` instead of the service CA.
     And I apply this object:
       """
       apiVersion: v1
@@ -178,7 +179,7 @@ Feature: What the cluster-version operator brings for itself
     And there was never a health insight
 
   # OCPBUGS-77762
-  Scenario: Nothing in its namespace talks to the network unless it is allowed, from 4.22 on
+  Scenario: From 4.22 on, a NetworkPolicy denies all traffic in the operator's namespace by default
     Given a 4.21.1 cluster
     And the update channel "stable-4.22"
     And release 4.22.2 exists
@@ -194,7 +195,7 @@ Feature: What the cluster-version operator brings for itself
     Then within 5 minutes NetworkPolicy/openshift-cluster-version/default-deny exists
 
   # OTA-1996
-  Scenario: It is watched as before when all of the cluster is to serve by TLS 1.3 alone
+  Scenario: Prometheus still scrapes the operator when all components must use TLS 1.3
     Given a 5.0.1 cluster
     And the feature set "TechPreviewNoUpgrade"
     When 5 minutes pass
@@ -230,7 +231,7 @@ Feature: What the cluster-version operator brings for itself
     And there was never a health insight
 
   @own
-  Scenario: How the API encrypts is what its release knows
+  Scenario: The API server accepts only the encryption types of its release
     Given a 4.12.1 cluster
     And release 4.13.4 exists
     And the update channel "stable-4.13"

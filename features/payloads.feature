@@ -1,12 +1,13 @@
 @retrieval
-Feature: Payloads that come late, come broken or are not what was asked for
-  What is fetched must be readable and of the version that was asked for; until then nothing of the cluster changes.
+Feature: Slow, broken and mismatched payloads
+  The operator accepts a payload only if it is readable and has the requested version. Until then, nothing in
+  the cluster changes.
 
   Background:
     Given insights are published
 
   @own
-  Scenario Outline: A slow registry is waited for, by the operator of <from>
+  Scenario Outline: The operator of <from> waits for a slow registry
     Given a <from> cluster
     And release <to> exists
     And pulling release <to> is slow
@@ -22,7 +23,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
       | 4.20.1 | 4.20.5 |
 
   @own
-  Scenario: A registry that is out of service is told of when the pod's deadline is over
+  Scenario: An unavailable registry is reported when the deadline of the version pod expires
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     And pulling release 4.20.5 finds the registry unavailable
@@ -32,7 +33,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The payload of release 4.20.5 cannot be retrieved" and description /RegistryUnavailable/
 
   @own
-  Scenario: A registry that has another manifest than was asked for
+  Scenario: A manifest with another digest: ReleaseAccepted reports the mismatch
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     And pulling release 4.20.5 finds another digest
@@ -41,7 +42,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The payload of release 4.20.5 cannot be retrieved" and description /Manifest does not match provided manifest digest/
 
   @own
-  Scenario: An image name that no registry can have
+  Scenario: An invalid image name: ReleaseAccepted reports InvalidImageName
     Given a 4.20.1 cluster
     When I update to image "quay.io/openshift-release-dev/ocp,release:4.20.5" by force
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:InvalidImageName"
@@ -49,19 +50,19 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^The payload of release quay\.io\S+ cannot be retrieved$/ and description /InvalidImageName/
 
   @own
-  Scenario Outline: A payload of <to> that <trouble>
+  Scenario Outline: The payload of <to> <defect>: ReleaseAccepted has the reason <reason>
     Given a <from> cluster
     And release <to> exists
-    And the payload of release <to> <trouble>
+    And the payload of release <to> <defect>
     When I update to <to>
     Then within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "<reason>" and message matching <message>
-    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary <told>
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary <insight>
     And throughout 10 minutes ClusterVersion field "status.history" does not change
     And ClusterVersion condition Progressing is False with message "Cluster version is <from>"
     And ClusterVersion condition Failing is False
 
     Examples:
-      | from   | to     | trouble                                 | reason               | message | told                                                    |
+      | from   | to     | defect                                  | reason               | message | insight                                                 |
       | 4.20.1 | 4.20.5 | is corrupt                              | LoadPayload          | /^Loading payload failed version="4.20.5" image=".*" failure=Error loading manifests from .etc.cvo.updatepayloads.[A-Za-z0-9_-]{22}: parse 0000_.*_00_namespace.yaml: error parsing: error converting YAML to JSON: / | "Release 4.20.5 is not accepted (LoadPayload)"          |
       | 4.20.1 | 4.20.5 | has unreadable metadata                 | LoadPayload          | /failure=unmarshal Cincinnati metadata: unexpected end of JSON input$/ | "Release 4.20.5 is not accepted (LoadPayload)"          |
       | 4.20.1 | 4.20.5 | has image references of another version | LoadPayload          | /failure=version from image-references .0.0.1-snapshot. differs from release-metadata .4.20.5.$/ | "Release 4.20.5 is not accepted (LoadPayload)"          |
@@ -72,7 +73,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
       | 4.20.1 | 4.20.5 | is of version 4.20.6                    | VerifyPayloadVersion | /^Verifying payload failed version="4.20.5" image=".*" failure=release image version 4.20.6 does not match the expected upstream version 4.20.5$/ | "Release 4.20.5 is not accepted (VerifyPayloadVersion)" |
 
   @own
-  Scenario: Who asks for an image gets what is in it
+  Scenario: An update to an image installs the version in its payload
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     And the payload of release 4.20.5 is of version 4.20.6
@@ -85,7 +86,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And the insight about ClusterVersion/version has "versions.previous.version" "4.20.1"
 
   @own
-  Scenario: An image of another version than was asked for
+  Scenario: An image of another version than requested is rejected
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     When I apply this object:
@@ -103,9 +104,9 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Release 4.20.4 is not accepted (VerifyPayloadVersion)"
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
-  # Signatures are about digests: a mirror of the image is as good.
+  # A signature covers a digest, so it also verifies a mirrored image.
   @own
-  Scenario: An image in another repository stays the one that was asked for
+  Scenario: An update to a mirrored image keeps the requested pull spec
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     When I update to image "mirror.example.com:5000/ocp/release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
@@ -121,7 +122,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   @own
-  Scenario: A registry that is back while the pod still waits
+  Scenario: A registry that recovers before the deadline of the version pod only delays the update
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     When pulling release 4.20.5 finds the registry unavailable for 1 minute
@@ -131,7 +132,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
 
   @own
-  Scenario: Credentials that are put right
+  Scenario: The update starts after registry credentials are fixed
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     When pulling release 4.20.5 is unauthorized
@@ -143,7 +144,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 2 minutes there is no health insight
 
   @own
-  Scenario: A mirror that is put right
+  Scenario: The update starts after a corrupt payload is fixed
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     When release 4.20.5 becomes corrupt

@@ -1,14 +1,14 @@
-Feature: Pods that are not well
-  Probes of a pod's containers fail, or its programs end again and again, as long as somebody tells it so.
+Feature: Pods that fail
+  Probes of a pod's containers fail, or its containers crash repeatedly, until the pod recovers.
 
   Background:
     Given insights are published
 
   @own
-  Scenario: A pod that is not ready is not available, and is again when it recovers
+  Scenario: A pod that is not ready makes its Deployment unavailable until it recovers
     Given a 4.18.3 cluster
     When pod openshift-cluster-version/cluster-version-operator-* becomes unready with message "dial tcp 10.0.0.1:9099: connect: connection refused"
-    # A probe has to fail three times.
+    # The container becomes unready after three failed probes.
     Then throughout 29 seconds Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is True
     And within 2 seconds Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is False with reason "ContainersNotReady" and message "containers with unready status: [cluster-version-operator]"
     And Event/openshift-cluster-version/cluster-version-operator-* field "message" is /^Readiness probe failed: dial tcp 10\.0\.0\.1:9099/
@@ -21,7 +21,7 @@ Feature: Pods that are not well
     And there was never a health insight
 
   @own
-  Scenario: A program that crashes is started again ever more seldom
+  Scenario: The kubelet restarts a crashing container with a growing back-off
     Given a 4.18.3 cluster
     When pod openshift-cluster-version/cluster-version-operator-* crashes
     Then within 5 seconds Pod/openshift-cluster-version/cluster-version-operator-* has status "Error"
@@ -36,7 +36,7 @@ Feature: Pods that are not well
     And there was never a health insight
 
   @own
-  Scenario: A container that is not live is restarted
+  Scenario: The kubelet restarts a container that is not live
     Given a 4.18.3 cluster
     When pod openshift-cluster-version/cluster-version-operator-* is not live
     Then within 40 seconds Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "1"

@@ -1,7 +1,7 @@
 @insights
 Feature: Insights about pools
-  Whoever reads the published insights knows of each MachineConfigPool how many of its nodes are where, and when all of them
-  are done.
+  The published insights count the nodes of each MachineConfigPool by phase, and show when all of them are
+  updated.
 
   Background:
     Given a 4.18.3 cluster with 3 control-plane nodes and 3 workers
@@ -10,14 +10,14 @@ Feature: Insights about pools
     When I ask for published insights
 
   @own
-  Scenario: A pool waits, goes through its nodes and is done
+  Scenario: The insight of a pool goes through Pending and Progressing to Updated
     Then within 5 minutes the insight about MachineConfigPool/worker has condition Updating False with reason "Updated" and message "3 of 3 nodes are updated"
     And the insight about MachineConfigPool/worker has "assessment" "Completed"
     And the insight about MachineConfigPool/worker has "completion" "100"
     And the insight about MachineConfigPool/worker has "scopeType" "WorkerPool"
     And the insight about MachineConfigPool/master has "scopeType" "ControlPlane"
     When I update to 4.18.7
-    # Nothing about the pool changes then: its insight follows the ClusterVersion.
+    # The MachineConfigPool has not changed yet. Its insight follows the ClusterVersion.
     Then within 2 minutes the insight about MachineConfigPool/worker has condition Updating False with reason "Pending"
     And the insight about MachineConfigPool/worker has "assessment" "Pending"
     And the insight about MachineConfigPool/worker has "summaries[3].type" "Outdated"
@@ -32,7 +32,7 @@ Feature: Insights about pools
     And within 1 minute condition Updating of the insight about MachineConfigPool/worker was False, True, False in turn
 
   # NODES-28
-  Scenario: A pool that is paused leaves its nodes out, and an insight says so
+  Scenario: A paused pool is Excluded, and a health insight warns about its outdated nodes
     When I pause pool worker
     And I update to 4.18.7
     Then within 2 minutes the insight about MachineConfigPool/worker has condition Updating False with reason "Paused"
@@ -46,7 +46,7 @@ Feature: Insights about pools
     And within 3 minutes there is no health insight about MachineConfigPool/worker
 
   # NODES-60
-  Scenario: A pool with a node whose update fails is degraded
+  Scenario: A node whose update fails degrades the insight of its pool
     When node worker-0 cannot update its system with message "pinging container registry: connection refused"
     And I update to 4.18.7
     Then within 3 hours the insight about MachineConfigPool/worker has condition Healthy False with reason "NodesDegraded" and message "1 of 3 nodes are degraded"
@@ -58,7 +58,7 @@ Feature: Insights about pools
     Then within 1 hour the insight about MachineConfigPool/worker has condition Healthy True with reason "AsExpected"
 
   @own
-  Scenario: The resource UpdateStatus tells the same
+  Scenario: The resource UpdateStatus shows the same states as the insights
     Then within 5 minutes UpdateStatus/cluster field "status.workerPools[0].name" is "worker"
     And UpdateStatus/cluster field "status.workerPools[0].conditions[0].reason" is "Updated"
     And UpdateStatus/cluster field "status.controlPlane.conditions[0].reason" is "ClusterVersionNotProgressing"

@@ -1,12 +1,13 @@
 @nodes
 Feature: Pools of nodes
-  Which nodes belong to a pool, in which order and how many at once they take their turn, and what a pause holds back.
+  A MachineConfigPool selects nodes, updates them in a fixed order and a limited number at once, and starts no
+  update while it is paused.
 
   Background:
     Given insights are published
 
   # NODES-10
-  Scenario: Two of five workers go at once where half of them may be unavailable
+  Scenario: With maxUnavailable 50%, two of five workers update at once
     Given a 4.18.3 cluster with 3 control-plane nodes and 5 workers
     And release 4.18.7 exists
     When I let 50% of the nodes of pool worker be unavailable
@@ -22,7 +23,7 @@ Feature: Pools of nodes
     And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-9
-  Scenario: Zones are taken in order, nodes without a zone last
+  Scenario: Nodes update in the order of their zones, nodes without a zone last
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I apply this object:
@@ -45,7 +46,7 @@ Feature: Pools of nodes
     And the insight about Node/worker-2 has condition Updating False with reason "Completed"
 
   # NODES-14
-  Scenario: A worker that is not ready keeps its pool from going on
+  Scenario: A worker that is not ready blocks its pool
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When node worker-1 becomes not ready with message "container runtime is down"
@@ -76,7 +77,7 @@ Feature: Pools of nodes
     And within 2 minutes there is no health insight
 
   # NODES-19
-  Scenario: Nothing keeps two control-plane nodes from going at once
+  Scenario: With maxUnavailable 2, two control-plane nodes update at once
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I let 2 of the nodes of pool master be unavailable
@@ -99,7 +100,7 @@ Feature: Pools of nodes
     And ClusterOperator/machine-config condition Progressing is True with message "Working towards 4.18.7"
 
   # NODES-21
-  Scenario: A pool of somebody's own takes its nodes from the workers, and both go side by side
+  Scenario: A custom pool takes its nodes from the worker pool, and both pools update in parallel
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I apply this object:
@@ -130,7 +131,7 @@ Feature: Pools of nodes
     And within 1 minute the insight about MachineConfigPool/infra has condition Updating False with reason "Updated"
 
   # NODES-22, NODES-23
-  Scenario: A node that two pools want belongs to none, and one of the control plane stays there
+  Scenario: A node that two custom pools select is in neither, and a control-plane node stays in its pool
     Given a 4.18.3 cluster
     And this object:
       """
@@ -169,7 +170,7 @@ Feature: Pools of nodes
     And the insight about Node/master-0 has "poolResource.name" "master"
 
   # NODES-25
-  Scenario: Nodes that wait are avoided by new pods until their turn comes, long before they are done
+  Scenario: Waiting nodes have the taint UpdateInProgress until their turn comes
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -186,7 +187,7 @@ Feature: Pools of nodes
     And within 1 minute the insight about Node/worker-2 has condition Updating False with reason "Completed"
 
   # NODES-26
-  Scenario: A node that is deleted on its way makes room for the next
+  Scenario: A node that is deleted during its update makes room for the next
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -198,7 +199,7 @@ Feature: Pools of nodes
     And within 20 seconds node worker-1 is Draining
 
   # NODES-29
-  Scenario: A pool that is paused in mid-update lets the node that has begun go on, and no other
+  Scenario: A pool that is paused during an update finishes the current node and starts no other
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -219,7 +220,7 @@ Feature: Pools of nodes
     And within 1 minute the insight about MachineConfigPool/worker has "completion" "100"
 
   # NODES-30
-  Scenario: A pool that is paused while its last node is on its way is updated all the same
+  Scenario: A pool that is paused while its last node updates still becomes Updated
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
     When I update to 4.18.7
@@ -231,7 +232,7 @@ Feature: Pools of nodes
     And within 2 minutes there is no health insight about MachineConfigPool/worker with level "Warning"
 
   # NODES-35
-  Scenario: A pool that was paused over two updates takes its nodes to the second in one go
+  Scenario: A pool that was paused during two updates brings its nodes straight to the second release
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.5 exists
     And release 4.18.7 exists
@@ -250,7 +251,7 @@ Feature: Pools of nodes
     And condition Updating of the insight about Node/worker-0 was False, True, False in turn
 
   # NODES-8
-  Scenario: A machine that joins a paused pool gets what the pool has and waits with the others
+  Scenario: A machine that joins a paused pool gets the old configuration and waits with the others
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
     When I pause pool worker
@@ -267,7 +268,7 @@ Feature: Pools of nodes
     And within 1 minute the insight about Node/worker-1 has "version" "4.18.7"
 
   # NODES-31
-  Scenario: A control plane that is paused is told of at once where no release is involved
+  Scenario: A paused control plane degrades the operator at once if only a MachineConfig changed
     Given a 4.18.3 cluster
     When I pause pool master
     And I apply this object:
@@ -285,7 +286,7 @@ Feature: Pools of nodes
     And ClusterOperator/machine-config condition Progressing is False with message "Error while reconciling 4.18.3"
     And within 1 minute the insight about ClusterOperator/machine-config has condition Healthy False with reason "Degraded"
     And within 6 minutes there is a health insight about ClusterOperator/machine-config with level "Warning" and impact "API Availability" and summary "Cluster Operator machine-config is degraded (RequiredPoolsFailed)"
-    # All nodes are of the release, so none is outdated.
+    # All nodes have the release of the cluster, so none is outdated.
     And there is no health insight about MachineConfigPool/master
     When I unpause pool master
     Then within 1 hour ClusterOperator/machine-config condition Degraded is False
@@ -293,7 +294,7 @@ Feature: Pools of nodes
     And within 2 minutes there is no health insight
 
   # NODES-27
-  Scenario: A node that goes to another pool in mid-update gets what that pool has
+  Scenario: A node that changes its pool during an update gets the configuration of the new pool
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     And this object:

@@ -1,13 +1,13 @@
 @preconditions
-Feature: What an update must not do
-  The cluster-version operator refuses a payload that it retrieved when the way to it is not supported; from 4.19 on it
-  knows how far a hop may go.
+Feature: Preconditions of an update
+  The cluster-version operator rejects a payload that it has retrieved if the update to it is not supported.
+  From 4.19 on, it also rejects an update over more than one minor.
 
   Background:
     Given insights are published
 
   @own
-  Scenario Outline: From <from> to <to> is refused
+  Scenario Outline: An update from <from> to <to> is rejected
     Given a <from> cluster
     And release <to> exists but is not recommended
     When I update to <to>
@@ -23,7 +23,7 @@ Feature: What an update must not do
       | 4.19.3  | 4.21.1  | 4.21.1 is more than one minor version beyond the current target 4.19.3 (4.21 > 4.(19+1))             |
 
   @own
-  Scenario: By force it goes through, and the history says through what
+  Scenario: A forced update overrides failed preconditions, and the history records them
     Given a 4.19.3 cluster
     And release 4.21.1 exists but is not recommended
     When I update to 4.21.1 by force
@@ -32,7 +32,7 @@ Feature: What an update must not do
     And there was never a health insight with summary /preconditions/
 
   # OCPBUGS-24535 OCPBUGS-35994, NODES-87
-  Scenario Outline: Back to the release before, of the same minor, and no further, from <newest>
+  Scenario Outline: A rollback from <newest> is supported only to the previous release
     Given a <first> cluster
     And release <second> exists
     And release <newest> exists

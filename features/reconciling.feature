@@ -1,12 +1,13 @@
 @reconcile
-Feature: What is changed behind the operator's back is put right
-  The cluster-version operator compares the cluster with its payload every few minutes, also while an update is refused.
+Feature: The operator reverts manual changes
+  The cluster-version operator compares the cluster with its payload every few minutes, also while it rejects
+  an update.
 
   Background:
     Given insights are published
 
   # OCP-46017
-  Scenario: Also while an update is refused
+  Scenario: A scaled Deployment is restored while an update is rejected
     Given a 4.17.3 cluster
     And the update channel "stable-4.18"
     And release 4.18.2 exists
@@ -27,7 +28,7 @@ Feature: What is changed behind the operator's back is put right
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # OCP-70931
-  Scenario: What the payload says of a ClusterOperator, and only that
+  Scenario: Only fields of a ClusterOperator that the payload sets are restored
     Given a 4.19.3 cluster
     When I apply this object:
       """
@@ -44,7 +45,7 @@ Feature: What is changed behind the operator's back is put right
     And condition Healthy of the insight about ClusterOperator/etcd was True in turn
 
   # OCP-51973
-  Scenario: What an override takes out is left alone, also while an update is refused
+  Scenario: An overridden Deployment keeps manual changes while an update is rejected
     Given a 4.17.3 cluster
     And the update channel "stable-4.18"
     And release 4.18.2 exists
@@ -81,7 +82,7 @@ Feature: What is changed behind the operator's back is put right
     And within 10 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # OCP-46724
-  Scenario Outline: A Deployment that was scaled to <replicas>
+  Scenario Outline: A Deployment that was scaled to <replicas> is restored
     Given a 4.19.3 cluster
     When I apply this object:
       """
@@ -100,7 +101,7 @@ Feature: What is changed behind the operator's back is put right
       | 2        |
 
   @own
-  Scenario: What was deleted comes back
+  Scenario: Deleted objects are recreated
     Given a 4.19.3 cluster
     When I delete Deployment/openshift-dns-operator/dns-operator
     And I delete ClusterOperator/dns
@@ -111,7 +112,7 @@ Feature: What is changed behind the operator's back is put right
     And within 1 minute the insight about ClusterOperator/dns has condition Healthy True with reason "AsExpected"
 
   # OCP-56072
-  Scenario: The operator itself does not end in the middle of nothing
+  Scenario: The cluster-version operator does not restart on an idle cluster
     Given a 4.19.3 cluster
     When 1 day passes
     Then Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "0"

@@ -1,6 +1,7 @@
 @update @status
-Feature: What oc adm upgrade status tells
-  Whoever watches an update asks the client, which asks the API server and Prometheus and draws its own conclusions.
+Feature: Output of `oc adm upgrade status`
+  The client command `oc adm upgrade status` reads the API server and Prometheus and assesses the update
+  itself. The health insights report the same problems.
 
   Background:
     Given a 4.16.1 cluster
@@ -9,7 +10,7 @@ Feature: What oc adm upgrade status tells
     And release 4.16.5 exists
 
   @own
-  Scenario: Progress and what stands in its way
+  Scenario: The status shows the progress and the problems of an update
     Then the status contains "The cluster is not updating."
     When I pause pool worker
     And I update to 4.16.5
@@ -24,7 +25,7 @@ Feature: What oc adm upgrade status tells
     And the status with details "health" contains "  Description: 2 of 3 members are available"
 
   @own
-  Scenario: The end of an update
+  Scenario: The status shows that an update is complete
     When I update to 4.16.5
     Then within 2 hours the status contains "Update to 4.16.5 successfully completed at "
     And the status contains "All control plane nodes successfully updated to 4.16.5"

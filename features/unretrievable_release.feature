@@ -1,13 +1,13 @@
 @retrieval
 Feature: A release image that cannot be retrieved
-  ReleaseAccepted names what the version pod suffers from, in releases whose operator watches the Pod; the rest of the
-  cluster is left as it was, and taking the request back heals everything.
+  If the operator of a release watches the version pod, ReleaseAccepted names the pod's error. The rest of the
+  cluster does not change, and clearing the request ends the problem.
 
   Background:
     Given insights are published
 
   # OTA-1321, OCP-21771
-  Scenario: Nobody has the digest, and the Pod's trouble is told
+  Scenario: A non-existent digest: ReleaseAccepted names the pod's error
     Given a 4.20.1 cluster
     When 2 minutes pass
     And I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
@@ -22,7 +22,7 @@ Feature: A release image that cannot be retrieved
     And condition Updating of the insight about ClusterVersion/version was False in turn
 
   # OCP-22641
-  Scenario: An older operator looks at its Job and tells of a deadline
+  Scenario: An older operator watches its Job and reports only a deadline
     Given a 4.14.1 cluster
     When 2 minutes pass
     And I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
@@ -35,14 +35,14 @@ Feature: A release image that cannot be retrieved
     And within 2 minutes there is no health insight
 
   # OTA-1307, NODES-93
-  Scenario Outline: From 4.19 on the Pod is watched, <version>
+  Scenario Outline: From 4.19 on, ReleaseAccepted names the pod's error instead of a deadline (<version>)
     Given a <version> cluster
     When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
-    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching <told>
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching <message>
     And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^The payload of release quay\.io\S+ cannot be retrieved$/ and description /manifest unknown/
 
     Examples:
-      | version | told                                                                         |
+      | version | message                                                                      |
       | 4.12.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
       | 4.13.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
       | 4.14.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
@@ -57,7 +57,7 @@ Feature: A release image that cannot be retrieved
 
   # OTA-1304, NODES-92
   @signature
-  Scenario Outline: An image policy refuses a signature, <how>
+  Scenario Outline: An image policy rejects a release without a Sigstore signature, <how>
     Given a 4.20.1 cluster
     And release 4.20.3 exists
     And release 4.20.3 has no Sigstore signature
@@ -85,7 +85,7 @@ Feature: A release image that cannot be retrieved
 
   # OCP-24663
   @signature
-  Scenario: A release without a release signature is refused before any Pod is made
+  Scenario: An unsigned release is rejected before the operator creates a pod
     Given a 4.20.1 cluster
     And release 4.20.3 exists
     And release 4.20.3 has no OpenPGP signature

@@ -1,12 +1,13 @@
 @signature
 Feature: A release without a release signature
-  The cluster-version operator refuses it. Forced, it goes through, and the history says at what risk.
+  The cluster-version operator rejects the release. A forced update installs it, and the history records the
+  accepted risk.
 
   Background:
     Given insights are published
 
   # OCP-24663
-  Scenario: First as requested, then by force
+  Scenario: An unsigned release is rejected until the update is forced
     Given a 4.16.1 cluster
     And release 4.16.5 exists
     And release 4.16.5 has no OpenPGP signature
@@ -23,7 +24,7 @@ Feature: A release without a release signature
     And ClusterVersion field "status.history[0].acceptedRisks" is /^Target release version="4\.16\.5" image="\S+" cannot be verified, but continuing anyway because the update was forced: unable to verify/
 
   @own
-  Scenario: A signature that comes late
+  Scenario: The update starts when the signature appears
     Given a 4.18.3 cluster
     And release 4.18.7 exists
     When release 4.18.7 loses its OpenPGP signature for 30 minutes

@@ -1,13 +1,13 @@
 @upgradeable
-Feature: What stands in the way of another minor
-  The condition Upgradeable gathers what speaks against an update to the next minor; a precondition refuses one for as long
-  as it is False. Patches go on.
+Feature: Conditions that block a minor update
+  The condition Upgradeable collects the reasons against an update to the next minor. While it is False, a
+  precondition rejects such an update. Patch updates continue, except that overrides block them before 4.22.
 
   Background:
     Given insights are published
 
   # OCP-44827
-  Scenario: An administrator has to agree to what the next minor brings
+  Scenario: A minor update waits until the administrator acknowledges its changes
     Given a 4.14.8 cluster
     And release 4.15.3 exists
     And release 4.14.12 exists
@@ -34,7 +34,7 @@ Feature: What stands in the way of another minor
     And within 2 minutes there is no health insight
 
   @own
-  Scenario: A patch needs no agreement
+  Scenario: A patch update needs no acknowledgement
     Given a 4.14.8 cluster
     And release 4.14.12 exists
     When I apply this object:
@@ -51,7 +51,7 @@ Feature: What stands in the way of another minor
     And there was never a health insight
 
   # OCPBUGS-42880
-  Scenario: A gate that comes while a minor update is under way does not hold back its patches
+  Scenario: An admin gate that appears during a minor update does not block its patches
     Given a 4.19.3 cluster
     And release 4.20.1 exists
     And release 4.20.5 exists
@@ -72,7 +72,7 @@ Feature: What stands in the way of another minor
     And there is a health insight about ClusterVersion/version with level "Warning" and impact "None" and summary "Previous update to 4.20.1 never completed, last complete update was 4.19.3"
 
   @own
-  Scenario: An operator that waits for an annotation holds back the next minor
+  Scenario: An operator that waits for an annotation blocks the next minor
     Given a 4.18.1 cluster
     And release 4.19.1 exists
     When operator cloud-credential becomes not upgradeable with reason "MissingUpgradeableAnnotation" and message "Annotate the cluster object."
@@ -85,7 +85,7 @@ Feature: What stands in the way of another minor
     And within 2 minutes there is no health insight
 
   # OTA-1860
-  Scenario Outline: Overrides <do> to a patch of <from>
+  Scenario Outline: Overrides <effect> a patch update of <from>
     Given a <from> cluster
     And release <to> exists
     When I apply this object:
@@ -100,19 +100,19 @@ Feature: What stands in the way of another minor
     Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "<reason>"
     When I update to <to>
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is <accepted> with message containing "<to>"
-    And ClusterVersion field "<where>" is /failed because of .*ClusterVersionOverridesSet.*: <what>/
-    And within 1 minute there <told>
+    And ClusterVersion field "<field>" is /failed because of .*ClusterVersionOverridesSet.*: <message>/
+    And within 1 minute there <insight>
     And within 5 minutes the insight about ClusterVersion/version has condition Updating <updating>
 
     Examples:
-      | do           | from   | to     | reason                     | accepted | where                           | what                                                                     | told                                                                                                                                              | updating |
-      | are an end   | 4.13.3 | 4.13.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl | is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.13.9" | False    |
-      | are an end   | 4.21.3 | 4.21.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl | is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.21.9" | False    |
-      | are no harm  | 4.22.3 | 4.22.9 | ClusterVersionOverridesSet | True     | status.history[0].acceptedRisks | Retarget from 4\\.22\\.3 to 4\\.22\\.9 is not blocked by                 | is no health insight                                                                                                                              | True     |
-      | are no harm  | 5.0.0  | 5.0.3  | ClusterVersionOverrides    | True     | status.history[0].acceptedRisks | Retarget from 5\\.0\\.0 to 5\\.0\\.3 is not blocked by                   | is no health insight                                                                                                                              | True     |
+      | effect       | from   | to     | reason                     | accepted | field                           | message                                                                  | insight                                                                                                                                           | updating |
+      | block        | 4.13.3 | 4.13.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl | is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.13.9" | False    |
+      | block        | 4.21.3 | 4.21.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl | is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.21.9" | False    |
+      | do not block | 4.22.3 | 4.22.9 | ClusterVersionOverridesSet | True     | status.history[0].acceptedRisks | Retarget from 4\\.22\\.3 to 4\\.22\\.9 is not blocked by                 | is no health insight                                                                                                                              | True     |
+      | do not block | 5.0.0  | 5.0.3  | ClusterVersionOverrides    | True     | status.history[0].acceptedRisks | Retarget from 5\\.0\\.0 to 5\\.0\\.3 is not blocked by                   | is no health insight                                                                                                                              | True     |
 
   # OTA-861
-  Scenario Outline: While an update of <from> is under way there is no other, from 4.19 on
+  Scenario Outline: From 4.19 on, Upgradeable is False while an update is in progress (<from>)
     Given a <from> cluster
     And release <to> exists
     When I update to <to>
@@ -130,7 +130,7 @@ Feature: What stands in the way of another minor
       | 5.0.0  | 5.0.3  | 5 seconds | ClusterVersionUpdating | .   |
 
   @own
-  Scenario: From 4.23 on whatever speaks against another minor is told of at once
+  Scenario: From 4.23 on, Upgradeable reports a blocked minor update at once
     Given a 5.0.0 cluster
     When 10 minutes pass
     And operator cloud-credential becomes not upgradeable with reason "MissingUpgradeableAnnotation" and message "Annotate the cluster object."

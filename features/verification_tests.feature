@@ -1,4 +1,4 @@
-Feature: Sentences of verification-tests, as they are said there
+Feature: Steps of verification-tests, unchanged
 
   Background:
     Given a 4.14.1 cluster
@@ -32,7 +32,7 @@ Feature: Sentences of verification-tests, as they are said there
     And the insight about ClusterOperator/etcd has condition Healthy True with reason "AsExpected"
 
   @own
-  Scenario: What a command printed is kept and compared
+  Scenario: A value is stored in the clipboard and compared with the output of a command
     Given evaluation of `cluster_version('version').version` is stored in the :version clipboard
     When I run the :get admin command with:
       | resource | clusterversion |
@@ -54,7 +54,7 @@ Feature: Sentences of verification-tests, as they are said there
     And there was never a health insight
 
   @own
-  Scenario: Pods and patches
+  Scenario: A pod becomes ready, and a patch pauses a pool
     Given I use the "openshift-cluster-version" project
     Then a pod becomes ready with labels:
       | k8s-app=cluster-version-operator |
@@ -62,11 +62,11 @@ Feature: Sentences of verification-tests, as they are said there
       | {"spec": {"paused": true}} |
     Then MachineConfigPool/worker field "spec.paused" is "true"
     And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
-    # It is paused, but nothing waits there.
+    # The pool is paused, but none of its nodes is outdated.
     And there is no health insight about MachineConfigPool/worker
 
   @own
-  Scenario: Objects of test data, and pods that are counted
+  Scenario: Objects are created from a test data file, and their pods are counted
     Given I obtain test data file "pods/web.yaml"
     And I use the "default" project
     When I run the :create client command with:

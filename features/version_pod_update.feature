@@ -1,7 +1,8 @@
 @update
-Feature: An update whose payload a Pod fetches
-  From 4.19 on the operator makes a Pod that fetches a payload, without a Job, and watches it. Whoever watches the cluster sees
-  such an update from its request to its last node, and what keeps a payload from being fetched.
+Feature: An update whose payload a pod fetches
+  From 4.19 on, the cluster-version operator fetches a payload with a pod that it watches, without a Job. The
+  insights follow such an update from its request to its last node, and report why a payload cannot be
+  fetched.
 
   Background:
     Given a 4.20.1 cluster with 3 control-plane nodes and 3 workers
@@ -10,7 +11,7 @@ Feature: An update whose payload a Pod fetches
     When I ask for published insights
 
   # OTA-1269
-  Scenario: The cluster goes all the way, and insights tell of operators, pools and nodes
+  Scenario: The update completes, and insights follow operators, pools and nodes
     Then within 5 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And the insight about ClusterVersion/version has "assessment" "Completed"
     And the insight about Node/worker-0 has "version" "4.20.1"
@@ -47,7 +48,7 @@ Feature: An update whose payload a Pod fetches
     And there was never a health insight
 
   # OTA-1321
-  Scenario: Nobody has the digest, and the Pod's trouble is told until the request is taken back
+  Scenario: A non-existent digest: insights report the pod's error until the request is cleared
     When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:ErrImagePull"
     And within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /pod version-\S+ failed at pending .* initcontainer cleanup is waiting with reason "ErrImagePull" and message ".*manifest unknown"$/

@@ -1,6 +1,6 @@
 @update
 Feature: A z-stream update
-  Whoever watches the cluster sees a z-stream update begin, go through the operators run level by run level, and end.
+  The insights follow a z-stream update from its start, through the operators of each run level, to its end.
 
   Background:
     Given a 4.14.1 cluster with 3 control-plane nodes and 3 workers
@@ -9,7 +9,7 @@ Feature: A z-stream update
     When I ask for published insights
 
   # OTA-1269
-  Scenario: ClusterVersion and its insight tell of the update
+  Scenario: ClusterVersion and its insight report the update
     Then within 5 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     When I update to 4.14.8
     Then within 2 minutes ClusterVersion condition Progressing is True with message matching /Working towards 4\.14\.8/
@@ -36,7 +36,7 @@ Feature: A z-stream update
     And the insight about ClusterOperator/dns has condition Updating False with reason "Updated"
 
   @own
-  Scenario: The operator replaces itself in the middle of the update
+  Scenario: The cluster-version operator replaces itself during the update
     When I update to 4.14.8
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
     And these writes were made in this order:
@@ -52,7 +52,7 @@ Feature: A z-stream update
     And there was never a health insight about ClusterVersion/version
 
   # OCP-70838
-  Scenario: It comes half way, then all the way, then back
+  Scenario: An update reaches 45%, completes and is rolled back
     When I update to 4.14.8
     And the update reaches 45% of operators
     Then the status contains /Completion: +(4[5-9]|5[0-9])% /

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-#[cfg(feature = "live")]
-use super::args::CleanArgs;
 use super::args::{BackendKind, PlaceArgs};
+#[cfg(feature = "live")]
+use super::args::{CleanArgs, WRITES_PER_SECOND};
 use super::terminal::interrupt::Interrupt;
 #[cfg(feature = "live")]
 use super::{
@@ -138,7 +138,7 @@ pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
         return Ok(Exit::Passed);
     };
     let connection = Connection::new(args.kubeconfig.as_deref(), Some(context));
-    let config = live::block_on(connection.config())?.map_err(|output| without_prefix(&output.stderr))?;
+    let config = live::block_on(connection.config())?.map_err(|output| live::error_message(&output))?;
     let cluster = ClusterSettings {
         config,
         speed: 1.0,
@@ -152,16 +152,12 @@ pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
     Ok(Exit::Passed)
 }
 
-/// The default number of writes per second to a shared cluster: about as many as the Kubernetes controllers
-/// make.
-pub(super) const WRITES_PER_SECOND: u32 = 50;
-
 /// Returns the settings for the cluster that the arguments name.
 #[cfg(feature = "live")]
 fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
     let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
     if args.context.is_none() {
-        let contexts = connection.contexts().map_err(|output| without_prefix(&output.stderr))?;
+        let contexts = connection.contexts().map_err(|output| live::error_message(&output))?;
         return Err(format!(
             "--backend kubeconfig requires --context, so that no other cluster is touched; found {}",
             match contexts.as_slice() {
@@ -171,7 +167,7 @@ fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
             }
         ));
     }
-    let config = live::block_on(connection.config())?.map_err(|output| without_prefix(&output.stderr))?;
+    let config = live::block_on(connection.config())?.map_err(|output| live::error_message(&output))?;
     let file = args.kubeconfig.as_ref().map(|path| path.display().to_string());
     let cluster_flags = file.iter().flat_map(|file| ["--kubeconfig", file]);
     let context = args.context.as_deref().unwrap_or_default();
@@ -194,10 +190,4 @@ fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
         has_kubelets: false,
         stop: stop.clone(),
     })
-}
-
-/// Returns an error message of the client without its prefix.
-#[cfg(feature = "live")]
-fn without_prefix(message: &str) -> String {
-    message.strip_prefix("error: ").unwrap_or(message).trim_end().to_owned()
 }

@@ -81,7 +81,7 @@ fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {
 
 #[cfg(feature = "gherkin")]
 fn feature(file: &str, text: &str, findings: &mut Findings) {
-    use super::run::snapshots;
+    use super::files::snapshots;
     use crate::steps::{FeatureFiles, Suite};
     let source = (file.to_owned(), text.to_owned());
     let feature_files =

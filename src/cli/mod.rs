@@ -18,6 +18,7 @@ mod insights;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
+mod moment;
 mod new;
 mod payload;
 #[cfg(feature = "live")]
@@ -31,6 +32,7 @@ mod start_from;
 mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
+mod templates;
 mod terminal;
 #[cfg(feature = "gherkin")]
 mod test;

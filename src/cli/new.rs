@@ -4,23 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::args::NewArgs;
+use super::templates::TEMPLATES;
 use super::{Exit, files, print_output};
-
-/// The templates: name, description, extension, text.
-pub(super) const TEMPLATES: &[(&str, &str, &str, &str)] = &[
-    ("update", "an update within a minor that completes", "yaml", include_str!("templates/update.yaml")),
-    (
-        "bad-digest",
-        "an update to a non-existent release image",
-        "yaml",
-        include_str!("templates/bad-digest.yaml"),
-    ),
-    ("rollback", "an update and its rollback", "yaml", include_str!("templates/rollback.yaml")),
-    ("operator", "an operator degraded during an update", "yaml", include_str!("templates/operator.yaml")),
-    ("nodes", "a paused pool during an update", "yaml", include_str!("templates/nodes.yaml")),
-    ("matrix", "one scenario for several pairs of releases", "yaml", include_str!("templates/matrix.yaml")),
-    ("feature", "an update in Gherkin", "feature", include_str!("templates/update.feature")),
-];
 
 pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     let Some(path) = &args.path else {

@@ -9,8 +9,7 @@ use semver::Version;
 use windtunnel_openshift::payload::{File, METADATA, OWN, Payload, RELEASE, is_payload_file};
 use windtunnel_openshift::release::{Release, UnknownRelease};
 
-use super::files;
-use super::run::snapshots;
+use super::files::{self, snapshots};
 use crate::plan::Snapshot;
 use crate::scenario;
 
@@ -79,20 +78,6 @@ impl scenario::Releases for Releases {
     fn common_releases(&self) -> Vec<Release> {
         self.payloads.values().cloned().collect()
     }
-}
-
-/// Parses `VERSION=DIR`.
-///
-/// # Errors
-/// The expected syntax.
-pub(super) fn argument(text: &str) -> Result<(Version, PathBuf), String> {
-    let (version, folder) = text.split_once('=').ok_or("expected VERSION=DIR, such as 4.18.9=payload")?;
-    let version = Version::parse(version)
-        .map_err(|_| format!("expected a version such as 4.14.8 before `=`, found `{version}`"))?;
-    if folder.is_empty() {
-        return Err("expected a folder after `=`".to_owned());
-    }
-    Ok((version, PathBuf::from(folder)))
 }
 
 /// Returns the release of this version from the payload in a folder.

@@ -2,11 +2,12 @@
 
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
+use super::files::{self, records, snapshots};
 use super::report::outputs;
-use super::run::{FAILED_FAST, snapshots};
+use super::run::FAILED_FAST;
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
-use super::{Exit, files, print_output};
+use super::{Exit, print_output};
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};
@@ -25,10 +26,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let (finished, results): (Vec<_>, Vec<ScenarioResult>) = finished?.into_iter().unzip();
     // A shard may be empty if there are more shards than scenarios.
     if results.is_empty() && args.selection.shard.is_none() {
-        return Err(match &args.selection.tags {
-            Some(tags) => format!("--tags: no scenario matches `{}`", tags.text),
-            None => "found no scenario".to_owned(),
-        });
+        return Err(args.selection.found_nothing());
     }
     let for_people = args.reports.format == Format::Text;
     if for_people {
@@ -43,7 +41,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let reports = outputs::write(&args.reports, "windtunnel test", "cucumber", &recorded_results, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
-    let mut unwritten = files::write_records(args.record.as_deref(), &recorded_results);
+    let mut unwritten = records::write(args.record.as_deref(), &recorded_results);
     unwritten.extend([snapshots, reports, cucumber].into_iter().filter_map(Result::err));
     if for_people {
         if results.len() > 1 {

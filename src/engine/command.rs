@@ -3,27 +3,12 @@
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::oc::{self, ClusterView, Command, CommandOutput, CommandStep, Get};
-use windtunnel_update_status::status::Details;
+use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, Refusal, render};
 
-use super::expectations::status;
+use super::output::CapturedOutput;
 use super::runtime::Simulation;
 use crate::plan::{CommandCheck, CommandLine, Program};
 use crate::record::{ADMINISTRATOR, Event, redact_secrets};
-
-/// The output of a command. Checks read `actual`; messages and records show `redacted`, which lacks the values
-/// of a live cluster's Secrets.
-#[derive(Debug, Clone)]
-pub(super) struct CapturedOutput {
-    pub(super) actual: CommandOutput,
-    redacted: CommandOutput,
-}
-
-impl CapturedOutput {
-    /// Output that is shown in full, before known secret values are hidden.
-    fn plain(output: CommandOutput) -> Self {
-        Self { redacted: output.clone(), actual: output }
-    }
-}
 
 /// Runs a command and records its output. Components react to its changes when the simulation settles.
 pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> CapturedOutput {
@@ -49,12 +34,26 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
 
 /// Runs `oc adm upgrade status`.
 fn status(simulation: &Simulation, details: Details) -> CommandOutput {
-    match status::report(simulation, details) {
+    match status_text(simulation, details) {
         Ok(stdout) => CommandOutput { stdout, stderr: String::new(), code: 0 },
         Err(refusal) => {
             CommandOutput { stdout: String::new(), stderr: format!("error: {refusal}\n"), code: 1 }
         }
     }
+}
+
+/// Returns the current text of `oc adm upgrade status`, or the error that `oc` prints instead.
+pub(super) fn status_text(simulation: &Simulation, details: Details) -> Result<String, Refusal> {
+    let now = simulation.now();
+    let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
+    let status = inputs.and_then(|mut inputs| {
+        let active = simulation.alerts.borrow();
+        inputs.alerts = AlertsResponse::from_active(
+            active.iter().map(|active| (active.active_at.unwrap_or(now), &active.alert)),
+        );
+        render(&inputs, Moment::at(now), details)
+    });
+    status.map(|report| report.text)
 }
 
 /// Runs `oc get` through a client of the API server, as the real one does.
@@ -94,7 +93,7 @@ fn run_upgrade_command(simulation: &mut Simulation, command: &Command) -> Comman
 
 /// Checks the last command, or the request that was rejected after it.
 pub(super) fn check_last(simulation: &Simulation, checks: &[CommandCheck]) -> Result<(), String> {
-    check_output(&last_output(simulation)?, checks)
+    last_output(simulation)?.check(checks)
 }
 
 /// Returns the output of the last command, or the message of a request that was rejected after it.
@@ -116,27 +115,4 @@ pub(super) fn last_output(simulation: &Simulation) -> Result<CapturedOutput, Str
         _ => None,
     });
     last.ok_or_else(|| "no command has run yet".to_owned())
-}
-
-/// Checks the output of a command. The error shows the actual output.
-pub(super) fn check_output(
-    CapturedOutput { actual, redacted }: &CapturedOutput,
-    checks: &[CommandCheck],
-) -> Result<(), String> {
-    let fits = |check: &&CommandCheck| match check {
-        CommandCheck::Code(code) => actual.code == *code,
-        CommandCheck::Prints(text) => text.fits(actual.stdout.trim_end()),
-        CommandCheck::Warns(text) => text.fits(actual.stderr.trim_end()),
-        CommandCheck::Says(text) => text.fits(format!("{}{}", actual.stdout, actual.stderr).trim_end()),
-        CommandCheck::Fails => actual.code != 0,
-        CommandCheck::Refused(text) => actual.error_message().is_some_and(|refusal| text.fits(refusal)),
-    };
-    let Some(wrong) = checks.iter().find(|check| !fits(check)) else { return Ok(()) };
-    let CommandOutput { stdout, stderr, code } = redacted;
-    let printed = match (stdout.trim_end(), stderr.trim_end()) {
-        ("", "") => "and printed nothing".to_owned(),
-        (text, "") | ("", text) => format!("and printed:\n{text}"),
-        (stdout, stderr) => format!("and printed:\n{stdout}\n{stderr}"),
-    };
-    Err(format!("expected that the command {wrong}; it exited with code {code} {printed}"))
 }

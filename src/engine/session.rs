@@ -192,7 +192,7 @@ impl Session {
             simulation.settle()?;
             let output = command::run(simulation, &run.command).await;
             simulation.settle()?;
-            command::check_output(&output, &run.checks).map_err(SessionError::ExpectationFailed)
+            output.check(&run.checks).map_err(SessionError::ExpectationFailed)
         })
     }
 

@@ -10,6 +10,7 @@ pub mod json;
 pub mod junit;
 pub mod status;
 pub mod steps;
+pub mod story;
 pub mod summary;
 pub mod test_results;
 pub mod timeline;

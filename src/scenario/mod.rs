@@ -15,16 +15,14 @@ use windtunnel_openshift::release::Release;
 mod environment;
 mod expectations;
 mod fault;
-mod include;
-mod keep_and_retry;
 pub mod lint;
 mod object;
 mod parameters;
 mod problem;
 mod reader;
 mod source;
-mod step;
 mod step_text;
+mod timeline;
 pub mod upgrade_split;
 
 #[cfg(test)]
@@ -202,7 +200,7 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     }
     let versions: Vec<Version> = cluster.as_ref().map(cluster::versions).unwrap_or_default();
     let timeline = map.required(reader, "timeline", "the steps");
-    let timeline = timeline.map(|node| step::timeline(reader, node, &versions)).unwrap_or_default();
+    let timeline = timeline.map(|node| timeline::read(reader, node, &versions)).unwrap_or_default();
     Some(Plan {
         name: name?,
         description: description.unwrap_or_default(),

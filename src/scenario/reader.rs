@@ -217,6 +217,28 @@ impl<'a> Reader<'a> {
         version
     }
 
+    /// Parses a version that exists in the run. (A release that the update service does not offer has
+    /// `recommended: false`.)
+    pub(super) fn existing_version(&mut self, node: &Node, versions: &[Version]) -> Option<Version> {
+        let version = self.version(node)?;
+        self.has_version(node, &version, versions).then_some(version)
+    }
+
+    /// Returns whether a release of this version exists in the run; reports a problem if not.
+    pub(super) fn has_version(&mut self, node: &Node, version: &Version, versions: &[Version]) -> bool {
+        // Without a cluster no versions are known, and the missing cluster is already a problem.
+        if versions.is_empty() || versions.contains(version) {
+            return true;
+        }
+        let known: Vec<String> = versions.iter().map(ToString::to_string).collect();
+        let hint = did_you_mean(&version.to_string(), known.iter().map(String::as_str));
+        self.problem(
+            node,
+            format!("no release {version} exists in this scenario: add it to `releases`{hint}"),
+        );
+        false
+    }
+
     /// Parses the version of a release that windtunnel has facts for.
     pub(super) fn release(&mut self, node: &Node) -> Option<Release> {
         let version = self.version(node)?;
@@ -224,11 +246,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Loads the release from a payload folder next to the scenario; all mistakes in the payload become
-    /// problems.
-    pub(super) fn extracted(&mut self, node: &Node, release: &Release) -> Option<Release> {
+    /// problems. `words` are the values that are not a folder.
+    pub(super) fn extracted(&mut self, node: &Node, release: &Release, words: &[&str]) -> Option<Release> {
         let folder = self.text(node, "the folder of a payload")?;
         let found = self.releases.extracted(&release.version, &folder, self.file);
-        let hint = did_you_mean(&folder, super::environment::cluster::PAYLOADS.iter().copied());
+        let hint = did_you_mean(&folder, words.iter().copied());
         let problems = match found {
             Ok(release) => return Some(release),
             Err(problems) => problems,

@@ -2,15 +2,17 @@
 //! patterns, doc strings and the presence of a cluster before anything runs.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::LazyLock;
 
+use cucumber::World as _;
 use cucumber::gherkin::{Feature, LineCol, Rule, Scenario, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
 use windtunnel_core::panics;
 
-use super::gherkin::{scenarios, steps_of};
-use super::world::{ClusterWorld, no_cluster};
-use super::{FeatureFiles, suite};
+use super::gherkin::{self, scenarios, steps_of};
+use super::world::{ClusterWorld, StepError, no_cluster};
+use super::{FeatureFiles, catalogue};
 use crate::plan::PlannedStep;
 
 /// Returns steps that cannot run, and why, in the order of the text. All steps must be known.
@@ -73,7 +75,7 @@ pub(super) fn planned(
 ) -> Vec<PlannedStep> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut world = ClusterWorld::for_collecting(&file, feature_files);
-    world.refusals = suite::refusals(steps_of(feature, rule, scenario));
+    world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
     for step in steps_of(feature, rule, scenario) {
         let _ = try_step(steps, &mut world, step);
     }
@@ -90,6 +92,58 @@ pub(super) fn try_step(
     let outcome =
         panics::without_panic_output(|| AssertUnwindSafe(run(world, context)).catch_unwind().now_or_never())?;
     outcome.err().map(|panic| panics::text(&*panic))
+}
+
+/// Returns the steps of a doc string without running them.
+///
+/// # Errors
+/// The first step that cannot run.
+pub(super) fn nested(world: &mut ClusterWorld, nested: &[Step]) -> Result<Vec<PlannedStep>, StepError> {
+    static STEPS: LazyLock<Collection<ClusterWorld>> = LazyLock::new(ClusterWorld::collection);
+    let refusals = std::mem::replace(&mut world.refusals, gherkin::refusals(nested.iter()));
+    let (problem, steps) = world.collecting(|world| {
+        let mut problems = nested.iter().enumerate().filter_map(|(index, step)| {
+            let why = unknown(&STEPS, step).or_else(|| try_step(&STEPS, world, step))?;
+            Some(StepError::Usage(format!("step {} of the doc string: {why}", index + 1)))
+        });
+        problems.next()
+    });
+    world.refusals = refusals;
+    problem.map_or(Ok(steps), Err)
+}
+
+/// Returns the problem of an unknown step.
+pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
+    Some(match steps.find(step) {
+        Ok(Some(_)) => return None,
+        Ok(None) => {
+            let kind = kind(step.ty);
+            let with_type = |ty| Step { ty, ..step.clone() };
+            let others = [StepType::Given, StepType::When, StepType::Then];
+            let is_known = |ty: &StepType| matches!(steps.find(&with_type(*ty)), Ok(Some(_)));
+            if let Some(other) = others.into_iter().find(is_known) {
+                return Some(format!(
+                    "`{}` needs the keyword `{}`, found `{kind}`",
+                    step.value,
+                    self::kind(other)
+                ));
+            }
+            let hint = match catalogue::example_like(kind, &step.value) {
+                Some(example) => format!("the nearest is `{example}`"),
+                None => "no step is similar; `windtunnel steps` lists all".to_owned(),
+            };
+            format!("unknown step `{kind} {}`; {hint}", step.value)
+        }
+        Err(ambiguous) => format!("several steps match `{}`: {ambiguous}", step.value),
+    })
+}
+
+fn kind(ty: StepType) -> &'static str {
+    match ty {
+        StepType::Given => "Given",
+        StepType::When => "When",
+        StepType::Then => "Then",
+    }
 }
 
 #[cfg(test)]

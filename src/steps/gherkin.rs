@@ -1,6 +1,8 @@
 //! Parses Gherkin into a feature, or into problems that say what is wrong: the parser itself only reports
 //! where it stopped.
 
+use std::collections::VecDeque;
+
 use cucumber::feature::Ext as _;
 use cucumber::gherkin::{Feature, GherkinEnv, Rule, Scenario, Step, Table};
 
@@ -187,6 +189,23 @@ fn describe_parse_error(error: &str) -> layout::SyntaxProblem {
     expected.sort_unstable();
     let expected = if expected.is_empty() { "something else".to_owned() } else { expected.join(" or ") };
     (line, column, format!("this is not Gherkin: expected {expected} here or in the line before"))
+}
+
+/// Returns, for each step that runs a command, whether the checks right after it expect a rejection.
+pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
+    let mut refusals = VecDeque::new();
+    let mut follows_command = false;
+    for step in steps {
+        if step.value.starts_with("I run \"") {
+            refusals.push_back(false);
+            follows_command = true;
+        } else if !step.value.starts_with("it ") {
+            follows_command = false;
+        } else if step.value.starts_with("it is refused ") || step.value.starts_with("it exits ") {
+            refusals.back_mut().into_iter().filter(|_| follows_command).for_each(|refused| *refused = true);
+        }
+    }
+    refusals
 }
 
 #[cfg(test)]

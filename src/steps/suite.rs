@@ -1,13 +1,13 @@
 //! A suite of features: parses them with all problems, then runs them with cucumber, many at a time.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cucumber::gherkin::tagexpr::TagOperation;
-use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
+use cucumber::gherkin::{Feature, Rule, Scenario, Step};
 use cucumber::step::Collection;
 use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, event, parser, writer};
@@ -15,7 +15,7 @@ use futures::FutureExt as _;
 
 use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
-use super::{FeatureFiles, catalogue, dry_run, gherkin, warnings};
+use super::{FeatureFiles, dry_run, gherkin, warnings};
 use crate::backends::Backend;
 use crate::plan::PlannedStep;
 use crate::scenario::{Problem, Problems};
@@ -168,7 +168,7 @@ impl Suite {
                 scenario.name.clone_into(&mut world.scenario);
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
                 world.feature_files = feature_files;
-                world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
+                world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
@@ -218,23 +218,6 @@ fn selects(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, 
     tags.is_none_or(|wanted| wanted.eval(own))
 }
 
-/// Returns, for each step that runs a command, whether the checks right after it expect a rejection.
-pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
-    let mut refusals = VecDeque::new();
-    let mut follows_command = false;
-    for step in steps {
-        if step.value.starts_with("I run \"") {
-            refusals.push_back(false);
-            follows_command = true;
-        } else if !step.value.starts_with("it ") {
-            follows_command = false;
-        } else if step.value.starts_with("it is refused ") || step.value.starts_with("it exits ") {
-            refusals.back_mut().into_iter().filter(|_| follows_command).for_each(|refused| *refused = true);
-        }
-    }
-    refusals
-}
-
 /// Returns problems of unknown steps, or else of those that cannot run.
 fn step_problems(
     steps: &Collection<ClusterWorld>,
@@ -246,7 +229,7 @@ fn step_problems(
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
     let all = backgrounds.flat_map(|background| &background.steps).chain(own);
     let mut found: Vec<(&Step, String)> =
-        all.filter_map(|step| unknown(steps, step).map(|message| (step, message))).collect();
+        all.filter_map(|step| dry_run::unknown(steps, step).map(|message| (step, message))).collect();
     if found.is_empty() {
         found = dry_run::problems(steps, feature, feature_files);
     }
@@ -257,40 +240,6 @@ fn step_problems(
     let mut problems: Vec<Problem> = found.into_iter().map(problem).collect();
     problems.dedup(); // Examples repeat the same step.
     problems
-}
-
-/// Returns the problem of an unknown step.
-pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
-    Some(match steps.find(step) {
-        Ok(Some(_)) => return None,
-        Ok(None) => {
-            let kind = kind(step.ty);
-            let with_type = |ty| Step { ty, ..step.clone() };
-            let others = [StepType::Given, StepType::When, StepType::Then];
-            let is_known = |ty: &StepType| matches!(steps.find(&with_type(*ty)), Ok(Some(_)));
-            if let Some(other) = others.into_iter().find(is_known) {
-                return Some(format!(
-                    "`{}` needs the keyword `{}`, found `{kind}`",
-                    step.value,
-                    self::kind(other)
-                ));
-            }
-            let hint = match catalogue::example_like(kind, &step.value) {
-                Some(example) => format!("the nearest is `{example}`"),
-                None => "no step is similar; `windtunnel steps` lists all".to_owned(),
-            };
-            format!("unknown step `{kind} {}`; {hint}", step.value)
-        }
-        Err(ambiguous) => format!("several steps match `{}`: {ambiguous}", step.value),
-    })
-}
-
-fn kind(ty: StepType) -> &'static str {
-    match ty {
-        StepType::Given => "Given",
-        StepType::When => "When",
-        StepType::Then => "Then",
-    }
 }
 
 /// A cucumber parser that passes on parsed features.

@@ -2,24 +2,19 @@
 //! runs it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use cucumber::World as _;
-use cucumber::gherkin;
-use cucumber::step::Collection;
-use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
 use windtunnel_openshift::release::Release;
 
+use super::FeatureFiles;
 use super::driver::{Driver, SessionResults};
-use super::{FeatureFiles, dry_run, suite};
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
 use crate::plan::{
-    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Retry, Snapshot,
-    Step,
+    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Snapshot, Step,
 };
 use crate::scenario::{self, Folders, lint};
 
@@ -238,30 +233,11 @@ impl ClusterWorld {
         error.into()
     }
 
-    /// Repeats the steps of a doc string until all of them pass.
-    pub(super) async fn retry(
-        &mut self,
-        text: &str,
-        within: SignedDuration,
-        steps: &[gherkin::Step],
-    ) -> Result<(), StepError> {
-        static STEPS: LazyLock<Collection<ClusterWorld>> = LazyLock::new(ClusterWorld::collection);
-        let refusals = std::mem::replace(&mut self.refusals, suite::refusals(steps.iter()));
+    /// Returns what `work` returns, and the steps that the world collected meanwhile instead of running them.
+    pub(super) fn collecting<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, Vec<PlannedStep>) {
         let outer = self.collected.replace(Vec::new());
-        let mut why = None;
-        for (index, step) in steps.iter().enumerate() {
-            let found = suite::unknown(&STEPS, step).or_else(|| dry_run::try_step(&STEPS, self, step));
-            why = found.map(|why| StepError::Usage(format!("step {} of the doc string: {why}", index + 1)));
-            if why.is_some() {
-                break;
-            }
-        }
-        let steps = std::mem::replace(&mut self.collected, outer).unwrap_or_default();
-        self.refusals = refusals;
-        match why {
-            Some(why) => Err(why),
-            None => self.run_step(text, Step::Retry(Retry { within, steps })).await,
-        }
+        let outcome = work(self);
+        (outcome, std::mem::replace(&mut self.collected, outer).unwrap_or_default())
     }
 
     /// Ends the session, if there is one, and returns its results.

@@ -55,13 +55,17 @@ fn every_case_has_its_row_and_every_row_its_files() {
 #[test]
 fn at_least_25_graph_risks_40_node_cases_and_all_kinds_of_cases_are_covered() {
     let rows = rows(&["id", "risk", "case"]);
-    let of = |prefix: &str| rows.keys().filter(|case| case.starts_with(prefix)).count();
+    let count = |prefix: &str| rows.keys().filter(|case| case.starts_with(prefix)).count();
     let risks = rows
         .values()
         .filter(|files| files.iter().any(|file| file.starts_with("scenarios/failures/")))
         .count();
     assert!(
-        risks >= 25 && of("NODES-") >= 40 && of("OCP-") >= 45 && of("OTA-") >= 5 && of("OCPBUGS-") >= 10,
+        risks >= 25
+            && count("NODES-") >= 40
+            && count("OCP-") >= 45
+            && count("OTA-") >= 5
+            && count("OCPBUGS-") >= 10,
         "{risks} {rows:?}"
     );
 }

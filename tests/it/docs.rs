@@ -1,9 +1,11 @@
-//! The README and the pages in `docs/`: their commands run and print what the page shows, and their links lead somewhere.
+//! The README and the pages in `docs/`: their commands run and print what the page shows, and their relative
+//! links lead to files.
 //!
-//! Commands are in ```` ```console ```` blocks, each after `$ `. The blocks of a page run in order in one folder with a copy of `scenarios/`
-//! and `features/`. A `yaml` or `gherkin` block that begins with `# file: NAME` is written to that file first. A command must exit with
-//! 0, or with N where its line ends with `# exits with N`. The lines below a command must be in its output, in this order; `...`
-//! matches any text within a line, and a line `...` any lines. Commands that cannot run in a clone are in `sh` blocks.
+//! Commands are in ```` ```console ```` blocks, each after `$ `. The blocks of a page run in order in one folder
+//! with a copy of `scenarios/` and `features/`. A `yaml` or `gherkin` block that begins with `# file: NAME` is
+//! written to that file first. A command must exit with 0, or with N if its line ends with `# exits with N`. The
+//! lines below a command must be in its output, in this order; `...` matches any text within a line, and a line
+//! `...` matches any lines. Commands that cannot run in a clone are in `sh` blocks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,7 +104,7 @@ fn check_commands(page: &Path) -> Vec<String> {
     faults
 }
 
-/// Runs a command, and says how its output differs from what the page shows.
+/// Runs a command. Returns the first difference between its output and the page.
 fn check_command(shown: &Shown, folder: &Path) -> Option<String> {
     let exits = Regex::new(r"# exits with (\d+)\s*$").unwrap();
     let code = exits.captures(&shown.command).map_or(0, |found| found[1].parse().unwrap());

@@ -7,7 +7,7 @@ use windtunnel_core::yaml;
 use windtunnel_openshift::manifests;
 
 /// The minors that have CRD schemas: those of major 4, and 5.0.
-fn lines() -> impl Iterator<Item = (u64, u64)> {
+fn minors() -> impl Iterator<Item = (u64, u64)> {
     (10..=22).map(|minor| (4, minor)).chain([(5, 0)])
 }
 
@@ -54,7 +54,7 @@ fn differences(at: &str, ours: &Value, real: &Value, found: &mut Vec<String>) {
 }
 
 /// Kinds without a real CRD to compare with.
-const NOT_AT_HAND: &[&str] = &[
+const WITHOUT_REAL_CRD: &[&str] = &[
     "apiservers",
     "controllerconfigs",
     "infrastructures",
@@ -70,10 +70,10 @@ const NOT_AT_HAND: &[&str] = &[
 fn every_crd_equals_the_real_one_in_every_minor() {
     let Some(folder) = crate::recordings::shared_or_skip("crds") else { return };
     let (mut found, mut compared) = (Vec::new(), 0);
-    for (major, minor) in lines() {
+    for (major, minor) in minors() {
         for ours in manifests::crds((major, minor)) {
             let plural = ours["spec"]["names"]["plural"].as_str().unwrap().to_owned();
-            if NOT_AT_HAND.contains(&plural.as_str()) {
+            if WITHOUT_REAL_CRD.contains(&plural.as_str()) {
                 continue;
             }
             let path = folder.join(format!("{major}.{minor}/{plural}.yaml"));

@@ -51,9 +51,9 @@ fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Prints the version of a program, past the test harness, which hides the output of passing tests.
-#[expect(clippy::explicit_write, reason = "the harness would keep it")]
+#[expect(clippy::explicit_write, reason = "the harness hides the output of macros")]
 fn print_version(name: &str, path: &Path) {
-    let said = VERSION.iter().find(|(listed, _)| *listed == name).and_then(|(_, arguments)| {
+    let version = VERSION.iter().find(|(listed, _)| *listed == name).and_then(|(_, arguments)| {
         let output = Command::new(path).args(*arguments).output().ok()?;
         String::from_utf8(output.stdout).ok()?.lines().next().map(str::to_owned)
     });
@@ -61,7 +61,7 @@ fn print_version(name: &str, path: &Path) {
         std::io::stderr(),
         "real: {} ({})",
         path.display(),
-        said.as_deref().unwrap_or("version unknown")
+        version.as_deref().unwrap_or("version unknown")
     )
     .unwrap();
 }

@@ -35,7 +35,7 @@ pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The folders of generated clusters: those in `tests/`, then the others in `../shared`.
-pub(crate) fn made_clusters() -> Vec<PathBuf> {
+pub(crate) fn generated_clusters() -> Vec<PathBuf> {
     let mut found = entries(&ours("status/clusters"));
     let more = shared("golden/upgrade-status-made").map(|folder| entries(&folder)).unwrap_or_default();
     let is_new = |path: &PathBuf| found.iter().all(|known| known.file_name() != path.file_name());

@@ -36,7 +36,7 @@
 //!
 //! - Custom resources: validation with ratcheting, pruning, defaulting, CEL rules and the status subresource. The Kubernetes
 //!   minor in [`Profile`] decides about the details, and can change while the server runs.
-//! - Built-in kinds: decoding by tables of their fields (`kinds::facts`), defaults, validation (`kinds`) and subresources
+//! - Built-in kinds: decoding by tables of their fields (`facts`), defaults, validation (`kinds`) and subresources
 //!   (`subresources`). No container runs: requests for logs, `exec`, `attach` and `portforward` get an error that says so.
 //!   Pods with the annotation `log.windtunnel.dev/CONTAINER` have logs. `proxy` sends requests to an [`Upstream`].
 //! - All four patch types. The server tracks the owners of fields (`apply`) with every write, unless the builder disables it.
@@ -50,19 +50,24 @@
 mod access;
 mod admission;
 mod apply;
+mod call;
 mod cel;
 mod crd;
 mod delta;
 mod discovery;
+mod facts;
 mod field;
+mod field_set;
 mod gotext;
 #[cfg(feature = "https")]
 pub mod https;
+mod import;
 mod kinds;
 mod metadata;
 mod names;
 mod openapi;
 mod outbound;
+mod patch;
 mod paths;
 mod pipeline;
 mod profile;
@@ -77,23 +82,24 @@ pub mod storage;
 mod store;
 mod subresources;
 mod verbs;
-mod watch;
 
 pub use crate::outbound::hooks::{
-    Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks, Step,
+    Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks,
 };
 pub use crate::outbound::upstream::{PodRequest, PodResponse, Upstream};
+pub use crate::pipeline::Step;
 pub use crate::reply::table::Table;
 pub use crate::request::accept::Media;
 pub use crate::server::builder::Builder;
 pub use crate::server::control_plane::Endpoint;
 pub use crate::server::log::WriteOutcome;
-pub use access::{AuthorizationMode, Impersonate};
-pub use crd::DefinitionPace;
+pub use access::AuthorizationMode;
+pub use import::{ImportProblem, Imported};
 pub use kinds::strategy::service::ServiceNetwork;
 pub use profile::{Profile, StatusScope, TooLong};
+pub use reply::watch::{Poll, Watch};
 pub use reply::{List, Reply, ReplyBody};
-pub use request::{Body, Method, Query, Request, ResourcePath, Target, Text, Via};
+pub use request::{Body, Impersonate, Method, Query, Request, ResourcePath, Target, Text, Via};
+pub use server::definitions::delays::DefinitionPace;
 pub use server::{ApiServer, HistoryExpired};
 pub use store::{Event, EventKind, Stored};
-pub use watch::{Poll, Watch};

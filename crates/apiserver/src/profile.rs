@@ -1,7 +1,7 @@
 //! The differences between Kubernetes minors, in one table.
 
 /// The behaviour of one Kubernetes 1.x minor towards custom resources and watches.
-#[expect(clippy::struct_excessive_bools, reason = "each stands for one difference between minors")]
+#[expect(clippy::struct_excessive_bools, reason = "each is one difference between minors")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     /// The x of Kubernetes 1.x.

@@ -14,6 +14,7 @@ pub mod faults;
 pub mod kubelet;
 pub mod machine;
 pub mod node_lifecycle;
+pub mod owners;
 pub mod recorder;
 pub mod registry;
 #[cfg(feature = "runner")]

@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod certificate;
+mod control_plane;
 pub mod cvo;
 pub mod environment;
 pub mod graph;

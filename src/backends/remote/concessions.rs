@@ -4,7 +4,7 @@
 use http::Request;
 use serde_json::{Value, json};
 
-use super::wire::Reply;
+use super::reply::Reply;
 
 /// The server's message about each container whose privilege it forbids.
 const FORBIDDEN: &str = "privileged: Forbidden: disallowed by cluster policy";

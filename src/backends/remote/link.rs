@@ -10,8 +10,8 @@ use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::{Resource, resources};
 
 use super::marks::stamp::Stamp;
-use super::pending_work::PendingWork;
-use super::watching::lag::{Lag, Topic};
+use super::waits::lag::{Lag, Topic};
+use super::waits::pending_work::PendingWork;
 use super::wire::Wire;
 use crate::record::Secrets;
 

@@ -18,13 +18,14 @@ pub(in crate::backends) mod marks;
 mod others;
 mod pace;
 mod paths;
-mod pending_work;
 mod rate_limit;
+mod reply;
 mod retry;
 mod rights;
 #[cfg(test)]
 mod scripted;
 mod server;
+mod waits;
 mod watching;
 mod wire;
 

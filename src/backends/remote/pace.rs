@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::backends::Stop;
     use crate::backends::remote::marks::stamp::Stamp;
-    use crate::backends::remote::watching::lag::Topic;
+    use crate::backends::remote::waits::lag::Topic;
 
     fn link() -> Arc<Link> {
         let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());

@@ -5,7 +5,7 @@ use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use serde_json::{Value, json};
 
-use super::wire::Reply;
+use super::reply::Reply;
 
 /// Fields of `metadata` that the server sets.
 const OF_THE_SERVER: [&str; 3] = ["generation", "managedFields", "resourceVersion"];

@@ -4,18 +4,18 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
-use http::header::{HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use http::header::{HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Request, Response};
-use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::{Client, Config};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
+use windtunnel_core::Identity;
 use windtunnel_core::text::error_chain;
-use windtunnel_core::{Identity, Refusal};
 
 use super::rate_limit::RateLimit;
+use super::reply::{self, Reply, given_up, out_of_reach, unanswered, unanswered_write};
 use super::{concessions, retry};
 use crate::backends::{BackendError, Stop};
 
@@ -27,21 +27,6 @@ const PROBE_MAX: Duration = Duration::from_secs(5);
 const LOST_AFTER: Duration = Duration::from_secs(30);
 /// The pause before a request is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
-
-/// An answer that was read completely.
-#[derive(Debug, Clone)]
-pub(crate) struct Reply {
-    pub(crate) code: u16,
-    /// The body; `Null` if it is not JSON.
-    pub(crate) body: Value,
-}
-
-impl Reply {
-    /// Returns the body, or the server's rejection.
-    pub(crate) fn checked(self) -> Result<Value, Refusal> {
-        if self.code < 400 { Ok(self.body) } else { Err(refusal(self.code, &self.body)) }
-    }
-}
 
 pub(crate) struct Wire {
     /// `None` once it is closed.
@@ -192,7 +177,7 @@ impl Wire {
     /// Sends a request once and reads its answer.
     async fn attempt(&self, request: &Request<Vec<u8>>) -> Result<Reply, String> {
         let response = self.send(request.clone().map(Body::from)).await?;
-        read(response).await.map_err(|why| format!("{}: {why}", retry::CUT_OFF))
+        reply::read(response).await.map_err(|why| format!("{}: {why}", retry::CUT_OFF))
     }
 
     /// Interprets the answer to a request that an earlier attempt may have processed.
@@ -234,7 +219,7 @@ impl Wire {
         };
         let wire = Arc::clone(self);
         let asked = async move {
-            let answer = async { read(wire.send(request.map(Body::from)).await?).await };
+            let answer = async { reply::read(wire.send(request.map(Body::from)).await?).await };
             match tokio::time::timeout(PROBE_MAX, answer).await {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(why)) => unanswered(&why),
@@ -273,18 +258,6 @@ impl Drop for Wire {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// Reads an answer to its end.
-async fn read(response: Response<Body>) -> Result<Reply, String> {
-    let (head, body) = response.into_parts();
-    let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
-    let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let seconds = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if let Some(seconds) = seconds.filter(|_| body["details"]["retryAfterSeconds"].is_null()) {
-        body["details"]["retryAfterSeconds"] = json!(seconds);
-    }
-    Ok(Reply { code: head.status.as_u16(), body })
 }
 
 /// Returns a request as `who`, or as the user of the connection.
@@ -331,43 +304,8 @@ pub(crate) fn speak_as<B>(request: &mut Request<B>, agent: &str, who: &Identity)
     }
 }
 
-/// Converts a `metav1.Status` to a rejection.
-pub(crate) fn refusal(code: u16, status: &Value) -> Refusal {
-    let text = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
-    let message = match text("message") {
-        message if message.is_empty() => format!("the server answered {code}"),
-        message => message,
-    };
-    Refusal { code, reason: text("reason"), message, details: status["details"].clone() }
-}
-
 /// The reason to send no requests after an interrupt.
 const INTERRUPTED: &str = "the run was interrupted";
-
-fn out_of_reach(why: &str) -> String {
-    format!("the API server cannot be reached: {why}")
-}
-
-/// Returns a substitute for a missing answer: clients retry after a second.
-fn unanswered(why: &str) -> Reply {
-    given_up(&out_of_reach(why))
-}
-
-/// Returns a substitute for the missing answer to a request that may have been processed: no client retries
-/// it automatically.
-fn unanswered_write(why: &str) -> Reply {
-    let message = out_of_reach(why);
-    Reply { code: 503, body: json!({ "reason": "ServiceUnavailable", "message": message }) }
-}
-
-/// Returns a substitute for the answer of a server that was given up.
-fn given_up(message: &str) -> Reply {
-    let details = json!({ "retryAfterSeconds": 1 });
-    Reply {
-        code: 503,
-        body: json!({ "reason": "ServiceUnavailable", "message": message, "details": details }),
-    }
-}
 
 #[cfg(test)]
 mod tests {

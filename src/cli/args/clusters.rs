@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 #[cfg(feature = "serve")]
-use crate::cli::serve::controllers::Controller;
+use super::controllers::Controller;
 
 /// `windtunnel record`.
 #[cfg(feature = "live")]
@@ -61,7 +61,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "4.N.Z", requires = "version")]
     pub(in crate::cli) release: Vec<semver::Version>,
     /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists.
-    #[arg(long, value_name = "VERSION=DIR", value_parser = crate::cli::payload::argument, conflicts_with = "bare")]
+    #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::parse, conflicts_with = "bare")]
     pub(in crate::cli) payload: Vec<(semver::Version, PathBuf)>,
     /// Serve the cluster and the releases of a scenario; its timeline does not run.
     #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]

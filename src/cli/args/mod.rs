@@ -1,6 +1,11 @@
 //! The arguments of all commands.
 
 mod clusters;
+#[cfg(feature = "serve")]
+pub(super) mod controllers;
+#[cfg(all(feature = "live", feature = "serve"))]
+pub(super) mod insights;
+mod payload;
 mod place;
 mod run_options;
 mod status;
@@ -15,11 +20,12 @@ pub(super) use self::clusters::RecordArgs;
 pub(super) use self::clusters::speed;
 #[cfg(feature = "serve")]
 pub(super) use self::clusters::{EnvtestArgs, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
-#[cfg(feature = "live")]
-pub(super) use self::place::CleanArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};
+#[cfg(feature = "live")]
+pub(super) use self::place::{CleanArgs, WRITES_PER_SECOND};
 pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
 pub(super) use self::status::StatusArgs;
+use super::templates;
 
 /// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.
 #[derive(Debug, Parser)]
@@ -45,7 +51,7 @@ pub(super) enum Command {
     Status(StatusArgs),
     /// Run the update status controller for a cluster, and publish insights until SIGTERM or SIGINT.
     #[cfg(all(feature = "live", feature = "serve"))]
-    Insights(super::insights::args::InsightsArgs),
+    Insights(insights::InsightsArgs),
     /// Run `oc adm` commands against any cluster.
     #[cfg(feature = "live")]
     #[command(subcommand)]
@@ -110,7 +116,7 @@ pub(super) struct RunArgs {
     pub(super) seed: u64,
     /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists in every
     /// scenario.
-    #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument)]
+    #[arg(long, value_name = "VERSION=DIR", value_parser = payload::parse)]
     pub(super) payload: Vec<(semver::Version, PathBuf)>,
     /// Start with the cluster of a record or a dump (as for `serve --from`) instead of the scenario's: its release and
     /// history, nodes, channel, capabilities, known updates and faults. Standard error lists the parts not taken.
@@ -156,7 +162,7 @@ pub(super) struct LintArgs {
     /// folders `scenarios` and `features`].
     pub(super) paths: Vec<PathBuf>,
     /// Read the payload of a release from a folder, as for `windtunnel run`.
-    #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument)]
+    #[arg(long, value_name = "VERSION=DIR", value_parser = payload::parse)]
     pub(super) payload: Vec<(semver::Version, PathBuf)>,
 }
 
@@ -178,7 +184,7 @@ pub(super) struct NewArgs {
     pub(super) path: Option<PathBuf>,
     /// Template of the file.
     #[arg(long, value_name = "NAME", requires = "path",
-          value_parser = clap::builder::PossibleValuesParser::new(super::new::TEMPLATES.iter().map(|(name, ..)| *name)))]
+          value_parser = clap::builder::PossibleValuesParser::new(templates::TEMPLATES.iter().map(|(name, ..)| *name)))]
     pub(super) from_template: Option<String>,
 }
 

@@ -3,6 +3,11 @@
 #[cfg(feature = "live")]
 use std::path::PathBuf;
 
+/// The default number of writes per second to a shared cluster: about as many as the Kubernetes controllers
+/// make.
+#[cfg(feature = "live")]
+pub(in crate::cli) const WRITES_PER_SECOND: u32 = 50;
+
 /// The cluster to run scenarios in.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct PlaceArgs {
@@ -23,7 +28,7 @@ pub(in crate::cli) struct PlaceArgs {
     pub(in crate::cli) speed: f64,
     /// Maximum number of writes per second to a cluster outside this process.
     #[cfg(feature = "live")]
-    #[arg(long, value_name = "N", default_value_t = crate::cli::backend::WRITES_PER_SECOND, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = WRITES_PER_SECOND, value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) writes_per_second: u32,
     /// Image to run (container, k3s), or image of the nodes (kind, k3d).
     #[cfg(feature = "live")]

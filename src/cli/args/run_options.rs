@@ -84,6 +84,15 @@ impl Selection {
         #[cfg(not(feature = "gherkin"))]
         return tags.len() + ids.len() < usize::MAX;
     }
+
+    /// Returns the error if there is no scenario to run.
+    pub(in crate::cli) fn found_nothing(&self) -> String {
+        #[cfg(feature = "gherkin")]
+        if let Some(tags) = &self.tags {
+            return format!("--tags: no scenario matches `{}`", tags.text);
+        }
+        "found no scenario".to_owned()
+    }
 }
 
 /// Flags to write a scenario step by step: repeat a run, or stop it to inspect the cluster.

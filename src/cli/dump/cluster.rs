@@ -6,8 +6,8 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_update_status::status::AlertsResponse;
 
-use crate::cli::report;
-use crate::cli::run::moment;
+use crate::cli::files::records;
+use crate::cli::moment;
 use crate::record::Record;
 
 /// The state of a cluster at one moment.
@@ -28,8 +28,8 @@ impl Dumped {
     /// # Errors
     /// Nothing can be read.
     pub(in crate::cli) fn read(path: &Path, at: Option<&str>) -> Result<Self, String> {
-        if report::is_record(path) {
-            return Self::of_record(path, &report::read(path)?, at);
+        if records::is_record(path) {
+            return Self::of_record(path, &records::read(path)?, at);
         }
         if at.is_some() {
             return Err(format!("--at: expected a record, but {} is not one", path.display()));

@@ -11,8 +11,9 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::flags::{self, Flags};
 use super::{CONTROLLERS, KUBERNETES, until_signal};
+use crate::cli::args::controllers::Controller;
 use crate::cli::args::kubernetes_minor;
-use crate::cli::serve::controllers::{self, Controller, ServerProperties};
+use crate::cli::serve::controllers::{self, ServerProperties};
 use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 

@@ -10,8 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::args::EnvtestArgs;
-use super::serve::controllers;
+use super::args::{EnvtestArgs, controllers};
 use super::{Exit, print_errors, print_output};
 
 /// The file next to the programs with their Kubernetes version.

@@ -1,17 +1,15 @@
 //! Finds, reads and writes files.
 
+pub(super) mod records;
+pub(super) mod snapshots;
 mod target;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use windtunnel_core::text::nearest;
 use windtunnel_openshift::payload::{METADATA, RELEASE};
-
-use crate::record::Record;
-use crate::report::ScenarioResult;
 
 /// A file: its name as the user would type it, and its text.
 pub(super) type Source = (String, String);
@@ -188,36 +186,6 @@ fn is_included(path: &Path) -> bool {
 
 fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
-}
-
-/// Returns the paths for the records of scenarios, which are given by file and name. One record goes to the
-/// path itself, several go into a folder and are named after their files.
-pub(super) fn record_paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf> {
-    if scenarios.len() == 1 && !to.is_dir() {
-        return vec![to.to_owned()];
-    }
-    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
-    let paths = scenarios.iter().map(|(file, name)| {
-        let stem = Path::new(file).file_stem().map_or((*name).into(), OsStr::to_string_lossy);
-        let count = taken.entry(stem.to_string()).or_insert(0);
-        *count += 1;
-        let number = if *count == 1 { String::new() } else { format!("-{count}") };
-        to.join(format!("{stem}{number}.jsonl"))
-    });
-    paths.collect()
-}
-
-/// Writes the records of the scenarios that started to a file or a folder; returns the errors.
-pub(super) fn write_records(
-    to: Option<&Path>,
-    results: &[(&ScenarioResult, Option<&Record>)],
-) -> Vec<String> {
-    let Some(to) = to else { return Vec::new() };
-    let named: Vec<_> =
-        results.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
-    let paths = record_paths(to, &named);
-    let started = paths.iter().zip(results).filter_map(|(path, (_, record))| Some((path, (*record)?)));
-    started.filter_map(|(path, record)| write(path, &record.to_lines()).err()).collect()
 }
 
 /// Writes a file atomically; creates its folder if necessary.

@@ -14,8 +14,8 @@ use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::text::error_chain;
 use windtunnel_update_status::controller::AlertStream;
 
-use super::args::InsightsArgs;
 use super::monitor::Monitor;
+use crate::cli::args::insights::InsightsArgs;
 use crate::cli::live::thanos;
 use crate::cli::print_notice;
 

@@ -1,7 +1,6 @@
 //! `windtunnel insights`: runs the update status controller for any cluster until a signal.
 
 mod alerts;
-pub(super) mod args;
 mod endpoint;
 mod monitor;
 
@@ -14,11 +13,11 @@ use windtunnel_apiserver::https::random_token;
 use windtunnel_core::text::error_chain;
 use windtunnel_update_status::controller::{self, Election, Parts};
 
-use self::args::InsightsArgs;
 use self::endpoint::Endpoint;
 use self::monitor::Monitor;
-use super::live::clock;
+use super::args::insights::InsightsArgs;
 use super::live::connection::Connection;
+use super::live::{clock, error_message};
 use super::terminal::signal::Signal;
 use super::{Exit, print_errors, print_notice, print_output};
 
@@ -101,10 +100,7 @@ async fn config(args: &InsightsArgs) -> Result<Config, String> {
         });
     };
     let connection = Connection::from_kubeconfig(path, args.context.as_deref());
-    let message = |output: windtunnel_openshift::oc::CommandOutput| {
-        output.stderr.trim_start_matches("error: ").trim_end().to_owned()
-    };
-    connection.config().await.map_err(message)
+    connection.config().await.map_err(|output| error_message(&output))
 }
 
 /// Returns a unique name for the election: the host name, which in a pod is the pod's name, with a random

@@ -87,3 +87,8 @@ pub(super) fn not_found(status: &kube::core::Status, path: &str) -> String {
 pub(super) fn client_error(message: &str) -> CommandOutput {
     CommandOutput { stderr: format!("error: {message}\n"), code: 1, ..CommandOutput::default() }
 }
+
+/// Returns the error message of a client without the prefix that this program prints itself.
+pub(super) fn error_message(output: &CommandOutput) -> String {
+    output.stderr.trim_end().trim_start_matches("error: ").to_owned()
+}

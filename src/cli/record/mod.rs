@@ -12,7 +12,7 @@ use windtunnel_core::text::{error_chain, parse_duration};
 
 use super::args::RecordArgs;
 use super::live::connection::Connection;
-use super::live::{block_on, clock};
+use super::live::{block_on, clock, error_message};
 use super::terminal::signal::Signal;
 use super::{Exit, print_notice};
 use recorder::Recorder;
@@ -41,7 +41,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
     block_on(async {
         let signal = Signal::new()?;
         let connection = Connection::from_kubeconfig(&args.kubeconfig, args.context.as_deref());
-        let config = connection.config().await.map_err(|output| without_prefix(&output.stderr))?;
+        let config = connection.config().await.map_err(|output| error_message(&output))?;
         let (client, clock) = clock::client(config).map_err(|error| error_chain(&error))?;
         let kinds = kinds(&client, args.all)
             .await
@@ -64,11 +64,6 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
         follow(&mut recorder, watch(&client, kinds), ended).await?;
         recorder.end()
     })?
-}
-
-/// Returns an error message of the client without its prefix.
-fn without_prefix(message: &str) -> String {
-    message.trim_end().trim_start_matches("error: ").to_owned()
 }
 
 /// Returns the 29 of `29+`.

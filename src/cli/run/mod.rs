@@ -1,8 +1,6 @@
 //! `windtunnel run`: runs scenarios in parallel and prints their results in order.
 
-pub(super) mod moment;
 pub(super) mod restarts;
-pub(super) mod snapshots;
 pub(super) mod until;
 #[cfg(feature = "watch")]
 pub(super) mod watch;
@@ -14,17 +12,18 @@ use std::time::Duration;
 
 use super::args::{Format, RunArgs};
 use super::backend::{self, Place};
+use super::files::{self, records, snapshots};
 use super::payload::Releases;
-use super::report::{html, outputs, story};
+use super::report::{html, outputs};
 use super::start_from::StartFrom;
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
-use super::{Exit, files, print_errors, print_output};
+use super::{Exit, print_errors, print_output};
 use crate::engine::{self, Failure, SessionError};
 use crate::plan::{Plan, PlannedStep, Snapshot};
 use crate::record::Record;
 use crate::report::steps::Written;
-use crate::report::{ScenarioResult, summary};
+use crate::report::{ScenarioResult, story, summary};
 use crate::scenario;
 
 /// The amount of output for each scenario.
@@ -108,7 +107,7 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
     }
     plans.retain(|plan| args.selection.fits(&plan.tags, &plan.ids));
     if plans.is_empty() {
-        return Err("--tags: no scenario matches".to_owned());
+        return Err(args.selection.found_nothing());
     }
     let mut number = 0..;
     plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
@@ -157,7 +156,7 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     let recorded_results: Vec<_> =
         finished.iter().map(|finished| (&finished.result, finished.record.as_ref())).collect();
     // A failure to write a file must not hide the result of the run.
-    let mut unwritten = files::write_records(args.record.as_deref(), &recorded_results);
+    let mut unwritten = records::write(args.record.as_deref(), &recorded_results);
     unwritten.extend(snapshots::write(new_snapshots).err());
     let options = html::payload_options(&args.payload);
     let reports = outputs::write(&args.reports, "windtunnel run", "scenarios", &recorded_results, &options);
@@ -264,7 +263,7 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detai
     let (record, snapshots) = (outcome.record, outcome.snapshots);
     let (hash, keeps_record) = (record.hash(), args.record.is_some() || args.reports.need_records());
     let is_printed = detail == Detail::Timeline && args.reports.format == Format::Text;
-    let story = if is_printed { story(&record, args.layout.width()) } else { String::new() };
+    let story = if is_printed { story::render(&record, args.layout.width()) } else { String::new() };
     FinishedRun { result, record: keeps_record.then_some(record), hash, story, snapshots, wall }
 }
 

@@ -4,11 +4,10 @@ use windtunnel_update_status::status::Details;
 
 use crate::backends::in_process::InProcess;
 use crate::cli::args::{BackendKind, RunArgs};
-use crate::cli::report::story;
 use crate::cli::{Exit, print_output};
 use crate::engine::{self, Session};
 use crate::plan::Plan;
-use crate::report::{ScenarioResult, status, summary};
+use crate::report::{ScenarioResult, status, story, summary};
 use crate::scenario;
 
 /// Runs one scenario up to the moment, prints the timeline and the status of the update, and serves the
@@ -47,7 +46,7 @@ pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, 
     result.name.clone_from(&plan.name);
     result.failed_at = failure.map(|failure| (failure.line, failure.column));
     if !args.quiet {
-        print_output(&story(session.record(), args.layout.width()));
+        print_output(&story::render(session.record(), args.layout.width()));
     }
     print_output(&status::render_at(session.record(), session.now(), Details::None).unwrap_or_default());
     print_output(&format!("\n{}", summary::scenario(&result)));

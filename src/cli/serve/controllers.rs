@@ -21,59 +21,11 @@ use windtunnel_controllers::{Actor, runner};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::text::did_you_mean;
 
+use crate::cli::args::controllers::{Controller, names};
 use crate::cli::{files, print_errors};
 
 /// The pause before controllers restart after a failure.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
-
-/// A controller, by its name in kube-controller-manager.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Controller {
-    /// Every controller below.
-    All,
-    /// Creates the pods of DaemonSets, one per node.
-    #[value(name = "daemonset-controller")]
-    DaemonSets,
-    /// Creates and scales the ReplicaSets of Deployments.
-    #[value(name = "deployment-controller")]
-    Deployments,
-    /// Computes the allowed disruptions of PodDisruptionBudgets, which limit evictions.
-    #[value(name = "disruption-controller")]
-    Disruption,
-    /// Creates the Endpoints of Services.
-    #[value(name = "endpoints-controller")]
-    Endpoints,
-    /// Creates the EndpointSlices of Services.
-    #[value(name = "endpointslice-controller")]
-    EndpointSlices,
-    /// Deletes dependents of deleted owners, or orphans them.
-    #[value(name = "garbage-collector-controller")]
-    GarbageCollector,
-    /// Creates the pods of Jobs, enforces limits, and sets conditions.
-    #[value(name = "job-controller")]
-    Jobs,
-    /// Binds pods to nodes (a separate program in a real cluster).
-    #[value(name = "kube-scheduler")]
-    Scheduler,
-    /// Deletes the contents of deleted namespaces.
-    #[value(name = "namespace-controller")]
-    Namespaces,
-    /// Taints unhealthy or silent nodes, and evicts pods without a toleration.
-    #[value(name = "node-lifecycle-controller")]
-    NodeLifecycle,
-    /// Deletes the pods of deleted nodes.
-    #[value(name = "pod-garbage-collector-controller")]
-    PodGarbageCollector,
-    /// Creates and deletes the pods of ReplicaSets.
-    #[value(name = "replicaset-controller")]
-    ReplicaSets,
-    /// Creates the ConfigMap `kube-root-ca.crt` in each namespace.
-    #[value(name = "root-ca-certificate-publisher-controller")]
-    RootCertificatePublisher,
-    /// Creates the ServiceAccount `default` in each namespace.
-    #[value(name = "serviceaccount-controller")]
-    ServiceAccounts,
-}
 
 /// The properties of the API server that controllers need.
 #[derive(Debug, Clone)]
@@ -115,11 +67,6 @@ fn selected_actors(controllers: &[Controller], properties: &ServerProperties) ->
         |controller: &&Controller| controllers.contains(&Controller::All) || controllers.contains(controller);
     let each = Controller::value_variants().iter().filter(is_selected);
     each.filter_map(|controller| controller.actor(properties)).collect()
-}
-
-pub(in crate::cli) fn names(controllers: &[Controller]) -> Vec<String> {
-    let values = controllers.iter().filter_map(ValueEnum::to_possible_value);
-    values.map(|value| value.get_name().to_owned()).collect()
 }
 
 /// Parses a file with the name of a controller in each line.

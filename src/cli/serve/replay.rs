@@ -13,8 +13,8 @@ use super::dumped::{ALERTS, Files};
 use super::{StartedServer, serve_until_signal};
 use crate::cli::args::ReplayArgs;
 use crate::cli::dump::cluster::Dumped;
-use crate::cli::run::moment;
-use crate::cli::{Exit, print_notice, report};
+use crate::cli::files::records;
+use crate::cli::{Exit, moment, print_notice};
 use crate::record::{Event, Record};
 
 /// Serves until a signal.
@@ -22,7 +22,7 @@ use crate::record::{Event, Record};
 /// # Errors
 /// The record cannot be read, or the server cannot start.
 pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
-    let record = report::read(&args.record)?;
+    let record = records::read(&args.record)?;
     let until =
         args.until.as_deref().map(|text| moment::since_start(&record, "--until", text)).transpose()?;
     let until = until.unwrap_or_else(|| record.end());

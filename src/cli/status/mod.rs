@@ -13,8 +13,8 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::text::clock_time;
 use windtunnel_update_status::status::{self, AlertsResponse, Inputs, KINDS, Moment, Refusal, Report};
 
-use super::run::moment;
-use super::{Exit, dump, print_errors, print_notice, print_output, report};
+use super::files::records;
+use super::{Exit, dump, moment, print_errors, print_notice, print_output};
 use crate::report::status as recorded;
 
 /// The reason why no status is printed.
@@ -110,7 +110,7 @@ fn print_of_cluster(
 }
 
 fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
-    let record = report::read(path)?;
+    let record = records::read(path)?;
     let at = moment::of_record(&record, args.at.as_deref())?;
     let inputs = recorded::inputs(&record, at).ok_or_else(|| {
         let time = clock_time(at.duration_since(record.header.epoch));

@@ -5,7 +5,7 @@ Feature: NAME
     And the feature set "DevPreviewNoUpgrade"
     And release 4.18.5 exists
 
-  Scenario: an update completes
+  Scenario: An update completes
     When I ask for published insights
     And I update to 4.18.5
     Then within 5 minutes ClusterVersion condition Progressing is True with message matching /^Working towards 4\.18\.5/

@@ -1,10 +1,8 @@
 //! Checks the expectations of a scenario, and describes what was seen instead.
 
 pub(in crate::engine) mod captures;
-pub(in crate::engine) mod invariants;
 pub(in crate::engine) mod matching;
 mod monitoring;
-pub(in crate::engine) mod node_order;
 mod nodes;
 pub(in crate::engine) mod status;
 mod writes;

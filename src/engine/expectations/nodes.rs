@@ -3,7 +3,7 @@
 use windtunnel_core::resources::NODES;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use super::node_order::Phases;
+use crate::engine::invariants::node_order::Phases;
 use crate::engine::runtime::Simulation;
 use crate::record::{Event, Record};
 

@@ -1,8 +1,9 @@
 //! Checks the text that `oc adm upgrade status` would print.
 
 use similar::TextDiff;
-use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, Refusal, render};
+use windtunnel_update_status::status::Details;
 
+use crate::engine::command;
 use crate::engine::runtime::Simulation;
 use crate::plan::{ExpectedState, Snapshot, StatusMatch};
 
@@ -11,21 +12,8 @@ const CONTEXT: usize = 2;
 
 /// Returns the current text, or why there is none.
 fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
-    report(simulation, details).map_err(|refusal| format!("`oc adm upgrade status` fails: {refusal}"))
-}
-
-/// Returns the current text, or the error that `oc` prints instead.
-pub(in crate::engine) fn report(simulation: &Simulation, details: Details) -> Result<String, Refusal> {
-    let now = simulation.now();
-    let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
-    let status = inputs.and_then(|mut inputs| {
-        let active = simulation.alerts.borrow();
-        inputs.alerts = AlertsResponse::from_active(
-            active.iter().map(|active| (active.active_at.unwrap_or(now), &active.alert)),
-        );
-        render(&inputs, Moment::at(now), details)
-    });
-    status.map(|report| report.text)
+    command::status_text(simulation, details)
+        .map_err(|refusal| format!("`oc adm upgrade status` fails: {refusal}"))
 }
 
 /// Checks the text. The error shows how it differs.

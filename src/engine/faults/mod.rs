@@ -1,10 +1,9 @@
 //! Begins and ends faults: what each of them changes in the cluster.
 
-pub(in crate::engine) mod agenda;
-pub(in crate::engine) mod crashes;
 mod objects;
 mod pinned_api_server;
 mod render_flips;
+mod scheduled;
 
 use jiff::SignedDuration;
 use semver::Version;
@@ -22,8 +21,8 @@ use windtunnel_openshift::release::Release;
 
 use super::error::SessionError;
 use super::expectations::matching::name_fits;
-use super::faults::crashes::{Crash, CrashMoment};
 use super::runtime::Simulation;
+use super::runtime::crashes::{Crash, CrashMoment};
 use crate::plan::{FaultTarget, InjectedFault};
 use crate::record::ADMINISTRATOR;
 
@@ -135,7 +134,7 @@ impl Simulation {
     pub(in crate::engine) fn end_fault(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
         match fault {
             InjectedFault::Process(name, ProgramFault::Crash { writes, .. }) => {
-                self.crashes.retain(|crash| crash.process != *name || crash.writes != *writes);
+                self.crashes.forget_at(name, writes);
             }
             InjectedFault::Process(name, _) => self.schedule.end_silence(name, &self.view),
             InjectedFault::Release(version, fault) => {
@@ -177,7 +176,7 @@ impl Simulation {
                 Ok(())
             }
             FaultTarget::Process(name) => {
-                self.crashes.retain(|crash| crash.process != *name);
+                self.crashes.forget(name);
                 self.schedule.end_silence(name, &self.view);
                 Ok(())
             }
@@ -200,7 +199,7 @@ impl Simulation {
             ProgramFault::Crash { writes, after, hits } => {
                 let moment = if *after { CrashMoment::After } else { CrashMoment::Before };
                 let (process, writes, hits) = (name.to_owned(), writes.clone(), hits.clone());
-                self.crashes.push(Crash { process, writes, moment, hits });
+                self.crashes.add(Crash { process, writes, moment, hits });
             }
             ProgramFault::StaleWatch => self.schedule.silence_watches(id, &self.view),
             ProgramFault::DroppedWatch => self.schedule.relist(id, &self.view),

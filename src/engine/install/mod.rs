@@ -2,7 +2,6 @@
 
 mod nodes;
 mod proxy;
-pub(super) mod snapshots;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -12,8 +12,8 @@ use windtunnel_core::requests::faults::{Hits, RequestFilter};
 use windtunnel_core::{Object, View, condition};
 
 use super::error::SessionError;
-use super::faults::crashes::{Crash, CrashMoment};
 use super::run::{Failure, run_in_session};
+use super::runtime::crashes::{Crash, CrashMoment};
 use super::session::Session;
 use crate::plan::Plan;
 use crate::record::Event;
@@ -93,12 +93,14 @@ fn run_with_restart(
     restart: Option<&Restart>,
 ) -> Result<(Session, Option<Failure>), SessionError> {
     let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
-    session.simulation.crashes.extend(restart.map(|restart| Crash {
-        process: restart.process.clone(),
-        writes: RequestFilter::default(),
-        moment: CrashMoment::After,
-        hits: Hits::new(restart.write, Some(1)),
-    }));
+    if let Some(restart) = restart {
+        session.simulation.crashes.add(Crash {
+            process: restart.process.clone(),
+            writes: RequestFilter::default(),
+            moment: CrashMoment::After,
+            hits: Hits::new(restart.write, Some(1)),
+        });
+    }
     let failure = run_in_session(&mut session, plan);
     Ok((session, failure))
 }

@@ -1,17 +1,26 @@
-//! Effects beneath the API: processes and machines that start and end, and kube-apiserver rollouts.
+//! Effects beneath the API: processes and machines that start and end, crashes, and kube-apiserver rollouts.
 
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use jiff::SignedDuration;
 use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Effect, Signal};
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
+use windtunnel_core::clock::after;
 use windtunnel_core::{Identity, Key};
 use windtunnel_update_status::controller;
 
 use super::processes::{Process, Program, Running, program};
 use super::simulation::Simulation;
 use crate::record::Event;
+
+/// How long a crashed process is down that runs in no simulated pod, until its supervisor has restarted it.
+/// Processes in pods wait for their kubelet.
+const RESTART_DELAY: SignedDuration = SignedDuration::from_secs(1);
+
+/// The exit code of a Go program that panics.
+const PANIC: i64 = 2;
 
 impl Simulation {
     /// Carries out an effect that the actor `id` requested.
@@ -140,6 +149,32 @@ impl Simulation {
         );
         if let Some(program) = process.program {
             self.record_event(Event::Process { program, pod: pod.name.clone(), started: false });
+        }
+    }
+
+    /// Crashes a process: its memory is lost.
+    pub(in crate::engine) fn crash(&mut self, id: ActorId) {
+        if let Some((pod, container)) = self.processes.of_actor(id) {
+            return self.end_process(&pod, &container, PANIC);
+        }
+        self.replace(id);
+        let up = after(self.now(), RESTART_DELAY);
+        self.schedule.suspend(id, up);
+    }
+
+    /// Replaces an actor that runs in no pod. The new one has seen nothing yet.
+    pub(in crate::engine) fn replace(&mut self, id: ActorId) {
+        let Some(name) = self.schedule.name(id).map(str::to_owned) else { return };
+        let replacement = self.replacement_program(id).or_else(|| {
+            let kubernetes = windtunnel_controllers::kubernetes(&self.streams);
+            let mut all = kubernetes
+                .into_iter()
+                .chain(windtunnel_openshift::components(&self.environment, &self.streams));
+            all.find(|actor| actor.name() == name)
+        });
+        self.forget_counts(&name);
+        if let Some(actor) = replacement {
+            self.schedule.replace(id, actor);
         }
     }
 }

@@ -1,10 +1,16 @@
 //! A running cluster: time, turns of actors, their requests, and the processes and machines beneath the API.
 
+pub(super) mod agenda;
+pub(super) mod crashes;
 mod effects;
+mod joining;
+mod machines;
 pub(super) mod metrics;
+mod pending;
 mod processes;
+mod reboots;
 mod requests;
 mod simulation;
 
-pub use simulation::Pending;
+pub use pending::Pending;
 pub(super) use simulation::Simulation;

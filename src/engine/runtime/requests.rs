@@ -7,8 +7,8 @@ use windtunnel_controllers::schedule::{ActorId, Request};
 use windtunnel_core::clock::Clock as _;
 use windtunnel_core::{Change, ChangeKind, Identity, Object, Refusal, View, Write};
 
+use super::crashes::CrashMoment;
 use super::simulation::Simulation;
-use crate::engine::faults::crashes::CrashMoment;
 use crate::plan::Invariant;
 use crate::record::{Entry, Event, WriteEvent};
 
@@ -39,6 +39,15 @@ impl Simulation {
             self.schedule.answer(id, write, outcome, now);
         }
         true
+    }
+
+    /// Decides whether the process `by` crashes at this write, and records it.
+    fn crash_at(&mut self, by: &str, write: &Write) -> Option<CrashMoment> {
+        let moment = self.crashes.at_write(by, write)?;
+        let when = if moment == CrashMoment::Before { "before" } else { "after" };
+        let text = format!("{by} crashes {when} {} {}", write.verb(), write.key());
+        self.record_event(Event::Fault { text });
+        Some(moment)
     }
 
     /// Retries the requests that are due.

@@ -17,29 +17,19 @@ use windtunnel_core::limits::REQUESTS_PER_SECOND_MAX;
 use windtunnel_core::rng::Streams;
 use windtunnel_openshift::environment::Environment;
 
+use super::agenda::Agenda;
+use super::crashes::Crashes;
+use super::machines::Machines;
 use super::metrics::Exports;
+use super::pending::Pending;
 use super::processes::Processes;
 use crate::backends::ClusterConnection;
-use crate::engine::command::CapturedOutput;
 use crate::engine::error::SessionError;
-use crate::engine::expectations::invariants::Invariants;
-use crate::engine::expectations::node_order::Phases;
-use crate::engine::faults::agenda::Agenda;
-use crate::engine::faults::crashes::Crash;
-use crate::engine::machines::Machines;
+use crate::engine::invariants::Invariants;
+use crate::engine::invariants::node_order::Phases;
+use crate::engine::output::CapturedOutput;
 use crate::plan::{Invariant, Snapshot};
 use crate::record::{Folding, Record};
-
-/// An actor, or a joining machine, that waits for something.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
-    /// The actor, or `machine/NAME`.
-    pub actor: String,
-    /// The reason why it waits, in its own words.
-    pub why: String,
-    /// When it acts without a change in the cluster.
-    pub until: Option<Time>,
-}
 
 /// A cluster that runs in virtual time.
 pub(in crate::engine) struct Simulation {
@@ -79,7 +69,7 @@ pub(in crate::engine) struct Simulation {
     /// Faults that begin and end later.
     pub(in crate::engine) agenda: Agenda,
     /// Planned crashes of processes at their writes.
-    pub(in crate::engine) crashes: Vec<Crash>,
+    pub(in crate::engine) crashes: Crashes,
     /// The virtual second in which requests are counted, and the number of requests before it.
     requests: (i64, u64),
 }
@@ -121,7 +111,7 @@ impl Simulation {
             invariants,
             schedule: Schedule::default(),
             agenda: Agenda::default(),
-            crashes: Vec::new(),
+            crashes: Crashes::default(),
             requests: (0, 0),
         }
     }

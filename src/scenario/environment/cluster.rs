@@ -37,7 +37,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
 ];
 
 /// The values of `payload` that are not a folder.
-pub(in crate::scenario) const PAYLOADS: &[&str] =
+const PAYLOADS: &[&str] =
     &["complete", "corrupt", "no-image-references", "other-image-references", "unreadable-metadata", "none"];
 
 /// Returns the versions that exist in a run, the cluster's own last.
@@ -56,7 +56,7 @@ pub(in crate::scenario) fn read(
     let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
     let mut release = version.and_then(|node| reader.release(node));
     if let (Some(node), Some(known)) = (map.get("payload"), &release) {
-        release = reader.extracted(node, known).or(release);
+        release = reader.extracted(node, known, PAYLOADS).or(release);
     }
     let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
     let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
@@ -286,7 +286,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     if let (Some((node, word)), Some(known)) = (payload, &release)
         && !PAYLOADS.contains(&word.as_str())
     {
-        release = reader.extracted(node, known).or(release);
+        release = reader.extracted(node, known, PAYLOADS).or(release);
     }
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));

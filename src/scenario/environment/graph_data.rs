@@ -9,8 +9,8 @@ use regex::Regex;
 use semver::Version;
 use windtunnel_core::yaml::{self, Node};
 use windtunnel_openshift::graph::{BlockedEdge, Channel, MatchingRule, Risk, UpdateService};
+use windtunnel_openshift::promql;
 
-use super::update_service::promql;
 use crate::scenario::reader::Reader;
 
 const CHANNEL_KEYS: &[&str] = &["name", "versions", "feeder", "tombstones"];
@@ -141,6 +141,18 @@ fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<MatchingRu
     let inner = reader.map(outer, "a query", &["promql"])?;
     let expression = inner.required(reader, "promql", meaning)?;
     if needed { promql(reader, expression) } else { None }
+}
+
+/// Parses an expression and checks that windtunnel can evaluate it.
+pub(super) fn promql(reader: &mut Reader<'_>, expression: &Node) -> Option<MatchingRule> {
+    let text = reader.text(expression, "a PromQL expression")?;
+    match promql::parse(&text) {
+        Ok(_) => Some(MatchingRule::PromQl(text)),
+        Err(error) => {
+            reader.problem(expression, format!("this PromQL cannot be evaluated: {error}"));
+            None
+        }
+    }
 }
 
 #[cfg(test)]

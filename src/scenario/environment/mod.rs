@@ -4,5 +4,4 @@ pub(super) mod cluster;
 pub(super) mod graph_data;
 pub(super) mod images;
 pub(super) mod metrics;
-pub(super) mod monitoring;
 pub(super) mod update_service;

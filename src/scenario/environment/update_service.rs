@@ -6,13 +6,11 @@ use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::graph::{
     Channel, ConditionalEdges, Edge, MatchingRule, Risk, ServiceFault, UpdateService,
 };
-use windtunnel_openshift::promql;
 use windtunnel_openshift::release::Architecture;
 
-use super::graph_data;
+use super::graph_data::{self, promql};
 use crate::plan::ClusterPlan;
 use crate::scenario::reader::Reader;
-use crate::scenario::step::{existing, exists};
 
 pub(in crate::scenario) const KEYS: &[&str] = &["graph-data", "channels", "edges", "conditional-edges"];
 
@@ -72,7 +70,7 @@ fn listed(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<
         return None;
     }
     let plain = Version { build: BuildMetadata::EMPTY, ..version.clone() };
-    exists(reader, node, &plain, versions).then_some(version)
+    reader.has_version(node, &plain, versions).then_some(version)
 }
 
 fn edges(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<Edge> {
@@ -84,7 +82,7 @@ fn edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Ed
     let map = reader.map(node, "an edge", &["from", "to"])?;
     let from = map.required(reader, "from", "the source release");
     let to = map.required(reader, "to", "the target release");
-    let (from, to) = (from.map(|n| existing(reader, n, versions)), to.map(|n| existing(reader, n, versions)));
+    let [from, to] = [from, to].map(|node| node.map(|node| reader.existing_version(node, versions)));
     Some(Edge { from: from??, to: to?? })
 }
 
@@ -120,16 +118,4 @@ fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<MatchingRule> {
     let expression =
         map.required(reader, "PromQL", "an expression that is 1 for clusters that are exposed")?;
     promql(reader, expression)
-}
-
-/// Parses an expression and checks that windtunnel can evaluate it.
-pub(in crate::scenario) fn promql(reader: &mut Reader<'_>, expression: &Node) -> Option<MatchingRule> {
-    let text = reader.text(expression, "a PromQL expression")?;
-    match promql::parse(&text) {
-        Ok(_) => Some(MatchingRule::PromQl(text)),
-        Err(error) => {
-            reader.problem(expression, format!("this PromQL cannot be evaluated: {error}"));
-            None
-        }
-    }
 }

@@ -5,9 +5,8 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use super::{insight, status_text};
+use super::{insight, monitoring, status_text};
 use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, Subject, TextMatch, WriteMatch, path};
-use crate::scenario::environment::monitoring;
 use crate::scenario::object::{self, Star};
 use crate::scenario::reader::{Map, Reader};
 

@@ -61,7 +61,7 @@ fn the_documentation_has_an_example_of_every_key() {
         scenario::KEYS,
         scenario::cluster::KEYS,
         scenario::update_service::KEYS,
-        scenario::step::ACTIONS,
+        scenario::timeline::ACTIONS,
         scenario::expectations::expectation::KEYS,
     ] {
         for key in known {
@@ -91,7 +91,7 @@ fn the_schema_accepts_every_example_and_lists_every_key() {
         ("/properties", scenario::KEYS),
         ("/$defs/cluster/properties", scenario::cluster::KEYS),
         ("/$defs/updateService/properties", scenario::update_service::KEYS),
-        ("/$defs/step/anyOf/1/properties", scenario::step::ACTIONS),
+        ("/$defs/step/anyOf/1/properties", scenario::timeline::ACTIONS),
         ("/$defs/expectation/properties", scenario::expectations::expectation::KEYS),
     ] {
         let mut known: Vec<&str> = known.to_vec();

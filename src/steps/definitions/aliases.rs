@@ -14,9 +14,9 @@ use crate::plan::{
     self, Action, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, ObjectRef,
     PlannedStep, Retry, Run, TextMatch, ValueSource,
 };
-use crate::steps::gherkin;
 use crate::steps::phrase::{Timing, condition, docstring};
 use crate::steps::world::{ClusterWorld, StepError};
+use crate::steps::{dry_run, gherkin};
 
 /// The time limit for a pod to become ready, if the step names none.
 const PODS_READY: SignedDuration = SignedDuration::from_mins(15);
@@ -35,7 +35,8 @@ async fn wait_for_steps(world: &mut ClusterWorld, seconds: i64, step: &Step) -> 
     if steps.is_empty() {
         return Err(StepError::Usage("expected steps in the doc string".to_owned()));
     }
-    world.retry(&step.value, SignedDuration::from_secs(seconds), &steps).await
+    let (within, steps) = (SignedDuration::from_secs(seconds), dry_run::nested(world, &steps)?);
+    world.run_step(&step.value, plan::Step::Retry(Retry { within, steps })).await
 }
 
 /// Has no effect: all steps run as the cluster administrator.

@@ -34,7 +34,7 @@ fn ask(
     (reply.code, reply.json().unwrap_or_default())
 }
 
-fn make(server: &mut ApiServer, path: &str, body: &Value) {
+fn create(server: &mut ApiServer, path: &str, body: &Value) {
     let (code, answer) = ask(server, &Identity::admin(), Method::Post, path, Some(body));
     assert_eq!(code, 201, "{answer}");
 }
@@ -42,12 +42,12 @@ fn make(server: &mut ApiServer, path: &str, body: &Value) {
 /// Creates a role in the namespace `default`, and binds it to a user.
 fn grant(server: &mut ApiServer, user: &str, rule: &Value) {
     let role = json!({ "metadata": { "name": user }, "rules": [rule] });
-    make(server, &format!("{RBAC}/namespaces/default/roles"), &role);
+    create(server, &format!("{RBAC}/namespaces/default/roles"), &role);
     let binding = json!({
         "metadata": { "name": user }, "roleRef": { "kind": "Role", "name": user },
         "subjects": [{ "kind": "User", "name": user }],
     });
-    make(server, &format!("{RBAC}/namespaces/default/rolebindings"), &binding);
+    create(server, &format!("{RBAC}/namespaces/default/rolebindings"), &binding);
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn a_client_with_too_few_rights_gets_the_errors_of_a_real_server() {
         let robot = Identity::service_account("default", "robot");
         let maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&robot));
         assert!(maps.get_opt("none").await.unwrap().is_none());
-        let Err(kube::Error::Api(refused)) = maps.list(&ListParams::default()).await else { panic!() };
+        let Err(kube::Error::Api(rejected)) = maps.list(&ListParams::default()).await else { panic!() };
         assert_eq!(
-            refused.message,
+            rejected.message,
             "configmaps is forbidden: User \"system:serviceaccount:default:robot\" cannot list resource \
              \"configmaps\" in API group \"\" in the namespace \"default\""
         );
@@ -115,7 +115,7 @@ fn impersonating_a_group_requires_a_user() {
 fn a_token_expires_and_ends_with_its_service_account() {
     let mut server = server();
     let account = json!({ "metadata": { "name": "sa" } });
-    make(&mut server, "/api/v1/namespaces/default/serviceaccounts", &account);
+    create(&mut server, "/api/v1/namespaces/default/serviceaccounts", &account);
     let path = "/api/v1/namespaces/default/serviceaccounts/sa/token";
     let body = json!({ "spec": { "expirationSeconds": 600 } });
     let (code, answer) = ask(&mut server, &Identity::admin(), Method::Post, path, Some(&body));
@@ -127,8 +127,8 @@ fn a_token_expires_and_ends_with_its_service_account() {
     assert_eq!(who.user, "system:serviceaccount:default:sa");
     let late = now() + jiff::SignedDuration::from_secs(601);
     assert_eq!(server.authenticate(&headers, None, late).unwrap_err().code, 401);
-    let gone = Write::delete(&resources::SERVICE_ACCOUNTS, "default", "sa");
-    server.write(&gone, &Identity::admin(), now()).unwrap();
+    let deletion = Write::delete(&resources::SERVICE_ACCOUNTS, "default", "sa");
+    server.write(&deletion, &Identity::admin(), now()).unwrap();
     assert_eq!(server.authenticate(&headers, None, now()).unwrap_err().code, 401);
 }
 
@@ -151,7 +151,7 @@ fn aggregated_cluster_roles_include_new_rules() {
     let label = json!({ "rbac.authorization.k8s.io/aggregate-to-view": "true" });
     let rule = json!({ "apiGroups": ["example.io"], "resources": ["things"], "verbs": ["get"] });
     let role = json!({ "metadata": { "name": "things", "labels": label }, "rules": [rule] });
-    make(&mut server, &format!("{RBAC}/clusterroles"), &role);
+    create(&mut server, &format!("{RBAC}/clusterroles"), &role);
     for name in ["view", "edit", "admin"] {
         let path = format!("{RBAC}/clusterroles/{name}");
         let (_, found) = ask(&mut server, &Identity::admin(), Method::Get, &path, None);
@@ -180,7 +180,7 @@ fn definition(kind: &Resource) -> Value {
 
 #[test]
 fn only_the_openshift_plugin_protects_configuration_from_deletion() {
-    let deleted = |openshift: bool| {
+    let deletion_errors = |openshift: bool| {
         let server = ApiServer::builder();
         let server = if openshift { server.admission_plugin(ClusterConfiguration) } else { server };
         let mut server = server.build(now());
@@ -200,24 +200,24 @@ fn only_the_openshift_plugin_protects_configuration_from_deletion() {
                 "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": { "name": name },
             });
             server.write(&Write::create(&resource, object), &admin, now()).unwrap();
-            let gone = server.write(&Write::delete(&resource, "", name), &admin, now());
-            gone.map_or_else(|refusal| refusal.message, |_| String::new())
+            let answer = server.write(&Write::delete(&resource, "", name), &admin, now());
+            answer.map_or_else(|refusal| refusal.message, |_| String::new())
         })
     };
-    assert_eq!(deleted(false), [""; 5]);
-    let kept = |plural: &str, name: &str| {
+    assert_eq!(deletion_errors(false), [""; 5]);
+    let forbidden = |plural: &str, name: &str| {
         let resource = format!("{plural}.config.openshift.io");
         format!(
             "{resource} \"{name}\" is forbidden: deleting required {resource} resource, named {name}, is not allowed"
         )
     };
     assert_eq!(
-        deleted(true),
+        deletion_errors(true),
         [
-            &kept("clusterversions", "version"),
+            &forbidden("clusterversions", "version"),
             "",
             "",
-            &kept("proxies", "cluster"),
+            &forbidden("proxies", "cluster"),
             "namespaces \"openshift-config\" is forbidden: this namespace may not be deleted",
         ]
     );

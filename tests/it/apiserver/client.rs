@@ -145,11 +145,11 @@ fn a_client_write_notifies_subscribers_and_is_logged_with_its_user() {
     run(async {
         let (shared, _clock) = shared(100);
         shared.with(|server| server.keep_log(10));
-        let mut moved = shared.subscribe();
+        let mut changes = shared.subscribe();
         let robot = Identity::new("system:serviceaccount:ns:robot", &["system:masters"]);
         let maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&robot));
         let writer = tokio::spawn(async move { maps.create(&PostParams::default(), &config_map("a")).await });
-        moved.changed().await.unwrap();
+        changes.changed().await.unwrap();
         writer.await.unwrap().unwrap();
         let log = shared.with(ApiServer::take_log);
         assert_eq!(

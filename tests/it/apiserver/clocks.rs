@@ -15,13 +15,13 @@ use windtunnel_core::clock::{Clock as _, ManualClock, ScaledClock, Time, WallClo
 
 use super::https::{admin, ask, client, config_map, run};
 
-/// A time long before that of this machine's clock.
-fn then() -> Time {
+/// A time long before the present.
+fn long_ago() -> Time {
     "2001-02-03T04:05:06.7Z".parse().unwrap()
 }
 
 fn stopped() -> Shared {
-    Shared::new(ApiServer::builder().build(then()), ManualClock::at(then()))
+    Shared::new(ApiServer::builder().build(long_ago()), ManualClock::at(long_ago()))
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn every_response_has_the_time_of_the_server() {
         let wall = Shared::new(ApiServer::builder().build(WallClock.now()), Arc::new(WallClock));
         let serving = https::serve(wall, Settings::default()).await.unwrap();
         let answer = ask(&admin(&serving).await, http::Request::get("/version"), Vec::new()).await;
-        assert!(!answer.headers().contains_key("x-windtunnel-speed"), "its clock is that of the wall");
+        assert!(!answer.headers().contains_key("x-windtunnel-speed"), "a wall clock has no speed");
     });
 }
 
@@ -57,9 +57,9 @@ fn certificates() -> (String, [String; 2]) {
     let mut params = valid(CertificateParams::default());
     params.distinguished_name.push(DnType::CommonName, "jane");
     params.distinguished_name.push(DnType::OrganizationName, "system:masters");
-    let own = KeyPair::generate().unwrap();
-    let certificate = params.signed_by(&own, &issuer).unwrap();
-    (authority, [certificate.pem(), own.serialize_pem()])
+    let client_key = KeyPair::generate().unwrap();
+    let certificate = params.signed_by(&client_key, &issuer).unwrap();
+    (authority, [certificate.pem(), client_key.serialize_pem()])
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_fast_clock_does_not_shorten_a_watch() {
         let maps: Api<_> = Api::default_namespaced(client);
         for name in ["a", "b", "c"] {
             maps.create(&PostParams::default(), &config_map(name, "1")).await.unwrap();
-            let line = lines.try_next().await.unwrap().expect("the watch goes on");
+            let line = lines.try_next().await.unwrap().expect("the watch ended");
             let line: Value = serde_json::from_str(&line).unwrap();
             assert_eq!(line["object"]["metadata"]["name"], name);
         }

@@ -12,8 +12,8 @@ const IN_DEFAULT: &str = "/api/v1/namespaces/default";
 const SLICE: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
 
-/// An object without uid, times and resource version.
-fn read(server: &mut ApiServer, path: &str) -> Value {
+/// Gets an object, and removes its uid, creation time and resource version.
+fn get_comparable(server: &mut ApiServer, path: &str) -> Value {
     let mut object = get(server, path);
     let metadata = object["metadata"].as_object_mut().unwrap();
     for field in ["uid", "creationTimestamp", "resourceVersion"] {
@@ -25,7 +25,7 @@ fn read(server: &mut ApiServer, path: &str) -> Value {
 #[test]
 fn the_kubernetes_service_and_its_endpoints_exist() {
     let mut server = server(36);
-    let service = read(&mut server, &format!("{IN_DEFAULT}/services/kubernetes"));
+    let service = get_comparable(&mut server, &format!("{IN_DEFAULT}/services/kubernetes"));
     let labels = json!({ "component": "apiserver", "provider": "kubernetes" });
     assert_eq!(
         service,
@@ -44,12 +44,12 @@ fn the_kubernetes_service_and_its_endpoints_exist() {
     server.advertise(Endpoint { address: Ipv4Addr::new(192, 0, 2, 7), port: 8443 }, now());
     let service = get(&mut server, &format!("{IN_DEFAULT}/services/kubernetes"));
     assert_eq!(service["spec"]["ports"][0]["targetPort"], 8443);
-    let endpoints = read(&mut server, &format!("{IN_DEFAULT}/endpoints/kubernetes"));
+    let endpoints = get_comparable(&mut server, &format!("{IN_DEFAULT}/endpoints/kubernetes"));
     let ports = json!([{ "name": "https", "port": 8443, "protocol": "TCP" }]);
     assert_eq!(endpoints["subsets"], json!([{ "addresses": [{ "ip": "192.0.2.7" }], "ports": ports }]));
     let unmirrored = json!({ "endpointslice.kubernetes.io/skip-mirror": "true" });
     assert_eq!(endpoints["metadata"]["labels"], unmirrored);
-    let slice = read(&mut server, SLICE);
+    let slice = get_comparable(&mut server, SLICE);
     assert_eq!(slice["metadata"]["labels"], json!({ "kubernetes.io/service-name": "kubernetes" }));
     let ready = json!({ "ready": true });
     assert_eq!(slice["endpoints"], json!([{ "addresses": ["192.0.2.7"], "conditions": ready }]));
@@ -70,7 +70,7 @@ fn no_other_service_gets_the_address_of_the_server() {
 #[test]
 fn the_use_of_legacy_tokens_is_tracked_since_1_27() {
     let path = format!("{CONFIG_MAPS}/kube-apiserver-legacy-service-account-token-tracking");
-    assert_eq!(read(&mut server(27), &path)["data"], json!({ "since": "2024-01-01" }));
+    assert_eq!(get_comparable(&mut server(27), &path)["data"], json!({ "since": "2024-01-01" }));
     assert_eq!(get(&mut server(26), &path)["code"], 404);
 }
 
@@ -81,7 +81,7 @@ fn client_authorities_are_published_when_they_are_known() {
     assert_eq!(get(&mut server, &path)["code"], 404, "as in a server without --client-ca-file");
     for pem in ["one", "other"] {
         server.publish_client_authorities(pem, now());
-        assert_eq!(read(&mut server, &path)["data"], json!({ "client-ca-file": pem }));
+        assert_eq!(get_comparable(&mut server, &path)["data"], json!({ "client-ca-file": pem }));
     }
 }
 

@@ -12,7 +12,7 @@ const V1: Resource = Resource::namespaced("example.io", "v1", "Host", "hosts");
 const V2: Resource = Resource::namespaced("example.io", "v2", "Host", "hosts");
 
 /// The number of objects in each call.
-type Asked = Arc<Mutex<Vec<usize>>>;
+type CallSizes = Arc<Mutex<Vec<usize>>>;
 
 /// Converts `spec.address` of v1 to `spec.host` of v2 and back.
 fn converted(object: &Value, desired: &Value) -> Value {
@@ -50,17 +50,17 @@ fn definition(storage: &str) -> Value {
 
 fn server(
     hook: impl Fn(&HookCall) -> Result<Value, HookError> + Send + Sync + 'static,
-) -> (ApiServer, Asked) {
-    let asked = Asked::default();
-    let heard = Arc::clone(&asked);
+) -> (ApiServer, CallSizes) {
+    let call_sizes = CallSizes::default();
+    let recorded = Arc::clone(&call_sizes);
     let hook = move |call: &HookCall| {
-        heard.lock().unwrap().push(call.review["request"]["objects"].as_array().unwrap().len());
+        recorded.lock().unwrap().push(call.review["request"]["objects"].as_array().unwrap().len());
         hook(call)
     };
     let mut server = ApiServer::builder().hooks(hook).build(now());
     let crd = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition("v1"));
     server.write(&crd, &Identity::admin(), now()).unwrap();
-    (server, asked)
+    (server, call_sizes)
 }
 
 fn get(server: &mut ApiServer, path: &str) -> Reply {
@@ -86,16 +86,16 @@ fn create(server: &mut ApiServer, kind: &Resource, name: &str, spec: &Value) -> 
 
 #[test]
 fn the_storage_version_needs_no_webhook() {
-    let (mut server, asked) = server(|_| Err(HookError("down".to_owned())));
+    let (mut server, call_sizes) = server(|_| Err(HookError("down".to_owned())));
     create(&mut server, &V1, "a", &json!({ "address": "x" }));
     let reply = get(&mut server, "/apis/example.io/v1/namespaces/default/hosts");
     assert_eq!(reply.code, 200);
-    assert_eq!(*asked.lock().unwrap(), Vec::<usize>::new());
+    assert_eq!(*call_sizes.lock().unwrap(), Vec::<usize>::new());
 }
 
 #[test]
 fn reads_in_another_version_are_converted_and_lists_in_one_call() {
-    let (mut server, asked) = server(|call| Ok(answer(call)));
+    let (mut server, call_sizes) = server(|call| Ok(answer(call)));
     for name in ["a", "b", "c"] {
         create(&mut server, &V1, name, &json!({ "address": name }));
     }
@@ -106,10 +106,10 @@ fn reads_in_another_version_are_converted_and_lists_in_one_call() {
     assert!(
         items.iter().all(|item| item["apiVersion"] == "example.io/v2" && item["spec"]["address"].is_null())
     );
-    assert_eq!(*asked.lock().unwrap(), [3]);
-    let one = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/b"));
-    assert_eq!(one, items[1], "what did not change is not converted twice");
-    assert_eq!(*asked.lock().unwrap(), [3]);
+    assert_eq!(*call_sizes.lock().unwrap(), [3]);
+    let host = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/b"));
+    assert_eq!(host, items[1], "an unchanged object is not converted twice");
+    assert_eq!(*call_sizes.lock().unwrap(), [3]);
 }
 
 #[test]
@@ -122,8 +122,9 @@ fn a_write_in_another_version_is_stored_in_the_storage_version() {
     let patched = server.write(&patch, &Identity::admin(), now()).unwrap().to_value();
     assert_eq!((&patched["spec"], &patched["metadata"]["generation"]), (&json!({ "host": "y" }), &json!(2)));
     assert_eq!(server.object(&V1, "default", "a").unwrap().to_value()["spec"], json!({ "address": "y" }));
-    let held = Write::merge_patch(&V2, "default", "a", json!({ "metadata": { "finalizers": ["x.io/y"] } }));
-    server.write(&held, &Identity::admin(), now()).unwrap();
+    let finalizer =
+        Write::merge_patch(&V2, "default", "a", json!({ "metadata": { "finalizers": ["x.io/y"] } }));
+    server.write(&finalizer, &Identity::admin(), now()).unwrap();
     let marked =
         server.write(&Write::delete(&V2, "default", "a"), &Identity::admin(), now()).unwrap().to_value();
     assert_eq!(marked["spec"], json!({ "host": "y" }));
@@ -152,7 +153,7 @@ fn a_watch_delivers_the_requested_version() {
 
 #[test]
 fn objects_in_an_old_storage_version_are_converted_when_read() {
-    let (mut server, asked) = server(|call| Ok(answer(call)));
+    let (mut server, call_sizes) = server(|call| Ok(answer(call)));
     create(&mut server, &V1, "a", &json!({ "address": "x" }));
     let kind = &resources::CUSTOM_RESOURCE_DEFINITIONS;
     let mut crd = definition("v2");
@@ -160,25 +161,26 @@ fn objects_in_an_old_storage_version_are_converted_when_read() {
         json!(server.object(kind, "", "hosts.example.io").unwrap().resource_version());
     let crd = server.write(&Write::update(kind, crd), &Identity::admin(), now()).unwrap().to_value();
     assert_eq!(crd["status"]["storedVersions"], json!(["v1", "v2"]));
-    let one = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/a"));
-    assert_eq!(one["spec"], json!({ "host": "x" }));
-    assert_eq!(*asked.lock().unwrap(), [1]);
-    let one = body(&get(&mut server, "/apis/example.io/v1/namespaces/default/hosts/a"));
-    assert_eq!(one["spec"], json!({ "address": "x" }));
-    assert_eq!(*asked.lock().unwrap(), [1], "it is stored as v1 still");
+    let host = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/a"));
+    assert_eq!(host["spec"], json!({ "host": "x" }));
+    assert_eq!(*call_sizes.lock().unwrap(), [1]);
+    let host = body(&get(&mut server, "/apis/example.io/v1/namespaces/default/hosts/a"));
+    assert_eq!(host["spec"], json!({ "address": "x" }));
+    assert_eq!(*call_sizes.lock().unwrap(), [1], "the object is still stored as v1");
 }
 
 #[test]
 fn a_failed_conversion_fails_the_request_with_the_real_message() {
     let start = "conversion webhook for example.io/v1, Kind=Host";
-    let down = |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
-    let text = |(mut server, _): (ApiServer, Asked)| {
+    let unreachable =
+        |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
+    let text = |(mut server, _): (ApiServer, CallSizes)| {
         create(&mut server, &V1, "a", &json!({ "address": "x" }));
         let reply = get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/a");
         (reply.code, body(&reply)["message"].as_str().unwrap().to_owned())
     };
     assert_eq!(
-        text(server(down)),
+        text(server(unreachable)),
         (
             500,
             format!(
@@ -188,21 +190,21 @@ fn a_failed_conversion_fails_the_request_with_the_real_message() {
         )
     );
     let refusing = |call: &HookCall| {
-        let mut said = answer(call);
-        said["response"]["result"] = json!({ "status": "Failed", "message": "cannot" });
-        Ok(said)
+        let mut review = answer(call);
+        review["response"]["result"] = json!({ "status": "Failed", "message": "cannot" });
+        Ok(review)
     };
     assert_eq!(text(server(refusing)), (500, format!("{start} failed: cannot")));
     let empty = |call: &HookCall| {
-        let mut said = answer(call);
-        said["response"]["convertedObjects"] = json!([]);
-        Ok(said)
+        let mut review = answer(call);
+        review["response"]["convertedObjects"] = json!([]);
+        Ok(review)
     };
     assert_eq!(text(server(empty)), (500, format!("{start} returned 0 objects, expected 1")));
     let renaming = |call: &HookCall| {
-        let mut said = answer(call);
-        said["response"]["convertedObjects"][0]["metadata"]["name"] = json!("b");
-        Ok(said)
+        let mut review = answer(call);
+        review["response"]["convertedObjects"][0]["metadata"]["name"] = json!("b");
+        Ok(review)
     };
     assert_eq!(
         text(server(renaming)),
@@ -212,7 +214,7 @@ fn a_failed_conversion_fails_the_request_with_the_real_message() {
 
 #[test]
 fn fields_owned_in_another_version_are_compared_in_that_version() {
-    let (mut server, asked) = server(|call| Ok(answer(call)));
+    let (mut server, call_sizes) = server(|call| Ok(answer(call)));
     let admin = Identity::admin();
     let mut apply = |version: &str, manager: &str, spec: &Value| {
         let path = format!("/apis/example.io/{version}/namespaces/default/hosts/a?fieldManager={manager}");
@@ -238,12 +240,13 @@ fn fields_owned_in_another_version_are_compared_in_that_version() {
         .collect();
     managers.sort_unstable();
     assert_eq!(managers, ["one", "two"]);
-    assert!(!asked.lock().unwrap().is_empty());
+    assert!(!call_sizes.lock().unwrap().is_empty());
 }
 
 #[test]
-fn since_1_31_a_list_that_needs_a_dead_webhook_waits_for_its_cache() {
-    let down = |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
+fn since_1_31_a_list_that_needs_an_unreachable_webhook_waits_for_its_cache() {
+    let unreachable =
+        |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
     let why = "conversion webhook for example.io/v1, Kind=Host failed: Post \
                \"https://hooks.example.io/convert?timeout=30s\": dial tcp 10.0.0.1:443: connect: connection refused";
     let waits = format!("storage is (re)initializing: failed to list example.io/v2, Kind=Host: {why}");
@@ -255,7 +258,7 @@ fn since_1_31_a_list_that_needs_a_dead_webhook_waits_for_its_cache() {
         (36, "?limit=5", 500, why),
         (30, "", 500, why),
     ] {
-        let (mut server, _) = server(down);
+        let (mut server, _) = server(unreachable);
         create(&mut server, &V1, "a", &json!({ "address": "x" }));
         server.set_kubernetes_minor(minor);
         let reply = get(&mut server, &format!("/apis/example.io/v2/namespaces/default/hosts{query}"));
@@ -263,6 +266,6 @@ fn since_1_31_a_list_that_needs_a_dead_webhook_waits_for_its_cache() {
         assert_eq!((reply.code, body["message"].as_str().unwrap()), (code, text), "1.{minor} {query}");
         assert_eq!(reply.retry_after, (code == 429).then_some(1));
         let own = get(&mut server, "/apis/example.io/v1/namespaces/default/hosts");
-        assert_eq!(own.code, 200, "what is stored in a version needs nobody to list it in that version");
+        assert_eq!(own.code, 200, "a list in the stored version needs no webhook");
     }
 }

@@ -15,7 +15,7 @@ fn terminating(definition: &Value) -> String {
     found.and_then(|condition| condition["reason"].as_str()).unwrap_or_default().to_owned()
 }
 
-fn stored(server: &ApiServer) -> Option<String> {
+fn stored_reason(server: &ApiServer) -> Option<String> {
     let found = server.object(KIND, "", "versions.example.io")?;
     Some(terminating(&found.to_value()))
 }
@@ -25,14 +25,14 @@ fn a_deleted_crd_reports_its_progress_and_disappears_with_its_last_object() {
     let mut server = server(36);
     define(&mut server, definition(&["a"], false));
     let object = json!({ "apiVersion": "example.io/v1", "kind": "Version",
-        "metadata": { "name": "held", "finalizers": ["x.io/y"] } });
+        "metadata": { "name": "blocked", "finalizers": ["x.io/y"] } });
     ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
     let answer = ask(&mut server, &Write::delete(KIND, "", "versions.example.io")).unwrap();
     assert_eq!(terminating(&answer.to_value()), "InstanceDeletionPending");
-    assert_eq!(stored(&server).as_deref(), Some("InstanceDeletionInProgress"));
+    assert_eq!(stored_reason(&server).as_deref(), Some("InstanceDeletionInProgress"));
     let free = json!({ "metadata": { "finalizers": null } });
-    ask(&mut server, &Write::merge_patch(&VERSIONS, "", "held", free)).unwrap();
-    assert_eq!(stored(&server), None);
+    ask(&mut server, &Write::merge_patch(&VERSIONS, "", "blocked", free)).unwrap();
+    assert_eq!(stored_reason(&server), None);
 }
 
 /// A CRD with this plural, kind and short name.
@@ -45,8 +45,12 @@ fn named(plural: &str, kind: &str, short: &str) -> Value {
 
 fn condition(server: &ApiServer, name: &str, kind: &str) -> (String, String, String) {
     let crd = server.object(KIND, "", name).unwrap().to_value();
-    let found =
-        crd["status"]["conditions"].as_array().unwrap().iter().find(|one| one["type"] == kind).unwrap();
+    let found = crd["status"]["conditions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|condition| condition["type"] == kind)
+        .unwrap();
     let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
     (text("status"), text("reason"), text("message"))
 }
@@ -137,7 +141,7 @@ fn shipped(folder: &std::path::Path) -> Vec<(String, Value)> {
         (file.display().to_string(), windtunnel_core::yaml::from_str(&text).unwrap())
     });
     let mut definitions: Vec<(String, Value)> = definitions.collect();
-    definitions.sort_by(|one, other| one.0.cmp(&other.0));
+    definitions.sort_by(|a, b| a.0.cmp(&b.0));
     definitions
 }
 
@@ -145,22 +149,22 @@ fn shipped(folder: &std::path::Path) -> Vec<(String, Value)> {
 fn every_openshift_api_crd_is_accepted_by_the_minor_of_its_release() {
     let Some(folder) = crate::recordings::shared_or_skip("openshift-api-crds") else { return };
     let releases = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    let mut refused = Vec::new();
+    let mut rejected = Vec::new();
     for release in releases.filter(|entry| entry.path().is_dir()) {
         let minor = kubernetes_minor(&release.file_name().to_string_lossy());
         let previews = release.file_name() == "previews";
-        let mut one_server = server(minor);
+        let mut server = self::server(minor);
         for (file, definition) in shipped(&release.path()) {
             // Several previews define the same kind.
             if previews {
-                one_server = server(minor);
+                server = self::server(minor);
             }
-            if let Err(refusal) = ask(&mut one_server, &Write::create(KIND, definition)) {
-                refused.push(format!("{file} on 1.{minor}: {}", refusal.message));
+            if let Err(refusal) = ask(&mut server, &Write::create(KIND, definition)) {
+                rejected.push(format!("{file} on 1.{minor}: {}", refusal.message));
             }
         }
     }
-    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(rejected.is_empty(), "{}", rejected.join("\n"));
 }
 
 #[test]
@@ -194,9 +198,9 @@ fn an_object_without_a_newly_required_field_can_be_read_but_not_updated() {
         schema["properties"]["d.e"] = json!({ "type": "number", "minimum": 2 });
         schema["required"] = json!(["d.e"]);
         define(&mut server, crd);
-        let read = server.object(&VERSIONS, "", "v").unwrap().to_value();
-        assert_eq!(read, old, "1.{minor}");
-        let refusal = ask(&mut server, &Write::update(&VERSIONS, read.clone())).unwrap_err();
+        let stored = server.object(&VERSIONS, "", "v").unwrap().to_value();
+        assert_eq!(stored, old, "1.{minor}");
+        let refusal = ask(&mut server, &Write::update(&VERSIONS, stored.clone())).unwrap_err();
         let message = "Version.example.io \"v\" is invalid: d.e: Required value";
         assert_eq!((refusal.code, refusal.message.as_str()), (422, message), "1.{minor}");
         // A status write does not check the required field.

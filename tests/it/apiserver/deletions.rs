@@ -17,9 +17,9 @@ fn verbs(list: &Value, plural: &str) -> String {
 #[test]
 fn namespaces_do_not_support_deletecollection() {
     let mut server = server(36);
-    let refused = "the server does not allow this method on the requested resource";
+    let rejected = "the server does not allow this method on the requested resource";
     let all = "/api/v1/namespaces";
-    assert_eq!(answer(&mut server, Method::Delete, all, &Value::Null), (405, refused.to_owned()));
+    assert_eq!(answer(&mut server, Method::Delete, all, &Value::Null), (405, rejected.to_owned()));
     assert_eq!(get(&mut server, &format!("{all}/default"))["status"]["phase"], "Active");
     let list = get(&mut server, "/api/v1");
     assert_eq!(verbs(&list, "namespaces"), "create delete get list patch update watch");
@@ -66,11 +66,11 @@ fn jobs_and_replication_controllers_orphan_their_pods_by_default() {
     ] {
         let object = json!({ "metadata": { "name": "x" }, "spec": spec });
         assert_eq!(ask(&mut server, Method::Post, path, &object).code, 201);
-        let one = format!("{path}/x");
-        let reply = ask(&mut server, Method::Delete, &one, &options);
+        let object_path = format!("{path}/x");
+        let reply = ask(&mut server, Method::Delete, &object_path, &options);
         assert_eq!((reply.code, &reply.warnings), (200, &warnings), "{path} {options}");
-        assert_eq!(get(&mut server, &one)["metadata"]["finalizers"], finalizers, "{path} {options}");
-        ask(&mut server, Method::Patch, &one, &json!({ "metadata": { "finalizers": null } }));
+        assert_eq!(get(&mut server, &object_path)["metadata"]["finalizers"], finalizers, "{path} {options}");
+        ask(&mut server, Method::Patch, &object_path, &json!({ "metadata": { "finalizers": null } }));
     }
 }
 

@@ -87,22 +87,22 @@ fn clients_authenticate_by_token_or_certificate() {
         };
         assert_eq!(ask_as(Box::new(|_| {})).await, 200);
         assert_eq!(ask_as(Box::new(|auth| auth.token = Some("wrong".to_owned().into()))).await, 401);
-        let show = |authority: &Authority| {
-            let shown = authority.client("jane", Some("system:masters")).unwrap();
+        let with_certificate_of = |authority: &Authority| {
+            let issued = authority.client("jane", Some("system:masters")).unwrap();
             let encode = |pem: String| {
                 use base64::Engine as _;
                 base64::engine::general_purpose::STANDARD.encode(pem)
             };
             Box::new(move |auth: &mut AuthInfo| {
                 auth.token = None;
-                auth.client_certificate_data = Some(encode(shown.certificate_pem));
-                auth.client_key_data = Some(encode(shown.key_pem).into());
+                auth.client_certificate_data = Some(encode(issued.certificate_pem));
+                auth.client_key_data = Some(encode(issued.key_pem).into());
             })
         };
-        assert_eq!(ask_as(show(serving.authority())).await, 200);
+        assert_eq!(ask_as(with_certificate_of(serving.authority())).await, 200);
         let same_key = Authority::from_key_pem(&serving.authority().key_pem()).unwrap();
-        assert_eq!(ask_as(show(&same_key)).await, 200);
-        assert_eq!(ask_as(show(&Authority::generate().unwrap())).await, 401);
+        assert_eq!(ask_as(with_certificate_of(&same_key)).await, 200);
+        assert_eq!(ask_as(with_certificate_of(&Authority::generate().unwrap())).await, 401);
     });
 }
 
@@ -141,10 +141,10 @@ fn an_unchanged_document_is_answered_with_304_and_no_body() {
         let get = || http::Request::get("/apis").header("Accept", accept);
         let first = ask(&client, get(), Vec::new()).await;
         let tag = first.headers()["etag"].clone();
-        let again = ask(&client, get().header("If-None-Match", tag), Vec::new()).await;
-        assert_eq!((again.status().as_u16(), again.body().len()), (304, 0));
-        assert!(!again.headers().contains_key("content-type"));
-        assert_ne!(first.headers()["audit-id"], again.headers()["audit-id"]);
+        let second = ask(&client, get().header("If-None-Match", tag), Vec::new()).await;
+        assert_eq!((second.status().as_u16(), second.body().len()), (304, 0));
+        assert!(!second.headers().contains_key("content-type"));
+        assert_ne!(first.headers()["audit-id"], second.headers()["audit-id"]);
     });
 }
 
@@ -200,7 +200,7 @@ fn stopping_ends_watches_cleanly_and_closes_the_socket() {
             http::Request::get("/api/v1/namespaces?watch=true&timeoutSeconds=600").body(Vec::new()).unwrap();
         let mut lines = Box::pin(client.request_stream(request).await.unwrap().lines());
         for _ in 0..4 {
-            lines.try_next().await.unwrap().expect("the namespaces that are there");
+            lines.try_next().await.unwrap().expect("an existing namespace");
         }
         serving.stop().await;
         assert_eq!(lines.try_next().await.unwrap(), None);

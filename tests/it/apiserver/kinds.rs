@@ -169,9 +169,9 @@ fn events_are_served_in_the_form_of_the_requested_group() {
     assert_eq!(list["items"][0]["note"], "m");
     assert_eq!(list["items"][0].get("message"), None);
     let path = "/apis/events.k8s.io/v1/namespaces/default/events/e";
-    let (code, said) = answer(&mut server, Method::Patch, path, &json!({ "note": "other" }));
+    let (code, message) = answer(&mut server, Method::Patch, path, &json!({ "note": "other" }));
     assert_eq!(code, 422);
-    assert!(said.contains("message: Invalid value: \"other\": field is immutable"), "{said}");
+    assert!(message.contains("message: Invalid value: \"other\": field is immutable"), "{message}");
     let patch = json!({ "message": "other" });
     assert_eq!(answer(&mut server, Method::Patch, &format!("{core}/e"), &patch).0, 200);
     assert_eq!(get(&mut server, path)["note"], "other");
@@ -229,7 +229,7 @@ fn invalid_objects_are_rejected_with_the_messages_of_their_kind() {
 }
 
 #[test]
-fn values_in_errors_are_go_syntax_on_older_servers() {
+fn errors_before_1_34_show_values_in_go_syntax() {
     let deployment = json!({ "kind": "Deployment", "metadata": { "name": "d" }, "spec": {
         "selector": { "matchLabels": { "x": "y" } },
         "template": { "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] } } } });
@@ -253,9 +253,9 @@ fn services_get_unique_addresses_and_node_ports() {
     let two = ask(&mut server, Method::Post, all, &service("two")).json().unwrap();
     assert_ne!(one["spec"]["clusterIP"], two["spec"]["clusterIP"]);
     assert_ne!(one["spec"]["ports"][0]["nodePort"], two["spec"]["ports"][0]["nodePort"]);
-    // An update that does not mention them keeps them.
-    let kept = ask(&mut server, Method::Put, &format!("{all}/one"), &service("one")).json().unwrap();
-    assert_eq!(kept["spec"], one["spec"]);
+    // An update without them changes neither.
+    let updated = ask(&mut server, Method::Put, &format!("{all}/one"), &service("one")).json().unwrap();
+    assert_eq!(updated["spec"], one["spec"]);
     let mut taken = service("three");
     taken["spec"]["clusterIP"] = one["spec"]["clusterIP"].clone();
     let why = answer(&mut server, Method::Post, all, &taken).1;
@@ -328,8 +328,8 @@ fn ephemeral_containers_can_only_be_added() {
 #[test]
 fn features_of_built_in_kinds_start_with_their_minor() {
     let container = json!({ "name": "c", "image": "i" });
-    let mut odd = container.clone();
-    odd["env"] = json!([{ "name": "1 a", "value": "b" }]);
+    let mut with_unusual_name = container.clone();
+    with_unusual_name["env"] = json!([{ "name": "1 a", "value": "b" }]);
     let template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [container] } });
     let mut once = template.clone();
     once["spec"]["restartPolicy"] = json!("Never");
@@ -342,7 +342,12 @@ fn features_of_built_in_kinds_start_with_their_minor() {
             "/metadata/generation",
             33,
         ),
-        (PODS, json!({ "metadata": { "name": "x" }, "spec": { "containers": [odd] } }), "/metadata/uid", 32),
+        (
+            PODS,
+            json!({ "metadata": { "name": "x" }, "spec": { "containers": [with_unusual_name] } }),
+            "/metadata/uid",
+            32,
+        ),
         (jobs, job.clone(), "/spec/template/metadata/labels/batch.kubernetes.io~1job-name", 27),
         (jobs, job.clone(), "/spec/podReplacementPolicy", 29),
         (jobs, job, "/spec/manualSelector", 30),

@@ -87,7 +87,7 @@ fn a_watch_list_from_the_future_gets_one_error_event_and_ends() {
 
 #[test]
 fn old_objects_are_read_listed_and_updated_like_recent_ones() {
-    // With a history of one event per kind, all but the last few objects are kept as text.
+    // With a history of one event per kind, the server stores all but the last few objects as text.
     let mut server = ApiServer::builder().history(1).build(now());
     let kind = &resources::CONFIG_MAPS;
     let map = |name: &str, v: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "v": v } });

@@ -49,7 +49,7 @@ fn pod(name: &str) -> Value {
     json!({ "metadata": { "name": name }, "spec": { "containers": [{ "name": "c", "image": "i" }] } })
 }
 
-const OF_PODS: [&str; 3] = ["", "v1", "pods"];
+const POD_RESOURCE: [&str; 3] = ["", "v1", "pods"];
 
 #[test]
 fn apply_configurations_are_merged_by_list_keys() {
@@ -57,20 +57,20 @@ fn apply_configurations_are_merged_by_list_keys() {
         initContainers: [Object.spec.initContainers{ name: variables.name, image: 'm', restartPolicy: 'Always' }],
         containers: object.spec.containers.map(c, Object.spec.containers{ name: c.name,
             env: [Object.spec.containers.env{ name: 'MESH', value: 'on' }] }) } }";
-    let mut server = with(OF_PODS, &[applied(sidecar)], |spec| {
+    let mut server = with(POD_RESOURCE, &[applied(sidecar)], |spec| {
         spec["variables"] = json!([{ "name": "name", "expression": "'mesh-' + request.name" }]);
         spec["matchConditions"] =
             json!([{ "name": "named", "expression": "object.metadata.name != 'other'" }]);
     });
-    let (code, made) = post(&mut server, PODS, &pod("p"));
-    assert_eq!(code, 201, "{made}");
-    assert_eq!(made["metadata"]["labels"], json!({ "a/b": "yes" }));
-    let container = &made["spec"]["containers"][0];
+    let (code, created) = post(&mut server, PODS, &pod("p"));
+    assert_eq!(code, 201, "{created}");
+    assert_eq!(created["metadata"]["labels"], json!({ "a/b": "yes" }));
+    let container = &created["spec"]["containers"][0];
     assert_eq!(
         (&container["image"], &container["env"]),
         (&json!("i"), &json!([{ "name": "MESH", "value": "on" }]))
     );
-    let first = &made["spec"]["initContainers"][0];
+    let first = &created["spec"]["initContainers"][0];
     // Added parts get the defaults of their kind.
     assert_eq!((&first["name"], &first["imagePullPolicy"]), (&json!("mesh-p"), &json!("Always")));
     let (_, other) = post(&mut server, PODS, &pod("other"));
@@ -85,9 +85,9 @@ fn json_patches_run_in_order_and_a_failed_test_changes_nothing() {
         value: object.metadata.labels.one + '2'}]";
     let third = "[JSONPatch{op: 'test', path: '/spec/containers/0/image', value: 'x'},
         JSONPatch{op: 'remove', path: '/metadata/labels'}]";
-    let mut server = with(OF_PODS, &[patched(first), patched(second), patched(third)], |_| {});
-    let (code, made) = post(&mut server, PODS, &pod("p"));
-    assert_eq!((code, &made["metadata"]["labels"]), (201, &json!({ "one": "1", "x.io/two": "12" })));
+    let mut server = with(POD_RESOURCE, &[patched(first), patched(second), patched(third)], |_| {});
+    let (code, created) = post(&mut server, PODS, &pod("p"));
+    assert_eq!((code, &created["metadata"]["labels"]), (201, &json!({ "one": "1", "x.io/two": "12" })));
 }
 
 #[test]
@@ -97,11 +97,11 @@ fn custom_resources_are_mutated_by_their_schema() {
     let mut server = with(kinds, &[applied(change)], |_| {});
     let widget = json!({ "apiVersion": "example.io/v1", "kind": "Widget", "metadata": { "name": "w" },
         "spec": { "keyed": [{ "k": "a", "v": "old" }] } });
-    let (code, made) = post(&mut server, "/apis/example.io/v1/widgets", &widget);
-    assert_eq!(code, 201, "{made}");
+    let (code, created) = post(&mut server, "/apis/example.io/v1/widgets", &widget);
+    assert_eq!(code, 201, "{created}");
     let keyed = json!([{ "k": "a", "v": "old" }, { "k": "b", "v": "new" }]);
     assert_eq!(
-        (&made["spec"]["s"], &made["spec"]["keyed"], &made["spec"]["d"]),
+        (&created["spec"]["s"], &created["spec"]["keyed"], &created["spec"]["d"]),
         (&json!("set"), &keyed, &json!("D"))
     );
 }
@@ -131,7 +131,7 @@ fn a_failed_mutation_rejects_the_request_unless_the_policy_ignores_failures() {
             "expression '[JSONPatch{op: 'add', path: '/spec/x', value: object.spec.none}]' resulted in error: no such key: none",
         ),
     ] {
-        let mut server = with(OF_PODS, std::slice::from_ref(&mutation), |_| {});
+        let mut server = with(POD_RESOURCE, std::slice::from_ref(&mutation), |_| {});
         let (code, body) = post(&mut server, PODS, &pod("p"));
         assert_eq!((code, &body["reason"]), (403, &json!("Invalid")), "{body}");
         assert_eq!(body["message"], format!("{start}{why}"));
@@ -139,7 +139,7 @@ fn a_failed_mutation_rejects_the_request_unless_the_policy_ignores_failures() {
         // Older minors do not serve the policy, so it has no effect.
         server.set_kubernetes_minor(35);
         assert_eq!(post(&mut server, PODS, &pod("p")).0, 201);
-        let mut server = with(OF_PODS, &[mutation], |spec| spec["failurePolicy"] = json!("Ignore"));
+        let mut server = with(POD_RESOURCE, &[mutation], |spec| spec["failurePolicy"] = json!("Ignore"));
         assert_eq!(post(&mut server, PODS, &pod("p")).0, 201);
     }
 }
@@ -147,16 +147,16 @@ fn a_failed_mutation_rejects_the_request_unless_the_policy_ignores_failures() {
 #[test]
 fn policies_that_do_not_compile_are_rejected() {
     let mut server = server(36);
-    let mut refused = |mutations: Value| {
-        let policy = policy(OF_PODS, &mutations);
+    let mut rejected = |mutations: Value| {
+        let policy = policy(POD_RESOURCE, &mutations);
         let (code, body) = post(&mut server, &format!("{GROUP}/mutatingadmissionpolicies"), &policy);
         assert_eq!(code, 422, "{body}");
         let text = body["message"].as_str().unwrap_or_default();
         text.rsplit_once("\"p\" is invalid: ").map_or(text, |(_, why)| why).to_owned()
     };
     let empty = "spec.mutations: Required value: mutations must contain at least one item";
-    assert_eq!(refused(json!([])), empty);
-    let text = refused(
+    assert_eq!(rejected(json!([])), empty);
+    let text = rejected(
         json!([applied("{'a': 1}"), patched("Object{}"), { "patchType": "Odd" }, { "patchType": "JSONPatch" }]),
     );
     for part in [

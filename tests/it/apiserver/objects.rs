@@ -102,11 +102,11 @@ fn a_label_error_of_an_update_has_a_cause_for_each_validation() {
 /// The first names that a server generates for a prefix.
 fn generated(count: usize) -> Vec<String> {
     let mut server = server(36);
-    let make = |_| {
+    let create = |_| {
         let reply = ask(&mut server, Method::Post, MAPS, &with_prefix()).json().unwrap();
         reply["metadata"]["name"].as_str().unwrap().to_owned()
     };
-    (0..count).map(make).collect()
+    (0..count).map(create).collect()
 }
 
 fn with_prefix() -> Value {
@@ -126,23 +126,23 @@ fn taken(minor: u32, names: &[String]) -> ApiServer {
 #[test]
 fn since_1_31_a_taken_generated_name_is_replaced() {
     let names = generated(2);
-    let made = ask(&mut taken(31, &names[..1]), Method::Post, MAPS, &with_prefix());
+    let created = ask(&mut taken(31, &names[..1]), Method::Post, MAPS, &with_prefix());
     assert_eq!(
-        (made.code, made.json().unwrap()["metadata"]["name"].as_str()),
+        (created.code, created.json().unwrap()["metadata"]["name"].as_str()),
         (201, Some(names[1].as_str()))
     );
-    let refused = ask(&mut taken(30, &names[..1]), Method::Post, MAPS, &with_prefix());
-    let body = refused.json().unwrap();
+    let rejected = ask(&mut taken(30, &names[..1]), Method::Post, MAPS, &with_prefix());
+    let body = rejected.json().unwrap();
     let text = format!(
         "configmaps \"{}\" already exists, the server was not able to generate a unique name for the object",
         names[0]
     );
     assert_eq!(
-        (refused.code, body["reason"].as_str(), body["message"].as_str()),
+        (rejected.code, body["reason"].as_str(), body["message"].as_str()),
         (409, Some("AlreadyExists"), Some(&*text))
     );
     assert_eq!(body["details"], json!({ "name": names[0], "kind": "configmaps", "retryAfterSeconds": 1 }));
-    assert_eq!(refused.retry_after, Some(1));
+    assert_eq!(rejected.retry_after, Some(1));
 }
 
 #[test]

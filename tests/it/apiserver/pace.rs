@@ -37,9 +37,9 @@ fn get(server: &mut ApiServer, query: &str, at: Time) -> (u16, Option<u32>, Stri
 fn since_1_31_lists_and_watches_are_rejected_while_storage_is_reinitialized() {
     let mut server = server(31).definition_pace(SLOW).build(now());
     define(&mut server, definition(&["a"], false));
-    let refused = (429, Some(1), "storage is (re)initializing".to_owned());
+    let rejected = (429, Some(1), "storage is (re)initializing".to_owned());
     for query in ["", "?watch=true", "?limit=500&labelSelector=a", "?watch=true&limit=500"] {
-        assert_eq!(get(&mut server, query, later(299)), refused, "{query}");
+        assert_eq!(get(&mut server, query, later(299)), rejected, "{query}");
     }
     // Pages of everything and single objects come from etcd.
     assert_eq!(get(&mut server, "?limit=500", later(299)).0, 200);

@@ -12,8 +12,8 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 /// A server with pod `p` of two containers, on a node if `node` is not empty.
 fn with_pod(node: &str, annotations: &Value) -> ApiServer {
     let mut server = server(36);
-    let known = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n" } });
-    assert_eq!(ask(&mut server, Method::Post, "/api/v1/nodes", &known).code, 201);
+    let node_object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n" } });
+    assert_eq!(ask(&mut server, Method::Post, "/api/v1/nodes", &node_object).code, 201);
     let containers = json!([{ "name": "a", "image": "i" }, { "name": "b", "image": "i" }]);
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p", "annotations": annotations },
@@ -137,7 +137,7 @@ fn pod_ip_and_pod_ips_stay_in_sync() {
         assert_eq!(ask(&mut server, Method::Patch, &path, &json!({ "status": status })).code, 200);
         let found = get(&mut server, &format!("{PODS}/p"))["status"].clone();
         assert_eq!((&found["podIP"], &found["podIPs"]), (&json!(ip), &ips), "{status}");
-        assert!(found["hostIPs"].is_null(), "only kubelets write them");
+        assert!(found["hostIPs"].is_null(), "only kubelets write hostIPs");
     };
     check(json!({ "podIP": "10.0.0.1", "hostIP": "10.0.0.2" }), "10.0.0.1", json!([{ "ip": "10.0.0.1" }]));
     check(json!({ "podIP": "10.0.0.3" }), "10.0.0.3", json!([{ "ip": "10.0.0.3" }]));
@@ -154,18 +154,18 @@ fn pod_ip_and_pod_ips_stay_in_sync() {
 fn tolerations_can_be_added_and_extended() {
     let mut server = with_pod("n", &json!({}));
     let given = get(&mut server, &format!("{PODS}/p"))["spec"]["tolerations"].as_array().unwrap().clone();
-    assert_eq!(given.len(), 3, "two of them by DefaultTolerationSeconds");
+    assert_eq!(given.len(), 3, "DefaultTolerationSeconds adds two");
     let mut patch = |list: &[Value]| {
         let body = json!({ "spec": { "tolerations": list } });
         answer(&mut server, Method::Patch, &format!("{PODS}/p"), &body)
     };
-    let kept = "Pod \"p\" is invalid: spec.tolerations: Forbidden: existing toleration can not be modified except \
+    let immutable = "Pod \"p\" is invalid: spec.tolerations: Forbidden: existing toleration can not be modified except \
                 its tolerationSeconds";
-    assert_eq!(patch(&given[1..]), (422, kept.to_owned()));
+    assert_eq!(patch(&given[1..]), (422, immutable.to_owned()));
     let mut other = given.clone();
     other[0]["effect"] = json!("NoSchedule");
     other[0]["tolerationSeconds"] = Value::Null;
-    assert_eq!(patch(&other), (422, kept.to_owned()));
+    assert_eq!(patch(&other), (422, immutable.to_owned()));
     let mut longer = given.clone();
     longer[0]["tolerationSeconds"] = json!(60);
     longer.push(json!({ "key": "new", "operator": "Exists" }));

@@ -186,7 +186,7 @@ fn webhooks_are_called_only_for_writes_that_meet_their_match_conditions() {
 #[test]
 fn invalid_policies_are_rejected_with_all_their_errors() {
     let mut server = server(36);
-    let mut refused = |changes: &Value| {
+    let mut rejected = |changes: &Value| {
         let mut policy = json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
             "metadata": { "name": "p" }, "spec": { "validations": [{ "expression": "true" }],
             "matchConstraints": { "resourceRules": [{ "apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
@@ -246,13 +246,13 @@ fn invalid_policies_are_rejected_with_all_their_errors() {
                 .to_owned(),
         ),
     ] {
-        assert_eq!(refused(&changes), text, "{changes}");
+        assert_eq!(rejected(&changes), text, "{changes}");
     }
     // Without `paramKind` there are no parameters, and message expressions cannot use the authorizer.
     for (field, name) in [("expression", "params"), ("messageExpression", "authorizer")] {
         let mut validation = json!({ "expression": "true" });
         validation[field] = json!(format!("{name} == null"));
-        let text = refused(&json!({ "validations": [validation] }));
+        let text = rejected(&json!({ "validations": [validation] }));
         assert!(text.contains(&format!("undeclared reference to '{name}'")), "{text}");
     }
 }
@@ -343,6 +343,6 @@ fn expressions_can_use_the_authorizer() {
     assert_eq!(
         ask(&mut server, &Identity::admin()),
         201,
-        "nobody else's requests are needed to bring roles up to date"
+        "the server uses the new role without other requests"
     );
 }

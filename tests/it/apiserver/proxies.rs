@@ -8,14 +8,14 @@ use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};
 
-/// Returns the request that it got, on one port.
+/// Answers each request to port 9099 with a description of the request.
 struct Echo;
 
 impl Upstream for Echo {
-    fn answer(&self, asked: &PodRequest<'_>) -> Option<PodResponse> {
-        let pods = asked.view.list(&resources::PODS).count();
-        let text = format!("{} {} {} of {pods}", asked.scheme, asked.pod.name(), asked.path);
-        (asked.port == 9099).then(|| PodResponse::text(200, text))
+    fn answer(&self, request: &PodRequest<'_>) -> Option<PodResponse> {
+        let pods = request.view.list(&resources::PODS).count();
+        let text = format!("{} {} {} of {pods}", request.scheme, request.pod.name(), request.path);
+        (request.port == 9099).then(|| PodResponse::text(200, text))
     }
 }
 
@@ -86,6 +86,6 @@ fn a_proxy_request_reaches_the_pod_by_pod_or_service_name() {
 
 #[test]
 fn without_an_upstream_connections_are_refused() {
-    let refused = "error trying to reach service: dial tcp 10.1.2.3:9099: connect: connection refused";
-    assert_eq!(get(&mut cluster(), "pods/p/proxy/"), (503, refused.to_owned()));
+    let message = "error trying to reach service: dial tcp 10.1.2.3:9099: connect: connection refused";
+    assert_eq!(get(&mut cluster(), "pods/p/proxy/"), (503, message.to_owned()));
 }

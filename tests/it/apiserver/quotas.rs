@@ -95,9 +95,9 @@ fn pods_use_quota_for_their_requests_until_they_finish() {
     let hard =
         json!({ "requests.cpu": "1", "limits.memory": "1Gi", "pods": "5", "requests.example.io/gpu": "1" });
     quota(&mut server, "q", &json!({ "hard": hard }));
-    let silent = pod("a", &json!({}));
+    let without_resources = pod("a", &json!({}));
     assert_eq!(
-        refusal(&mut server, "pods", &silent),
+        refusal(&mut server, "pods", &without_resources),
         "failed quota: q: must specify limits.memory for: c; requests.cpu for: c"
     );
     let fits = json!({ "requests": { "cpu": "600m", "memory": "1Mi", "example.io/gpu": "1" },
@@ -126,14 +126,14 @@ fn quota_scopes_select_pods_and_claims_cannot_grow_beyond_a_quota() {
     let mut server = server(36);
     quota(&mut server, "idle", &json!({ "hard": { "pods": "0" }, "scopes": ["BestEffort"] }));
     quota(&mut server, "busy", &json!({ "hard": { "pods": "1" }, "scopes": ["NotBestEffort"] }));
-    let asking = json!({ "requests": { "cpu": "1" } });
-    assert_eq!(refusal(&mut server, "pods", &pod("a", &asking)), "");
+    let one_cpu = json!({ "requests": { "cpu": "1" } });
+    assert_eq!(refusal(&mut server, "pods", &pod("a", &one_cpu)), "");
     assert_eq!(
         refusal(&mut server, "pods", &pod("b", &json!({}))),
         "exceeded quota: idle, requested: pods=1, used: pods=0, limited: pods=0"
     );
     assert_eq!(
-        refusal(&mut server, "pods", &pod("b", &asking)),
+        refusal(&mut server, "pods", &pod("b", &one_cpu)),
         "exceeded quota: busy, requested: pods=1, used: pods=1, limited: pods=1"
     );
     quota(
@@ -165,16 +165,16 @@ fn a_limit_range_defaults_and_bounds_container_resources() {
         { "type": "PersistentVolumeClaim", "min": { "storage": "1Gi" } } ] } });
     assert_eq!(refusal(&mut server, "limitranges", &range), "");
     assert_eq!(refusal(&mut server, "pods", &pod("a", &json!({}))), "");
-    let (_, made) = send(&mut server, Method::Get, &format!("{CORE}/pods/a"), &Value::Null);
+    let (_, created) = send(&mut server, Method::Get, &format!("{CORE}/pods/a"), &Value::Null);
     assert_eq!(
-        made["spec"]["containers"][0]["resources"],
+        created["spec"]["containers"][0]["resources"],
         json!({ "limits": { "cpu": "500m" }, "requests": { "cpu": "200m", "memory": "1Mi" } })
     );
     assert_eq!(
-        made["metadata"]["annotations"]["kubernetes.io/limit-ranger"],
+        created["metadata"]["annotations"]["kubernetes.io/limit-ranger"],
         "LimitRanger plugin set: cpu, memory request for container c; cpu limit for container c"
     );
-    assert_eq!(made["status"]["qosClass"], "Burstable");
+    assert_eq!(created["status"]["qosClass"], "Burstable");
     for (resources, why) in [
         (
             json!({ "requests": { "cpu": "50m" }, "limits": { "cpu": "200m" } }),
@@ -209,8 +209,8 @@ fn service_account_admission_adds_the_account_and_its_token_to_pods() {
     let account = json!({ "metadata": { "name": "default" }, "imagePullSecrets": [{ "name": "pull" }] });
     assert_eq!(refusal(&mut server, "serviceaccounts", &account), "");
     assert_eq!(refusal(&mut server, "pods", &pod("a", &json!({}))), "");
-    let (_, made) = send(&mut server, Method::Get, &format!("{CORE}/pods/a"), &Value::Null);
-    let spec = &made["spec"];
+    let (_, created) = send(&mut server, Method::Get, &format!("{CORE}/pods/a"), &Value::Null);
+    let spec = &created["spec"];
     assert_eq!(
         (&spec["serviceAccountName"], &spec["serviceAccount"]),
         (&json!("default"), &json!("default"))
@@ -224,12 +224,12 @@ fn service_account_admission_adds_the_account_and_its_token_to_pods() {
         spec["containers"][0]["volumeMounts"],
         json!([{ "name": volume, "readOnly": true, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount" }])
     );
-    let mut silent = pod("b", &json!({}));
-    silent["spec"]["automountServiceAccountToken"] = json!(false);
-    assert_eq!(refusal(&mut server, "pods", &silent), "");
-    let (_, made) = send(&mut server, Method::Get, &format!("{CORE}/pods/b"), &Value::Null);
+    let mut without_token = pod("b", &json!({}));
+    without_token["spec"]["automountServiceAccountToken"] = json!(false);
+    assert_eq!(refusal(&mut server, "pods", &without_token), "");
+    let (_, created) = send(&mut server, Method::Get, &format!("{CORE}/pods/b"), &Value::Null);
     assert_eq!(
-        (&made["spec"]["volumes"], &made["spec"]["serviceAccountName"]),
+        (&created["spec"]["volumes"], &created["spec"]["serviceAccountName"]),
         (&Value::Null, &json!("default"))
     );
 }

@@ -68,7 +68,7 @@ pub(super) fn rolled_back(minor: u32, rules: bool) -> ApiServer {
 }
 
 /// The error for an object whose field `spec.x` has this schema and value; empty if it is accepted.
-pub(crate) fn judged(minor: u32, schema: &Value, value: &Value) -> String {
+pub(crate) fn validation_error(minor: u32, schema: &Value, value: &Value) -> String {
     let mut server = server(minor);
     let mut crd = definition(&[], false);
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
@@ -98,7 +98,7 @@ pub(super) fn put_status(server: &mut ApiServer, change: impl Fn(&mut Value)) ->
         .unwrap_or_default()
 }
 
-pub(super) fn message(object: &mut Value) {
+pub(super) fn set_message(object: &mut Value) {
     object["status"]["message"] = json!("hi");
 }
 
@@ -193,8 +193,8 @@ fn generated_names_and_uids_depend_on_the_seed_alone() {
         let mut server = ApiServer::builder().seed(seed).build(now());
         let map = json!({ "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": { "generateName": "gen-", "namespace": "default" } });
-        let made = ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
-        (made.name().to_owned(), made.uid().to_owned())
+        let created = ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
+        (created.name().to_owned(), created.uid().to_owned())
     };
     assert_eq!(names(1), names(1));
     assert_ne!(names(1), names(2));

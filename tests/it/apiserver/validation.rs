@@ -18,24 +18,24 @@ fn changed(minor: u32, path: &str, body: &Value, status: &Value, patch: &Value) 
     let mut server = server(minor);
     let made = ask(&mut server, Method::Post, path, body);
     assert_eq!(made.code, 201, "{:?}", made.json());
-    let one = format!("{path}/{}", body["metadata"]["name"].as_str().unwrap());
+    let object_path = format!("{path}/{}", body["metadata"]["name"].as_str().unwrap());
     if !status.is_null() {
         let written = json!({ "status": status });
-        assert_eq!(ask(&mut server, Method::Patch, &format!("{one}/status"), &written).code, 200);
+        assert_eq!(ask(&mut server, Method::Patch, &format!("{object_path}/status"), &written).code, 200);
     }
-    let (code, text) = answer(&mut server, Method::Patch, &one, patch);
+    let (code, text) = answer(&mut server, Method::Patch, &object_path, patch);
     assert!(matches!((code, text.is_empty()), (200, true) | (422, false)), "{path} {code} {text}");
     text.split_once(" is invalid: ").map_or(text.clone(), |(_, why)| why.to_owned())
 }
 
-fn of(body: Value) -> Value {
+fn named(body: Value) -> Value {
     let mut body = body;
     body["metadata"] = json!({ "name": "a" });
     body
 }
 
 fn spec(spec: &Value) -> Value {
-    of(json!({ "spec": spec }))
+    named(json!({ "spec": spec }))
 }
 
 const NETWORKING: &str = "/apis/networking.k8s.io/v1";
@@ -129,14 +129,14 @@ fn validates_ingresses() {
         "annotations.kubernetes.io/ingress.class: Invalid value: \"a\": must match `ingressClassName` when both are \
          specified"
     );
-    let odd = |odd: &str| {
-        let paths = json!([{ "path": odd, "pathType": "Prefix", "backend": backend() }]);
+    let path_error = |path: &str| {
+        let paths = json!([{ "path": path, "pathType": "Prefix", "backend": backend() }]);
         with(json!({ "rules": [{ "http": { "paths": paths } }] }))
     };
     let at = "spec.rules[0].http.paths[0].path";
-    assert_eq!(odd("/a//b"), format!("{at}: Invalid value: \"/a//b\": must not contain '//'"));
-    assert_eq!(odd("/a/.."), format!("{at}: Invalid value: \"/a/..\": cannot end with '/..'"));
-    assert_eq!(odd("a"), format!("{at}: Invalid value: \"a\": must be an absolute path"));
+    assert_eq!(path_error("/a//b"), format!("{at}: Invalid value: \"/a//b\": must not contain '//'"));
+    assert_eq!(path_error("/a/.."), format!("{at}: Invalid value: \"/a/..\": cannot end with '/..'"));
+    assert_eq!(path_error("a"), format!("{at}: Invalid value: \"a\": must be an absolute path"));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn controllers_of_ingress_classes_and_handlers_of_runtime_classes_are_immutable(
         "spec.controller: Invalid value: \"acme.io/bar\": field is immutable"
     );
     let runtimes = "/apis/node.k8s.io/v1/runtimeclasses";
-    let runtime = |handler: &str| of(json!({ "handler": handler }));
+    let runtime = |handler: &str| named(json!({ "handler": handler }));
     assert!(
         created(runtimes, &runtime("Runc"))
             .starts_with("handler: Invalid value: \"Runc\": a lowercase RFC 1123 label")
@@ -257,16 +257,19 @@ fn validates_autoscaler_metrics() {
 #[test]
 fn validates_usages_of_signing_requests() {
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-    let of = |usages: Value| {
+    let usages_error = |usages: Value| {
         created(path, &spec(&json!({ "request": "eA==", "signerName": "x.io/y", "usages": usages })))
     };
-    assert_eq!(of(json!([])), "spec.usages: Required value");
+    assert_eq!(usages_error(json!([])), "spec.usages: Required value");
     assert!(
-        of(json!(["tea"])).starts_with(
+        usages_error(json!(["tea"])).starts_with(
             "spec.usages[0]: Unsupported value: \"tea\": supported values: \"any\", \"cert sign\""
         )
     );
-    assert_eq!(of(json!(["client auth", "client auth"])), "spec.usages[1]: Duplicate value: \"client auth\"");
+    assert_eq!(
+        usages_error(json!(["client auth", "client auth"])),
+        "spec.usages[1]: Duplicate value: \"client auth\""
+    );
 }
 
 #[test]
@@ -284,7 +287,11 @@ fn a_bound_claim_can_grow_but_not_shrink() {
     assert_eq!(changed(36, path, &claim, &bound, &size("1Gi")), format!("{at} status.capacity"));
     assert_eq!(changed(31, path, &claim, &bound, &size("1Gi")), format!("{at} previous value"));
     let small = json!({ "phase": "Bound", "capacity": { "storage": "1Gi" } });
-    assert_eq!(changed(36, path, &claim, &small, &size("1500Mi")), "", "it has not got that much yet");
+    assert_eq!(
+        changed(36, path, &claim, &small, &size("1500Mi")),
+        "",
+        "the capacity is still below the new request"
+    );
 }
 
 #[test]
@@ -331,12 +338,12 @@ fn validates_other_kinds_that_tools_use() {
         "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"
     );
     let storage = "/apis/storage.k8s.io/v1/storageclasses";
-    assert_eq!(created(storage, &of(json!({}))), "provisioner: Required value");
+    assert_eq!(created(storage, &named(json!({}))), "provisioner: Required value");
     assert_eq!(
         changed(
             36,
             storage,
-            &of(json!({ "provisioner": "x.io/y" })),
+            &named(json!({ "provisioner": "x.io/y" })),
             &Value::Null,
             &json!({ "parameters": { "a": "b" } })
         ),
@@ -344,12 +351,12 @@ fn validates_other_kinds_that_tools_use() {
     );
     let priority = "/apis/scheduling.k8s.io/v1/priorityclasses";
     assert_eq!(
-        changed(36, priority, &of(json!({ "value": 5 })), &Value::Null, &json!({ "value": 6 })),
+        changed(36, priority, &named(json!({ "value": 5 })), &Value::Null, &json!({ "value": 6 })),
         "value: Forbidden: may not be changed in an update."
     );
     let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
     let slice =
-        |addresses: Value| of(json!({ "addressType": "IPv4", "endpoints": [{ "addresses": addresses }] }));
+        |addresses: Value| named(json!({ "addressType": "IPv4", "endpoints": [{ "addresses": addresses }] }));
     assert_eq!(
         created(slices, &slice(json!([]))),
         "endpoints[0].addresses: Required value: must contain at least 1 address"

@@ -121,17 +121,17 @@ fn a_matching_etag_gets_304_until_the_document_changes() {
     let admin = Identity::admin();
     let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let header = |reply: &Reply, name: &str| {
-        reply.headers.iter().find(|(of, _)| *of == name).map(|(_, value)| value.clone()).unwrap_or_default()
+        reply.headers.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone()).unwrap_or_default()
     };
     let first = get(&mut server, "/apis", accept);
     let tag = header(&first, "etag");
     assert_eq!((header(&first, "vary"), header(&first, "cache-control")), ("Accept".into(), "public".into()));
-    let mut again = Request::new(Method::Get, "/apis", &admin).with_accept(accept);
-    again.if_none_match = tag.clone().into();
-    assert_eq!(server.handle(&again, now()).code, 304);
+    let mut conditional = Request::new(Method::Get, "/apis", &admin).with_accept(accept);
+    conditional.if_none_match = tag.clone().into();
+    assert_eq!(server.handle(&conditional, now()).code, 304);
     let crd = super::requests::definition(&["a"], false);
     ask(&mut server, &Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, crd)).unwrap();
-    let changed = server.handle(&again, now());
+    let changed = server.handle(&conditional, now());
     assert_eq!(changed.code, 200);
     assert_ne!(header(&changed, "etag"), tag);
 }
@@ -147,7 +147,13 @@ fn an_openapi_document_requested_by_its_hash_is_immutable() {
     let document = document.json().unwrap();
     let patch = &document["paths"][patch]["patch"];
     assert_eq!(patch["operationId"], "patchAppsV1NamespacedDeployment");
-    assert!(patch["parameters"].as_array().unwrap().iter().any(|it| it["name"] == "fieldValidation"));
+    assert!(
+        patch["parameters"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|parameter| parameter["name"] == "fieldValidation")
+    );
     let schemas = &document["components"]["schemas"];
     let containers = &schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
     assert_eq!(containers["x-kubernetes-patch-merge-key"], "name");
@@ -214,11 +220,11 @@ fn openapi_documents_describe_types_and_fields() {
     for (path, schemas) in [(v3, "/components/schemas"), (v2, "/definitions")] {
         let deployment = format!("{schemas}/io.k8s.api.apps.v1.Deployment");
         for (field, start) in [
-            ("/description", "Keeps a number of equal pods running"),
-            ("/properties/kind/description", "What sort of object this is."),
-            ("/properties/metadata/description", "What every object has"),
-            ("/properties/spec/description", "What is wanted of this Deployment."),
-            ("/properties/status/description", "What was last seen of this Deployment."),
+            ("/description", "A Deployment keeps a number of identical pods running."),
+            ("/properties/kind/description", "The kind of this object."),
+            ("/properties/metadata/description", "The metadata of the object"),
+            ("/properties/spec/description", "The desired state of this Deployment."),
+            ("/properties/status/description", "The observed state of this Deployment."),
         ] {
             let found = text(path, &format!("{deployment}{field}"));
             assert!(found.starts_with(start), "{path} {field}: {found}");
@@ -230,5 +236,5 @@ fn openapi_documents_describe_types_and_fields() {
         text(custom, &format!("{version}/spec/properties/x/description")),
         "A text of the definition."
     );
-    assert!(text(custom, &format!("{version}/metadata/description")).starts_with("What every object has"));
+    assert!(text(custom, &format!("{version}/metadata/description")).starts_with("The metadata of"));
 }

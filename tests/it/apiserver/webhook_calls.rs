@@ -29,17 +29,17 @@ struct Hook {
     address: SocketAddr,
     /// The certificate of its CA, as in the `caBundle` of configurations.
     bundle: String,
-    asked: Arc<AtomicU32>,
+    calls: Arc<AtomicU32>,
 }
 
-/// Starts a webhook with a certificate for `names`, which answers each request after `takes`.
-fn hook(names: &[&str], takes: Duration, answer: fn(&Value) -> Value) -> Hook {
+/// Starts a webhook with a certificate for `names`. It answers each request after `delay`.
+fn hook(names: &[&str], delay: Duration, answer: fn(&Value) -> Value) -> Hook {
     let (bundle, config) = certificates(names);
-    let asked = Arc::new(AtomicU32::new(0));
+    let calls = Arc::new(AtomicU32::new(0));
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     listener.set_nonblocking(true).unwrap();
-    let count = Arc::clone(&asked);
+    let count = Arc::clone(&calls);
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -52,7 +52,7 @@ fn hook(names: &[&str], takes: Duration, answer: fn(&Value) -> Value) -> Hook {
                     let Ok(stream) = acceptor.accept(stream).await else { return };
                     let service = hyper::service::service_fn(move |request| {
                         count.fetch_add(1, Ordering::SeqCst);
-                        respond(request, takes, answer)
+                        respond(request, delay, answer)
                     });
                     let _ = hyper::server::conn::http1::Builder::new()
                         .serve_connection(TokioIo::new(stream), service)
@@ -61,17 +61,17 @@ fn hook(names: &[&str], takes: Duration, answer: fn(&Value) -> Value) -> Hook {
             }
         });
     });
-    Hook { address, bundle, asked }
+    Hook { address, bundle, calls }
 }
 
 async fn respond(
     request: http::Request<hyper::body::Incoming>,
-    takes: Duration,
+    delay: Duration,
     answer: fn(&Value) -> Value,
 ) -> Result<http::Response<Full<Bytes>>, hyper::Error> {
     assert_eq!((request.method(), request.uri().path()), (&http::Method::POST, "/check"));
     let body = request.into_body().collect().await?.to_bytes();
-    tokio::time::sleep(takes).await;
+    tokio::time::sleep(delay).await;
     let review: Value = serde_json::from_slice(&body).unwrap();
     let mut response = answer(&review["request"]);
     response["uid"] = review["request"]["uid"].clone();
@@ -169,7 +169,7 @@ fn a_webhook_is_trusted_only_by_the_ca_bundle_of_its_configuration() {
         why(&mut doubting, &format!("{url}?timeout=10s")),
         "tls: failed to verify certificate: x509: certificate signed by unknown authority"
     );
-    assert_eq!(hook.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(hook.calls.load(Ordering::SeqCst), 1);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_webhook_timeout_rejects_the_request_unless_failures_are_ignored() {
     let ignored = json!({ "timeoutSeconds": 1, "failurePolicy": "Ignore" });
     let mut ignoring = server("validating", &[webhook(&by_url(&hook), &ignored)]);
     assert_eq!(create(&mut ignoring).0, 201);
-    assert_eq!(hook.asked.load(Ordering::SeqCst), 2);
+    assert_eq!(hook.calls.load(Ordering::SeqCst), 2);
 }
 
 #[test]
@@ -223,14 +223,14 @@ fn a_webhook_with_reinvocation_is_called_again_after_another_changed_the_object(
     }
     let first = hook(&["127.0.0.1"], Duration::ZERO, |request| label(request, "first"));
     let second = hook(&["127.0.0.1"], Duration::ZERO, |request| label(request, "second"));
-    let again = json!({ "reinvocationPolicy": "IfNeeded" });
+    let reinvoked = json!({ "reinvocationPolicy": "IfNeeded" });
     let other = json!({ "name": "v.example.io" });
     let mut server =
-        server("mutating", &[webhook(&by_url(&first), &again), webhook(&by_url(&second), &other)]);
+        server("mutating", &[webhook(&by_url(&first), &reinvoked), webhook(&by_url(&second), &other)]);
     let (code, body) = create(&mut server);
     assert_eq!((code, &body["metadata"]["labels"]), (201, &json!({ "first": "yes", "second": "yes" })));
-    let asked = [&first, &second].map(|hook| hook.asked.load(Ordering::SeqCst));
-    assert_eq!(asked, [2, 1]);
+    let calls = [&first, &second].map(|hook| hook.calls.load(Ordering::SeqCst));
+    assert_eq!(calls, [2, 1]);
 }
 
 #[test]

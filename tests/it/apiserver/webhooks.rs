@@ -24,19 +24,21 @@ const MUTATING: Resource = Resource::cluster(
 );
 
 /// The calls of a webhook.
-type Asked = Arc<Mutex<Vec<HookCall>>>;
+type CallLog = Arc<Mutex<Vec<HookCall>>>;
 
 /// A server whose webhooks answer by this function, from a request to a response without its uid.
-fn server(answer: impl Fn(&Value) -> Result<Value, HookError> + Send + Sync + 'static) -> (ApiServer, Asked) {
-    let asked = Asked::default();
-    let heard = Arc::clone(&asked);
+fn server(
+    answer: impl Fn(&Value) -> Result<Value, HookError> + Send + Sync + 'static,
+) -> (ApiServer, CallLog) {
+    let call_log = CallLog::default();
+    let log = Arc::clone(&call_log);
     let hook = move |call: &HookCall| {
-        heard.lock().unwrap().push(call.clone());
+        log.lock().unwrap().push(call.clone());
         let mut response = answer(&call.review["request"])?;
         response["uid"] = call.review["request"]["uid"].clone();
         Ok(json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response }))
     };
-    (ApiServer::builder().hooks(hook).build(now()), asked)
+    (ApiServer::builder().hooks(hook).build(now()), call_log)
 }
 
 /// A webhook for ConfigMaps, with some fields replaced.
@@ -109,10 +111,10 @@ fn a_webhook_configuration_gets_defaults_and_is_validated() {
 
 #[test]
 fn an_admission_review_contains_user_operation_and_object() {
-    let (mut server, asked) = server(|_| Ok(json!({ "allowed": true })));
+    let (mut server, call_log) = server(|_| Ok(json!({ "allowed": true })));
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
     assert_eq!(post(&mut server, "", &map("m")).code, 201);
-    let calls = asked.lock().unwrap();
+    let calls = call_log.lock().unwrap();
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].url(), "https://a.ns.svc:443/check?timeout=10s");
     let request = &calls[0].review["request"];
@@ -122,21 +124,24 @@ fn an_admission_review_contains_user_operation_and_object() {
     assert_eq!((&request["namespace"], &request["name"]), (&json!("default"), &json!("m")));
     assert_eq!(request["userInfo"]["username"], "system:admin");
     assert_eq!(request["object"]["data"]["a"], "1");
-    assert!(request["object"]["metadata"]["uid"].is_string(), "validating webhooks see what will be stored");
+    assert!(
+        request["object"]["metadata"]["uid"].is_string(),
+        "validating webhooks see the object as it will be stored"
+    );
     assert_eq!((&request["oldObject"], &request["dryRun"]), (&Value::Null, &json!(false)));
     assert_eq!(request["options"], json!({ "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1" }));
 }
 
 #[test]
 fn reviews_of_updates_and_deletions_contain_the_old_object() {
-    let (mut server, asked) = server(|_| Ok(json!({ "allowed": true })));
+    let (mut server, call_log) = server(|_| Ok(json!({ "allowed": true })));
     assert_eq!(post(&mut server, "", &map("m")).code, 201);
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
     let patch = json!({ "data": { "a": "2" } });
     let admin = Identity::admin();
     server.write(&Write::merge_patch(&resources::CONFIG_MAPS, "default", "m", patch), &admin, now()).unwrap();
     server.write(&Write::delete(&resources::CONFIG_MAPS, "default", "m"), &admin, now()).unwrap();
-    let calls = asked.lock().unwrap();
+    let calls = call_log.lock().unwrap();
     let seen: Vec<_> = calls
         .iter()
         .map(|call| {
@@ -168,8 +173,8 @@ fn a_denial_is_returned_with_the_message_of_the_webhook() {
             "admission webhook \"a.example.io\" denied the request: TooBad",
         ),
     ] {
-        let said = status.clone();
-        let (mut server, _) = server(move |_| Ok(json!({ "allowed": false, "status": said })));
+        let denial = status.clone();
+        let (mut server, _) = server(move |_| Ok(json!({ "allowed": false, "status": denial })));
         configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
         let reply = post(&mut server, "", &map("m"));
         let body = body(&reply);
@@ -191,23 +196,27 @@ fn an_unreachable_webhook_rejects_the_request_unless_failures_are_ignored() {
     assert_eq!((reply.code, &body["reason"]), (500, &json!("InternalError")));
     assert_eq!(body["message"], format!("Internal error occurred: {why}"));
     assert_eq!(body["details"], json!({ "causes": [{ "message": why }] }));
-    let (mut server, asked) = self::server(dead);
+    let (mut server, call_log) = self::server(dead);
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({ "failurePolicy": "Ignore" }))]);
     assert_eq!(post(&mut server, "", &map("m")).code, 201);
-    assert_eq!(asked.lock().unwrap().len(), 1);
+    assert_eq!(call_log.lock().unwrap().len(), 1);
 }
 
 #[test]
 fn mutating_webhooks_change_objects_before_validation() {
-    let (mut server, asked) = server(|request| {
-        assert_eq!(request["object"]["metadata"]["uid"], Value::Null, "nothing is made yet");
+    let (mut server, call_log) = server(|request| {
+        assert_eq!(request["object"]["metadata"]["uid"], Value::Null, "the object has no uid yet");
         Ok(patched(&json!([{ "op": "add", "path": "/metadata/labels", "value": { "seen": "yes" } }])))
     });
     configure(&mut server, &MUTATING, &[webhook("a", &json!({}))]);
     let reply = post(&mut server, "", &json!({ "metadata": { "generateName": "m-" } }));
     let stored = body(&reply);
     assert_eq!((reply.code, &stored["metadata"]["labels"]), (201, &json!({ "seen": "yes" })));
-    assert_eq!(asked.lock().unwrap()[0].review["request"]["name"], Value::Null, "the name is made later");
+    assert_eq!(
+        call_log.lock().unwrap()[0].review["request"]["name"],
+        Value::Null,
+        "the server generates the name later"
+    );
     let delete =
         Write::delete(&resources::CONFIG_MAPS, "default", stored["metadata"]["name"].as_str().unwrap());
     let refusal = server.write(&delete, &Identity::admin(), now()).unwrap_err();
@@ -220,7 +229,7 @@ fn mutating_webhooks_change_objects_before_validation() {
 
 #[test]
 fn a_webhook_is_called_again_if_another_changed_the_object_after_it() {
-    let (mut server, asked) = server(|request| {
+    let (mut server, call_log) = server(|request| {
         let labels = &request["object"]["metadata"]["labels"];
         if labels.is_null() {
             return Ok(patched(
@@ -232,11 +241,11 @@ fn a_webhook_is_called_again_if_another_changed_the_object_after_it() {
         }
         Ok(json!({ "allowed": true }))
     });
-    let again = json!({ "reinvocationPolicy": "IfNeeded" });
-    configure(&mut server, &MUTATING, &[webhook("a", &again), webhook("b", &json!({}))]);
+    let reinvoked = json!({ "reinvocationPolicy": "IfNeeded" });
+    configure(&mut server, &MUTATING, &[webhook("a", &reinvoked), webhook("b", &json!({}))]);
     assert_eq!(post(&mut server, "", &map("m")).code, 201);
     let names: Vec<String> =
-        asked.lock().unwrap().iter().map(|call| call.target.service.clone().unwrap().name).collect();
+        call_log.lock().unwrap().iter().map(|call| call.target.service.clone().unwrap().name).collect();
     assert_eq!(names, ["a", "b", "a"]);
 }
 
@@ -261,22 +270,22 @@ fn rules_and_selectors_decide_which_requests_a_webhook_gets() {
             1,
         ),
     ] {
-        let (mut server, asked) = server(|_| Ok(json!({ "allowed": true })));
+        let (mut server, call_log) = server(|_| Ok(json!({ "allowed": true })));
         configure(&mut server, &VALIDATING, &[webhook("a", &changes)]);
         let mut object = map("m");
         object["metadata"]["labels"] = labels;
         assert_eq!(post(&mut server, "", &object).code, 201);
-        assert_eq!(asked.lock().unwrap().len(), count, "{changes}");
+        assert_eq!(call_log.lock().unwrap().len(), count, "{changes}");
     }
 }
 
 #[test]
 fn warnings_are_returned_and_dry_runs_are_marked() {
-    let (mut server, asked) = server(|_| Ok(json!({ "allowed": true, "warnings": ["mind the gap"] })));
+    let (mut server, call_log) = server(|_| Ok(json!({ "allowed": true, "warnings": ["mind the gap"] })));
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
     let reply = post(&mut server, "dryRun=All", &map("m"));
     assert_eq!((reply.code, reply.warnings), (201, vec!["mind the gap".to_owned()]));
-    assert_eq!(asked.lock().unwrap()[0].review["request"]["dryRun"], true);
+    assert_eq!(call_log.lock().unwrap()[0].review["request"]["dryRun"], true);
     assert!(server.object(&resources::CONFIG_MAPS, "default", "m").is_none());
 }
 
@@ -299,10 +308,10 @@ fn an_invalid_webhook_response_counts_as_a_failed_call() {
 fn webhook_configurations_are_exempt_and_removed_webhooks_are_not_called() {
     let everything =
         json!([{ "operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"] }]);
-    let (mut server, asked) = server(|_| Ok(json!({ "allowed": false })));
+    let (mut server, call_log) = server(|_| Ok(json!({ "allowed": false })));
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({ "rules": everything }))]);
     assert_eq!(post(&mut server, "", &map("m")).code, 400);
     server.write(&Write::delete(&VALIDATING, "", "hooks"), &Identity::admin(), now()).unwrap();
     assert_eq!(post(&mut server, "", &map("m")).code, 201);
-    assert_eq!(asked.lock().unwrap().len(), 1);
+    assert_eq!(call_log.lock().unwrap().len(), 1);
 }

@@ -49,7 +49,7 @@ fn a_command_must_succeed_unless_later_steps_expect_its_rejection() {
         "When I run \"oc adm upgrade\"\nThen it is refused with \"no\"\n",
         "expected that the command is refused with `no`; it exited with code 0 and printed:",
     );
-    check("Then it prints \"x\"\n", "no command was run yet");
+    check("Then it prints \"x\"\n", "no command has run yet");
     check(
         "When I run \"oc adm top\"\n",
         "f.feature:4:1: expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `oc adm top`",

@@ -107,7 +107,7 @@ fn tags_and_ids_select_scenarios() {
         assert!(run(tags).contains("1 scenario: 1 passed"), "{tags}");
     }
     assert!(run("@OCP-22641").contains("1 scenario: 0 passed, 1 failed"));
-    assert!(run("@none").contains("error: --tags: no scenario matches"));
+    assert_eq!(run("@none"), "exit 2\n--- stderr\nerror: --tags: no scenario matches `@none`\n");
     assert!(run("@a and").contains("expected an expression such as `@rollback and not @slow`"));
 }
 

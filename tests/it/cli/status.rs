@@ -264,7 +264,7 @@ fn an_invalid_dump_is_reported() {
     insta::assert_snapshot!(from(&[PLAIN[0], ("dump/x/a.yaml", &other)]), @"
         exit 2
         --- stderr
-        error: dump/x/a.yaml: clusterversions.config.openshift.io/version is of another cluster than the one in dump/a.yaml; expected the files of one cluster
+        error: dump/x/a.yaml: clusterversions.config.openshift.io/version belongs to another cluster than that in dump/a.yaml; expected the files of one cluster
         ");
     insta::assert_snapshot!(check(&[("d.tar.gz", "no archive")], &["status", "--from", "d.tar.gz"]), @"
         exit 2

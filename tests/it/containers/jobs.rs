@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use windtunnel_core::yaml;
 
-use super::{docker, is_ours_there};
+use super::{docker, has_our_image};
 use crate::cli::environment::TestEnvironment;
 
 /// The container that the pods of the Job in this file run.
@@ -46,31 +46,31 @@ fn first_pod(file: &str, part: &[&str], parts: &str) -> (Result<String, String>,
     command.extend(["--volume", &volume, image]);
     command.extend(arguments.iter().map(String::as_str).chain(part.iter().copied()));
     let printed = docker(&command);
-    let mut left: Vec<String> = fs::read_dir(&results)
+    let mut files: Vec<String> = fs::read_dir(&results)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
-    left.sort();
-    (printed, left)
+    files.sort();
+    (printed, files)
 }
 
 #[test]
-fn a_part_of_the_suite_runs_and_leaves_its_reports() {
-    if !is_ours_there() {
+fn a_part_of_the_suite_runs_and_writes_its_reports() {
+    if !has_our_image() {
         return;
     }
-    let (printed, left) = first_pod("suite.yaml", &[], "40");
+    let (printed, files) = first_pod("suite.yaml", &[], "40");
     assert!(printed.as_ref().is_ok_and(|text| text.contains(" passed, 0 failed;")), "{printed:?}");
-    assert_eq!(left, ["junit-0.xml", "records-0", "report-0.html"]);
+    assert_eq!(files, ["junit-0.xml", "records-0", "report-0.html"]);
 }
 
 #[test]
-fn an_exploration_runs_and_leaves_its_reports() {
-    if !is_ours_there() {
+fn an_exploration_runs_and_writes_its_reports() {
+    if !has_our_image() {
         return;
     }
     // One scenario in twenty is enough.
-    let (printed, left) = first_pod("exploration.yaml", &["--shard=1/20", "--quiet"], "");
+    let (printed, files) = first_pod("exploration.yaml", &["--shard=1/20", "--quiet"], "");
     assert!(printed.as_ref().is_ok_and(|text| text.contains(" passed, 0 failed;")), "{printed:?}");
-    assert_eq!(left, ["junit-0.xml", "records-0", "report-0.html"]);
+    assert_eq!(files, ["junit-0.xml", "records-0", "report-0.html"]);
 }

@@ -3,9 +3,9 @@
 //!
 //! Without an engine, or without the image that `.ci/image` builds, these tests print that and do nothing.
 
+mod cleanup;
 mod faults;
 mod jobs;
-mod left;
 
 use std::process::Command;
 
@@ -22,8 +22,8 @@ const IMAGE: (&str, &str) = ("windtunnel", "latest");
 const TOKEN: &str = "container-test";
 
 /// An update that passes on every backend.
-const FEATURE: &str = r#"Feature: One for every place
-  Scenario: An update is done
+const FEATURE: &str = r#"Feature: An update on every backend
+  Scenario: An update completes
     Given a 4.14.1 cluster with 1 control-plane node and 1 worker
     And release 4.14.8 exists
     When I update to 4.14.8
@@ -39,7 +39,7 @@ fn docker(arguments: &[&str]) -> Result<String, String> {
 }
 
 /// Whether an engine with this image exists. Reports the test as skipped if not.
-fn is_there(image: &str) -> bool {
+fn has_image(image: &str) -> bool {
     let engine = docker(&["version", "--format", "{{.Server.Version}}"]);
     let found = engine.map_err(|why| format!("Docker engine ({why})")).and_then(|_| {
         docker(&["image", "inspect", image]).map_err(|_| format!("image {image} in the Docker engine"))
@@ -50,17 +50,17 @@ fn is_there(image: &str) -> bool {
     found.is_ok()
 }
 
-fn is_ours_there() -> bool {
-    is_there(&format!("{}:{}", IMAGE.0, IMAGE.1))
+fn has_our_image() -> bool {
+    has_image(&format!("{}:{}", IMAGE.0, IMAGE.1))
 }
 
 /// An API server in a container of windtunnel's image.
-struct Boxed {
+struct ContainerServer {
     container: ContainerAsync<GenericImage>,
     environment: TestEnvironment,
 }
 
-impl Boxed {
+impl ContainerServer {
     async fn start() -> Self {
         let (container, port) = Self::container().await;
         let mut kubeconfig = Vec::new();
@@ -101,23 +101,23 @@ impl Boxed {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_feature_passes_against_our_image_started_by_testcontainers() {
-    if !is_ours_there() {
+    if !has_our_image() {
         return;
     }
-    let boxed = Boxed::start().await;
-    let output = boxed.test();
+    let server = ContainerServer::start().await;
+    let output = server.test();
     assert_eq!(output.code, Some(0), "{output}");
     assert!(output.stdout.contains("1 passed, 0 failed;"), "{output}");
-    let user = docker(&["inspect", "--format", "{{.Config.User}}", boxed.container.id()]).unwrap();
+    let user = docker(&["inspect", "--format", "{{.Config.User}}", server.container.id()]).unwrap();
     assert_eq!(user, "65532:65532");
-    boxed.container.stop().await.unwrap();
-    assert_eq!(boxed.container.exit_code().await.unwrap(), Some(0));
+    server.container.stop().await.unwrap();
+    assert_eq!(server.container.exit_code().await.unwrap(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_feature_passes_on_k3s() {
     const TAG: &str = "v1.35.0-k3s1";
-    if !is_there(&format!("rancher/k3s:{TAG}")) {
+    if !has_image(&format!("rancher/k3s:{TAG}")) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

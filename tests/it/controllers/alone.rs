@@ -1,5 +1,5 @@
-//! Each Kubernetes controller alone beside an API server, as in the tests of another project's controller.
-//! None of them needs the others.
+//! Each Kubernetes controller alone beside an API server, as in the tests of other projects. No controller
+//! needs the others.
 
 use std::sync::Arc;
 
@@ -54,8 +54,8 @@ async fn put_node(client: &kube::Client, name: &str) {
     let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
     let nodes: Api<Node> = Api::all(client.clone());
     create(&nodes, json!({ "metadata": { "name": name }, "status": status })).await;
-    let free = Patch::Merge(json!({ "spec": { "taints": null } }));
-    nodes.patch(name, &PatchParams::default(), &free).await.unwrap();
+    let untaint = Patch::Merge(json!({ "spec": { "taints": null } }));
+    nodes.patch(name, &PatchParams::default(), &untaint).await.unwrap();
 }
 
 async fn pods(client: &kube::Client) -> Vec<Pod> {
@@ -92,7 +92,7 @@ async fn the_job_controller_creates_pods_and_counts_those_that_have_ended() {
     let spec = json!({ "parallelism": 2, "completions": 3, "template": { "spec": spec } });
     create(&jobs, json!({ "metadata": { "name": "sum" }, "spec": spec })).await;
     pass(1).await;
-    assert_eq!(pods(&client).await.len(), 2, "two side by side");
+    assert_eq!(pods(&client).await.len(), 2, "two run in parallel");
     for _ in 0..2 {
         for pod in pods(&client).await {
             let ended = Patch::Merge(json!({ "status": { "phase": "Succeeded" } }));
@@ -104,8 +104,9 @@ async fn the_job_controller_creates_pods_and_counts_those_that_have_ended() {
     }
     let status = jobs.get("sum").await.unwrap().status.unwrap();
     assert_eq!((status.succeeded, pods(&client).await.len()), (Some(3), 3));
-    let told: Vec<String> = status.conditions.unwrap().into_iter().map(|told| told.type_).collect();
-    assert_eq!(told, ["SuccessCriteriaMet", "Complete"]);
+    let types: Vec<String> =
+        status.conditions.unwrap().into_iter().map(|condition| condition.type_).collect();
+    assert_eq!(types, ["SuccessCriteriaMet", "Complete"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -176,7 +177,7 @@ async fn the_node_lifecycle_controller_taints_a_node_whose_kubelet_is_silent() {
     pass(30).await;
     let node = nodes.get("a").await.unwrap();
     let ready = node.status.as_ref().unwrap().conditions.as_ref().unwrap();
-    let ready = ready.iter().find(|told| told.type_ == "Ready").unwrap();
+    let ready = ready.iter().find(|condition| condition.type_ == "Ready").unwrap();
     assert_eq!((ready.status.as_str(), ready.reason.as_deref()), ("Unknown", Some("NodeStatusUnknown")));
     let unreachable = "node.kubernetes.io/unreachable";
     assert_eq!(taints(node), [format!("{unreachable}:NoSchedule"), format!("{unreachable}:NoExecute")]);
@@ -219,7 +220,7 @@ async fn services_get_their_endpoints() {
         .items
         .into_iter()
         .flat_map(|slice| slice.endpoints.unwrap_or_default())
-        .flat_map(|one| one.addresses)
+        .flat_map(|endpoint| endpoint.addresses)
         .collect();
     assert_eq!(addresses, ["10.0.0.7"]);
     let found = Api::<Endpoints>::default_namespaced(endpoints).get("web").await.unwrap();
@@ -256,5 +257,5 @@ async fn the_scheduler_the_kubelet_and_the_pod_garbage_collector_work_alone() {
     let all: Api<Pod> = Api::default_namespaced(client);
     create(&all, bound("nowhere")).await;
     pass(120).await;
-    assert!(all.get_opt("p").await.unwrap().is_none(), "its node is not there");
+    assert!(all.get_opt("p").await.unwrap().is_none(), "the node of the pod does not exist");
 }

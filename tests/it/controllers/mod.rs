@@ -63,18 +63,21 @@ async fn foreground_deletions_wait_for_dependents_and_orphans_stay() {
     let (_, client) = cluster();
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     let owner = create(&maps, config_map("owner", None)).await;
-    let mut held = config_map("held", Some(&owner));
-    held["metadata"]["finalizers"] = json!(["example.com/held"]);
-    let held = create(&maps, held).await;
-    create(&maps, config_map("below", Some(&held))).await;
+    let mut blocked = config_map("blocked", Some(&owner));
+    blocked["metadata"]["finalizers"] = json!(["example.com/blocked"]);
+    let blocked = create(&maps, blocked).await;
+    create(&maps, config_map("below", Some(&blocked))).await;
     let policy = |policy| DeleteParams { propagation_policy: Some(policy), ..DeleteParams::default() };
     maps.delete("owner", &policy(PropagationPolicy::Foreground)).await.unwrap();
     pass(1).await;
     let owner = maps.get("owner").await.unwrap();
     assert_eq!(owner.metadata.finalizers.unwrap(), ["foregroundDeletion"]);
-    assert!(maps.get_opt("below").await.unwrap().is_none(), "what hangs on the one that is held goes first");
-    let free = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
-    maps.patch("held", &PatchParams::default(), &free).await.unwrap();
+    assert!(
+        maps.get_opt("below").await.unwrap().is_none(),
+        "the dependent of a blocked object is deleted first"
+    );
+    let unblock = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    maps.patch("blocked", &PatchParams::default(), &unblock).await.unwrap();
     pass(1).await;
     assert!(maps.get_opt("owner").await.unwrap().is_none());
 
@@ -99,7 +102,7 @@ async fn deleting_a_namespace_deletes_its_objects() {
     namespaces.delete("doomed", &DeleteParams::default()).await.unwrap();
     pass(10).await;
     let namespace = namespaces.get("doomed").await.unwrap();
-    let told: Vec<String> = namespace
+    let messages: Vec<String> = namespace
         .status
         .and_then(|status| status.conditions)
         .unwrap()
@@ -107,7 +110,7 @@ async fn deleting_a_namespace_deletes_its_objects() {
         .filter(|condition| condition.status == "True")
         .filter_map(|condition| condition.message)
         .collect();
-    assert_eq!(told, ["Some resources are remaining: pods. has 1 resource instances"]);
+    assert_eq!(messages, ["Some resources are remaining: pods. has 1 resource instances"]);
     let now = server.now();
     server.write(&Write::delete_now(&resources::PODS, "doomed", "p"), &Identity::admin(), now).unwrap();
     pass(30).await;
@@ -127,10 +130,10 @@ async fn a_budget_allows_one_eviction_and_the_next_when_there_is_another_pod() {
     pass(1).await;
     pods.evict("a", &EvictParams::default()).await.unwrap();
     pass(1).await;
-    let refused = pods.evict("b", &EvictParams::default()).await.unwrap_err();
-    let kube::Error::Api(refused) = refused else { panic!("{refused}") };
-    assert_eq!(refused.code, 429);
-    assert_eq!(refused.message, "Cannot evict pod as it would violate the pod's disruption budget.");
+    let rejected = pods.evict("b", &EvictParams::default()).await.unwrap_err();
+    let kube::Error::Api(rejected) = rejected else { panic!("{rejected}") };
+    assert_eq!(rejected.code, 429);
+    assert_eq!(rejected.message, "Cannot evict pod as it would violate the pod's disruption budget.");
     put_ready(&pods, "c").await;
     pass(1).await;
     pods.evict("b", &EvictParams::default()).await.unwrap();
@@ -147,10 +150,10 @@ async fn a_deployment_rolls_out_and_a_drain_moves_its_pods_to_other_nodes() {
     let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
     let (streams, nodes) = (Streams::new(1), ["a", "b", "c"]);
     let images = BTreeMap::from([("sha256:0a".to_owned(), Image::default())]);
-    let world = Arc::new(Environment { registry: Registry { images }, ..Environment::default() });
+    let environment = Arc::new(Environment { registry: Registry { images }, ..Environment::default() });
     let mut actors = windtunnel_controllers::kubernetes(&streams);
     for node in nodes {
-        actors.push(Box::new(Kubelet::new(node, Arc::clone(&world) as _, &streams)));
+        actors.push(Box::new(Kubelet::new(node, Arc::clone(&environment) as _, &streams)));
     }
     tokio::spawn(runner::run(server.clone(), actors));
     let client = server.client(&Identity::admin());
@@ -172,8 +175,8 @@ async fn a_deployment_rolls_out_and_a_drain_moves_its_pods_to_other_nodes() {
 
     let cordon = Patch::Merge(json!({ "spec": { "unschedulable": true } }));
     Api::<Node>::all(client).patch("b", &PatchParams::default(), &cordon).await.unwrap();
-    let there = ListParams::default().fields("spec.nodeName=b");
-    for pod in pods.list(&there).await.unwrap() {
+    let on_b = ListParams::default().fields("spec.nodeName=b");
+    for pod in pods.list(&on_b).await.unwrap() {
         pods.evict(&pod.metadata.name.unwrap(), &EvictParams::default()).await.unwrap();
     }
     pass(60).await;

@@ -5,8 +5,8 @@ use serde_json::json;
 use windtunnel_apiserver::{Body, Method, Request};
 use windtunnel_core::Identity;
 
-use super::asking::{APPLY, JSON, MERGE, STRATEGIC, now, send, server};
 use super::campaign::campaign;
+use super::checked_server::{APPLY, JSON, MERGE, STRATEGIC, now, send, server};
 use super::dice::Dice;
 use crate::apiserver::requests::{define, definition};
 
@@ -140,8 +140,8 @@ fn spoiled(dice: &mut Dice, mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn odd_bytes_are_answered() {
-    campaign("bodies::odd_bytes_are_answered", 12, |seed| {
+fn unusual_bytes_get_valid_responses() {
+    campaign("bodies::unusual_bytes_get_valid_responses", 12, |seed| {
         let mut dice = Dice::new("bodies", seed);
         let mut server = server(dice.minor());
         define(&mut server, definition(&["a", "b"], true));

@@ -15,29 +15,29 @@ const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
 const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
 /// All campaigns, which share the time.
 const CAMPAIGNS: [&str; 19] = [
-    "requests::odd_requests_are_answered_without_panic_or_internal_error",
-    "schemas::whatever_is_defined_objects_of_it_are_judged",
-    "schemas::to_apply_again_changes_nothing_whatever_the_schema",
-    "queries::odd_queries_are_answered",
-    "queries::labels_select_what_a_model_selects",
-    "queries::pages_are_the_list",
-    "bodies::odd_bytes_are_answered",
-    "policies::policies_quotas_and_limits_answer_whatever_they_say",
-    "patches::patches_of_all_kinds_are_answered",
-    "properties::to_apply_again_changes_nothing",
-    "properties::what_is_applied_is_there_and_owned_whoever_applied_before",
-    "properties::who_applies_nothing_any_more_leaves_what_others_own",
+    "requests::unusual_requests_cause_no_panic_or_internal_error",
+    "schemas::accepted_objects_read_back_and_update_unchanged",
+    "schemas::reapplying_an_object_of_a_random_schema_changes_nothing",
+    "queries::unusual_queries_get_valid_responses",
+    "queries::label_selectors_agree_with_a_model",
+    "queries::pages_together_equal_the_list",
+    "bodies::unusual_bytes_get_valid_responses",
+    "policies::writes_under_random_policies_quotas_and_limits_get_valid_responses",
+    "patches::patches_of_all_kinds_get_valid_responses",
+    "properties::reapplying_changes_nothing",
+    "properties::applied_fields_are_stored_and_owned_after_other_applies",
+    "properties::an_empty_apply_leaves_the_fields_of_other_managers",
     "properties::merge_patches_agree_with_a_model",
     "properties::merge_and_strategic_merge_patches_of_maps_agree_with_a_model",
-    "properties::lists_with_a_key_agree_with_a_map_by_that_key",
-    "properties::lists_of_words_that_merge_agree_with_a_set",
-    "clusters::every_cluster_has_a_status_or_a_refusal",
-    "clusters::every_file_is_read_or_refused",
+    "properties::keyed_lists_agree_with_a_map",
+    "properties::merged_string_lists_agree_with_a_set",
+    "clusters::every_cluster_has_a_status_or_an_error",
+    "clusters::every_file_is_parsed_or_rejected",
     "clusters::every_cluster_has_insights",
 ];
-/// A case that computes for longer than this has hit something that grows too fast.
+/// The most processor time of a case. A longer one means that some cost grows too fast.
 const SLOW: Duration = Duration::from_secs(60);
-/// A case that takes longer than this in wall time hangs, however busy the machine is.
+/// The most wall-clock time of a case. A longer one means that the case hangs, even on a busy machine.
 const STUCK: Duration = Duration::from_secs(600);
 /// The most memory of this process, in bytes.
 const MEMORY: u64 = 2 << 30;
@@ -89,14 +89,15 @@ fn run_case(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
     wrong =
         wrong.or_else(|| resident().filter(|bytes| *bytes > MEMORY).map(|bytes| format!("{bytes} bytes")));
     if let Some(wrong) = wrong {
-        panic!("seed {seed}: {wrong}\nagain: {SEED}={seed} cargo test --test it fuzz::{name}");
+        panic!("seed {seed}: {wrong}\nreproduce with: {SEED}={seed} cargo test --test it fuzz::{name}");
     }
 }
 
 /// Ends the test process if a case does not end in time, until the returned sender is dropped.
 fn watch(name: &str, seed: u64) -> Sender<()> {
     let (ended, end) = channel();
-    let again = format!("fuzz::{name} does not end: again: {SEED}={seed} cargo test --test it fuzz::{name}");
+    let message =
+        format!("fuzz::{name} does not end\nreproduce with: {SEED}={seed} cargo test --test it fuzz::{name}");
     let (began, work) = (now(), Work::begin());
     std::thread::spawn(move || {
         while end.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
@@ -104,15 +105,15 @@ fn watch(name: &str, seed: u64) -> Sender<()> {
             if waited < STUCK && work.done().unwrap_or(waited) < SLOW {
                 continue;
             }
-            // A macro's output would be held back until the end of a test that does not end.
-            let _ = writeln!(std::io::stderr(), "{again}");
+            // The harness captures the output of macros until the test ends, and this test does not end.
+            let _ = writeln!(std::io::stderr(), "{message}");
             std::process::exit(101);
         }
     });
     ended
 }
 
-/// The processor time of one thread: a busy machine makes no case slow.
+/// The processor time of one thread, which does not depend on how busy the machine is.
 struct Work {
     file: Option<PathBuf>,
     before: Option<Duration>,
@@ -151,15 +152,12 @@ fn share(seconds: u64) -> Duration {
     Duration::from_secs(seconds) * at_once / u32::try_from(CAMPAIGNS.len()).unwrap()
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long to go on, and whether a case was slow, is told by the wall clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "wall-clock time limits campaigns and cases")]
 fn now() -> Instant {
     Instant::now()
 }
 
-#[expect(clippy::disallowed_methods, reason = "who starts the tests says how long they go on")]
+#[expect(clippy::disallowed_methods, reason = "the user sets the duration and the seed")]
 fn environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }

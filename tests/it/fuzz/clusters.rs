@@ -1,4 +1,4 @@
-//! Random clusters and random files: each has a status, or an error that says why not.
+//! Random clusters and random files: each has a status or an error with a reason.
 
 use std::collections::BTreeMap;
 
@@ -39,8 +39,8 @@ fn condition(dice: &mut Dice, kinds: &[&str]) -> Value {
         "message": dice.pick(TEXTS), "lastTransitionTime": dice.pick(TIMES) })
 }
 
-fn several(dice: &mut Dice, most: usize, one: impl Fn(&mut Dice) -> Value) -> Vec<Value> {
-    (0..dice.count(0, most)).map(|_| one(dice)).collect()
+fn several(dice: &mut Dice, most: usize, make: impl Fn(&mut Dice) -> Value) -> Vec<Value> {
+    (0..dice.count(0, most)).map(|_| make(dice)).collect()
 }
 
 fn cluster_version(dice: &mut Dice) -> Value {
@@ -143,14 +143,14 @@ fn check(inputs: &Inputs, at: Moment, details: Details) -> Result<(), String> {
         return Err(format!("{details:?}: {text}"));
     }
     if render(inputs, at, details).as_ref() != Ok(&report) {
-        return Err(format!("{details:?}: another text for the same cluster: {text}"));
+        return Err(format!("{details:?}: rendering again returns another text: {text}"));
     }
     Ok(())
 }
 
 #[test]
-fn every_cluster_has_a_status_or_a_refusal() {
-    campaign("clusters::every_cluster_has_a_status_or_a_refusal", 300, |seed| {
+fn every_cluster_has_a_status_or_an_error() {
+    campaign("clusters::every_cluster_has_a_status_or_an_error", 300, |seed| {
         let mut dice = Dice::new("clusters", seed);
         let inputs = cluster(&mut dice);
         let now = [inputs.mock_now(), Time::MIN, Time::MAX, "2024-01-01T01:00:00Z".parse().unwrap()];
@@ -183,8 +183,10 @@ fn check_insights(insights: &Insights) -> Result<(), String> {
     for insight in insights.values() {
         match &insight.detail {
             Detail::MachineConfigPool(pool) => {
-                counts
-                    .insert(&pool.name, usize::try_from(pool.summaries[0].count).expect("no less than none"));
+                counts.insert(
+                    &pool.name,
+                    usize::try_from(pool.summaries[0].count).expect("a count is not negative"),
+                );
             }
             Detail::Node(node) => *nodes.entry(&node.pool_resource.name).or_insert(0) += 1,
             _ => {}
@@ -226,17 +228,17 @@ fn every_cluster_has_insights() {
         }
         let at =
             [inputs.mock_now(), Time::MIN, Time::MAX, "2024-01-01T01:00:00Z".parse().unwrap()][dice.index(4)];
-        let told = insights(&inputs, at)?;
-        if told != insights(&inputs, at)? {
-            return Err(format!("other insights of the same cluster: {told:?}"));
+        let published = insights(&inputs, at)?;
+        if published != insights(&inputs, at)? {
+            return Err(format!("a second pass returns other insights than {published:?}"));
         }
-        check_insights(&told)
+        check_insights(&published)
     });
 }
 
 #[test]
-fn every_file_is_read_or_refused() {
-    campaign("clusters::every_file_is_read_or_refused", 200, |seed| {
+fn every_file_is_parsed_or_rejected() {
+    campaign("clusters::every_file_is_parsed_or_rejected", 200, |seed| {
         let mut dice = Dice::new("files", seed);
         let inputs = cluster(&mut dice);
         let objects = inputs.nodes.iter().chain([&inputs.cluster_version]).map(Object::to_value);
@@ -249,7 +251,7 @@ fn every_file_is_read_or_refused() {
         if let Err(errors) = Dump::parse(sources, KINDS)
             && errors.is_empty()
         {
-            return Err("refused without a reason".to_owned());
+            return Err("rejected without a reason".to_owned());
         }
         Ok(())
     });

@@ -107,7 +107,7 @@ impl Dice {
         value
     }
 
-    /// Replaces places of a value now and then.
+    /// Replaces places of a value in one of twelve calls.
     pub(super) fn damaged_seldom(&mut self, value: Value) -> Value {
         if self.one_in(12) { self.damaged(value, 2) } else { value }
     }

@@ -4,9 +4,9 @@
 //! `cargo test` runs the first few seeds of each campaign. With `WINDTUNNEL_FUZZ_SECONDS=60` the campaigns
 //! continue with new seeds, for a minute together; with `WINDTUNNEL_FUZZ_SEED` they run that seed alone.
 
-mod asking;
 mod bodies;
 mod campaign;
+mod checked_server;
 mod clusters;
 mod dice;
 mod patches;

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use serde_json::{Map, Value, json};
 use windtunnel_apiserver::Method;
 
-use super::asking::{APPLY, JSON, MERGE, STRATEGIC, ask, server};
 use super::campaign::campaign;
+use super::checked_server::{APPLY, JSON, MERGE, STRATEGIC, ask, server};
 use super::dice::Dice;
 use crate::apiserver::apply::define;
 
@@ -77,8 +77,8 @@ fn part(dice: &mut Dice, object: &Value) -> Value {
                     );
                 }
                 if dice.one_in(16) {
-                    let of = ["$setElementOrder", "$deleteFromPrimitiveList"];
-                    part.insert(format!("{}/{name}", dice.pick(&of)), self::part(dice, value));
+                    let directives = ["$setElementOrder", "$deleteFromPrimitiveList"];
+                    part.insert(format!("{}/{name}", dice.pick(&directives)), self::part(dice, value));
                 }
             }
             if dice.one_in(16) {
@@ -123,9 +123,9 @@ fn operations(dice: &mut Dice, object: &Value) -> Value {
 }
 
 #[test]
-fn patches_of_all_kinds_are_answered() {
+fn patches_of_all_kinds_get_valid_responses() {
     let (good, cases) = (Cell::new(0), Cell::new(0));
-    campaign("patches::patches_of_all_kinds_are_answered", 20, |seed| {
+    campaign("patches::patches_of_all_kinds_get_valid_responses", 20, |seed| {
         let mut dice = Dice::new("patches", seed);
         let mut server = server(dice.minor());
         define(&mut server, &["v1"]);

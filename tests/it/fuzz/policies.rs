@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method};
 
-use super::asking::{MERGE, ask, server};
 use super::campaign::campaign;
+use super::checked_server::{MERGE, ask, server};
 use super::dice::Dice;
 use super::schemas::rules::{any, truth};
 use crate::apiserver::apply::define;
@@ -77,19 +77,19 @@ fn expression(dice: &mut Dice) -> String {
         return dice.pick(GOOD).to_owned();
     }
     let text = if dice.one_in(2) { truth(dice) } else { any(dice, 2) };
-    let odd = ["object.metadata", "request", "variables.v", "authorizer", "params", "object.data"];
-    let name = if dice.one_in(4) { dice.pick(&odd) } else { "object" };
+    let others = ["object.metadata", "request", "variables.v", "authorizer", "params", "object.data"];
+    let name = if dice.one_in(4) { dice.pick(&others) } else { "object" };
     text.replace("self", name).replace("oldSelf", "oldObject")
 }
 
 /// A random expression, mostly a bool if it compiles.
-fn holds(dice: &mut Dice) -> String {
+fn bool_expression(dice: &mut Dice) -> String {
     let text = expression(dice);
     if dice.one_in(6) { text } else { format!("dyn({text}) != dyn(7)") }
 }
 
 /// A random expression, mostly a string if it compiles.
-fn says(dice: &mut Dice) -> String {
+fn string_expression(dice: &mut Dice) -> String {
     let text = expression(dice);
     if dice.one_in(6) { text } else { format!("string(dyn({text}))") }
 }
@@ -101,16 +101,16 @@ fn policy(dice: &mut Dice, mutating: bool) -> Value {
         spec["variables"] = json!([{ "name": "v", "expression": expression(dice) }]);
     }
     if dice.one_in(3) {
-        spec["matchConditions"] = json!([{ "name": "m", "expression": holds(dice) }]);
+        spec["matchConditions"] = json!([{ "name": "m", "expression": bool_expression(dice) }]);
     }
     if mutating {
         spec["reinvocationPolicy"] = json!(dice.pick(&["Never", "IfNeeded"]));
         spec["mutations"] = (0..dice.number(1, 3)).map(|_| mutation(dice)).collect();
     } else {
-        let message = dice.one_in(3).then(|| says(dice));
-        spec["validations"] = json!([{ "expression": holds(dice), "messageExpression": message }]);
+        let message = dice.one_in(3).then(|| string_expression(dice));
+        spec["validations"] = json!([{ "expression": bool_expression(dice), "messageExpression": message }]);
         if dice.one_in(3) {
-            spec["auditAnnotations"] = json!([{ "key": "k", "valueExpression": says(dice) }]);
+            spec["auditAnnotations"] = json!([{ "key": "k", "valueExpression": string_expression(dice) }]);
         }
     }
     dice.damaged_seldom(json!({ "metadata": { "name": "p" }, "spec": spec }))
@@ -123,7 +123,11 @@ fn mutation(dice: &mut Dice) -> Value {
         ("ApplyConfiguration", "applyConfiguration", CHANGES)
     };
     let text = dice.pick(list);
-    let text = if dice.one_in(3) { format!("({}) ? {text} : {text}", holds(dice)) } else { text.to_owned() };
+    let text = if dice.one_in(3) {
+        format!("({}) ? {text} : {text}", bool_expression(dice))
+    } else {
+        text.to_owned()
+    };
     let mut mutation = json!({ "patchType": kind });
     mutation[field]["expression"] = json!(text);
     mutation
@@ -177,9 +181,9 @@ fn write(server: &mut ApiServer, dice: &mut Dice) -> Result<u16, String> {
 }
 
 #[test]
-fn policies_quotas_and_limits_answer_whatever_they_say() {
+fn writes_under_random_policies_quotas_and_limits_get_valid_responses() {
     let (accepted, codes) = (Cell::new(0), RefCell::new(BTreeMap::<u16, u32>::new()));
-    campaign("policies::policies_quotas_and_limits_answer_whatever_they_say", 20, |seed| {
+    campaign("policies::writes_under_random_policies_quotas_and_limits_get_valid_responses", 20, |seed| {
         let mut dice = Dice::new("policies", seed);
         let mut server = server([30, 33, 36, 36, 36][dice.index(5)]);
         define(&mut server, &["v1"]);

@@ -9,8 +9,8 @@ use proptest::test_runner::TestCaseResult;
 use serde_json::{Map, Value, json};
 use windtunnel_apiserver::{ApiServer, Method};
 
-use super::asking::{APPLY, MERGE, STRATEGIC, server};
 use super::campaign::{campaign, property};
+use super::checked_server::{APPLY, MERGE, STRATEGIC, server};
 use crate::apiserver::apply::{ask, define};
 
 const WIDGET: &str = "/apis/example.io/v1/widgets/w";
@@ -116,16 +116,16 @@ fn owns(fields: &Value, applied: &Value, name: &str) -> bool {
 }
 
 #[test]
-fn to_apply_again_changes_nothing() {
-    campaign("properties::to_apply_again_changes_nothing", 25, |seed| {
+fn reapplying_changes_nothing() {
+    campaign("properties::reapplying_changes_nothing", 25, |seed| {
         property(seed, &(spec(), spec()), |(first, second)| {
             let mut server = server(36);
             define(&mut server, &["v1"]);
             for spec in [&first, &second] {
                 let (code, applied) = apply(&mut server, "one", spec);
                 prop_assert!(code < 300, "{applied}");
-                let (code, again) = apply(&mut server, "one", spec);
-                prop_assert_eq!((code, again), (200, applied));
+                let (code, repeated) = apply(&mut server, "one", spec);
+                prop_assert_eq!((code, repeated), (200, applied));
             }
             Ok(())
         })
@@ -133,8 +133,8 @@ fn to_apply_again_changes_nothing() {
 }
 
 #[test]
-fn what_is_applied_is_there_and_owned_whoever_applied_before() {
-    campaign("properties::what_is_applied_is_there_and_owned_whoever_applied_before", 25, |seed| {
+fn applied_fields_are_stored_and_owned_after_other_applies() {
+    campaign("properties::applied_fields_are_stored_and_owned_after_other_applies", 25, |seed| {
         property(seed, &(spec(), spec(), spec()), |(first, second, third)| {
             let mut server = server(36);
             define(&mut server, &["v1"]);
@@ -153,8 +153,8 @@ fn what_is_applied_is_there_and_owned_whoever_applied_before() {
 }
 
 #[test]
-fn who_applies_nothing_any_more_leaves_what_others_own() {
-    campaign("properties::who_applies_nothing_any_more_leaves_what_others_own", 25, |seed| {
+fn an_empty_apply_leaves_the_fields_of_other_managers() {
+    campaign("properties::an_empty_apply_leaves_the_fields_of_other_managers", 25, |seed| {
         property(seed, &(spec(), spec()), |(first, second)| {
             let mut server = server(36);
             define(&mut server, &["v1"]);
@@ -206,14 +206,14 @@ fn merge_patches_agree_with_a_model() {
             let patch = pierced(patch, &mut nulls.into_iter());
             let mut server = server(36);
             define(&mut server, &["v1"]);
-            let (code, made) = apply(&mut server, "one", &json!({ "any": old }));
-            prop_assert_eq!(code, 201, "{}", made);
+            let (code, created) = apply(&mut server, "one", &json!({ "any": old }));
+            prop_assert_eq!(code, 201, "{}", created);
             let body = json!({ "spec": { "any": patch } });
             let (code, patched) = ask(&mut server, Method::Patch, WIDGET, MERGE, &body);
             prop_assert_eq!(code, 200, "{}", &patched);
             prop_assert_eq!(&patched["spec"]["any"], &merged(old, &patch));
-            let (code, again) = ask(&mut server, Method::Patch, WIDGET, MERGE, &body);
-            prop_assert_eq!((code, again), (200, patched));
+            let (code, repeated) = ask(&mut server, Method::Patch, WIDGET, MERGE, &body);
+            prop_assert_eq!((code, repeated), (200, patched));
             Ok(())
         })
     });
@@ -250,8 +250,8 @@ fn maps_agree(old: &BTreeMap<String, String>, patch: &BTreeMap<String, Option<St
 }
 
 #[test]
-fn lists_with_a_key_agree_with_a_map_by_that_key() {
-    campaign("properties::lists_with_a_key_agree_with_a_map_by_that_key", 25, |seed| {
+fn keyed_lists_agree_with_a_map() {
+    campaign("properties::keyed_lists_agree_with_a_map", 25, |seed| {
         let values = (
             btree_map(word(), option::of(word()), 1..4),
             btree_map(word(), option::of(option::of(word())), 0..4),
@@ -304,10 +304,10 @@ fn lists_agree(old: &BTreeMap<String, Option<String>>, patch: &Changes) -> TestC
 }
 
 #[test]
-fn lists_of_words_that_merge_agree_with_a_set() {
-    campaign("properties::lists_of_words_that_merge_agree_with_a_set", 25, |seed| {
+fn merged_string_lists_agree_with_a_set() {
+    campaign("properties::merged_string_lists_agree_with_a_set", 25, |seed| {
         let values = (btree_set(word(), 0..4), btree_set(word(), 0..3), btree_set(word(), 0..3));
-        property(seed, &values, |(old, added, gone)| {
+        property(seed, &values, |(old, added, removed)| {
             let names = |words: &BTreeSet<String>| {
                 words.iter().map(|word| format!("x.io/{word}")).collect::<Vec<_>>()
             };
@@ -315,12 +315,12 @@ fn lists_of_words_that_merge_agree_with_a_set() {
             let object = json!({ "metadata": { "name": "a", "finalizers": names(&old) } });
             ask(&mut server, Method::Post, "/api/v1/namespaces/default/configmaps", "", &object);
             let patch = json!({ "metadata": { "finalizers": names(&added),
-                "$deleteFromPrimitiveList/finalizers": names(&gone) } });
+                "$deleteFromPrimitiveList/finalizers": names(&removed) } });
             let path = "/api/v1/namespaces/default/configmaps/a";
             let (code, patched) = ask(&mut server, Method::Patch, path, STRATEGIC, &patch);
             prop_assert_eq!(code, 200, "{}", &patched);
             // Deletions happen before the rest is merged.
-            let model: BTreeSet<String> = old.difference(&gone).chain(&added).cloned().collect();
+            let model: BTreeSet<String> = old.difference(&removed).chain(&added).cloned().collect();
             let found = patched["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
             let found: BTreeSet<String> = found.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             prop_assert_eq!(found, names(&model).into_iter().collect::<BTreeSet<_>>());

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method};
 
-use super::asking::{ask, server};
 use super::campaign::campaign;
+use super::checked_server::{ask, server};
 use super::dice::Dice;
 use crate::apiserver::requests::{define, definition};
 
@@ -164,8 +164,8 @@ fn token(dice: &mut Dice, good: &str) -> String {
 }
 
 #[test]
-fn odd_queries_are_answered() {
-    campaign("queries::odd_queries_are_answered", 12, |seed| {
+fn unusual_queries_get_valid_responses() {
+    campaign("queries::unusual_queries_get_valid_responses", 12, |seed| {
         let mut dice = Dice::new("queries", seed);
         let (mut server, _) = filled(&mut dice, 6);
         define(&mut server, definition(&["a"], false));
@@ -231,8 +231,8 @@ fn requirement(dice: &mut Dice) -> (String, Selects) {
 }
 
 #[test]
-fn labels_select_what_a_model_selects() {
-    campaign("queries::labels_select_what_a_model_selects", 12, |seed| {
+fn label_selectors_agree_with_a_model() {
+    campaign("queries::label_selectors_agree_with_a_model", 12, |seed| {
         let mut dice = Dice::new("labels", seed);
         let (mut server, all) = filled(&mut dice, 8);
         for _ in 0..40 {
@@ -255,8 +255,8 @@ fn labels_select_what_a_model_selects() {
 }
 
 #[test]
-fn pages_are_the_list() {
-    campaign("queries::pages_are_the_list", 12, |seed| {
+fn pages_together_equal_the_list() {
+    campaign("queries::pages_together_equal_the_list", 12, |seed| {
         let mut dice = Dice::new("pages", seed);
         let count = dice.number(0, 12);
         let (mut server, all) = filled(&mut dice, count);
@@ -266,8 +266,8 @@ fn pages_are_the_list() {
             let page = ask(&mut server, Method::Get, &path, "", &Value::Null)?;
             let fresh = map(&format!("m{}", dice.number(20, 30)), &json!({}));
             ask(&mut server, Method::Post, MAPS, "", &fresh)?;
-            let gone = format!("{MAPS}/m{}", dice.number(0, 12));
-            ask(&mut server, Method::Delete, &gone, "", &Value::Null)?;
+            let deleted = format!("{MAPS}/m{}", dice.number(0, 12));
+            ask(&mut server, Method::Delete, &deleted, "", &Value::Null)?;
             let items = names(&page.body);
             if !page.is_good() || items.len() as u64 > limit {
                 return Err(format!("{path}: {} {}", page.code, page.body));

@@ -30,12 +30,17 @@ fn the_table_of_health_insights_matches_the_code() {
         })
         .collect();
     let table = documented("insight");
-    let told: Vec<Vec<String>> =
+    let documented_rows: Vec<Vec<String>> =
         table.iter().map(|row| [0, 2, 3].map(|cell| row[cell].clone()).to_vec()).collect();
-    assert_eq!(told, code);
+    assert_eq!(documented_rows, code);
     for (row, cause) in table.iter().zip(health::CAUSES) {
         assert_eq!(row.len(), 6, "{}", cause.name);
-        assert!(row[5].contains(cause.reference), "{} is to be mended by {}", cause.name, cause.reference);
+        assert!(
+            row[5].contains(cause.reference),
+            "the row of {} does not name {}",
+            cause.name,
+            cause.reference
+        );
     }
 }
 

@@ -82,8 +82,8 @@ fn cluster_operators_are_assessed_as_the_recorded_controller_did() {
         let (input, now) = (&vector["in"], vector["in"]["now"].as_str().unwrap().parse().unwrap());
         let object = json!({"metadata": {"name": input["clusterOperator"]["name"]}, "status": input["clusterOperator"]["status"]});
         let operator = cluster_operator::Operator::read(&object);
-        let is_it = operator.name == cluster_operator::MACHINE_CONFIG;
-        let image = if is_it { input["mcoImage"].as_str().unwrap() } else { "" };
+        let is_machine_config = operator.name == cluster_operator::MACHINE_CONFIG;
+        let image = if is_machine_config { input["mcoImage"].as_str().unwrap() } else { "" };
         let insight =
             cluster_operator::assess(&operator, input["targetVersion"].as_str().unwrap(), image, now);
         assert_eq!(serde_json::to_value(insight).unwrap(), vector["out"], "{line}");
@@ -147,9 +147,9 @@ fn the_nodes_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() 
                 node::release_of(config).map(|release| (name, release.to_owned()))
             })
             .collect();
-        let of = |config: &str| releases.get(config).map(String::as_str);
+        let release_of = |config: &str| releases.get(config).map(String::as_str);
         let newest = cluster_version::target_version(&cluster_version);
-        let releases = node::Releases { of: &of, newest, migrates: false };
+        let releases = node::Releases { of: &release_of, newest, migrates: false };
         let now: Time = recorded["now"].as_str().unwrap().parse().unwrap();
         let mut insights = json!({});
         for object in dumped(name, "nodes").iter().map(node::Node::read) {
@@ -178,8 +178,9 @@ fn texts_are_unchanged_after_a_round_trip_through_the_config_map() {
 #[test]
 fn the_crd_of_4_13_freezes_a_status_with_the_capabilities_of_4_14() {
     let [old, new] = [(4, 13), (4, 14)].map(|minor| {
-        let is_it = |crd: &&Value| crd["metadata"]["name"] == "clusterversions.config.openshift.io";
-        windtunnel_openshift::manifests::crds(minor).find(is_it).unwrap()
+        let is_cluster_version =
+            |crd: &&Value| crd["metadata"]["name"] == "clusterversions.config.openshift.io";
+        windtunnel_openshift::manifests::crds(minor).find(is_cluster_version).unwrap()
     });
     let list = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/capabilities/properties\
                 /enabledCapabilities/items/enum";
@@ -239,13 +240,13 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
     }
 }
 
-/// All variants of `whole` in which `odd` replaces one value.
-fn spoiled(whole: &Value, odd: &Value) -> Vec<Value> {
-    let mut all = vec![odd.clone()];
+/// All variants of `whole` in which `replacement` replaces one value.
+fn variants(whole: &Value, replacement: &Value) -> Vec<Value> {
+    let mut all = vec![replacement.clone()];
     match whole {
         Value::Object(fields) => {
             for (name, value) in fields {
-                all.extend(spoiled(value, odd).into_iter().map(|inner| {
+                all.extend(variants(value, replacement).into_iter().map(|inner| {
                     let mut copy = whole.clone();
                     copy[name] = inner;
                     copy
@@ -254,7 +255,7 @@ fn spoiled(whole: &Value, odd: &Value) -> Vec<Value> {
         }
         Value::Array(items) => {
             for (at, value) in items.iter().enumerate() {
-                all.extend(spoiled(value, odd).into_iter().map(|inner| {
+                all.extend(variants(value, replacement).into_iter().map(|inner| {
                     let mut copy = whole.clone();
                     copy[at] = inner;
                     copy
@@ -267,7 +268,7 @@ fn spoiled(whole: &Value, odd: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn any_json_has_insights() {
+fn malformed_objects_have_insights() {
     let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let lists = json!({"enabledCapabilities": {"items": {"enum": ["Console"]}}});
     let schema = json!({"properties": {"status": {"properties": {"capabilities": {"properties": lists}}}}});
@@ -311,9 +312,9 @@ fn any_json_has_insights() {
         findings.found().len()
     };
     assert_eq!(count(&whole), 5);
-    let odds =
+    let replacements =
         [json!(null), json!(7), json!("\u{e9}\" \u{1f980}"), json!([[]]), json!({"": {}}), json!(true)];
-    for object in odds.iter().flat_map(|odd| spoiled(&whole, odd)) {
+    for object in replacements.iter().flat_map(|replacement| variants(&whole, replacement)) {
         assert!(count(&object) <= 5, "{object}");
     }
 }

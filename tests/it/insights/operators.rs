@@ -38,13 +38,13 @@ fn the_operators_of_recorded_clusters_are_assessed_as_the_recorded_controller_di
         assert!(!all.is_empty(), "{name} has no operators");
         // The recorded controller skipped operators outside of the payload, and failed without the image of
         // the machine-config operator.
-        let (told, untold): (Vec<_>, Vec<_>) = all.iter().partition(|(_, told)| told.is_object());
-        for (operator, why) in untold {
+        let (assessed, skipped): (Vec<_>, Vec<_>) = all.iter().partition(|(_, insight)| insight.is_object());
+        for (operator, why) in skipped {
             let why = why.as_str().unwrap();
             assert!(why == "filtered" || why.starts_with("error: "), "{name} {operator}: {why}");
         }
-        let told: BTreeMap<String, Value> =
-            told.into_iter().map(|(operator, told)| (operator.clone(), told.clone())).collect();
-        assert_eq!(insights(name, recorded["now"].as_str().unwrap().parse().unwrap()), told, "{name}");
+        let assessed: BTreeMap<String, Value> =
+            assessed.into_iter().map(|(operator, insight)| (operator.clone(), insight.clone())).collect();
+        assert_eq!(insights(name, recorded["now"].as_str().unwrap().parse().unwrap()), assessed, "{name}");
     });
 }

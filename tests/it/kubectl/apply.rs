@@ -87,8 +87,8 @@ fn the_manifests_for_real_clusters_are_accepted_unchanged() {
         kubectl.run("create namespace openshift-cluster-version");
         let applied = kubectl.run(&format!("apply --validate=true -f {manifests}/update-status-controller"));
         assert!(applied.contains("deployment.apps/update-status-controller created\n"), "{applied}");
-        let again =
+        let repeated =
             kubectl.run(&format!("apply -f {manifests}/jobs -f {manifests}/update-status-controller"));
-        assert!(again.lines().all(|line| line.ends_with(" unchanged")), "{again}");
+        assert!(repeated.lines().all(|line| line.ends_with(" unchanged")), "{repeated}");
     });
 }

@@ -187,7 +187,7 @@ fn watch_and_wait_see_changes() {
             kubectl.command(&["wait", "--for=delete", "configmap/a", "--timeout=20s"]).spawn().unwrap();
         kubectl.run("delete configmap a --wait=false");
         let waited = wait.wait().unwrap();
-        // Older versions of kubectl fail if the object is gone before they have looked.
+        // Older versions of kubectl fail if the object is deleted before their first read.
         assert!(waited.success() || kubectl.minor < 24);
         kubectl.environment.write("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: worker}\n");
         kubectl.run("create -f n.yaml");
@@ -233,11 +233,12 @@ fn kubectl_can_use_discovery_and_explain() {
         assert_eq!(kubectl.run("get --raw /readyz"), "ok");
         let explained = kubectl.run("explain deployments.spec.replicas");
         assert!(explained.contains("replicas") && explained.contains("<integer>"), "{explained}");
-        assert!(explained.contains("How many pods there are to be"), "{explained}");
+        assert!(explained.contains("The desired number of pods."), "{explained}");
         let explained = kubectl.run("explain cronjob.spec");
-        assert!(explained.contains("What is wanted of this CronJob."), "{explained}");
-        assert!(explained.contains("When jobs are made, and which."), "{explained}");
-        assert!(kubectl.run("explain pod.metadata.labels").contains("Keys and values to select objects by."));
+        assert!(explained.contains("The desired state of this CronJob."), "{explained}");
+        assert!(explained.contains("The schedule of a CronJob and the template for its Jobs"), "{explained}");
+        let labels = kubectl.run("explain pod.metadata.labels");
+        assert!(labels.contains("Keys and values that selectors can match."), "{labels}");
         assert!(kubectl.run("explain pods --recursive").contains("containerPort"));
         // kubectl caches discovery, revalidates it, and finds a kind that was added later.
         kubectl.environment.write("crd.yaml", WIDGETS);
@@ -255,7 +256,7 @@ fn kubectl_can_use_discovery_and_explain() {
         let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(rows, [["NAME", "SIZE"], ["w", "3"]]);
         assert!(kubectl.run("explain widget.spec.size").contains("How much of it there is."));
-        assert!(kubectl.run("explain widget.kind").contains("What sort of object this is."));
+        assert!(kubectl.run("explain widget.kind").contains("The kind of this object."));
     });
 }
 

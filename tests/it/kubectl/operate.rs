@@ -50,13 +50,13 @@ fn a_node_is_drained_by_evictions() {
         kubectl.run("delete pod p --grace-period=0 --force --dry-run=server");
         let drain =
             kubectl.command(&["drain", "worker", "--timeout=20s", "--grace-period=0"]).output().unwrap();
-        let said =
+        let output =
             String::from_utf8_lossy(&drain.stdout).into_owned() + &String::from_utf8_lossy(&drain.stderr);
-        assert!(drain.status.success(), "{said}");
-        assert!(said.contains("evicting pod default/p"), "{said}");
+        assert!(drain.status.success(), "{output}");
+        assert!(output.contains("evicting pod default/p"), "{output}");
         assert!(
-            ["drained", "evicted"].iter().any(|word| said.contains(&format!("node/worker {word}"))),
-            "{said}"
+            ["drained", "evicted"].iter().any(|word| output.contains(&format!("node/worker {word}"))),
+            "{output}"
         );
         assert!(kubectl.fails("get pod p").contains("not found"));
         assert_eq!(kubectl.json("get node worker")["spec"]["unschedulable"], true);

@@ -164,7 +164,7 @@ pub(super) fn short_images(text: &str) -> String {
 
 /// The cluster of a transcript: the base cluster, with its changes if it has any.
 pub(super) fn cluster(section: &str, name: &str) -> Option<Cluster> {
-    let changes = CHANGES.iter().find(|(of, named, _)| (*of, *named) == (section, name));
+    let changes = CHANGES.iter().find(|(listed, title, _)| (*listed, *title) == (section, name));
     let mut found = match section {
         "t5" => excerpted(name),
         _ => changed(section, changes.map_or("{}", |(_, _, change)| change)),
@@ -199,12 +199,12 @@ fn excerpted(name: &str) -> Cluster {
     let change = json!({ "available": available, "conditional": null });
     let mut facts = facts(&change);
     facts["conditional"] = Value::Object(conditional);
-    made(&facts, "t5")
+    build(&facts, "t5")
 }
 
 /// The base cluster, changed by a merge patch.
 pub(super) fn changed(section: &str, change: &str) -> Cluster {
-    made(&facts(&yaml::from_str(change).unwrap()), section)
+    build(&facts(&yaml::from_str(change).unwrap()), section)
 }
 
 fn facts(change: &Value) -> Value {
@@ -213,22 +213,22 @@ fn facts(change: &Value) -> Value {
     facts
 }
 
-fn made(facts: &Value, section: &str) -> Cluster {
+fn build(facts: &Value, section: &str) -> Cluster {
     let list = |name: &str| facts[name].as_array().cloned().unwrap_or_default();
     let map = |name: &str| facts[name].as_object().cloned().unwrap_or_default();
     let text = |value: &Value, at: usize| value[at].as_str().unwrap_or_default().to_owned();
-    let release = |of: &Value| json!({ "version": text(of, 0), "image": image(&text(of, 1)) });
+    let release = |update: &Value| json!({ "version": text(update, 0), "image": image(&text(update, 1)) });
     let conditions = map("conditions");
-    let conditions = conditions.iter().map(|(kind, of)| condition(kind, of));
+    let conditions = conditions.iter().map(|(kind, fields)| condition(kind, fields));
     let conditional = map("conditional");
-    let conditional = conditional.iter().map(|(version, of)| {
-        let conditions: Vec<Value> = if of[1].is_null() {
+    let conditional = conditional.iter().map(|(version, update)| {
+        let conditions: Vec<Value> = if update[1].is_null() {
             Vec::new()
         } else {
-            vec![condition("Recommended", &json!([of[1], of[2], of[3]]))]
+            vec![condition("Recommended", &json!([update[1], update[2], update[3]]))]
         };
         json!({
-            "release": { "version": version, "image": image(&text(of, 0)), "url": text(of, 4) },
+            "release": { "version": version, "image": image(&text(update, 0)), "url": text(update, 4) },
             "risks": [{ "name": if version == "4.17.0" { "RiskA" } else { "RiskB" }, "message": "m" }],
             "conditions": conditions,
         })
@@ -250,15 +250,15 @@ fn made(facts: &Value, section: &str) -> Cluster {
     });
     Cluster {
         version: Object::new(cluster_version),
-        alerts: list("alerts").iter().map(|of| alert(&text(of, 0), &text(of, 1))).collect(),
+        alerts: list("alerts").iter().map(|fields| alert(&text(fields, 0), &text(fields, 1))).collect(),
         has_token: facts["token"] == true,
         gates: Gates { accept_risks: facts["accept"] == true, rollback: facts["rollback"] == true },
         refusal: None,
     }
 }
 
-fn condition(kind: &str, of: &Value) -> Value {
-    json!({ "type": kind, "status": of[0], "reason": of[1], "message": of[2] })
+fn condition(kind: &str, fields: &Value) -> Value {
+    json!({ "type": kind, "status": fields[0], "reason": fields[1], "message": fields[2] })
 }
 
 fn alert(name: &str, severity: &str) -> Value {

@@ -11,13 +11,13 @@ use windtunnel_openshift::oc::{Alert, ClusterView, Command, CommandOutput, Comma
 
 use crate::recordings::ours;
 use clusters::{Cluster, cluster};
-use transcripts::{Transcript, read};
+use transcripts::{Transcript, parse};
 
 /// The output of a command in a cluster, and the patch that it sends.
 fn execute(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String>) {
     let command = match Command::read(words, cluster.gates) {
         Ok(command) => command,
-        Err(said) => return (said, None),
+        Err(output) => return (output, None),
     };
     let alerts: Vec<Alert> = cluster.alerts.iter().map(Alert::read).collect();
     let alerts = if cluster.has_token {
@@ -26,7 +26,7 @@ fn execute(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String
         Err("no token is currently in use for this session")
     };
     match command.begin(&ClusterView { cluster_version: Some(&cluster.version), alerts }) {
-        CommandStep::Done(said) => (said, None),
+        CommandStep::Done(output) => (output, None),
         CommandStep::Patch(patch) => {
             let body = patch.body.clone();
             assert_eq!(patch.to_value(), serde_json::from_str::<Value>(&body).unwrap());
@@ -38,22 +38,22 @@ fn execute(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String
 
 /// The difference between a transcript and our output in its cluster.
 fn difference(transcript: &Transcript, cluster: &Cluster) -> Option<String> {
-    let (said, patch) = execute(&transcript.words, cluster);
+    let (output, patch) = execute(&transcript.words, cluster);
     let ours = if transcript.is_excerpt {
-        let from = said.stdout.find("Updates to").unwrap_or_default();
-        CommandOutput { stdout: clusters::short_images(&said.stdout[from..]), ..said }
+        let from = output.stdout.find("Updates to").unwrap_or_default();
+        CommandOutput { stdout: clusters::short_images(&output.stdout[from..]), ..output }
     } else {
-        said
+        output
     };
-    let same = ours == transcript.said && patch == transcript.patch;
-    let Transcript { name, words, said, patch: real, .. } = transcript;
-    (!same).then(|| format!("{name} {words:?}\n--- ours {ours:#?} {patch:?}\n--- real {said:#?} {real:?}"))
+    let same = ours == transcript.output && patch == transcript.patch;
+    let Transcript { name, words, output, patch: real, .. } = transcript;
+    (!same).then(|| format!("{name} {words:?}\n--- ours {ours:#?} {patch:?}\n--- real {output:#?} {real:?}"))
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "how much was compared")]
+#[expect(clippy::print_stdout, reason = "reports the number of transcripts")]
 fn every_recorded_command_prints_what_oc_prints() {
-    let transcripts = read(&fs::read_to_string(ours("oc/transcripts.txt")).unwrap());
+    let transcripts = parse(&fs::read_to_string(ours("oc/transcripts.txt")).unwrap());
     let mut found = Vec::new();
     for transcript in &transcripts {
         match cluster(&transcript.section, &transcript.name) {
@@ -74,12 +74,13 @@ fn every_command_reports_a_missing_cluster_version() {
     {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let command = Command::read(&words, gates).unwrap();
-        let CommandStep::Done(said) = command.begin(&ClusterView { cluster_version: None, alerts: Ok(&[]) })
+        let CommandStep::Done(output) =
+            command.begin(&ClusterView { cluster_version: None, alerts: Ok(&[]) })
         else {
-            panic!("{words:?} goes on")
+            panic!("{words:?} does not stop")
         };
         let expected = "cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version";
-        assert_eq!((said.stderr, said.code), (format!("error: {no} {expected}\n"), 1), "{words:?}");
+        assert_eq!((output.stderr, output.code), (format!("error: {no} {expected}\n"), 1), "{words:?}");
     }
 }
 
@@ -87,8 +88,8 @@ fn every_command_reports_a_missing_cluster_version() {
 fn a_rollback_to_an_unsuitable_previous_version_is_rejected() {
     let check = |change: &str, expected: &str| {
         let cluster = clusters::changed("t6", change);
-        let (said, patch) = execute(&["rollback".to_owned()], &cluster);
-        assert_eq!((said.stderr, patch), (format!("error: {expected}\n"), None), "{change}");
+        let (output, patch) = execute(&["rollback".to_owned()], &cluster);
+        assert_eq!((output.stderr, patch), (format!("error: {expected}\n"), None), "{change}");
     };
     check(
         "{history: [[4.16.5, '05'], [4.17.1, 'ab']]}",
@@ -124,9 +125,9 @@ fn a_rollback_patch_leaves_out_accepted_risks() {
 }
 
 #[test]
-fn a_refusal_is_the_text_after_the_word_error() {
+fn error_message_returns_the_text_after_the_word_error() {
     let stderr = "warning: an error: a\nerror: b\n  c\n".to_owned();
-    let refused = CommandOutput { stderr, code: 1, ..CommandOutput::default() };
-    assert_eq!(refused.error_message(), Some("b\n  c"));
+    let rejected = CommandOutput { stderr, code: 1, ..CommandOutput::default() };
+    assert_eq!(rejected.error_message(), Some("b\n  c"));
     assert_eq!(CommandOutput::default().error_message(), None);
 }

@@ -5,22 +5,22 @@ use windtunnel_openshift::oc::CommandOutput;
 /// One command with its result.
 #[derive(Debug)]
 pub(super) struct Transcript {
-    /// The run of the recorder that it is from.
+    /// The run of the recorder that recorded it.
     pub(super) section: String,
     /// The name of its cluster.
     pub(super) name: String,
     /// The words after `oc adm upgrade`.
     pub(super) words: Vec<String>,
     /// Its output.
-    pub(super) said: CommandOutput,
+    pub(super) output: CommandOutput,
     /// The body of its PATCH.
     pub(super) patch: Option<String>,
-    /// Whether only the list of updates was kept, with short images.
+    /// Whether the transcript has only the list of updates, with short images.
     pub(super) is_excerpt: bool,
 }
 
 /// All transcripts of the file.
-pub(super) fn read(text: &str) -> Vec<Transcript> {
+pub(super) fn parse(text: &str) -> Vec<Transcript> {
     let mut found = Vec::new();
     for section in text.split("################ ").skip(1) {
         let (name, rest) = section.split_once('\n').unwrap();
@@ -50,7 +50,7 @@ fn whole(section: &str, head: &str, body: &str) -> Transcript {
         section: section.to_owned(),
         name: name.trim().to_owned(),
         words,
-        said: CommandOutput { stdout, stderr, code: code.parse().unwrap() },
+        output: CommandOutput { stdout, stderr, code: code.parse().unwrap() },
         patch: patch(body),
         is_excerpt: false,
     }
@@ -92,7 +92,7 @@ fn excerpt(head: &str, body: &str) -> Transcript {
         section: "t5".to_owned(),
         name,
         words: words.into_iter().map(str::to_owned).collect(),
-        said: CommandOutput { stdout, stderr: String::new(), code: code.parse().unwrap() },
+        output: CommandOutput { stdout, stderr: String::new(), code: code.parse().unwrap() },
         patch: None,
         is_excerpt: true,
     }

@@ -1,4 +1,4 @@
-//! Compares health insights of recorded clusters with the update health that the real client printed.
+//! Compares health insights of recorded clusters with the section Update Health that the real client printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -41,7 +41,7 @@ fn entry(text: &str) -> HealthFinding {
     [truncate(summary, 256), level, impact, truncate(&reference, 512), resource, truncate(&description, 4096)]
 }
 
-fn told(insight: &HealthInsight) -> HealthFinding {
+fn finding_of(insight: &HealthInsight) -> HealthFinding {
     let words = |value: Value| value.as_str().unwrap().to_owned();
     let about = &insight.scope.resources[0];
     let kind = [about.resource.as_str(), about.group.as_str()].join(".");
@@ -58,8 +58,8 @@ fn told(insight: &HealthInsight) -> HealthFinding {
 }
 
 /// Whether the client reports this finding too. It leaves out findings without a description.
-fn is_of_client(told: &HealthFinding) -> bool {
-    let [summary, .., description] = told;
+fn is_of_client(finding: &HealthFinding) -> bool {
+    let [summary, .., description] = finding;
     let others = [
         "Forced health insight",
         "The payload of release",
@@ -87,14 +87,14 @@ fn named(object: &Object) -> Object {
 }
 
 /// Renames the ClusterVersion in a finding of the client.
-fn renamed(mut told: HealthFinding) -> HealthFinding {
-    let [summary, .., resource, _] = &mut told;
+fn renamed(mut finding: HealthFinding) -> HealthFinding {
+    let [summary, .., resource, _] = &mut finding;
     let kind = "clusterversions.config.openshift.io: ";
     if let Some(name) = resource.strip_prefix(kind) {
         *summary = summary.replace(&format!("Cluster Version {name} "), "Cluster Version version ");
         *resource = format!("{kind}version");
     }
-    told
+    finding
 }
 
 /// The findings of a controller for these files that the client reports too. The client judges nodes by the
@@ -110,10 +110,10 @@ fn health(files: &BTreeMap<String, String>) -> BTreeSet<HealthFinding> {
     let at = |now: Time, of_nodes: bool| {
         let insights = snapshot::insights_from_objects(list, alerts.clone(), 33, now).unwrap();
         let health = insights.into_values().filter_map(|insight| match insight.detail {
-            Detail::Health(health) => Some(told(&health)),
+            Detail::Health(health) => Some(finding_of(&health)),
             _ => None,
         });
-        health.filter(move |told| told[4].starts_with("nodes: ") == of_nodes).collect::<Vec<_>>()
+        health.filter(move |finding| finding[4].starts_with("nodes: ") == of_nodes).collect::<Vec<_>>()
     };
     let now = Inputs::gather(list).unwrap().mock_now();
     let all = at(now, false).into_iter().chain(at(RECORDED.parse().unwrap(), true));
@@ -126,8 +126,8 @@ fn compare(folder: &Path, files: &BTreeMap<String, String>, found: &mut Vec<Stri
     let Some(theirs) = printed(&output) else { return };
     let ours = health(files);
     for (who, one, other) in [("client", &theirs, &ours), ("controller", &ours, &theirs)] {
-        for told in one.difference(other) {
-            found.push(format!("{}: only the {who} tells {told:#?}", folder.display()));
+        for finding in one.difference(other) {
+            found.push(format!("{}: only the {who} reports {finding:#?}", folder.display()));
         }
     }
 }

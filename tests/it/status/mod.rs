@@ -13,13 +13,14 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::yaml;
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, KINDS, Moment, render};
 
-use crate::recordings::{entries, made_clusters, shared_or_skip};
+use crate::recordings::{entries, generated_clusters, shared_or_skip};
 
 /// Recorded outputs by file, with their details.
 const OUTPUTS: [(&str, Details); 2] = [("output", Details::None), ("detailed-output", Details::All)];
 
 /// Details of a single part, with the index of the part in a text.
-const OF_PARTS: [(Details, usize); 3] = [(Details::Operators, 1), (Details::Nodes, 2), (Details::Health, 3)];
+const PART_DETAILS: [(Details, usize); 3] =
+    [(Details::Operators, 1), (Details::Nodes, 2), (Details::Health, 3)];
 
 /// The possible beginnings of the part on nodes.
 const NODES: [&str; 3] = ["\nAll control plane nodes ", "\nControl Plane Nodes\n", "\n= Worker Upgrade =\n"];
@@ -34,7 +35,7 @@ const RECORDED: &str = "2026-05-01T00:00:00Z";
 /// Clusters with the output of `oc`.
 #[derive(Clone, Copy, Debug)]
 enum Group {
-    /// Made for tests; in `tests/status`.
+    /// Clusters generated for tests; in `tests/status`.
     Made,
     /// Dumps of real clusters; in `../shared` only.
     Real,
@@ -47,7 +48,7 @@ impl Group {
     fn folders(self) -> Vec<PathBuf> {
         let shared = |path| shared_or_skip(path).map(|folder| entries(&folder)).unwrap_or_default();
         match self {
-            Self::Made => made_clusters(),
+            Self::Made => generated_clusters(),
             Self::Real => shared("golden/upgrade-status"),
             Self::Changed => shared("golden/upgrade-status-variants"),
         }
@@ -93,7 +94,7 @@ fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
     let mut check = |name: &str, details: Details, real: &str| {
         let ours = match render(inputs, at, details) {
             Ok(report) => report.text,
-            Err(refusal) => format!("refused: {refusal}"),
+            Err(refusal) => format!("rejected: {refusal}"),
         };
         if ours != real {
             found.push(format!("{} {name}\n--- ours\n{ours}--- real\n{real}", folder.display()));
@@ -104,14 +105,14 @@ fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
         check(file, details, &real);
         real
     });
-    for (details, place) in OF_PARTS {
-        let mut of_parts = parts(&short);
-        of_parts[place] = parts(&detailed)[place];
-        check(details.name(), details, &of_parts.concat());
+    for (details, place) in PART_DETAILS {
+        let mut expected = parts(&short);
+        expected[place] = parts(&detailed)[place];
+        check(details.name(), details, &expected.concat());
     }
 }
 
-#[expect(clippy::print_stdout, reason = "how much was compared")]
+#[expect(clippy::print_stdout, reason = "reports the number of clusters")]
 fn check(group: Group) {
     let folders = group.folders();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Compares the sections on nodes and pools that published insights give with those of the real client.
+//! Compares the sections on nodes and pools, rendered from published insights, with those of the real client.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,7 +53,7 @@ fn in_order(files: &BTreeMap<String, String>, details: Details) -> Option<String
     Some(render(&inputs, Moment::at(inputs.mock_now()), details).unwrap().text)
 }
 
-#[expect(clippy::print_stdout, reason = "how much was compared")]
+#[expect(clippy::print_stdout, reason = "reports the number of texts")]
 fn check(groups: &[Group]) {
     let (mut compared, mut differ) = (0, Vec::new());
     for group in groups {

@@ -1,10 +1,11 @@
-//! Which crate and which module may use which other.
+//! Checks that crates and modules use only those that the tables allow.
 
 use std::collections::BTreeSet;
 
 use super::source::{self, Token, outline, tokens};
 
-/// The crates below the program, and what each may use; Cargo holds them to it, and this table says it again where it can be read.
+/// The crates of the workspace, and the crates that each may use. Cargo enforces the same, and the table
+/// documents it.
 pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("apiserver", &["core"]),
@@ -15,7 +16,8 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("update-status", &["core"]),
 ];
 
-/// The modules of the program, and what each may use of the program and of the crates. None uses one that is after it.
+/// The modules of the program, and the modules and crates that each may use. A module uses only earlier
+/// modules.
 pub(super) const MODULES: &[(&str, &[&str])] = &[
     ("record", &["core"]),
     ("plan", &["core", "controllers", "openshift", "update_status"]),
@@ -68,19 +70,20 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Where a file is among the layers.
+/// The position of a file among the layers.
 struct Place<'t> {
     /// The module of the program, or the crate.
     own: &'t str,
     /// Whether it is a crate.
     is_crate: bool,
     allowed: &'static [&'static str],
-    /// How many modules deep the file is in its crate, or below the root of the program.
+    /// The number of modules between the file and the root of its crate or of the program.
     depth: usize,
 }
 
 impl<'t> Place<'t> {
-    /// The place of a file in `src/` or `crates/`; `None` elsewhere, an error for one that neither table knows.
+    /// The place of a file in `src/` or `crates/`; `None` for other files, an error if neither table has its
+    /// module.
     fn find(file: &'t str) -> Option<Result<Self, String>> {
         let below = |file: &'t str| {
             let module = file.strip_suffix("/mod.rs").or_else(|| file.strip_suffix(".rs")).unwrap_or(file);
@@ -128,9 +131,10 @@ impl<'t> Place<'t> {
             [first, used @ ..] => [&[first.strip_prefix("windtunnel_")?][..], used].concat().join("::"),
             [] => return None,
         };
-        let within =
-            |of: &str| used.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
-        if within(&own.replace('-', "_")) || self.allowed.iter().any(|of| within(of)) {
+        let within = |layer: &str| {
+            used.strip_prefix(layer).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        if within(&own.replace('-', "_")) || self.allowed.iter().any(|layer| within(layer)) {
             return None;
         }
         let allowed = if self.allowed.is_empty() { "nothing".to_owned() } else { self.allowed.join(", ") };
@@ -151,7 +155,8 @@ pub(super) fn check_uses(file: &str, tokens: &[Token<'_>]) -> Vec<String> {
     paths.iter().filter_map(fault).collect()
 }
 
-/// The crate root declares the modules of [`MODULES`] and nothing else: a name there would be a way around the table.
+/// Checks that the crate root declares exactly the modules of [`MODULES`]. Any other name would bypass the
+/// table.
 pub(super) fn check_root(lib: &str) -> Vec<String> {
     let tokens = tokens(lib);
     let declared: BTreeSet<&str> = outline(&tokens).1.iter().map(|line| line.name).collect();

@@ -1,10 +1,13 @@
-//! The rules of this house that neither rustc nor clippy knows, above all which module may know which other.
+//! Source rules that neither rustc nor clippy checks, above all which module may use which others.
 //!
-//! They hold for unit tests as well. A test that needs more than its module or crate may use is an integration test.
+//! They apply to unit tests too. A test that needs more than its module or crate may use is an integration
+//! test.
 
+mod circles;
 mod layers;
 mod source;
 mod tests;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,9 +17,9 @@ use std::process::Command;
 use layers::{check_root, check_uses};
 use source::{Token, outline, tokens};
 
-/// Tokens that may not follow each other in files below one folder, except in another, and what to write instead.
+/// Banned token sequences: the tokens, the folder of the rule, an exempt folder, and what to write instead.
 const BANS: &[(&str, &str, &str, &str)] = &[
-    ("dbg !", "", "-", "take it out before you commit"),
+    ("dbg !", "", "-", "remove it before you commit"),
     ("todo !", "", "-", "write it, or return an error that says what is missing"),
     ("unimplemented !", "", "-", "write it, or return an error that says what is missing"),
     ("print !", "src/", "src/cli/", "return the text; `cli` prints"),
@@ -31,10 +34,10 @@ const BANS: &[(&str, &str, &str, &str)] = &[
     ("# [ path", "", "-", "a file named after its module"),
 ];
 
-/// No file has more lines than this: a state machine fits.
+/// The most lines of a file. A whole state machine fits.
 const LINES_MAX: usize = 800;
 
-/// What no file of the project may contain: it would tie the project to one machine. (In pieces: this is a file, too.)
+/// Texts that tie the project to one machine. No file may contain them, and this file has them in pieces.
 const FOREIGN: &[&str] = &[
     concat!("/wo", "rk/"),
     concat!("/tmp", "/wt"),
@@ -44,14 +47,14 @@ const FOREIGN: &[&str] = &[
     concat!("registry", "-mirror"),
 ];
 
-/// Where every locked package comes from.
+/// The source of every locked package.
 const CRATES_IO: &str = "\"registry+https://github.com/rust-lang/crates.io-index\"";
 
 /// The files of a folder by their path from the root of the project, with `/` between names.
 type Files = BTreeMap<String, String>;
 
 #[test]
-fn the_house_is_tidy() {
+fn all_files_follow_the_source_rules() {
     let files = rust_files();
     let mut faults: Vec<String> = files.iter().flat_map(|(path, text)| check_file(path, text)).collect();
     faults.extend(check_root(&files["src/lib.rs"]));
@@ -65,11 +68,11 @@ fn the_house_is_tidy() {
 fn check_file(path: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if !text.starts_with("//!") {
-        faults.push(format!("{path}:1: the first line is not `//!`: say what the file is for"));
+        faults.push(format!("{path}:1: the first line is not `//!`: describe the file"));
     }
     let lines = text.lines().count();
     if lines > LINES_MAX {
-        faults.push(format!("{path}: {lines} lines: divide it"));
+        faults.push(format!("{path}: {lines} lines: split it"));
     }
     let tokens = tokens(text);
     faults.extend(check_uses(path, &tokens));
@@ -93,7 +96,7 @@ fn check_bans(path: &str, tokens: &[Token<'_>]) -> Vec<String> {
     faults
 }
 
-/// Files that no target of the manifest leads to, over any number of `mod` lines.
+/// Files that no target of the manifest reaches through `mod` lines.
 fn unreached(files: &Files, manifest: &str) -> Vec<String> {
     let is_target = |path: &str| {
         let of_crate = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
@@ -128,7 +131,7 @@ fn check_text(path: &str, text: &str) -> Vec<String> {
         let place = format!("{path}:{}", index + 1);
         let lower = line.to_lowercase();
         let words = FOREIGN.iter().filter(|word| lower.contains(**word));
-        faults.extend(words.map(|word| format!("{place}: `{word}` is of one machine only")));
+        faults.extend(words.map(|word| format!("{place}: `{word}` belongs to one machine")));
         let source = line.strip_prefix("source = ").filter(|_| path == "Cargo.lock");
         faults.extend(
             source.filter(|from| *from != CRATES_IO).map(|from| format!("{place}: {from} is not crates.io")),
@@ -150,7 +153,7 @@ fn rust_files() -> Files {
     files
 }
 
-/// The text files that git knows; all that are there, where there is no git.
+/// The text files that git tracks, or all text files outside a git clone.
 fn project_files() -> Files {
     let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
     let listed =
@@ -167,7 +170,7 @@ fn project_files() -> Files {
     files
 }
 
-/// Reads the text files below a folder, but not what cargo and git keep for themselves.
+/// Reads the text files below a folder, without the folders of cargo and git.
 fn walk(folder: &str, files: &mut Files) {
     for entry in fs::read_dir(root().join(folder)).unwrap() {
         let entry = entry.unwrap();
@@ -183,7 +186,8 @@ fn walk(folder: &str, files: &mut Files) {
     }
 }
 
-/// The most crates that the API server alone may need, itself included: an author of a controller builds them for a test.
+/// The most crates that the API server alone may need, itself included. Authors of controllers build them for
+/// tests.
 const API_SERVER_CRATES_MAX: usize = 90;
 
 #[test]

@@ -1,6 +1,6 @@
-//! Rust text as far as the house rules need it: tokens without comments and literals, the paths and `mod` lines in them.
+//! Parses Rust text for the source rules: tokens without comments and literals, paths, and `mod` lines.
 
-/// A word, `::`, or any other character that stands alone.
+/// A word, `::`, or another single character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token<'t> {
     /// Line, from 1.
@@ -13,11 +13,11 @@ pub(super) struct Token<'t> {
 pub(super) struct Path<'t> {
     pub(super) line: usize,
     pub(super) names: Vec<&'t str>,
-    /// How many inline modules of its file it stands in.
+    /// The number of inline modules that contain it.
     pub(super) depth: usize,
 }
 
-/// A line `mod name;`, with the inline modules that it stands in.
+/// A line `mod name;`, with the inline modules that contain it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mod<'t> {
     pub(super) inside: Vec<&'t str>,
@@ -42,7 +42,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 /// All paths and `mod` lines among the tokens of a file.
 pub(super) fn outline<'t>(tokens: &[Token<'t>]) -> (Vec<Path<'t>>, Vec<Mod<'t>>) {
     let (mut paths, mut mods) = (Vec::new(), Vec::new());
-    // The inline modules around, each with how many braces were open before it.
+    // The inline modules that contain the token, each with the number of braces that were open before it.
     let (mut around, mut braces): (Vec<(&str, usize)>, usize) = (Vec::new(), 0);
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
     let mut at = 0;
@@ -50,7 +50,7 @@ pub(super) fn outline<'t>(tokens: &[Token<'t>]) -> (Vec<Path<'t>>, Vec<Mod<'t>>)
         match (text(at), text(at + 1), text(at + 2)) {
             ("mod", name, "{") => {
                 around.push((name, braces));
-                at += 1; // The brace itself is counted in its turn.
+                at += 1; // The next pass counts the brace.
             }
             ("mod", name, ";") => {
                 let inside = around.iter().map(|(name, _)| *name).collect();
@@ -76,7 +76,7 @@ pub(super) fn outline<'t>(tokens: &[Token<'t>]) -> (Vec<Path<'t>>, Vec<Mod<'t>>)
     (paths, mods)
 }
 
-/// Reads the path that begins at `at`, after the names `before` it, and answers where it ends.
+/// Parses the path that begins at `at`, after the names in `before`. Returns the position of its end.
 fn flatten<'t>(
     tokens: &[Token<'t>],
     mut at: usize,
@@ -173,7 +173,7 @@ fn character(text: &str) -> Option<usize> {
 }
 
 #[test]
-fn comments_texts_and_characters_are_no_tokens() {
+fn comments_texts_and_characters_are_skipped() {
     let text = r##"a /* b /* c */ d */ "e \" f" // g
 'h' '\'' '\u{1f}' b"i" r#"j " k"# &'l m r#n "o
 p" q::r"##;
@@ -196,7 +196,7 @@ fn paths_are_found_in_groups_in_code_and_under_other_names() {
 }
 
 #[test]
-fn inline_modules_are_counted_and_mod_lines_know_theirs() {
+fn inline_modules_are_counted_and_listed_for_mod_lines() {
     let tokens =
         tokens("mod a; fn f() { {} } mod b { mod c; mod d { use super::X; } use super::Y; } use super::Z;");
     let (paths, mods) = outline(&tokens);

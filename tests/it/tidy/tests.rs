@@ -1,9 +1,10 @@
-//! The house rules on small texts: each is broken once, and what only looks broken is left alone.
+//! Tests the source rules on small texts: each rule reports its violation, and ignores text that only
+//! resembles one.
 
 use super::layers::{CRATES, MODULES};
 use super::*;
 
-/// The faults of one file, a line each, without the name of the file.
+/// Compares the faults of one file with the expected ones, without the name of the file.
 #[track_caller]
 fn check(path: &str, text: &str, expected: &[&str]) {
     let faults = check_file(path, &format!("//! What it is for.\n{text}"));
@@ -12,7 +13,7 @@ fn check(path: &str, text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn the_tables_have_one_direction() {
+fn the_tables_have_no_cycles() {
     let crates: Vec<String> = CRATES.iter().map(|(name, _)| name.replace('-', "_")).collect();
     for (index, (name, allowed)) in CRATES.iter().enumerate() {
         let known = |other: &&str| {
@@ -31,7 +32,7 @@ fn the_tables_have_one_direction() {
 }
 
 #[test]
-fn the_table_of_crates_is_what_their_manifests_say() {
+fn the_table_of_crates_matches_the_manifests() {
     for (name, allowed) in CRATES {
         let manifest = fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))).unwrap();
         let ours = manifest.lines().filter_map(|line| line.strip_prefix("windtunnel-"));
@@ -70,7 +71,7 @@ fn a_forbidden_path_in_code_or_in_a_unit_test_is_found() {
 }
 
 #[test]
-fn nobody_uses_the_command_line_but_the_program() {
+fn only_the_program_uses_the_command_line() {
     let faults = check_file("src/steps/when.rs", "//! x\nuse crate::cli::main;\n");
     assert_eq!(faults.len(), 1, "{faults:?}");
     check("src/main.rs", "fn main() { windtunnel::cli::main() }\n", &[]);
@@ -78,7 +79,7 @@ fn nobody_uses_the_command_line_but_the_program() {
 }
 
 #[test]
-fn the_engine_knows_plans_but_not_the_language() {
+fn the_engine_uses_plans_but_not_the_scenario_language() {
     check("src/engine/act.rs", "use crate::plan::{Action, path};\nuse crate::engine::Session;\n", &[]);
     let faults = check_file("src/engine/act.rs", "//! x\nuse crate::scenario::{self, read};\n");
     assert_eq!(faults.len(), 2, "{faults:?}");
@@ -86,7 +87,7 @@ fn the_engine_knows_plans_but_not_the_language() {
 }
 
 #[test]
-fn the_crate_root_is_no_way_around() {
+fn the_crate_root_cannot_bypass_the_table() {
     let faults = |text: &str| check_file("src/record/fold.rs", &format!("//! x\n{text}"));
     for text in ["use crate as all;", "use crate::{self as all};", "use crate::*;", "use crate::unknown::X;"]
     {
@@ -124,7 +125,7 @@ fn super_may_not_leave_a_top_level_module() {
 }
 
 #[test]
-fn comments_and_texts_do_not_count() {
+fn comments_and_literals_are_ignored() {
     check(
         "crates/core/src/text.rs",
         "/// See [`crate::engine`].\n/* use crate::cli; */\nconst URL: &str = \"https://x/crate::cli dbg!()\"; // todo!()\n",
@@ -137,7 +138,7 @@ fn banned_words_are_found_where_they_are_banned() {
     check(
         "crates/core/src/text.rs",
         "fn f() {\n    dbg!(1);\n}\n",
-        &[":3: `dbg!`: take it out before you commit"],
+        &[":3: `dbg!`: remove it before you commit"],
     );
     check(
         "tests/it/cli.rs",
@@ -159,7 +160,7 @@ fn banned_words_are_found_where_they_are_banned() {
 }
 
 #[test]
-fn a_file_says_what_it_is_for_and_is_not_long() {
+fn a_file_needs_a_doc_line_and_at_most_800_lines() {
     assert_eq!(check_file("tests/it/a.rs", "use b;\n").len(), 1);
     let text = |lines: usize| format!("//! x\n{}", "\n".repeat(lines - 1));
     assert_eq!(check_file("tests/it/a.rs", &text(800)), [""; 0]);
@@ -187,7 +188,7 @@ fn a_file_without_a_mod_line_is_found() {
 }
 
 #[test]
-fn what_ties_the_project_to_one_machine_is_found() {
+fn texts_that_belong_to_one_machine_are_found() {
     for word in FOREIGN {
         assert_eq!(check_text("docs/a.md", &format!("fine\nsee {word}x\n")).len(), 1, "{word}");
     }

@@ -21,7 +21,7 @@ const NAMESPACE: &str = "openshift-update-status-controller";
 type Permission = String;
 
 /// A request: the right that it needs, and its status code.
-type Answered = (Permission, u16);
+type AuditEntry = (Permission, u16);
 
 /// The manifests with each rule split into rules of one verb, resource and name, and the rights of these
 /// rules with their place: number of the object, number of the rule.
@@ -42,15 +42,15 @@ fn divided() -> (Vec<Value>, Vec<(Permission, usize, usize)>) {
             for resource in list("resources") {
                 for verb in list("verbs") {
                     for name in &names {
-                        let mut one =
+                        let mut single_rule =
                             json!({"apiGroups": rule["apiGroups"], "resources": [resource], "verbs": [verb]});
                         if let Some(name) = name {
-                            one["resourceNames"] = json!([name]);
+                            single_rule["resourceNames"] = json!([name]);
                         }
                         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
                         let words = [verb.as_str().unwrap(), resource.as_str().unwrap(), name];
                         permissions.push((words.join(" ").trim_end().to_owned(), number, single.len()));
-                        single.push(one);
+                        single.push(single_rule);
                     }
                 }
             }
@@ -90,7 +90,7 @@ fn needed(request: &http::Request<kube::client::Body>) -> Option<Permission> {
 
 /// Runs the controller with its service account in a cluster that makes it use all of its rights. Returns its
 /// requests.
-async fn audit(objects: &[Value]) -> Vec<Answered> {
+async fn audit(objects: &[Value]) -> Vec<AuditEntry> {
     let cluster = Cluster::new(true).await;
     cluster.node("w0", "worker", true).await;
     cluster.create_config_map().await;
@@ -98,7 +98,7 @@ async fn audit(objects: &[Value]) -> Vec<Answered> {
         cluster.create(object.clone()).await;
     }
     let service = cluster.server.service(&Identity::service_account(NAMESPACE, "update-status-controller"));
-    let log: Arc<Mutex<Vec<Answered>>> = Arc::default();
+    let log: Arc<Mutex<Vec<AuditEntry>>> = Arc::default();
     let logged = Arc::clone(&log);
     let audited = tower::service_fn(move |request| {
         let (mut service, log) = (service.clone(), Arc::clone(&logged));
@@ -129,10 +129,10 @@ async fn audit(objects: &[Value]) -> Vec<Answered> {
 async fn the_manifests_allow_every_request_of_the_controller() {
     let (objects, permissions) = divided();
     let log = audit(&objects).await;
-    let refused: Vec<&Answered> = log.iter().filter(|(_, code)| matches!(code, 401 | 403)).collect();
-    assert!(refused.is_empty(), "{refused:?}");
+    let rejected: Vec<&AuditEntry> = log.iter().filter(|(_, code)| matches!(code, 401 | 403)).collect();
+    assert!(rejected.is_empty(), "{rejected:?}");
     for (permission, ..) in &permissions {
-        assert!(log.iter().any(|(asked, _)| asked == permission), "`{permission}` is not needed: {log:?}");
+        assert!(log.iter().any(|(needed, _)| needed == permission), "`{permission}` is not needed: {log:?}");
     }
 }
 
@@ -143,13 +143,13 @@ async fn the_controller_needs_each_permission() {
     for (permission, object, rule) in permissions {
         let mut objects = objects.clone();
         objects[object]["rules"].as_array_mut().unwrap().remove(rule);
-        let refused: Vec<Permission> = audit(&objects)
+        let rejected: Vec<Permission> = audit(&objects)
             .await
             .into_iter()
             .filter(|(_, code)| matches!(code, 401 | 403))
-            .map(|(asked, _)| asked)
+            .map(|(needed, _)| needed)
             .collect();
-        assert!(!refused.is_empty(), "nothing misses `{permission}`");
-        assert!(refused.iter().all(|asked| *asked == permission), "without `{permission}`: {refused:?}");
+        assert!(!rejected.is_empty(), "no request needs `{permission}`");
+        assert!(rejected.iter().all(|needed| *needed == permission), "without `{permission}`: {rejected:?}");
     }
 }

@@ -34,7 +34,7 @@ impl Observer for Candidate {
 }
 
 impl Leaders {
-    fn told(&self) -> Vec<String> {
+    fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
@@ -44,7 +44,7 @@ fn candidate(cluster: &Cluster, client: Client, name: &'static str, leaders: &Ar
     Election::new(client, NAMESPACE, name.to_owned(), Terms::default(), cluster.clock.clone(), observer)
 }
 
-/// A process that leads when it can, and is killed by aborting its task.
+/// Starts a process that tries to lead. Aborting its task kills it.
 fn start(cluster: &Cluster, name: &'static str, leaders: &Arc<Leaders>) -> JoinHandle<()> {
     spawn(candidate(cluster, cluster.client.clone(), name, leaders))
 }
@@ -87,16 +87,16 @@ async fn another_process_leads_after_the_leader_is_killed() {
     pass(1).await;
     let _second = start(&cluster, "b", &leaders);
     pass(3600).await;
-    assert_eq!(leaders.told(), ["a leads"]);
-    let held = lease(&cluster).await;
-    assert_eq!((&held["holderIdentity"], &held["leaseDurationSeconds"]), (&json!("a"), &json!(137)));
+    assert_eq!(leaders.take_notes(), ["a leads"]);
+    let spec = lease(&cluster).await;
+    assert_eq!((&spec["holderIdentity"], &spec["leaseDurationSeconds"]), (&json!("a"), &json!(137)));
     first.abort();
     pass(137 - 27).await;
-    assert_eq!(leaders.told(), [""; 0], "it may still be alive");
+    assert_eq!(leaders.take_notes(), [""; 0], "the first process may still be alive");
     pass(28 + 26 + 27).await;
-    assert_eq!(leaders.told(), ["b leads"]);
-    let held = lease(&cluster).await;
-    assert_eq!((&held["holderIdentity"], &held["leaseTransitions"]), (&json!("b"), &json!(1)));
+    assert_eq!(leaders.take_notes(), ["b leads"]);
+    let spec = lease(&cluster).await;
+    assert_eq!((&spec["holderIdentity"], &spec["leaseTransitions"]), (&json!("b"), &json!(1)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,12 +107,16 @@ async fn a_leader_that_ends_releases_the_lease() {
     let _second = start(&cluster, "b", &leaders);
     pass(60).await;
     first.release().await;
-    let held = lease(&cluster).await;
-    assert_eq!((&held["holderIdentity"], &held["leaseDurationSeconds"]), (&json!(""), &json!(1)));
+    let spec = lease(&cluster).await;
+    assert_eq!((&spec["holderIdentity"], &spec["leaseDurationSeconds"]), (&json!(""), &json!(1)));
     pass(26).await;
-    assert_eq!(leaders.told(), ["a leads", "a leads no longer", "b leads"]);
+    assert_eq!(leaders.take_notes(), ["a leads", "a leads no longer", "b leads"]);
     first.release().await;
-    assert_eq!(lease(&cluster).await["holderIdentity"], "b", "it is not the first one's to give");
+    assert_eq!(
+        lease(&cluster).await["holderIdentity"],
+        "b",
+        "the first process cannot release the Lease of another"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,7 +128,7 @@ async fn a_leader_that_cannot_renew_gives_up_before_others_may_lead() {
     let patch = Patch::Merge(&taken);
     leases(&cluster).patch(LEASE, &PatchParams::default(), &patch).await.unwrap();
     pass(26).await;
-    assert_eq!(leaders.told(), ["a leads", "a leads no longer"]);
+    assert_eq!(leaders.take_notes(), ["a leads", "a leads no longer"]);
     assert!(first.is_finished());
 }
 
@@ -136,8 +140,8 @@ async fn without_an_api_server_the_leader_gives_up_in_time() {
     pass(30).await;
     is_on.store(false, Ordering::Relaxed);
     pass(90).await;
-    assert_eq!(leaders.told(), ["a leads"], "a minute without an API server is nothing");
+    assert_eq!(leaders.take_notes(), ["a leads"], "the leader tolerates a minute without an API server");
     pass(30).await;
-    assert_eq!(leaders.told(), ["a leads no longer"]);
+    assert_eq!(leaders.take_notes(), ["a leads no longer"]);
     assert!(first.is_finished());
 }

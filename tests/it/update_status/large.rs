@@ -40,7 +40,7 @@ async fn all_nodes_of_a_pool_of_5000_are_counted_and_no_write_fails() {
     for home in [[Some(&config_map), None], [None, Some(&update_status)]] {
         let insights = snapshot::published_insights(home[0], home[1]).unwrap();
         assert!((300..5000).contains(&insights.len()), "{} insights", insights.len());
-        let told = sections_on_nodes(insights.values(), Details::None);
-        assert!(told.contains("\nworker        Pending      0% (0/5000)   5000 Available, "), "{told}");
+        let text = sections_on_nodes(insights.values(), Details::None);
+        assert!(text.contains("\nworker        Pending      0% (0/5000)   5000 Available, "), "{text}");
     }
 }

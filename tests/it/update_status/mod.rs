@@ -4,7 +4,7 @@ mod access;
 mod cluster;
 mod election;
 mod large;
-mod refusals;
+mod rejections;
 
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -16,7 +16,8 @@ fn insights_by_informer(part: &Value) -> Vec<String> {
     let informers = part["informers"].as_array().cloned().unwrap_or_default();
     let line = |informer: &Value| {
         let insights = informer["insights"].as_array().cloned().unwrap_or_default();
-        let uids: Vec<String> = insights.iter().map(|one| one["uid"].as_str().unwrap().to_owned()).collect();
+        let uids: Vec<String> =
+            insights.iter().map(|insight| insight["uid"].as_str().unwrap().to_owned()).collect();
         format!("{}: {}", informer["name"].as_str().unwrap(), uids.join(" "))
     };
     informers.iter().map(line).collect()
@@ -58,14 +59,16 @@ async fn insights_are_grouped_by_part_of_the_cluster_and_informer() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| format!("{}={}", one["type"].as_str().unwrap(), one["status"].as_str().unwrap()))
+        .map(|condition| {
+            format!("{}={}", condition["type"].as_str().unwrap(), condition["status"].as_str().unwrap())
+        })
         .collect();
     assert_eq!(operational, ["Available=True", "Complete=True"]);
-    assert_eq!(cluster.config_map().await, Value::Null, "nobody asked for the ConfigMap");
+    assert_eq!(cluster.config_map().await, Value::Null, "the controller does not create the ConfigMap");
 }
 
 #[tokio::test(start_paused = true)]
-async fn texts_that_the_api_would_refuse_are_made_to_fit() {
+async fn texts_are_changed_to_satisfy_the_crd() {
     let cluster = Cluster::new(true).await;
     let dotted = "ip-10-0-1-2.ec2.internal";
     cluster.node(dotted, "worker", false).await;
@@ -91,7 +94,7 @@ async fn the_update_status_needs_its_crd_and_is_created_again() {
     cluster.start();
     cluster.create_config_map().await;
     pass(10).await;
-    assert!(cluster.config_map().await["usc.cpi.cv-version"].is_string(), "no definition, no matter");
+    assert!(cluster.config_map().await["usc.cpi.cv-version"].is_string(), "the ConfigMap needs no CRD");
     cluster.create(definition()).await;
     pass(10).await;
     assert_eq!(insights_by_informer(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
@@ -160,9 +163,9 @@ async fn a_pool_with_too_many_nodes_is_shortened_with_its_problems_first() {
     };
     let insights = shown().await;
     assert!((300..1024).contains(&insights.len()), "{} insights", insights.len());
-    let pool = insights.iter().find(|one| one["type"] == "MachineConfigPool").unwrap();
+    let pool = insights.iter().find(|insight| insight["type"] == "MachineConfigPool").unwrap();
     assert_eq!(pool["machineConfigPool"]["summaries"][0], json!({"type": "Total", "count": 1200}));
-    let has = |insights: &[Value], uid: &str| insights.iter().any(|one| one["uid"] == uid);
+    let has = |insights: &[Value], uid: &str| insights.iter().any(|insight| insight["uid"] == uid);
     assert!(has(&insights, "node-n0000") && !has(&insights, "node-n1199"));
     let nodes = cluster.api(&json!({"apiVersion": "v1", "kind": "Node", "metadata": {}}));
     let cordon = Patch::Merge(json!({"spec": {"unschedulable": true}}));
@@ -172,7 +175,7 @@ async fn a_pool_with_too_many_nodes_is_shortened_with_its_problems_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_definition_that_takes_nothing_is_not_tried_for_ever_and_stops_nothing_else() {
+async fn a_crd_that_rejects_every_status_causes_few_retries_and_blocks_no_other_write() {
     let cluster = Cluster::new(false).await;
     let mut strict = definition();
     strict["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["conditions"]
@@ -186,7 +189,7 @@ async fn a_definition_that_takes_nothing_is_not_tried_for_ever_and_stops_nothing
     cluster.node("w0", "worker", true).await;
     pass(600).await;
     assert!(cluster.config_map().await["usc.ni.node-w0"].is_string());
-    let tried = cluster.server.requests() - requests;
-    assert!(tried < 60, "{tried} requests");
+    let sent = cluster.server.requests() - requests;
+    assert!(sent < 60, "{sent} requests");
     assert_eq!(cluster.status().await, Value::Null);
 }

@@ -8,6 +8,13 @@ use crate::request::{Method, Query, Request, ResourcePath, Target};
 use crate::selector::FieldSelector;
 use crate::status::Refused;
 
+/// A user to authorize: the name and all groups.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) user: &'a str,
+    pub(crate) groups: &'a [&'a str],
+}
+
 /// The verb and the object or path of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attributes<'a> {

@@ -7,45 +7,35 @@ use windtunnel_core::resources::{NODES, PODS, SERVICE_ACCOUNTS};
 use windtunnel_core::{Identity, Object, Resource};
 
 use super::SECRETS;
+use crate::access::Access;
 use crate::access::tokens::token::{Claims, ISSUER, Reference};
 use crate::gotext::quote;
-use crate::reply::Reply;
-use crate::server::ApiServer;
+use crate::kinds::objects::Objects;
 use crate::status::{Outcome, Refused};
 
 const INVALID: &str = "invalid bearer token";
 
-impl ApiServer {
+impl Access {
     /// Authenticates clients with this bearer token as `who` (`--token-auth-file`).
-    pub fn accept_token(&mut self, token: impl Into<String>, who: Identity) {
-        self.access.tokens.insert(token.into(), who);
+    pub(crate) fn accept_token(&mut self, token: String, who: Identity) {
+        self.tokens.insert(token, who);
     }
 
-    /// The user that sends a request. The client certificate of the connection comes first (common name and
-    /// organizations are user and groups), then the bearer token in the headers. A request without credentials is
-    /// [`Identity::anonymous`].
+    /// The user that sends a request. The client certificate of the connection comes first, then the bearer token in the
+    /// headers. `Err(())` is an untrusted certificate, which is an error unless there is a valid token.
     ///
     /// # Errors
-    /// The 401 answer to a token that is unknown or expired, or whose ServiceAccount no longer exists.
-    pub fn authenticate(
-        &self,
-        headers: &HeaderMap,
-        certificate: Option<&Identity>,
-        now: Time,
-    ) -> Result<Identity, Box<Reply>> {
-        self.identify(headers, Ok(certificate), now).map_err(|refused| Box::new(Reply::refused(&refused)))
-    }
-
-    /// Does the same; `Err(())` is an untrusted certificate, which is an error unless there is a valid token.
+    /// 401 for a token that is unknown or expired, or whose `ServiceAccount` no longer exists.
     pub(crate) fn identify(
         &self,
+        objects: Objects<'_>,
         headers: &HeaderMap,
         certificate: Result<Option<&Identity>, ()>,
         now: Time,
     ) -> Outcome<Identity> {
         match (certificate, bearer_token(headers)) {
             (Ok(Some(who)), _) => Ok(who.clone()),
-            (_, Some(token)) => match self.bearer(token, &[ISSUER], now) {
+            (_, Some(token)) => match self.bearer(objects, token, &[ISSUER], now) {
                 Ok((who, _)) => Ok(who),
                 Err(_) => Err(Refused::unauthorized()),
             },
@@ -60,15 +50,16 @@ impl ApiServer {
     /// The error message of a TokenReview.
     pub(crate) fn bearer(
         &self,
+        objects: Objects<'_>,
         token: &str,
         audiences: &[&str],
         now: Time,
     ) -> Result<(Identity, Vec<String>), String> {
-        if let Some(who) = self.access.tokens.get(token) {
+        if let Some(who) = self.tokens.get(token) {
             let own = audiences.contains(&ISSUER);
             return if own { Ok((who.clone(), vec![ISSUER.to_owned()])) } else { Err(INVALID.to_owned()) };
         }
-        let claims = self.access.issuer.verify(token).ok_or(INVALID)?;
+        let claims = self.issuer.verify(token).ok_or(INVALID)?;
         let why = |why: String| format!("[{INVALID}, {why}]");
         let shared = |audience: &&String| audiences.contains(&audience.as_str());
         let shared: Vec<String> = claims.audiences.iter().filter(shared).cloned().collect();
@@ -80,60 +71,58 @@ impl ApiServer {
                 "token audiences {theirs} is invalid for the target audiences {wanted}"
             )));
         }
-        self.check_claims(&claims, now).map_err(why)?;
+        check_claims(objects, &claims, now).map_err(why)?;
         Ok((identity(&claims), shared))
     }
+}
 
-    /// Checks that the token is valid now and that its ServiceAccount and bound objects exist
-    /// (`serviceaccount.validator`).
-    fn check_claims(&self, claims: &Claims, now: Time) -> Result<(), String> {
-        let now = now.as_second();
-        if now > claims.expires {
-            return Err("service account token has expired".to_owned());
-        }
-        if now < claims.not_before {
-            return Err("service account token is not valid yet".to_owned());
-        }
-        let (namespace, account) = (&claims.bound.namespace, &claims.bound.account);
-        let found = self.object(&SERVICE_ACCOUNTS, namespace, &account.name);
-        let found = found.ok_or_else(|| format!("serviceaccounts {} not found", quote(&account.name)))?;
-        if is_deleted(&found, now) {
-            return Err(format!("service account {namespace}/{} has been deleted", account.name));
-        }
-        let uid = found.uid();
-        if uid != account.uid {
-            let claim = &account.uid;
-            return Err(format!("service account UID ({uid}) does not match claim ({claim})"));
-        }
-        let bound = &claims.bound;
-        self.check_bound(&SECRETS, "secret", namespace, bound.secret.as_ref(), now)?;
-        self.check_bound(&PODS, "pod", namespace, bound.pod.as_ref(), now)?;
-        // For a token bound to a pod, the node is only information: deleting it does not invalidate the token.
-        let node = bound.node.as_ref().filter(|_| bound.pod.is_none());
-        self.check_bound(&NODES, "node", "", node, now)
+/// Checks that the token is valid now and that its ServiceAccount and bound objects exist
+/// (`serviceaccount.validator`).
+fn check_claims(objects: Objects<'_>, claims: &Claims, now: Time) -> Result<(), String> {
+    let now = now.as_second();
+    if now > claims.expires {
+        return Err("service account token has expired".to_owned());
     }
+    if now < claims.not_before {
+        return Err("service account token is not valid yet".to_owned());
+    }
+    let (namespace, account) = (&claims.bound.namespace, &claims.bound.account);
+    let found = objects.get(&SERVICE_ACCOUNTS, namespace, &account.name);
+    let found = found.ok_or_else(|| format!("serviceaccounts {} not found", quote(&account.name)))?;
+    if is_deleted(&found, now) {
+        return Err(format!("service account {namespace}/{} has been deleted", account.name));
+    }
+    let uid = found.uid();
+    if uid != account.uid {
+        let claim = &account.uid;
+        return Err(format!("service account UID ({uid}) does not match claim ({claim})"));
+    }
+    let bound = &claims.bound;
+    check_bound(objects, &SECRETS, "secret", namespace, bound.secret.as_ref(), now)?;
+    check_bound(objects, &PODS, "pod", namespace, bound.pod.as_ref(), now)?;
+    // For a token bound to a pod, the node is only information: deleting it does not invalidate the token.
+    let node = bound.node.as_ref().filter(|_| bound.pod.is_none());
+    check_bound(objects, &NODES, "node", "", node, now)
+}
 
-    /// Checks that the object to which a token is bound still exists.
-    fn check_bound(
-        &self,
-        resource: &Resource,
-        what: &str,
-        namespace: &str,
-        reference: Option<&Reference>,
-        now: i64,
-    ) -> Result<(), String> {
-        let Some(reference) = reference else { return Ok(()) };
-        let found = self.object(resource, namespace, &reference.name);
-        let found = found.filter(|object| !is_deleted(object, now));
-        let found = found.ok_or("service account token has been invalidated")?;
-        let (uid, claim) = (found.uid(), &reference.uid);
-        if uid != claim {
-            return Err(format!(
-                "{what} UID ({uid}) does not match service account {what} ref claim ({claim})"
-            ));
-        }
-        Ok(())
+/// Checks that the object to which a token is bound still exists.
+fn check_bound(
+    objects: Objects<'_>,
+    resource: &Resource,
+    what: &str,
+    namespace: &str,
+    reference: Option<&Reference>,
+    now: i64,
+) -> Result<(), String> {
+    let Some(reference) = reference else { return Ok(()) };
+    let found = objects.get(resource, namespace, &reference.name);
+    let found = found.filter(|object| !is_deleted(object, now));
+    let found = found.ok_or("service account token has been invalidated")?;
+    let (uid, claim) = (found.uid(), &reference.uid);
+    if uid != claim {
+        return Err(format!("{what} UID ({uid}) does not match service account {what} ref claim ({claim})"));
     }
+    Ok(())
 }
 
 /// Whether the deletion timestamp of an object is more than a minute ago, the tolerated clock skew.

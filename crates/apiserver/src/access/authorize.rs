@@ -4,73 +4,85 @@ use windtunnel_core::Identity;
 
 use super::attributes::Attributes;
 use super::{Access, AuthorizationMode, node};
+use crate::access::attributes::Subject;
 use crate::access::rbac::binding::RoleKind;
-use crate::access::rbac::policy::{Decision, Subject};
-use crate::pipeline::call::Call;
+use crate::access::rbac::policy::Decision;
+use crate::call::Call;
+use crate::kinds::objects::Objects;
 use crate::request::Request;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
 /// The group whose members may do everything.
 const PRIVILEGED: &str = "system:masters";
 
-impl ApiServer {
+impl Access {
     /// Checks whether the user may send the request.
     ///
     /// # Errors
     /// 403 if no authorizer allows the request.
-    pub(crate) fn check_access(&mut self, request: &Request<'_>) -> Outcome<()> {
-        if self.admission.needs_authorizer() {
-            // CEL expressions may check permissions of other users too. By then the server is borrowed immutably and
-            // cannot update the index.
-            self.access.policy.follow(&self.store);
-        }
-        if self.access.allows_everything(request.user) {
+    pub(crate) fn check_access(&mut self, objects: Objects<'_>, request: &Request<'_>) -> Outcome<()> {
+        if self.allows_everything(request.user) {
             return Ok(());
         }
-        self.check_attributes(request.user, &Attributes::from_request(request))
+        self.check_attributes(objects, request.user, &Attributes::from_request(request))
     }
 
     /// Checks whether a user may do one thing.
     ///
     /// # Errors
     /// 403 if no authorizer allows it.
-    pub(crate) fn check_attributes(&mut self, who: &Identity, asked: &Attributes<'_>) -> Outcome<()> {
-        if self.may(who, asked) {
+    pub(crate) fn check_attributes(
+        &mut self,
+        objects: Objects<'_>,
+        who: &Identity,
+        asked: &Attributes<'_>,
+    ) -> Outcome<()> {
+        if self.may(objects, who, asked) {
             return Ok(());
         }
-        let decision = self.decide(&who.user, &who.all_groups().collect::<Vec<_>>(), asked);
+        let decision = self.decide(objects, &who.user, &who.all_groups().collect::<Vec<_>>(), asked);
         Err(asked.forbidden(&who.user, &decision.reason))
     }
 
     /// Whether a user may do one thing.
-    pub(crate) fn may(&mut self, who: &Identity, asked: &Attributes<'_>) -> bool {
-        if self.access.allows_everything(who) {
+    pub(crate) fn may(&mut self, objects: Objects<'_>, who: &Identity, asked: &Attributes<'_>) -> bool {
+        if self.allows_everything(who) {
             return true;
         }
-        self.access.policy.follow(&self.store);
+        self.policy.follow(objects.store);
         let groups: Vec<&str> = who.all_groups().collect();
         let subject = Subject { user: &who.user, groups: &groups };
-        self.decide_for_node(subject, asked).is_some_and(|decision| decision.allowed)
-            || self.access.policy.allows(subject, asked)
+        self.decide_for_node(objects, subject, asked).is_some_and(|decision| decision.allowed)
+            || self.policy.allows(subject, asked)
     }
 
     /// Decides for a user with exactly these groups, and gives the reason.
-    pub(crate) fn decide(&mut self, user: &str, groups: &[&str], asked: &Attributes<'_>) -> Decision {
-        if self.access.mode == AuthorizationMode::AlwaysAllow || groups.contains(&PRIVILEGED) {
+    pub(crate) fn decide(
+        &mut self,
+        objects: Objects<'_>,
+        user: &str,
+        groups: &[&str],
+        asked: &Attributes<'_>,
+    ) -> Decision {
+        if self.mode == AuthorizationMode::AlwaysAllow || groups.contains(&PRIVILEGED) {
             return Decision { allowed: true, reason: String::new() };
         }
-        self.access.policy.follow(&self.store);
-        self.decide_from_index(Subject { user, groups }, asked)
+        self.policy.follow(objects.store);
+        self.decide_from_index(objects, Subject { user, groups }, asked)
     }
 
     /// Decides by the node authorizer, then by RBAC, without updating the index of roles.
-    pub(crate) fn decide_from_index(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
-        let node = self.decide_for_node(who, asked);
+    pub(crate) fn decide_from_index(
+        &self,
+        objects: Objects<'_>,
+        who: Subject<'_>,
+        asked: &Attributes<'_>,
+    ) -> Decision {
+        let node = self.decide_for_node(objects, who, asked);
         if let Some(decision) = node.as_ref().filter(|decision| decision.allowed) {
             return decision.clone();
         }
-        let mut decision = self.access.policy.decide(who, asked);
+        let mut decision = self.policy.decide(who, asked);
         let node_reason = node.map(|decision| decision.reason).filter(|_| !decision.allowed);
         if let Some(node_reason) = node_reason.filter(|reason| !reason.is_empty()) {
             let rbac_reason =
@@ -81,17 +93,22 @@ impl ApiServer {
     }
 
     /// Decides by the node authorizer; `None` if the user is not a kubelet.
-    fn decide_for_node(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Option<Decision> {
-        let node = node::node_of(who).filter(|_| self.access.mode == AuthorizationMode::NodeRbac)?;
-        let rules = self.access.policy.role(RoleKind::ClusterRole, "", "system:node")?;
-        let pods = self.catalog.find("", "v1", "pods").map(|kind| kind.table);
-        Some(node::decide(node, rules, node::pods(&self.store, pods), asked))
+    fn decide_for_node(
+        &self,
+        objects: Objects<'_>,
+        who: Subject<'_>,
+        asked: &Attributes<'_>,
+    ) -> Option<Decision> {
+        let node = node::node_of(who).filter(|_| self.mode == AuthorizationMode::NodeRbac)?;
+        let rules = self.policy.role(RoleKind::ClusterRole, "", "system:node")?;
+        let pods = objects.catalog.find("", "v1", "pods").map(|kind| kind.table);
+        Some(node::decide(node, rules, node::pods(objects.store, pods), asked))
     }
 
     /// Checks an update that creates a missing object: the user needs the verb `create` as well.
-    pub(crate) fn check_create_on_update(&mut self, call: &Call<'_>) -> Outcome<()> {
+    pub(crate) fn check_create_on_update(&mut self, objects: Objects<'_>, call: &Call<'_>) -> Outcome<()> {
         let asked = Attributes { verb: "create".into(), ..Attributes::from_request(call.request) };
-        if self.may(call.request.user, &asked) {
+        if self.may(objects, call.request.user, &asked) {
             return Ok(());
         }
         Err(Refused::forbidden(&call.kind.resource, &call.path.name, ""))

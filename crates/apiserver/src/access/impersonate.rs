@@ -6,14 +6,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use http::HeaderMap;
 use windtunnel_core::Identity;
 
 use super::Attributes;
+use crate::access::Access;
 use crate::gotext::quote;
+use crate::kinds::objects::Objects;
 use crate::names;
 use crate::request::Request;
-use crate::server::ApiServer;
+use crate::request::impersonation::Impersonate;
 use crate::status::{Outcome, Refused};
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
@@ -21,22 +22,8 @@ const ANONYMOUS: &str = "system:anonymous";
 const AUTHENTICATED: &str = "system:authenticated";
 const UNAUTHENTICATED: &str = "system:unauthenticated";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-const EXTRA_PREFIX: &str = "impersonate-extra-";
 /// With at least this many groups or extra values, a wildcard permission is checked first.
 const MANY: usize = 4;
-
-/// The user to impersonate, from the headers of a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Impersonate {
-    /// `Impersonate-User`.
-    pub user: String,
-    /// All `Impersonate-Group` headers.
-    pub groups: Vec<String>,
-    /// `Impersonate-Uid`.
-    pub uid: String,
-    /// `Impersonate-Extra-KEY`, by key.
-    pub extra: BTreeMap<String, Vec<String>>,
-}
 
 /// A mode of constrained impersonation, by the kind of the impersonated user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,25 +37,6 @@ enum Mode {
 }
 
 impl Impersonate {
-    /// Reads the headers of a request; `None` if there are no impersonation headers.
-    pub fn read(headers: &HeaderMap) -> Option<Self> {
-        let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let first = |name: &str| headers.get(name).map(text).unwrap_or_default();
-        let mut asked = Self {
-            user: first("impersonate-user"),
-            groups: headers.get_all("impersonate-group").iter().map(text).collect(),
-            uid: first("impersonate-uid"),
-            extra: BTreeMap::new(),
-        };
-        for (name, value) in headers {
-            if let Some(key) = name.as_str().strip_prefix(EXTRA_PREFIX) {
-                let key = crate::request::url::unescape(key).into_owned();
-                asked.extra.entry(key).or_default().push(text(value));
-            }
-        }
-        (asked != Self::default()).then_some(asked)
-    }
-
     fn is_user_alone(&self) -> bool {
         self.groups.is_empty() && self.uid.is_empty() && self.extra.is_empty()
     }
@@ -188,13 +156,18 @@ impl Mode {
     }
 }
 
-impl ApiServer {
+impl Access {
     /// The impersonated user.
     ///
     /// # Errors
     /// 400 if the headers name no user, 403 if the client may not impersonate the user.
-    pub(crate) fn impersonated(&mut self, request: &Request<'_>, wanted: &Impersonate) -> Outcome<Identity> {
-        let constrained = self.profile.constrained_impersonation;
+    pub(crate) fn impersonated(
+        &mut self,
+        objects: Objects<'_>,
+        constrained: bool,
+        request: &Request<'_>,
+        wanted: &Impersonate,
+    ) -> Outcome<Identity> {
         if wanted.user.is_empty() {
             return Err(wanted.without_user(constrained));
         }
@@ -205,19 +178,28 @@ impl ApiServer {
             for mode in Mode::CONSTRAINED.into_iter().filter(|mode| mode.fits(wanted, who)) {
                 let verb = format!("impersonate-on:{}:{}", mode.name(), asked.verb);
                 let on = Attributes { verb: Cow::Owned(verb), ..asked.clone() };
-                match self.check_attributes(who, &on).and_then(|()| self.check_mode(who, wanted, mode)) {
+                match self
+                    .check_attributes(objects, who, &on)
+                    .and_then(|()| self.check_mode(objects, who, wanted, mode))
+                {
                     Ok(()) => return Ok(wanted.identity(mode)),
                     Err(refused) => first = first.or(Some(refused)),
                 }
             }
         }
-        match self.check_mode(who, wanted, Mode::Legacy) {
+        match self.check_mode(objects, who, wanted, Mode::Legacy) {
             Ok(()) => Ok(wanted.identity(Mode::Legacy)),
             Err(refused) => Err(first.unwrap_or(refused)),
         }
     }
 
-    fn check_mode(&mut self, who: &Identity, wanted: &Impersonate, mode: Mode) -> Outcome<()> {
+    fn check_mode(
+        &mut self,
+        objects: Objects<'_>,
+        who: &Identity,
+        wanted: &Impersonate,
+        mode: Mode,
+    ) -> Outcome<()> {
         let mut user = mode.permission("users", &wanted.user);
         match (mode, service_account(&wanted.user), node(&wanted.user)) {
             (Mode::AssociatedNode, ..) => user = mode.permission("nodes", "*"),
@@ -228,15 +210,21 @@ impl ApiServer {
             }
             _ => {}
         }
-        self.check_attributes(who, &user)?;
+        self.check_attributes(objects, who, &user)?;
         if !wanted.uid.is_empty() {
-            self.check_attributes(who, &mode.permission("uids", &wanted.uid))?;
+            self.check_attributes(objects, who, &mode.permission("uids", &wanted.uid))?;
         }
-        self.check_groups(who, &wanted.groups, mode)?;
-        self.check_extra(who, &wanted.extra, mode)
+        self.check_groups(objects, who, &wanted.groups, mode)?;
+        self.check_extra(objects, who, &wanted.extra, mode)
     }
 
-    fn check_groups(&mut self, who: &Identity, groups: &[String], mode: Mode) -> Outcome<()> {
+    fn check_groups(
+        &mut self,
+        objects: Objects<'_>,
+        who: &Identity,
+        groups: &[String],
+        mode: Mode,
+    ) -> Outcome<()> {
         if mode != Mode::Legacy {
             for (group, why) in [
                 ("", "impersonating the empty string group is not allowed"),
@@ -246,15 +234,18 @@ impl ApiServer {
                     return Err(mode.permission("groups", group).forbidden(&who.user, why));
                 }
             }
-            if groups.len() >= MANY && self.may(who, &mode.permission("groups", "*")) {
+            if groups.len() >= MANY && self.may(objects, who, &mode.permission("groups", "*")) {
                 return Ok(());
             }
         }
-        groups.iter().try_for_each(|group| self.check_attributes(who, &mode.permission("groups", group)))
+        groups
+            .iter()
+            .try_for_each(|group| self.check_attributes(objects, who, &mode.permission("groups", group)))
     }
 
     fn check_extra(
         &mut self,
+        objects: Objects<'_>,
         who: &Identity,
         extra: &BTreeMap<String, Vec<String>>,
         mode: Mode,
@@ -267,7 +258,7 @@ impl ApiServer {
             }
             let all = Attributes { subresource: "*".into(), ..mode.permission("userextras", "*") };
             let many = extra.len() >= MANY || extra.values().map(Vec::len).sum::<usize>() >= MANY;
-            if many && self.may(who, &all) {
+            if many && self.may(objects, who, &all) {
                 return Ok(());
             }
         }
@@ -275,7 +266,7 @@ impl ApiServer {
             for value in values {
                 let mut asked = mode.permission("userextras", value);
                 asked.subresource = key.into();
-                self.check_attributes(who, &asked)?;
+                self.check_attributes(objects, who, &asked)?;
             }
         }
         Ok(())

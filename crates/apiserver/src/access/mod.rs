@@ -1,8 +1,8 @@
 //! Access control: authentication, impersonation, RBAC, reviews and ServiceAccount tokens.
 //!
 //! Each request has an [`Identity`]. A program that embeds the server passes it; for an HTTP request
-//! [`ApiServer::authenticate`] derives it from the headers. [`ApiServer::handle`] then replaces it by the
-//! impersonated user, if the request has [`Impersonate`] headers and the client may use them. Before the verb runs, it
+//! `ApiServer::authenticate` derives it from the headers. `ApiServer::handle` then replaces it by the
+//! impersonated user, if the request has `Impersonate-*` headers and the client may use them. Before the verb runs, it
 //! checks the identity against the stored roles and bindings.
 //!
 //! `policy` indexes roles and bindings. The index reads only the changes since its last update, and caches the rules
@@ -24,11 +24,10 @@ use serde_json::Value;
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Identity, Resource};
 
-pub(crate) use crate::access::rbac::policy::{Subject, Tables};
-pub(crate) use attributes::Attributes;
+pub(crate) use crate::access::rbac::policy::Tables;
+pub(crate) use attributes::{Attributes, Subject};
 #[cfg(feature = "https")]
 pub(crate) use authenticate::bearer_token;
-pub use impersonate::Impersonate;
 
 /// Secrets, to which tokens may be bound as well as to pods and nodes.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::attributes::Attributes;
-use crate::access::rbac::policy::{Decision, Subject};
+use crate::access::attributes::Subject;
+use crate::access::rbac::policy::Decision;
 use crate::access::rbac::rule::Rule;
 use crate::store::{Store, Stored};
 

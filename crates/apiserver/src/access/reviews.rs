@@ -5,51 +5,58 @@ use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, rfc3339};
 
 use super::{Attributes, AuthorizationMode};
-use crate::access::rbac::policy::Subject;
+use crate::access::Access;
+use crate::access::attributes::Subject;
 use crate::access::rbac::rule::Rule;
 use crate::access::tokens::token::ISSUER;
+use crate::call::Call;
+use crate::call::decode;
 use crate::field::FieldError;
+use crate::kinds::objects::Objects;
 use crate::metadata;
-use crate::pipeline::call::Call;
+use crate::profile::Profile;
 use crate::reply::Reply;
-use crate::request::decode;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
-impl ApiServer {
+impl Access {
     /// Answers a review.
-    pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+    pub(crate) fn review(
+        &mut self,
+        objects: Objects<'_>,
+        call: &mut Call<'_>,
+        profile: &Profile,
+    ) -> Outcome<Reply> {
         let body = decode::body(call)?;
-        let mut review = decode::object(call, body, &self.profile)?;
+        let mut review = decode::object(call, body, profile)?;
         if !review["spec"].is_object() {
             review["spec"] = json!({});
         }
         let who = call.request.user;
         match &*call.kind.resource.plural {
             "selfsubjectaccessreviews" => {
-                self.check_review(&review, false)?;
+                check_review(&review, false, profile)?;
                 let groups: Vec<&str> = who.all_groups().collect();
-                review["status"] = self.decision(&who.user, &groups, &review["spec"]);
+                review["status"] = self.decision(objects, &who.user, &groups, &review["spec"]);
             }
             "subjectaccessreviews" | "localsubjectaccessreviews" => {
                 let local = call.kind.resource.namespaced;
-                self.check_review(&review, true)?;
+                check_review(&review, true, profile)?;
                 if local {
-                    self.check_local(&review, &call.path.namespace)?;
+                    check_local(&review, &call.path.namespace, profile)?;
                 }
                 let groups = review["spec"]["groups"].as_array().into_iter().flatten();
                 let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
                 let user = review["spec"]["user"].as_str().unwrap_or_default();
-                review["status"] = self.decision(user, &groups, &review["spec"]);
+                review["status"] = self.decision(objects, user, &groups, &review["spec"]);
             }
             "selfsubjectrulesreviews" => {
                 let namespace = review["spec"]["namespace"].as_str().unwrap_or_default();
                 if namespace.is_empty() {
                     return Err(Refused::bad_request("no namespace on request"));
                 }
-                review["status"] = self.rules_of(who, namespace);
+                review["status"] = self.rules_of(objects, who, namespace);
                 review["spec"] = json!({});
                 review["metadata"] = json!({});
             }
@@ -59,7 +66,7 @@ impl ApiServer {
                     let why = "token is required for TokenReview in authentication";
                     return Err(Refused::bad_request(why));
                 }
-                review["status"] = self.token_status(&review["spec"], call.now);
+                review["status"] = self.token_status(objects, &review["spec"], call.now);
             }
             _ => {
                 review["metadata"] = json!({ "creationTimestamp": rfc3339(call.now) });
@@ -70,7 +77,7 @@ impl ApiServer {
         Ok(Reply::value(201, review))
     }
 
-    fn decision(&mut self, user: &str, groups: &[&str], spec: &Value) -> Value {
+    fn decision(&mut self, objects: Objects<'_>, user: &str, groups: &[&str], spec: &Value) -> Value {
         let reader = |part: &'static str| {
             move |field: &str| spec[part][field].as_str().unwrap_or_default().to_owned().into()
         };
@@ -89,7 +96,7 @@ impl ApiServer {
             let text = reader("nonResourceAttributes");
             Attributes { verb: text("verb"), path: Some(text("path")), ..Attributes::default() }
         };
-        let decision = self.decide(user, groups, &asked);
+        let decision = self.decide(objects, user, groups, &asked);
         let mut status = json!({ "allowed": decision.allowed });
         if !decision.reason.is_empty() {
             status["reason"] = json!(decision.reason);
@@ -97,73 +104,9 @@ impl ApiServer {
         status
     }
 
-    /// Validates an access review; with `subject`, one whose spec names the user.
-    fn check_review(&self, review: &Value, subject: bool) -> Outcome<()> {
-        let spec = &review["spec"];
-        let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
-        let mut errors = Vec::new();
-        if resource.is_object() && other.is_object() {
-            let text = |field: &str| other[field].as_str().unwrap_or_default();
-            let value = json!({ "Path": text("path"), "Verb": text("verb") });
-            let why = "cannot be specified in combination with resourceAttributes";
-            errors.push(FieldError::invalid("spec.nonResourceAttributes", value, why));
-        }
-        if !resource.is_object() && !other.is_object() {
-            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            errors.push(FieldError::invalid("spec.resourceAttributes", Value::Null, why));
-        }
-        let nobody = spec["user"].as_str().unwrap_or_default().is_empty()
-            && spec["groups"].as_array().is_none_or(Vec::is_empty);
-        if subject && nobody {
-            let why = "at least one of user or group must be specified";
-            errors.push(FieldError::invalid("spec.user", "", why));
-        }
-        for field in ["fieldSelector", "labelSelector"] {
-            errors.extend(check_selector(&resource[field], &format!("spec.resourceAttributes.{field}")));
-        }
-        let metadata = review["metadata"].as_object();
-        let has_metadata =
-            metadata.is_some_and(|map| map.keys().any(|field| !subject || field != "namespace"));
-        if has_metadata {
-            errors.push(FieldError::invalid("metadata", review["metadata"].clone(), "must be empty"));
-        }
-        self.invalid(&errors)
-    }
-
-    fn check_local(&self, review: &Value, namespace: &str) -> Outcome<()> {
-        let spec = &review["spec"];
-        let own = metadata::text(review, "namespace");
-        let asked = spec["resourceAttributes"]["namespace"].as_str().unwrap_or_default();
-        let mut errors = Vec::new();
-        if spec["resourceAttributes"].is_object() && asked != own {
-            let why = "must match metadata.namespace";
-            errors.push(FieldError::invalid("spec.resourceAttributes.namespace", asked, why));
-        }
-        if spec["nonResourceAttributes"].is_object() {
-            let value = spec["nonResourceAttributes"].clone();
-            let why = "disallowed on this kind of request";
-            errors.push(FieldError::invalid("spec.nonResourceAttributes", value, why));
-        }
-        self.invalid(&errors)?;
-        if own != namespace {
-            return Err(Refused::bad_request(format!(
-                "spec.resourceAttributes.namespace must match namespace: {namespace}"
-            )));
-        }
-        Ok(())
-    }
-
-    /// Returns the 422 error of an invalid review. Like the real server, it does not name the kind.
-    fn invalid(&self, errors: &[FieldError]) -> Outcome<()> {
-        if errors.is_empty() {
-            return Ok(());
-        }
-        Err(Refused::invalid(AUTHORIZATION, "", "", errors, &self.profile))
-    }
-
     /// The status of a SelfSubjectRulesReview: all rules of a user in a namespace.
-    fn rules_of(&mut self, who: &Identity, namespace: &str) -> Value {
-        if self.access.mode == AuthorizationMode::AlwaysAllow {
+    fn rules_of(&mut self, objects: Objects<'_>, who: &Identity, namespace: &str) -> Value {
+        if self.mode == AuthorizationMode::AlwaysAllow {
             let rules = |rule: Rule| [rule.as_json()];
             return json!({
                 "resourceRules": rules(Rule::all_resources()),
@@ -171,10 +114,9 @@ impl ApiServer {
                 "incomplete": false,
             });
         }
-        self.access.policy.follow(&self.store);
+        self.policy.follow(objects.store);
         let groups: Vec<&str> = who.all_groups().collect();
-        let (rules, error) =
-            self.access.policy.rules(Subject { user: &who.user, groups: &groups }, namespace);
+        let (rules, error) = self.policy.rules(Subject { user: &who.user, groups: &groups }, namespace);
         let (urls, resources): (Vec<Rule>, Vec<Rule>) =
             rules.into_iter().partition(|rule| rule.resources.is_empty());
         let as_json = |rules: Vec<Rule>| rules.iter().map(Rule::as_json).collect::<Vec<_>>();
@@ -187,20 +129,83 @@ impl ApiServer {
         status
     }
 
-    fn token_status(&self, spec: &Value, now: Time) -> Value {
+    fn token_status(&self, objects: Objects<'_>, spec: &Value, now: Time) -> Value {
         let token = spec["token"].as_str().unwrap_or_default();
         let audiences = spec["audiences"].as_array().into_iter().flatten();
         let mut audiences: Vec<&str> = audiences.filter_map(Value::as_str).collect();
         if audiences.is_empty() {
             audiences.push(ISSUER);
         }
-        match self.bearer(token, &audiences, now) {
+        match self.bearer(objects, token, &audiences, now) {
             Ok((who, audiences)) => {
                 json!({ "authenticated": true, "user": user_info(&who), "audiences": audiences })
             }
             Err(why) => json!({ "user": {}, "error": why }),
         }
     }
+}
+
+/// Validates an access review; with `subject`, one whose spec names the user.
+fn check_review(review: &Value, subject: bool, profile: &Profile) -> Outcome<()> {
+    let spec = &review["spec"];
+    let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let mut errors = Vec::new();
+    if resource.is_object() && other.is_object() {
+        let text = |field: &str| other[field].as_str().unwrap_or_default();
+        let value = json!({ "Path": text("path"), "Verb": text("verb") });
+        let why = "cannot be specified in combination with resourceAttributes";
+        errors.push(FieldError::invalid("spec.nonResourceAttributes", value, why));
+    }
+    if !resource.is_object() && !other.is_object() {
+        let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        errors.push(FieldError::invalid("spec.resourceAttributes", Value::Null, why));
+    }
+    let nobody = spec["user"].as_str().unwrap_or_default().is_empty()
+        && spec["groups"].as_array().is_none_or(Vec::is_empty);
+    if subject && nobody {
+        let why = "at least one of user or group must be specified";
+        errors.push(FieldError::invalid("spec.user", "", why));
+    }
+    for field in ["fieldSelector", "labelSelector"] {
+        errors.extend(check_selector(&resource[field], &format!("spec.resourceAttributes.{field}")));
+    }
+    let metadata = review["metadata"].as_object();
+    let has_metadata = metadata.is_some_and(|map| map.keys().any(|field| !subject || field != "namespace"));
+    if has_metadata {
+        errors.push(FieldError::invalid("metadata", review["metadata"].clone(), "must be empty"));
+    }
+    invalid(&errors, profile)
+}
+
+fn check_local(review: &Value, namespace: &str, profile: &Profile) -> Outcome<()> {
+    let spec = &review["spec"];
+    let own = metadata::text(review, "namespace");
+    let asked = spec["resourceAttributes"]["namespace"].as_str().unwrap_or_default();
+    let mut errors = Vec::new();
+    if spec["resourceAttributes"].is_object() && asked != own {
+        let why = "must match metadata.namespace";
+        errors.push(FieldError::invalid("spec.resourceAttributes.namespace", asked, why));
+    }
+    if spec["nonResourceAttributes"].is_object() {
+        let value = spec["nonResourceAttributes"].clone();
+        let why = "disallowed on this kind of request";
+        errors.push(FieldError::invalid("spec.nonResourceAttributes", value, why));
+    }
+    invalid(&errors, profile)?;
+    if own != namespace {
+        return Err(Refused::bad_request(format!(
+            "spec.resourceAttributes.namespace must match namespace: {namespace}"
+        )));
+    }
+    Ok(())
+}
+
+/// Returns the 422 error of an invalid review. Like the real server, it does not name the kind.
+fn invalid(errors: &[FieldError], profile: &Profile) -> Outcome<()> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Refused::invalid(AUTHORIZATION, "", "", errors, profile))
 }
 
 fn check_selector(selector: &Value, at: &str) -> Option<FieldError> {

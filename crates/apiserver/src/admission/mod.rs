@@ -1,12 +1,14 @@
 //! Admission: built-in plug-ins, policies and webhooks that change or reject a write before it is stored.
 //!
-//! A create, update or patch passes [`ApiServer::mutate`] after its object is decoded and before the defaults and the
-//! validation of its kind. It passes [`ApiServer::validate`] as the last step before it is stored. A deletion passes
+//! A create, update or patch passes [`Admitter::mutate`] after its object is decoded and before the defaults and the
+//! validation of its kind. It passes [`Admitter::validate`] as the last step before it is stored. A deletion passes
 //! both, with the object to delete. Admission that is not configured costs nothing.
 
 pub(crate) mod builtin;
+mod matching;
 mod plugin;
 pub(crate) mod policy;
+mod review;
 pub(crate) mod webhook;
 
 use std::borrow::Cow;
@@ -16,12 +18,16 @@ use windtunnel_core::requests::admission::AdmissionPlugin;
 
 use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
+use super::access::Access;
 use super::kinds::Kind;
-use super::profile::since;
-use super::server::ApiServer;
+use super::kinds::catalog::Catalog;
+use super::kinds::objects::Objects;
+use super::profile::{Profile, since};
 use super::status::Outcome;
-use super::store::{Stored, TableId, joined};
-use crate::pipeline::call::Call;
+use super::store::{Store, Stored, TableId, joined};
+use crate::call::Call;
+
+pub(crate) use plugin::PluginCluster;
 
 /// The operation of a write (`admission.Operation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,9 +104,63 @@ impl Admission {
             !self.policies.validating_bindings.is_empty() || !self.policies.mutating_bindings.is_empty();
         bound || conditional(&self.mutating) || conditional(&self.validating)
     }
+
+    /// Updates the configuration after a write of this kind.
+    pub(crate) fn refresh(&mut self, kind: &Kind, store: &Store) {
+        let any = (store.count(kind.table) > 0).then_some(kind.table);
+        if kind.is_resource("", "limitranges") {
+            self.limit_ranges = any;
+        } else if kind.is_resource("", "resourcequotas") {
+            self.quotas = any;
+        }
+        self.plugins.iter_mut().for_each(|plugin| plugin.note_change(&kind.resource));
+        let is_policy = policy::is_policy(kind);
+        if !is_policy && !configuration::is_configuration(kind) {
+            return;
+        }
+        // Webhooks run in the order of the names of their configurations, then in the order within each.
+        let stored = store.list(kind.table, "").map(|(_, _, entry)| entry.served());
+        if is_policy {
+            let (policies, mutating) = (&mut self.policies, kind.resource.plural.starts_with("mutating"));
+            if kind.resource.plural.ends_with("bindings") {
+                let place = if mutating {
+                    &mut policies.mutating_bindings
+                } else {
+                    &mut policies.validating_bindings
+                };
+                *place = stored.map(|object| Binding::read(&object)).collect();
+            } else {
+                let place = if mutating { &mut policies.mutating } else { &mut policies.validating };
+                *place = stored.map(|object| Policy::read(&object)).collect();
+            }
+            return;
+        }
+        let webhooks = stored.flat_map(|object| Webhook::read_all(&object)).collect();
+        if kind.resource.plural.starts_with("mutating") {
+            self.mutating = webhooks;
+        } else {
+            self.validating = webhooks;
+        }
+    }
 }
 
-impl ApiServer {
+/// The admission configuration, with the parts of the server that it reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Admitter<'a> {
+    pub(crate) admission: &'a Admission,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) store: &'a Store,
+    pub(crate) access: &'a Access,
+    pub(crate) profile: &'a Profile,
+    /// The table of namespaces.
+    pub(crate) namespaces: TableId,
+}
+
+impl<'a> Admitter<'a> {
+    fn objects(&self) -> Objects<'a> {
+        Objects { catalog: self.catalog, store: self.store }
+    }
+
     /// Runs mutating admission on the object of a write. A deletion has no object.
     ///
     /// # Errors
@@ -178,45 +238,6 @@ impl ApiServer {
             return Ok(());
         }
         self.call_validating(call, attributes, object)
-    }
-
-    /// Updates the configuration after a write of this kind.
-    pub(crate) fn refresh_admission(&mut self, kind: &Kind) {
-        let any = (self.store.count(kind.table) > 0).then_some(kind.table);
-        if kind.is_resource("", "limitranges") {
-            self.admission.limit_ranges = any;
-        } else if kind.is_resource("", "resourcequotas") {
-            self.admission.quotas = any;
-        }
-        self.admission.plugins.iter_mut().for_each(|plugin| plugin.note_change(&kind.resource));
-        let is_policy = policy::is_policy(kind);
-        if !is_policy && !configuration::is_configuration(kind) {
-            return;
-        }
-        // Webhooks run in the order of the names of their configurations, then in the order within each.
-        let stored = self.store.list(kind.table, "").map(|(_, _, entry)| entry.served());
-        if is_policy {
-            let (policies, mutating) =
-                (&mut self.admission.policies, kind.resource.plural.starts_with("mutating"));
-            if kind.resource.plural.ends_with("bindings") {
-                let place = if mutating {
-                    &mut policies.mutating_bindings
-                } else {
-                    &mut policies.validating_bindings
-                };
-                *place = stored.map(|object| Binding::read(&object)).collect();
-            } else {
-                let place = if mutating { &mut policies.mutating } else { &mut policies.validating };
-                *place = stored.map(|object| Policy::read(&object)).collect();
-            }
-            return;
-        }
-        let webhooks = stored.flat_map(|object| Webhook::read_all(&object)).collect();
-        if kind.resource.plural.starts_with("mutating") {
-            self.admission.mutating = webhooks;
-        } else {
-            self.admission.validating = webhooks;
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::managers::{Manager, Operation};
-use super::set::FieldSet;
+use crate::field_set::FieldSet;
 use crate::gotext::quote;
 use crate::status::Refused;
 

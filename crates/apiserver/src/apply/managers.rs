@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::set::FieldSet;
+use crate::field_set::FieldSet;
 use crate::store::Stored;
 
 /// Maximum number of entries of updates (`DefaultMaxUpdateManagers`).

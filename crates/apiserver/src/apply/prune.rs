@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::conflict::Conflict;
 use super::managers::{Entry, Managers};
-use super::set::FieldSet;
 use super::shape::Shape;
 use super::tracker::Tracker;
 use super::typed::{self, with_named_fields};
+use crate::field_set::FieldSet;
 
 /// The annotation in which client-side `kubectl apply` stores the applied configuration.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

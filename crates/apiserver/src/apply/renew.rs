@@ -6,11 +6,13 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-use super::set::{Tree, child, is_member};
+use super::keyed::keyed_element;
 use super::shape::{Form, Keys, ListMerge, Member, Shape};
 use super::tracker::{Tracker, UNOWNED};
-use super::{element, typed};
+use crate::apply::typed;
 use crate::delta::Delta;
+use crate::field_set::element;
+use crate::field_set::set::{Tree, child, is_member};
 
 /// The path from the root, or from an element of a list, to a value: field names, linked from the last one.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +171,7 @@ impl<'a> Walk<'a> {
             if !maps || !keys.names().all(|key| old.get(key) == new.get(key)) {
                 return Err(NeedsFullUpdate);
             }
-            let element = element::keyed_element(new, keys).map_err(|_| NeedsFullUpdate)?;
+            let element = keyed_element(new, keys).map_err(|_| NeedsFullUpdate)?;
             let mut item = list.at(|tree| child(tree, &element));
             item.members(Pair { old, new, delta, shape }, None, &[])?;
             self.changed |= item.changed;
@@ -239,8 +241,9 @@ fn is_skipped(field: &str, skipped: &[&Tree]) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::super::{FieldSet, Versions};
+    use super::super::Versions;
     use super::*;
+    use crate::field_set::FieldSet;
     use crate::kinds::builtin;
 
     #[test]

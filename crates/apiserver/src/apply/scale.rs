@@ -1,7 +1,8 @@
 //! Ownership of the number of replicas, in an object and in its Scale (`managedfields.ScaleHandler`).
 
+use super::Managers;
 use super::managers::{Entry, Manager};
-use super::{FieldSet, Managers};
+use crate::field_set::FieldSet;
 
 /// The API version of Scale.
 const SCALE: &str = "autoscaling/v1";

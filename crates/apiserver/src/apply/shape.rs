@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use crate::facts::{ApplyMerge, FieldKind, PatchMerge, Scalar, TypeId, types};
 use crate::kinds::Kind;
-use crate::kinds::facts::{ApplyMerge, FieldKind, PatchMerge, Scalar, TypeId, types};
 use crate::schema::Structural;
 use crate::schema::structural::{Additional, ListType};
 

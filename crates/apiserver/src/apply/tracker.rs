@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::conflict::{self, Conflict};
 use super::managers::{BEFORE_FIRST_APPLY, Entry, Manager, Managers, Operation};
-use super::set::FieldSet;
 use super::shape::zero;
 use super::typed::{self, Comparison, Problem};
 use super::versions::Versions;
+use crate::field_set::FieldSet;
 use crate::metadata;
 use crate::status::{Outcome, Refused};
 

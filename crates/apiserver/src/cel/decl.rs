@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::types::Type;
-
 /// A declared type with its bounds (`DeclType`).
 #[derive(Debug, Clone)]
 pub(crate) struct Decl {
@@ -56,23 +54,6 @@ pub(crate) enum ListEquality {
 impl Decl {
     pub(crate) fn new(shape: Shape, max_elements: u64, min_size: u64) -> Self {
         Self { name: String::new(), shape, nullable: false, max_elements, min_size }
-    }
-
-    /// The type of expressions with this declaration.
-    pub(crate) fn as_type(self: &Arc<Self>) -> Type {
-        match &self.shape {
-            Shape::IntOrString => Type::Dyn,
-            Shape::Bool => Type::Bool,
-            Shape::Int => Type::Int,
-            Shape::Double => Type::Double,
-            Shape::String => Type::String,
-            Shape::Bytes => Type::Bytes,
-            Shape::Duration => Type::Duration,
-            Shape::Date | Shape::DateTime => Type::Timestamp,
-            Shape::List { items, .. } => Type::list(items.as_type()),
-            Shape::Map(values) => Type::map(Type::String, values.as_type()),
-            Shape::Object(_) => Type::Object(Arc::clone(self)),
-        }
     }
 
     /// Returns the declaration of a field, given its escaped name.

@@ -5,8 +5,26 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::syntax::RESERVED;
-
+/// Words that cannot be names of variables.
+pub(crate) const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
 /// Words that cannot be identifiers, besides the reserved words of the language.
 const LITERALS: [&str; 4] = ["true", "false", "null", "in"];
 /// Escape sequences and the text that each one represents.

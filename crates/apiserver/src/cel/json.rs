@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::decl::{Decl, Shape};
 use super::escape::{escape, from_base64, to_base64, unescape};
-use super::library::time;
+use super::time;
 use super::value::{EvalError, Key, List, Map, Outcome, Value};
 use crate::gotext;
 

@@ -17,6 +17,7 @@ pub(crate) mod json;
 pub(crate) mod library;
 mod program;
 mod syntax;
+pub(crate) mod time;
 pub(crate) mod types;
 mod unify;
 pub(crate) mod value;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::decl::Decl;
+use super::decl::{Decl, Shape};
 
 #[derive(Debug, Clone)]
 #[expect(clippy::enum_variant_names, reason = "the type of a type is a type")]
@@ -35,6 +35,25 @@ pub(crate) enum Type {
 
 /// The type name of optional values.
 pub(crate) const OPTIONAL: &str = "optional_type";
+
+impl Decl {
+    /// The type of expressions with this declaration.
+    pub(crate) fn as_type(self: &Arc<Self>) -> Type {
+        match &self.shape {
+            Shape::IntOrString => Type::Dyn,
+            Shape::Bool => Type::Bool,
+            Shape::Int => Type::Int,
+            Shape::Double => Type::Double,
+            Shape::String => Type::String,
+            Shape::Bytes => Type::Bytes,
+            Shape::Duration => Type::Duration,
+            Shape::Date | Shape::DateTime => Type::Timestamp,
+            Shape::List { items, .. } => Type::list(items.as_type()),
+            Shape::Map(values) => Type::map(Type::String, values.as_type()),
+            Shape::Object(_) => Type::Object(Arc::clone(self)),
+        }
+    }
+}
 
 impl Type {
     pub(crate) fn list(items: Self) -> Self {

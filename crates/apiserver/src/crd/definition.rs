@@ -1,15 +1,10 @@
 //! Parsed CustomResourceDefinitions, once per replacement.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Conversion;
-use crate::apply::FieldSet;
-use crate::reply::table::PrinterColumn;
-use crate::schema::rules::Rules;
-use crate::schema::{Structural, default, prune};
-use crate::subresources::ScalePaths;
+use crate::kinds::custom::Version;
 
 /// A definition that can be served.
 #[derive(Debug)]
@@ -23,42 +18,6 @@ pub(crate) struct Definition {
     pub(crate) categories: Vec<String>,
     pub(crate) namespaced: bool,
     pub(crate) versions: Vec<Arc<Version>>,
-}
-
-/// The properties that all versions of a definition share.
-#[derive(Debug)]
-pub(crate) struct Family {
-    /// Counts the replacements of all definitions. Objects read in an older epoch are read again.
-    pub(crate) epoch: u64,
-    /// The storage version.
-    pub(crate) storage: Arc<Version>,
-    /// Whether it is the only version.
-    pub(crate) has_one_version: bool,
-    /// Whether the definition is being deleted.
-    pub(crate) terminating: bool,
-    /// The webhook that converts between versions, if there is one.
-    pub(crate) conversion: Option<Arc<Conversion>>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Version {
-    pub(crate) name: String,
-    pub(crate) served: bool,
-    pub(crate) storage: bool,
-    pub(crate) schema: Structural,
-    rules: OnceLock<Rules>,
-    /// Whether there is a status subresource.
-    pub(crate) status: bool,
-    /// The fields that the status subresource resets: all except the status (`GetResetFields`).
-    pub(crate) status_reset: FieldSet,
-    /// The paths that the scale subresource uses, if there is one.
-    pub(crate) scale: Option<ScalePaths>,
-    /// Paths for field selectors, such as `spec.color`.
-    pub(crate) selectable: Vec<String>,
-    /// The columns in Tables.
-    pub(crate) columns: Vec<PrinterColumn>,
-    /// The warning for each request, if the version is deprecated.
-    pub(crate) warning: Option<String>,
 }
 
 impl Definition {
@@ -91,68 +50,4 @@ impl Definition {
     pub(crate) fn storage(&self) -> Option<&Arc<Version>> {
         self.versions.iter().find(|version| version.storage)
     }
-}
-
-impl Version {
-    fn read(version: &Value, group: &str, kind: &str) -> Self {
-        let name = version["name"].as_str().unwrap_or_default().to_owned();
-        let schema = Structural::read(&version["schema"]["openAPIV3Schema"]);
-        let selectable = version["selectableFields"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let path =
-            |field: &Value| field["jsonPath"].as_str().map(|path| path.trim_start_matches('.').to_owned());
-        let deprecated = version["deprecated"] == true;
-        let warning = deprecated.then(|| {
-            let own = version["deprecationWarning"].as_str();
-            own.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
-        });
-        Self {
-            served: version["served"] == true,
-            storage: version["storage"] == true,
-            status_reset: all_but_status(&schema),
-            schema,
-            rules: OnceLock::new(),
-            status: version["subresources"]["status"].is_object(),
-            scale: ScalePaths::read(&version["subresources"]["scale"]),
-            selectable: selectable.iter().filter_map(path).collect(),
-            columns: PrinterColumn::read_all(version, group, kind),
-            warning,
-            name,
-        }
-    }
-
-    pub(crate) fn rules(&self) -> &Rules {
-        self.rules.get_or_init(|| Rules::compile(&self.schema))
-    }
-
-    /// Reads a stored object as this version, which must be the storage version: prunes it and fills in
-    /// defaults.
-    pub(crate) fn read_stored(&self, stored: &Value, group: &str) -> Value {
-        let mut object = self.convert(stored, group);
-        default::fill(&mut object, &self.schema);
-        default::drop_nulls(&mut object, &self.schema);
-        object
-    }
-
-    /// Prunes an object of this version and fills in its defaults.
-    pub(crate) fn read_as_is(&self, object: &mut Value) {
-        prune::prune(object, &self.schema);
-        default::fill(object, &self.schema);
-        default::drop_nulls(object, &self.schema);
-    }
-
-    /// Converts an object to this version without a webhook (conversion strategy `None`): removes fields that
-    /// this version lacks, and adds no defaults.
-    pub(crate) fn convert(&self, object: &Value, group: &str) -> Value {
-        let mut object = object.clone();
-        object["apiVersion"] = Value::String(format!("{group}/{}", self.name));
-        prune::prune(&mut object, &self.schema);
-        object
-    }
-}
-
-fn all_but_status(schema: &Structural) -> FieldSet {
-    let mut fields = FieldSet::of_names(&[&["metadata"], &["spec"]]);
-    let others = schema.properties.keys().filter(|name| *name != "status");
-    others.for_each(|name| fields.add(FieldSet::of_names(&[&[name]])));
-    fields
 }

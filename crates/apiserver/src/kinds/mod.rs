@@ -2,8 +2,10 @@
 
 pub(crate) mod builtin;
 pub(crate) mod catalog;
+pub(crate) mod custom;
 pub(crate) mod defaults;
-pub(crate) mod facts;
+mod forms;
+pub(crate) mod objects;
 pub(crate) mod quantity;
 pub(crate) mod strategy;
 pub(crate) mod typed;
@@ -16,10 +18,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use windtunnel_core::Resource;
 
-use super::crd::{Conversion, Family, Version};
 use super::names::NameRule;
 use super::store::TableId;
 pub(crate) use builtin::Subresource;
+pub(crate) use custom::Custom;
+use custom::conversion::Conversion;
 use view::View;
 
 /// A kind in one of its versions.
@@ -47,31 +50,6 @@ pub(crate) struct Kind {
     pub(crate) subresources: &'static [Subresource],
     /// Set if a CustomResourceDefinition defines the kind.
     pub(crate) custom: Option<Custom>,
-}
-
-/// The definition of a custom resource in one version.
-#[derive(Debug, Clone)]
-pub(crate) struct Custom {
-    /// Shared by all versions.
-    pub(crate) family: Arc<Family>,
-    pub(crate) version: Arc<Version>,
-}
-
-impl Custom {
-    /// Converts an object of any version to `version`.
-    pub(crate) fn convert(&self, object: &Value, version: &Version, group: &str) -> Value {
-        match &self.family.conversion {
-            Some(_) if has_api_version(object, group, &version.name) => object.clone(),
-            Some(conversion) => conversion.convert(object, version),
-            None => version.convert(object, group),
-        }
-    }
-}
-
-/// Whether an object has that group and version.
-fn has_api_version(object: &Value, group: &str, version: &str) -> bool {
-    let given = object["apiVersion"].as_str().and_then(|text| text.split_once('/'));
-    given == Some((group, version))
 }
 
 /// How the server treats a kind.

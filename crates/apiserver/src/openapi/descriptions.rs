@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::kinds::facts::Type;
+use crate::facts::Type;
 
-const LIST: &str = include_str!("../kinds/facts/descriptions.list");
+const LIST: &str = include_str!("../facts/descriptions.list");
 /// The section with the fields that every kind has.
 const KIND: &str = "kind";
 /// The section with fields that mean the same in every type.
@@ -58,7 +58,7 @@ fn full_name(api_type: &Type) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::facts::types;
+    use crate::facts::types;
 
     #[test]
     fn every_description_belongs_to_an_existing_type_or_field() {

@@ -1,6 +1,6 @@
 //! OpenAPI: one document for each group and version (`/openapi/v3`), or one for all of them (`/openapi/v2`).
 //!
-//! Types of built-in kinds come from `kinds::facts`, those of custom resources from their definitions, each
+//! Types of built-in kinds come from `facts`, those of custom resources from their definitions, each
 //! with descriptions.
 
 mod custom;
@@ -19,11 +19,12 @@ use windtunnel_core::clock::Time;
 
 use super::discovery;
 use super::kinds::Kind;
+use super::kinds::catalog::Catalog;
 use super::reply::{Reply, ReplyBody};
 use super::request::Request;
-use super::server::ApiServer;
 use super::status::{Outcome, Refused};
-use crate::paths::documents::{Document, Stamp};
+use super::store::{Store, TableId};
+use crate::reply::documents::{Document, Documents, Stamp};
 use crate::request::accept::Media;
 
 const JSON: &str = "application/json";
@@ -59,29 +60,40 @@ impl Form {
     }
 }
 
+/// The API that the documents describe.
+#[derive(Debug)]
+pub(crate) struct Described<'a> {
+    pub(crate) documents: &'a mut Documents,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) store: &'a Store,
+    pub(crate) minor: u32,
+    /// The table of CustomResourceDefinitions, and their epoch.
+    pub(crate) definitions: (TableId, u64),
+}
+
 /// Serves `/openapi/...`; `rest` is the rest of the path.
 pub(super) fn answer(
-    server: &mut ApiServer,
+    api: &mut Described<'_>,
     request: &Request<'_>,
     rest: &[&str],
     now: Time,
 ) -> Outcome<Reply> {
     match rest {
-        ["v3"] => Ok(index(server, request)),
-        ["v3", "api", version] => Ok(versioned(server, request, "", version, now)),
-        ["v3", "apis", group, version] => Ok(versioned(server, request, group, version, now)),
-        ["v2"] => Ok(everything(server, request)),
+        ["v3"] => Ok(index(api, request)),
+        ["v3", "api", version] => Ok(versioned(api, request, "", version, now)),
+        ["v3", "apis", group, version] => Ok(versioned(api, request, group, version, now)),
+        ["v2"] => Ok(everything(api, request)),
         _ => Err(Refused::unknown_path()),
     }
 }
 
 /// The index with the URL of the document of each group and version.
-fn index(server: &mut ApiServer, request: &Request<'_>) -> Reply {
+fn index(api: &mut Described<'_>, request: &Request<'_>) -> Reply {
     let mut paths = Map::new();
-    for group in discovery::groups(&server.catalog) {
+    for group in discovery::groups(api.catalog) {
         for version in &group.versions {
             let path = path(&group.name, version);
-            let Some(document) = server.openapi_v3(&group.name, version) else { continue };
+            let Some(document) = api.openapi_v3(&group.name, version) else { continue };
             let url = format!("/openapi/v3/{path}?hash={}", document.hash);
             paths.insert(path, json!({ "serverRelativeURL": url }));
         }
@@ -96,8 +108,8 @@ fn path(group: &str, version: &str) -> String {
 
 /// The document of a group and version. Requested by its hash it is immutable; an outdated hash is redirected
 /// to the current one.
-fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version: &str, now: Time) -> Reply {
-    let Some(document) = server.openapi_v3(group, version) else {
+fn versioned(api: &mut Described<'_>, request: &Request<'_>, group: &str, version: &str, now: Time) -> Reply {
+    let Some(document) = api.openapi_v3(group, version) else {
         return Reply::new(404, ReplyBody::Text(String::new()));
     };
     let requested_hash = request.query.get("hash");
@@ -117,37 +129,36 @@ fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version
 }
 
 /// Serves `/openapi/v2` as JSON, or as protobuf to clients that prefer it.
-fn everything(server: &mut ApiServer, request: &Request<'_>) -> Reply {
-    let stamp = (server.definitions.epoch(), server.profile.minor);
+fn everything(api: &mut Described<'_>, request: &Request<'_>) -> Reply {
+    let stamp = (api.definitions.1, api.minor);
     let accepted = request.accept.split(',').map(str::trim);
     let protobuf = accepted
         .take_while(|clause| !clause.starts_with(JSON))
         .any(|clause| [V2_PROTOBUF, V2_PROTOBUF_ASKED].iter().any(|name| clause.starts_with(name)));
-    let make = |server: &ApiServer| server.openapi_v2();
-    let mut documents = std::mem::take(&mut server.documents);
+    let mut documents = std::mem::take(&mut *api.documents);
     let document = if protobuf {
-        documents.get(stamp, "openapi v2 protobuf", || protobuf::document(&make(server)).into())
+        documents.get(stamp, "openapi v2 protobuf", || protobuf::document(&api.openapi_v2()).into())
     } else {
-        documents.get(stamp, "openapi v2", || Media::Json.encode(&make(server)))
+        documents.get(stamp, "openapi v2", || Media::Json.encode(&api.openapi_v2()))
     };
-    server.documents = documents;
+    *api.documents = documents;
     let mut reply = document.reply(if protobuf { V2_PROTOBUF } else { JSON }, &request.if_none_match);
     reply.headers.push(("cache-control", "no-cache, private".to_owned()));
     reply
 }
 
-impl ApiServer {
+impl Described<'_> {
     /// The document of a group and version; `None` if no kinds are served.
     fn openapi_v3(&mut self, group: &str, version: &str) -> Option<Arc<Document>> {
-        let kinds: Vec<&Kind> = discovery::kinds(&self.catalog, group, version).collect();
+        let kinds: Vec<&Kind> = discovery::kinds(self.catalog, group, version).collect();
         // The document of a group changes when one of its definitions is replaced or removed.
         let newest = kinds.iter().map(|kind| kind.epoch()).max()?;
-        let stamp: Stamp = (newest << 16 | kinds.len() as u64, self.profile.minor);
-        let mut documents = std::mem::take(&mut self.documents);
+        let stamp: Stamp = (newest << 16 | kinds.len() as u64, self.minor);
+        let mut documents = std::mem::take(&mut *self.documents);
         let document = documents.get(stamp, &format!("openapi v3 {group}/{version}"), || {
             Media::Json.encode(&self.document(&kinds, Form::V3))
         });
-        self.documents = documents;
+        *self.documents = documents;
         Some(document)
     }
 
@@ -172,7 +183,7 @@ impl ApiServer {
         if kinds.iter().any(|kind| kind.custom.is_some()) {
             types::add_scale(&mut schemas, form);
         }
-        let info = json!({ "title": "Kubernetes", "version": format!("v1.{}.0", self.profile.minor) });
+        let info = json!({ "title": "Kubernetes", "version": format!("v1.{}.0", self.minor) });
         match form {
             Form::V2 => json!({ "swagger": "2.0", "info": info, "paths": paths, "definitions": schemas }),
             Form::V3 => {
@@ -184,7 +195,7 @@ impl ApiServer {
     /// The schema of a custom resource, from its definition.
     fn raw_schema(&self, kind: &Kind) -> Option<Value> {
         let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
-        let definition = self.store.get(self.tables.definitions, "", &name)?.served();
+        let definition = self.store.get(self.definitions.0, "", &name)?.served();
         let versions = definition["spec"]["versions"].as_array()?;
         let version = versions.iter().find(|version| version["name"] == *kind.resource.version)?;
         Some(version["schema"]["openAPIV3Schema"].clone())

@@ -1,7 +1,7 @@
 //! Names of schemas and operations.
 
+use crate::facts::Type;
 use crate::kinds::Kind;
-use crate::kinds::facts::Type;
 
 /// The package of `ObjectMeta`, `Status` and similar types.
 pub(super) const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";

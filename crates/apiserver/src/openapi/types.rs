@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Form, descriptions, names};
 use crate::discovery::entries;
+use crate::facts::{ApplyMerge, Field, FieldKind, PatchMerge, Scalar, TypeId, types};
 use crate::kinds::Kind;
-use crate::kinds::facts::{ApplyMerge, Field, FieldKind, PatchMerge, Scalar, TypeId, types};
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";

@@ -1,28 +1,25 @@
 //! Resolves the Service of a webhook call to an address (`ResolveCluster` of `k8s.io/apiserver/pkg/util/proxy`).
 
 use serde_json::Value;
-use windtunnel_core::Resource;
+use windtunnel_core::{Object, Resource};
 
 use crate::gotext::quote;
 use crate::outbound::hooks::{HookCall, HookService};
-use crate::server::ApiServer;
 
 const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
 
-impl ApiServer {
-    /// Sets the current address of the call's Service.
-    pub(crate) fn with_service_endpoint(&self, mut call: HookCall) -> HookCall {
-        if let Some(service) = &mut call.target.service {
-            service.endpoint = self.endpoint(service);
-        }
-        call
-    }
-
-    fn endpoint(&self, service: &HookService) -> Result<String, String> {
+/// Sets the current address of the call's Service. `find` returns an object of the cluster.
+pub(crate) fn with_service_endpoint(
+    mut call: HookCall,
+    find: impl FnOnce(&Resource, &str, &str) -> Option<Object>,
+) -> HookCall {
+    if let Some(service) = &mut call.target.service {
+        let found = find(&SERVICES, &service.namespace, &service.name);
         let missing = || format!("service {} not found", quote(&service.name));
-        let found = self.object(&SERVICES, &service.namespace, &service.name).ok_or_else(missing)?;
-        address(&found.to_value()["spec"], service)
+        service.endpoint =
+            found.ok_or_else(missing).and_then(|found| address(&found.to_value()["spec"], service));
     }
+    call
 }
 
 /// The `host:port` of a Service. A Service of type ExternalName accepts any port.

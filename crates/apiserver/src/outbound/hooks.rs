@@ -1,6 +1,6 @@
 //! Calls of admission and conversion webhooks.
 //!
-//! The server does no IO. If a request needs a webhook, [`ApiServer::advance`] returns a [`Step::Call`]. The caller of
+//! The server does no IO. If a request needs a webhook, `ApiServer::advance` returns a `Step::Call`. The caller of
 //! `advance` makes the call, records the answer in the [`Attempt`] and advances the same request again. The request then
 //! restarts from its first stage, with all recorded answers. This has three advantages:
 //!
@@ -17,7 +17,6 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::clock::Time;
 
-use crate::reply::Reply;
 use crate::status::Refused;
 
 /// The most webhook calls of one request. Ends a request whose reviews differ at every restart.
@@ -224,15 +223,6 @@ impl Attempt {
     pub(crate) fn take_pending(&mut self) -> Option<HookCall> {
         self.pending.take()
     }
-}
-
-/// How far a request came.
-#[derive(Debug)]
-pub enum Step {
-    /// The request is answered.
-    Done(Reply),
-    /// The request needs the answer of a webhook.
-    Call(HookCall),
 }
 
 /// The uid of a review. It depends on the review and the time only, so that a restarted request finds the recorded answer.

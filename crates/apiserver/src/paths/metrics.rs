@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::call::Call;
 use crate::kinds::Kind;
-use crate::pipeline::call::Call;
+use crate::kinds::catalog::Catalog;
+use crate::reply::watch::Watching;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
-use crate::server::ApiServer;
-use crate::store::TableId;
+use crate::store::{Store, TableId};
 
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -20,16 +21,6 @@ pub(crate) struct Metrics {
     /// By table of the kind, verb and status code.
     requests: BTreeMap<(TableId, &'static str, u16), (u64, Arc<Kind>)>,
     watchers: Arc<AtomicU64>,
-}
-
-/// Counts a watch while it lives.
-#[derive(Debug)]
-pub(crate) struct Watching(Arc<AtomicU64>);
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Metrics {
@@ -46,8 +37,7 @@ impl Metrics {
 
     /// Counts a watch until the returned value is dropped.
     pub(crate) fn watching(&self) -> Watching {
-        self.watchers.fetch_add(1, Ordering::Relaxed);
-        Watching(Arc::clone(&self.watchers))
+        Watching::new(&self.watchers)
     }
 }
 
@@ -68,12 +58,12 @@ fn verb(call: &Call<'_>) -> &'static str {
     }
 }
 
-impl ApiServer {
+impl Metrics {
     /// Serves `/metrics`.
-    pub(super) fn metrics_text(&self) -> Reply {
+    pub(super) fn answer(&self, catalog: &Catalog, store: &Store) -> Reply {
         let mut text = String::new();
         head(&mut text, "apiserver_request_total", "counter", "Requests by verb, resource and code.");
-        for ((_, verb, code), (count, kind)) in &self.paths.metrics.requests {
+        for ((_, verb, code), (count, kind)) in &self.requests {
             let resource = &kind.resource;
             let _ = writeln!(
                 text,
@@ -84,23 +74,23 @@ impl ApiServer {
         }
         head(&mut text, "apiserver_resource_objects", "gauge", "Stored objects by resource.");
         let mut seen = None;
-        for kind in self.catalog.served() {
+        for kind in catalog.served() {
             if seen.replace(kind.table) == Some(kind.table) {
                 continue;
             }
-            let count = self.store.count(kind.table);
+            let count = store.count(kind.table);
             let resource = &kind.resource;
             let labels = format!("group=\"{}\",resource=\"{}\"", resource.group, resource.plural);
             let _ = writeln!(text, "apiserver_resource_objects{{{labels}}} {count}");
         }
         head(&mut text, "apiserver_longrunning_requests", "gauge", "Watches that are open.");
-        let watchers = self.paths.metrics.watchers.load(Ordering::Relaxed);
+        let watchers = self.watchers.load(Ordering::Relaxed);
         let _ = writeln!(
             text,
             "apiserver_longrunning_requests{{component=\"apiserver\",verb=\"WATCH\"}} {watchers}"
         );
         head(&mut text, "etcd_current_revision", "gauge", "The revision of the last write.");
-        let _ = writeln!(text, "etcd_current_revision {}", self.store.visible());
+        let _ = writeln!(text, "etcd_current_revision {}", store.visible());
         Reply::new(200, ReplyBody::Bytes { content_type: CONTENT_TYPE, bytes: text.into() })
     }
 }

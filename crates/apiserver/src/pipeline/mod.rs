@@ -6,16 +6,14 @@
 //! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::authorize`] | `access/` |
 //! | route | [`ApiServer::route`]: a path of the server itself, or a kind | `paths/`, `kinds/catalog` |
 //! | inject faults | [`ApiServer::inject`] | `server/faults` |
-//! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `pipeline/call`, `request/accept/` |
+//! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `call/`, `request/accept/` |
 //! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb | `subresources/`, `verbs/` |
-//! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `request/decode`, `admission/`, `kinds/`, `schema/`, `store/` |
-//! | notify | the verb, once the object is stored: watches, definitions, quotas, roles | `verbs/`, `crd/`, [`ApiServer::follow_up`] |
+//! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `call/decode`, `admission/`, `kinds/`, `schema/`, `store/` |
+//! | notify | the verb, once the object is stored: watches, definitions, quotas, roles | `verbs/`, `server/definitions/`, [`ApiServer::follow_up`] |
 //! | encode | [`ApiServer::present`]: views, tables, conversions; the service encodes the bytes | `reply/view`, `reply/encode/` |
 //!
 //! A request that needs a webhook stops, and restarts from its first stage when the answer is recorded ([`Attempt`]). So no
 //! stage waits.
-
-pub(crate) mod call;
 
 use std::sync::Arc;
 
@@ -26,8 +24,17 @@ use super::reply::Reply;
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
-use crate::outbound::hooks::{Attempt, Step};
-use crate::pipeline::call::Call;
+use crate::call::Call;
+use crate::outbound::hooks::{Attempt, HookCall};
+
+/// How far a request came.
+#[derive(Debug)]
+pub enum Step {
+    /// The request is answered.
+    Done(Reply),
+    /// The request needs the answer of a webhook.
+    Call(HookCall),
+}
 
 /// The destination of a request.
 enum Route<'a> {
@@ -107,7 +114,7 @@ impl ApiServer {
             Ok(kind) => Route::Kind(kind, path),
             Err(missing) => {
                 let missing = std::mem::replace(access, Ok(())).err().unwrap_or(missing);
-                Route::Answered(self.document_or_error(request, path, &missing))
+                Route::Answered(self.paths.document_or_error(request, path, &missing))
             }
         }
     }

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use crate::kinds::Kind;
-use crate::server::ApiServer;
 use crate::store::{Entry, Stored};
 
 /// An object of a list.
@@ -21,7 +20,7 @@ impl LazyObject {
     /// the webhook.
     pub(crate) fn from_entry(kind: &Arc<Kind>, entry: &Entry) -> Self {
         if kind.conversion().is_some() {
-            return Self::Loaded(ApiServer::served(kind, entry));
+            return Self::Loaded(kind.served(entry));
         }
         Self::Stored(Arc::clone(kind), entry.clone())
     }
@@ -30,7 +29,7 @@ impl LazyObject {
     pub(crate) fn load(&self) -> Stored {
         match self {
             Self::Loaded(object) => object.clone(),
-            Self::Stored(kind, entry) => ApiServer::served(kind, entry),
+            Self::Stored(kind, entry) => kind.served(entry),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Replies of the server. The service encodes them to bytes.
 
+pub(crate) mod documents;
 pub(crate) mod encode;
 pub(crate) mod lazy_object;
 pub(crate) mod table;
 pub(crate) mod view;
+pub(crate) mod watch;
 
 use std::borrow::Cow;
 
@@ -14,9 +16,9 @@ use windtunnel_core::{Object, Refusal};
 
 use super::status::Refused;
 use super::store::Stored;
-use super::watch::Watch;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Table};
+use crate::reply::watch::Watch;
 use crate::request::accept::{Media, PARTIAL_LIST};
 
 const PLAIN: &str = "text/plain; charset=utf-8";

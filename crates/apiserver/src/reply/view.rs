@@ -1,4 +1,4 @@
-//! The form in which a client sees objects: whole, only their metadata, or as Tables.
+//! Objects in the form that a client requests: whole, only their metadata, or as Tables.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -6,37 +6,14 @@ use windtunnel_core::clock::Time;
 
 use crate::kinds::Kind;
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::table::{Include, Partial, Printer};
+use crate::reply::table::{Partial, Printer};
 use crate::reply::{Reply, ReplyBody};
-use crate::request::Query;
 use crate::request::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
+use crate::request::view::View;
 use crate::status::{Outcome, Refused};
 use crate::store::{self, Stored};
 
-/// The requested form of objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct View {
-    pub(crate) shape: Shape,
-    include: Include,
-    /// The Kubernetes minor, on which the columns of Tables depend.
-    minor: u32,
-}
-
 impl View {
-    /// The view of a shape. For Tables, reads `includeObject`.
-    pub(crate) fn read(shape: Shape, query: &Query, minor: u32) -> Outcome<Self> {
-        let include = match shape {
-            Shape::Table(_) => Include::read(query.get("includeObject")).map_err(Refused::bad_request)?,
-            _ => Include::default(),
-        };
-        Ok(Self { shape, include, minor })
-    }
-
-    /// Whether the view shows ages, so that it changes with time.
-    pub(crate) fn shows_ages(self) -> bool {
-        matches!(self.shape, Shape::Table(_))
-    }
-
     /// Converts the objects of a reply to the requested shape. A watch applies its view itself.
     pub(crate) fn apply(self, mut reply: Reply, kind: &Kind, now: Time) -> Outcome<Reply> {
         let reject = |requested: &str, actual: &str, suffix: &str| {

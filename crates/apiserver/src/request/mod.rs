@@ -2,19 +2,20 @@
 
 pub(crate) mod accept;
 pub(crate) mod body;
-pub(crate) mod decode;
 pub(crate) mod duplicates;
+pub(crate) mod impersonation;
 pub(crate) mod options;
 pub(crate) mod protobuf;
 pub(crate) mod url;
+pub(crate) mod view;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 use windtunnel_core::{DeleteOptions, Identity, Operation, Write};
 
-use super::access::Impersonate;
 pub use crate::request::body::Text;
+pub use crate::request::impersonation::Impersonate;
 pub use crate::request::url::{Query, ResourcePath, Target};
 
 /// The method of a request.

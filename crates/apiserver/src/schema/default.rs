@@ -73,16 +73,6 @@ pub(crate) fn drop_nulls(value: &mut Value, schema: &Structural) {
     }
 }
 
-/// Whether a value contains a null.
-pub(super) fn has_null(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Object(map) => map.values().any(has_null),
-        Value::Array(items) => items.iter().any(has_null),
-        _ => false,
-    }
-}
-
 fn is_bad_null(value: &Value, schema: &Structural) -> bool {
     value.is_null() && !schema.nullable
 }

@@ -5,7 +5,6 @@ pub(crate) mod embedded;
 pub(crate) mod format;
 pub(crate) mod list_type;
 pub(crate) mod path;
-mod properties;
 pub(crate) mod prune;
 pub(crate) mod ratchet;
 pub(crate) mod rules;

@@ -12,13 +12,13 @@ use windtunnel_core::{Identity, Resource, Write, resources};
 
 use crate::access::{self, Access, AuthorizationMode};
 use crate::admission::Admission;
-use crate::crd::DefinitionPace;
 use crate::kinds::builtin;
 use crate::kinds::catalog::Catalog;
 use crate::kinds::strategy::service::ServiceNetwork;
 use crate::outbound::hooks::{Caller, Hooks};
 use crate::paths::Paths;
 use crate::request::Request;
+use crate::server::definitions::delays::DefinitionPace;
 use crate::server::draws::Draws;
 use crate::server::expiry::Expiry;
 use crate::server::{ApiServer, OwnTables, Parts};
@@ -41,8 +41,8 @@ pub struct Builder {
     git_version: Option<String>,
     authorization: AuthorizationMode,
     pace: DefinitionPace,
-    pub(crate) service_accounts: bool,
-    pub(crate) plugins: Vec<Box<dyn AdmissionPlugin>>,
+    service_accounts: bool,
+    plugins: Vec<Box<dyn AdmissionPlugin>>,
     event_ttl: SignedDuration,
     service_network: ServiceNetwork,
     documents: BTreeMap<String, String>,
@@ -154,6 +154,21 @@ impl Builder {
         Self { authorization, ..self }
     }
 
+    /// Enables the admission plugin `ServiceAccount`: each pod needs an existing ServiceAccount and gets its token. Off
+    /// by default, because a controller must then create the ServiceAccount `default` of each namespace.
+    #[must_use]
+    pub fn service_account_admission(mut self, service_accounts: bool) -> Self {
+        self.service_accounts = service_accounts;
+        self
+    }
+
+    /// Adds an admission plug-in. Plug-ins run in the order in which they are added.
+    #[must_use]
+    pub fn admission_plugin(mut self, plugin: impl AdmissionPlugin + 'static) -> Self {
+        self.plugins.push(Box::new(plugin));
+        self
+    }
+
     /// Builds the server, and creates at `now` the objects that every cluster has: roles, bindings, namespaces, priority classes
     /// and the Service of the API server.
     pub fn build(self, now: Time) -> ApiServer {
@@ -205,7 +220,8 @@ impl Builder {
             server.store.track_changes();
         }
         server.bootstrap_control_plane(now);
-        server.bootstrap_access(now);
+        let ApiServer { access, store, draws, .. } = &mut server;
+        access.create_defaults(store, || draws.uid(), now);
         let admin = Identity::admin();
         for name in NAMESPACES {
             let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });

@@ -7,12 +7,15 @@
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
-use windtunnel_core::Resource;
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, SERVICES};
+use windtunnel_core::{Identity, Resource, Write};
 
+use crate::kinds::strategy::allocations::PRIORITY_CLASSES;
 use crate::kinds::strategy::service::ServiceNetwork;
+use crate::kinds::validation;
 use crate::metadata;
+use crate::request::Request;
 use crate::server::ApiServer;
 use crate::store::FieldOwners;
 
@@ -42,6 +45,15 @@ impl Default for Endpoint {
 }
 
 impl ApiServer {
+    /// Creates the priority classes that every cluster has.
+    pub(crate) fn create_system_priority_classes(&mut self, now: Time) {
+        let admin = Identity::admin();
+        for class in validation::system_priority_classes() {
+            let write = Write::create(&PRIORITY_CLASSES, class);
+            self.handle(&Request::from_write(&write, &admin), now);
+        }
+    }
+
     /// Creates the missing objects.
     pub(crate) fn bootstrap_control_plane(&mut self, now: Time) {
         for (resource, object) in endpoint_objects(Endpoint::default(), self.allocations.network()) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object};
 
-use crate::pipeline::call::Call;
+use crate::call::Call;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Method, Via};
 use crate::server::ApiServer;

@@ -1,11 +1,17 @@
 //! The server's state, and its direct calls.
 
+mod access;
+mod admission;
 pub(crate) mod builder;
 pub(crate) mod control_plane;
+pub(crate) mod definitions;
 pub(crate) mod draws;
 pub(crate) mod expiry;
 pub(crate) mod faults;
 pub(crate) mod log;
+mod paths;
+mod restore;
+mod rewind;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,18 +21,20 @@ use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
 
 use super::access::Access;
 use super::admission::Admission;
-use super::crd::{DefinitionPace, Definitions};
 use super::kinds::catalog::Catalog;
+use super::kinds::objects::Objects;
+use super::kinds::strategy::allocations::Allocations;
 use super::kinds::strategy::service::ServiceNetwork;
 use super::paths::Paths;
 use super::profile::{Profile, Rollout};
 use super::request::Request;
 use super::store::{Entry, Event, Store, TableId};
-use super::verbs::Allocations;
-use crate::outbound::hooks::Caller;
+use crate::outbound::endpoint::with_service_endpoint;
+use crate::outbound::hooks::{Caller, HookCall};
 use crate::outbound::upstream::{Programs, Upstream};
-use crate::paths::documents::Documents;
+use crate::reply::documents::Documents;
 use crate::server::builder::Builder;
+use crate::server::definitions::delays::{DefinitionPace, Definitions};
 use crate::server::draws::Draws;
 use crate::server::expiry::Expiry;
 use crate::server::faults::Faults;
@@ -161,10 +169,17 @@ impl ApiServer {
 
     /// An object in the version of `resource`.
     pub fn object(&self, resource: &Resource, namespace: &str, name: &str) -> Option<Object> {
-        let kind = self.catalog.find(&resource.group, &resource.version, &resource.plural)?;
-        let namespace = if resource.namespaced { namespace } else { "" };
-        let entry = self.store.get(kind.table, namespace, name)?;
-        Some(Object::from(Self::served(kind, entry).whole()))
+        self.stored_objects().get(resource, namespace, name)
+    }
+
+    /// The stored objects, with their kinds.
+    pub(crate) fn stored_objects(&self) -> Objects<'_> {
+        Objects { catalog: &self.catalog, store: &self.store }
+    }
+
+    /// Sets the current address of the Service of a webhook call.
+    pub(crate) fn with_service_endpoint(&self, call: HookCall) -> HookCall {
+        with_service_endpoint(call, |resource, namespace, name| self.object(resource, namespace, name))
     }
 
     /// All objects in their storage version, by kind, namespace and name.

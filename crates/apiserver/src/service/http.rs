@@ -12,9 +12,9 @@ use http_body::Body as _;
 use windtunnel_core::Identity;
 
 use super::{ReplyStream, Shared, body, clock_headers};
-use crate::access::Impersonate;
 use crate::gotext;
 use crate::reply::{Reply, ReplyBody};
+use crate::request::impersonation::Impersonate;
 use crate::request::{Body, Method, Query, Request, Target, Text, Via};
 
 /// Converts an HTTP request.

@@ -50,7 +50,8 @@ use super::server::ApiServer;
 use super::status::Outcome;
 use super::storage::writer::{Writer, Written, closed};
 use super::store::TableId;
-use crate::outbound::hooks::{Attempt, HookCall, HookError, Step};
+use crate::outbound::hooks::{Attempt, HookCall, HookError};
+use crate::pipeline::Step;
 use crate::server::builder::Builder;
 
 /// The body of a response.

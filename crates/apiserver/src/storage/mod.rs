@@ -11,21 +11,15 @@
 //! storage may contain some of the reverted writes, so the next commit contains the current state of their
 //! objects.
 
-#[cfg(all(test, feature = "storage"))]
-mod damage;
 #[cfg(feature = "storage")]
 mod data_dir;
-#[cfg(all(test, feature = "storage"))]
-mod faults;
-mod import;
 #[cfg(feature = "storage")]
 mod opening;
 #[cfg(feature = "storage")]
 mod overlay;
-mod rewind;
+#[cfg(all(test, feature = "storage"))]
+mod tests;
 pub(crate) mod writer;
-
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -33,24 +27,7 @@ use serde_json::Value;
 pub use data_dir::DataDir;
 use windtunnel_core::Key;
 
-use super::server::ApiServer;
-use super::store::Stored;
-pub use import::{ImportProblem, Imported};
-
-/// Number by which the revision jumps at a restart. Revisions that clients may have seen without being stored
-/// are not used again.
-const GAP: u64 = 10_000;
-
-/// A write to be stored.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// The object.
-    pub key: Key,
-    /// The revision of the server after the write.
-    pub revision: u64,
-    /// The object after the write, in its storage version; `None` if it was removed.
-    pub object: Option<Stored>,
-}
+pub use super::store::Change;
 
 /// An error of a storage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,33 +65,4 @@ pub struct Saved {
     pub starts: u64,
     /// All objects.
     pub objects: Vec<(Key, Value)>,
-}
-
-impl ApiServer {
-    /// Restores the content of a storage, before anything else is written.
-    pub(crate) fn restore(&mut self, saved: Saved) {
-        let mut definitions = Vec::new();
-        for (key, object) in saved.objects {
-            let table = match self.catalog.versions(&key.group, &key.plural).first() {
-                Some(kind) => kind.table,
-                None => self.custom_table(&key.group, &key.plural),
-            };
-            if table == self.tables.definitions {
-                definitions.push(key.name.clone());
-            }
-            self.store.restore(table, &key, &object);
-        }
-        if saved.revision > 0 {
-            self.store.advance_to(saved.revision.saturating_add(GAP));
-        }
-        for name in definitions {
-            self.restore_definition(&name);
-        }
-        let kinds: Vec<_> = self.catalog.served().map(Arc::clone).collect();
-        for kind in &kinds {
-            self.derive(kind);
-        }
-        // No client has seen these changes.
-        self.store.compact();
-    }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use windtunnel_core::Key;
 
 use super::{Stored, TableId};
-use crate::reply::view::View;
+use crate::request::view::View;
 
 /// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

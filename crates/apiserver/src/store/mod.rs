@@ -1,7 +1,6 @@
 //! The store of objects: a table per kind, a revision for all of them, and a bounded history.
 
 mod entry;
-pub(crate) mod etcd;
 mod event;
 mod history;
 mod pending;
@@ -18,6 +17,7 @@ use super::metadata;
 pub(crate) use entry::{Entry, FieldOwners, KnownOwners};
 pub use event::{Event, EventKind};
 pub(crate) use history::History;
+pub use pending::Change;
 pub use stored::Stored;
 pub(crate) use stored::joined;
 

@@ -6,8 +6,18 @@ use std::sync::Arc;
 
 use windtunnel_core::Key;
 
-use super::{Entry, Event, EventKind, Store, TableId};
-use crate::storage::Change;
+use super::{Entry, Event, EventKind, Store, Stored, TableId};
+
+/// A write to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The object.
+    pub key: Key,
+    /// The revision of the server after the write.
+    pub revision: u64,
+    /// The object after the write, in its storage version; `None` if it was removed.
+    pub object: Option<Stored>,
+}
 
 /// The writes that are not durable yet.
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
 
 use super::{read_body, success};
+use crate::call::Call;
 use crate::metadata;
-use crate::pipeline::call::Call;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;

@@ -3,8 +3,8 @@
 
 use super::container;
 use super::log::describe;
+use crate::call::Call;
 use crate::gotext::quote;
-use crate::pipeline::call::Call;
 use crate::reply::Reply;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

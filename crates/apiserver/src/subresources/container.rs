@@ -3,8 +3,8 @@
 use serde_json::Value;
 use windtunnel_core::resources::NODES;
 
+use crate::call::Call;
 use crate::metadata;
-use crate::pipeline::call::Call;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 

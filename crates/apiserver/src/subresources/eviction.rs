@@ -7,8 +7,8 @@ use windtunnel_core::clock::{Time, rfc3339};
 
 use super::binding::set_condition;
 use super::{read_body, success};
+use crate::call::Call;
 use crate::kinds::Kind;
-use crate::pipeline::call::Call;
 use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::options::Deletion;

@@ -6,9 +6,9 @@
 use serde_json::Value;
 
 use super::container;
+use crate::call::Call;
 use crate::field::FieldError;
 use crate::gotext::quote;
-use crate::pipeline::call::Call;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Query;
 use crate::server::ApiServer;

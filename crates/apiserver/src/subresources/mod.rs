@@ -11,15 +11,15 @@ mod parts;
 mod proxy;
 mod scale;
 
-pub(crate) use scale::ScalePaths;
 use serde_json::{Value, json};
 
+use super::kinds::custom::ScalePaths;
 use super::kinds::typed;
 use super::reply::Reply;
 use super::request::{Body, Method, Text};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
-use crate::pipeline::call::Call;
+use crate::call::Call;
 use crate::request::body::parse;
 
 impl ApiServer {
@@ -50,7 +50,7 @@ impl ApiServer {
             return Err(Refused::method_not_allowed());
         }
         let reply = match found.name {
-            "scale" => self.scale(call, &scale::builtin_paths()),
+            "scale" => self.scale(call, &ScalePaths::of_workloads()),
             "binding" => self.bind(call),
             "eviction" => self.evict(call),
             "log" => self.log(call),

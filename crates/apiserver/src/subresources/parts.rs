@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::call::Call;
+use crate::call::decode;
 use crate::field::{Cause, FieldError};
-use crate::pipeline::call::Call;
 use crate::reply::Reply;
 use crate::request::Method;
-use crate::request::decode;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::patched;

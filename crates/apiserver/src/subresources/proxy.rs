@@ -6,9 +6,9 @@ use serde_json::Value;
 use windtunnel_core::resources::{ENDPOINTS, PODS, SERVICES};
 use windtunnel_core::{Change, ChangeKind, Object, View};
 
+use crate::call::Call;
 use crate::gotext::quote;
 use crate::outbound::upstream::{PodRequest, PodResponse};
-use crate::pipeline::call::Call;
 use crate::reply::{Reply, ReplyBody};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

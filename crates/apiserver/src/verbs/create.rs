@@ -7,17 +7,18 @@ use windtunnel_core::clock::rfc3339;
 
 use super::validation;
 use crate::admission::{Attributes, Operation};
+use crate::call::Call;
+use crate::call::decode;
 use crate::kinds::{Generation, strategy};
-use crate::pipeline::call::Call;
+use crate::metadata;
 use crate::profile::since;
 use crate::reply::Reply;
-use crate::request::decode;
 use crate::schema::default;
 use crate::server::ApiServer;
+use crate::server::definitions::lifecycle;
 use crate::status::{Outcome, Refused};
-use crate::store::etcd;
 use crate::store::{FieldOwners, Stored};
-use crate::{crd, metadata};
+use crate::verbs::etcd;
 
 /// The longest prefix of a generated name, in bytes: 63 minus the suffix of five letters.
 const PREFIX_LIMIT: usize = 58;
@@ -42,7 +43,7 @@ impl ApiServer {
             namespace: metadata::text(&object, "namespace"),
             old: None,
         };
-        self.validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_new(call, object, owners)
     }
 
@@ -57,7 +58,7 @@ impl ApiServer {
         let namespace = metadata::text(object, "namespace").to_owned();
         let attributes =
             Attributes { operation: Operation::Create, name: &name, namespace: &namespace, old: None };
-        self.mutate(call, attributes, Some(object))?;
+        self.admitter().mutate(call, attributes, Some(object))?;
         // Admission does not change the owners of fields.
         Stored::take_owners(object);
         self.check_escalation(call, object, None)?;
@@ -69,7 +70,7 @@ impl ApiServer {
         let kind = Arc::clone(&call.kind);
         let namespace = metadata::text(object, "namespace").to_owned();
         self.make_name(call, object, &namespace);
-        self.prioritise(&kind, object)?;
+        self.allocations.prioritise(&kind, object)?;
         call.new_name = Some(metadata::text(object, "name").to_owned());
         let version = metadata::text(object, "resourceVersion").to_owned();
         self.begin_metadata(call, object);
@@ -81,10 +82,10 @@ impl ApiServer {
             strategy::copy_field(object, &Value::Null, "status");
         }
         if kind.table == self.tables.definitions {
-            crd::lifecycle::prepare_create(object, &self.profile);
+            lifecycle::prepare_create(object, &self.profile);
         }
         validation::validate_new(&kind, object, &self.profile)?;
-        self.allocate(&kind, object)?;
+        self.allocations.allocate(&kind, object, &self.store, &self.profile)?;
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);
         }
@@ -116,12 +117,12 @@ impl ApiServer {
             return Err(refused);
         }
         if call.dry_run {
-            return Ok(Reply::object(201, Self::served_form(&kind, &Stored::new(object, owners.entries))));
+            return Ok(Reply::object(201, kind.served_form(&Stored::new(object, owners.entries))));
         }
         let object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
         etcd::check(&kind, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
-        let reply = Self::from_storage(&kind, &stored);
+        let reply = kind.serve_stored(&stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
         self.written(&kind, &key, None, call.now);
         Ok(Reply::object(201, reply))

@@ -8,15 +8,15 @@ use windtunnel_core::Key;
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 
 use crate::admission::{Attributes, Operation};
-use crate::crd::lifecycle;
+use crate::call::Call;
 use crate::kinds::{Dependents, Kind};
 use crate::metadata;
-use crate::pipeline::call::Call;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::options::{self, Deletion};
 use crate::selector::Selector;
 use crate::server::ApiServer;
+use crate::server::definitions::lifecycle;
 use crate::status::{self, Outcome, Refused};
 use crate::store::Stored;
 
@@ -38,13 +38,13 @@ impl ApiServer {
         options.dry_run |= call.dry_run;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
-        self.check_namespace_deletion(&kind, &call.path.name)?;
-        self.check_deletion_with_plugins(call, None)?;
+        self.admitter().check_namespace_deletion(&kind, &call.path.name)?;
+        self.admission.check_deletion_with_plugins(call, None)?;
         let entry = self.entry(call)?;
-        let object = Self::written_form(&kind, entry);
+        let object = kind.written_form(entry);
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
-        self.check_deletion_with_plugins(call, Some(&object))?;
+        self.admission.check_deletion_with_plugins(call, Some(&object))?;
         self.admit_deletion(call, &call.key(), &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
@@ -69,7 +69,7 @@ impl ApiServer {
         let chosen: Vec<(Key, Stored)> = self
             .store
             .list(kind.table, &call.path.namespace)
-            .map(|(namespace, name, entry)| (kind.key(namespace, name), Self::written_form(&kind, entry)))
+            .map(|(namespace, name, entry)| (kind.key(namespace, name), kind.written_form(entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
         // Run admission for all objects before the first one is deleted: a webhook call restarts the request.
@@ -83,10 +83,7 @@ impl ApiServer {
             api_version: kind.resource.api_version(),
             kind: kind.list_kind.clone(),
             metadata: json!({}),
-            items: chosen
-                .iter()
-                .map(|(_, object)| LazyObject::Loaded(Self::served_form(&kind, object)))
-                .collect(),
+            items: chosen.iter().map(|(_, object)| LazyObject::Loaded(kind.served_form(object))).collect(),
             typed_items: kind.custom.is_some(),
             metadata_only: None,
         };
@@ -101,8 +98,8 @@ impl ApiServer {
         let (name, namespace) = (&*key.name, &*key.namespace);
         let shown = self.admission.stored_form(object);
         let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
-        self.mutate(call, attributes, None)?;
-        self.validate(call, attributes, None)
+        self.admitter().mutate(call, attributes, None)?;
+        self.admitter().validate(call, attributes, None)
     }
 
     pub(crate) fn delete_object(
@@ -123,7 +120,7 @@ impl ApiServer {
                 if options.dry_run { Some(object.clone()) } else { self.remove_object(kind, key, now) };
             if answers_with_object(kind) {
                 let last = last_state(kind, object, now);
-                return Ok(Reply { removed, ..Reply::object(200, Self::served_form(kind, &last)) });
+                return Ok(Reply { removed, ..Reply::object(200, kind.served_form(&last)) });
             }
             let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
             return Ok(Reply { removed, ..Reply::value(200, body) });
@@ -132,7 +129,7 @@ impl ApiServer {
         let shorter =
             object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|old| grace < old);
         if marked && !shorter && !changed {
-            return Ok(Reply::object(200, Self::served_form(kind, object)));
+            return Ok(Reply::object(200, kind.served_form(object)));
         }
         let mut next = (**object).clone();
         mark(&mut next, &finalizers, grace, marked, now);
@@ -144,11 +141,11 @@ impl ApiServer {
             lifecycle::prepare_deletion(&mut next, now);
         }
         if options.dry_run {
-            return Ok(Reply::object(200, Self::served_form(kind, &object.with(next))));
+            return Ok(Reply::object(200, kind.served_form(&object.with(next))));
         }
-        let stored = self.store.rewrite(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
+        let stored = self.store.rewrite(kind.table, key, kind.epoch(), kind.to_storage(next));
         self.written(kind, key, Some(object), now);
-        Ok(Reply::object(200, Self::from_storage(kind, &stored)))
+        Ok(Reply::object(200, kind.serve_stored(&stored)))
     }
 
     /// Deletes an object on behalf of the server itself: without admission.

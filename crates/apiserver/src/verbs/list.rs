@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::pipeline::call::Call;
+use crate::call::Call;
 use crate::reply::lazy_object::LazyObject;
+use crate::reply::watch::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::Query;
 use crate::request::options;
@@ -14,7 +15,6 @@ use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Entry;
-use crate::watch::convert_event_object;
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
 const PAGE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can \

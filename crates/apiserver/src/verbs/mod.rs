@@ -1,8 +1,8 @@
 //! The implementations of the API verbs: get, list, watch, create, update, patch and delete.
 
-mod allocations;
 mod create;
 mod delete;
+pub(crate) mod etcd;
 mod list;
 mod owners;
 pub(crate) mod patch;
@@ -11,6 +11,5 @@ mod update;
 mod validation;
 mod watch;
 
-pub(crate) use allocations::Allocations;
-pub(crate) use patch::{patched, patched_by};
+pub(crate) use patch::patched;
 pub(crate) use validation::validate_new;

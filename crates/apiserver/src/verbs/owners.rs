@@ -6,14 +6,15 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value;
 use windtunnel_core::clock::rfc3339;
 
-use crate::apply::{FieldSet, Managers, Tracker, Versions};
+use crate::apply::{Managers, Tracker, Versions};
+use crate::call::{Call, Owners};
 use crate::delta::Delta;
+use crate::field_set::FieldSet;
 use crate::kinds::{Kind, StatusMetadata};
-use crate::pipeline::call::{Call, Owners};
 use crate::request::options::{MANAGER_MAX, is_printable};
 use crate::server::ApiServer;
-use crate::store::etcd;
 use crate::store::{FieldOwners, KnownOwners, Stored};
+use crate::verbs::etcd;
 
 /// The most bytes that the time of an entry takes.
 const TIME_BYTES: usize = 32;

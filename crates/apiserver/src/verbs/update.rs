@@ -9,18 +9,20 @@ use windtunnel_core::clock::Time;
 use super::owners;
 use super::validation::{self, StatusWrite};
 use crate::admission::{Attributes, Operation};
+use crate::call::Call;
+use crate::call::decode;
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
-use crate::pipeline::call::Call;
+use crate::metadata;
 use crate::reply::Reply;
-use crate::request::{decode, options};
+use crate::request::options;
 use crate::schema::default;
 use crate::server::ApiServer;
+use crate::server::definitions::lifecycle;
 use crate::status::{Outcome, Refused};
-use crate::store::etcd;
 use crate::store::{Entry, FieldOwners, Stored};
-use crate::{crd, metadata};
+use crate::verbs::etcd;
 
 /// Metadata that no update can change.
 const IMMUTABLE: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
@@ -52,7 +54,7 @@ impl ApiServer {
             }
             Err(refused) => return Err(refused),
         };
-        let old = call.baseline.take().unwrap_or_else(|| Self::written_form(&kind, &entry));
+        let old = call.baseline.take().unwrap_or_else(|| kind.written_form(&entry));
         call.before = Some(old.clone());
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
         let shown = self.admission.stored_form(&old);
@@ -65,7 +67,7 @@ impl ApiServer {
         let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
         let before = owners::Before { object: &old, delta: &delta, known: entry.known_owners() };
         let owners = self.owners(call, &object, Some(before));
-        self.mutate(call, attributes, Some(&mut object))?;
+        self.admitter().mutate(call, attributes, Some(&mut object))?;
         if self.admission.may_mutate() {
             // Admission cannot change the owners of fields.
             Stored::take_owners(&mut object);
@@ -76,7 +78,7 @@ impl ApiServer {
         prepare(call, &mut object, &old);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
-            crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
+            lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
         let owners = owners::keep_times_if_unchanged(&object, owners, &old);
         count_generation(&kind, &mut object, &old);
@@ -87,10 +89,10 @@ impl ApiServer {
         let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
         validation::validate_update(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
-            self.allocate(&kind, &mut object)?;
+            self.allocations.allocate(&kind, &mut object, &self.store, &self.profile)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
-        self.validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_update(call, &kind, object, owners, &entry, &old)
     }
 
@@ -104,7 +106,7 @@ impl ApiServer {
         };
         let entry =
             self.entry(call).ok().filter(|entry| has_baseline && entry.was_written_under(call.kind.epoch()));
-        call.baseline = entry.map(|entry| Self::written_form(&call.kind, entry));
+        call.baseline = entry.map(|entry| call.kind.written_form(entry));
     }
 
     /// The difference between the old and the new object, if the update needs it.
@@ -172,20 +174,20 @@ impl ApiServer {
                 self.remove_object(kind, &key, call.now);
             }
             let last = Stored::new(object, owners.entries);
-            let shown = Self::served_form(kind, &last);
+            let shown = kind.served_form(&last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
         let object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
         if is_same(&object, &owners, &entry.stored()) {
             call.after = Some(old.clone());
-            return Ok(Reply::object(200, Self::served_form(kind, old)));
+            return Ok(Reply::object(200, kind.served_form(old)));
         }
         if call.dry_run {
-            return Ok(Reply::object(200, Self::from_storage(kind, &Stored::new(object, owners.entries))));
+            return Ok(Reply::object(200, kind.serve_stored(&Stored::new(object, owners.entries))));
         }
         etcd::check(kind, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
-        let reply = Self::from_storage(kind, &stored);
+        let reply = kind.serve_stored(&stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
         self.written(kind, &key, Some(old), call.now);
         Ok(Reply::object(200, reply))
@@ -203,8 +205,8 @@ impl ApiServer {
 
     /// Reloads the admission configuration and the priority classes if `kind` is one of theirs.
     pub(crate) fn derive(&mut self, kind: &Kind) {
-        self.refresh_admission(kind);
-        self.priority_classes_written(kind);
+        self.admission.refresh(kind, &self.store);
+        self.allocations.reload_priority_classes(kind, &self.store);
     }
 
     /// Whether the update removes the last finalizer of a terminating object, so that the object is deleted.

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use crate::admission::policy;
 use crate::admission::webhook::configuration;
+use crate::call::Call;
 use crate::delta::Delta;
 use crate::field::FieldError;
 use crate::kinds::validation as builtin;
 use crate::kinds::{Custom, Kind};
 use crate::names::NameRule;
-use crate::pipeline::call::Call;
 use crate::profile::{Profile, StatusScope};
 use crate::schema::ratchet::StoredCounterpart;
 use crate::schema::rules::{self, ValidatedObject};

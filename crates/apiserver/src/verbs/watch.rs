@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use crate::pipeline::call::Call;
+use crate::call::Call;
+use crate::reply::watch::{Initial, Poll, Progress, Watch};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::options;
 use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store;
-use crate::watch::{Initial, Poll, Progress, Watch};
 
 /// The shortest duration of a watch without `timeoutSeconds` (`--min-request-timeout`). The longest is twice as long.
 const MIN_TIMEOUT_SECONDS: u64 = 1800;

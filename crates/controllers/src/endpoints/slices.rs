@@ -9,7 +9,7 @@ use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use super::notice;
 use super::serving::{Server, by_ports, is_managed, metadata, publishes_unready, servers};
-use crate::workloads::owners;
+use crate::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 

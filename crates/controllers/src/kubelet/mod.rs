@@ -15,20 +15,12 @@
 //! A restarted kubelet may start processes that are already running; the runtime ignores that.
 
 mod capacity;
-mod crash;
-mod ending;
-mod environment;
-mod images;
 pub mod lease;
 mod mirror;
 mod network;
 mod node;
-mod probe;
-mod pull;
-mod sandbox;
-mod status;
+mod pod;
 mod stopped;
-mod worker;
 
 #[cfg(test)]
 mod tests;
@@ -47,8 +39,8 @@ use self::mirror::StaticPods;
 pub use self::network::{MACHINE_NETWORK, POD_NETWORK, assign_addresses};
 use self::node::NodeStatus;
 pub use self::node::{ready_conditions, registered_conditions};
+use self::pod::{Memory, SyncContext};
 use self::stopped::Stopped;
-use self::worker::{Memory, SyncContext};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::environment::NodeEnvironment;
@@ -125,7 +117,7 @@ impl Kubelet {
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
             let memory = memory_of(&mut self.pods, &resources::PODS.key_of(pod), pod, &self.node);
             let boot = self.node_status.booted_at();
-            let ended = boot.into_iter().flat_map(|boot| worker::running_before(pod, boot));
+            let ended = boot.into_iter().flat_map(|boot| pod::running_before(pod, boot));
             memory.exited.extend(ended.map(|name| (name, 0)));
             self.queue.add(resources::PODS.key_of(pod));
         }
@@ -171,7 +163,7 @@ impl Kubelet {
                     if let Some(object) = input.view.get_key(pod) {
                         let memory = memory_of(&mut self.pods, pod, object, &self.node);
                         memory.exited.insert(container.clone(), *code);
-                        let missed = sandbox::exit_detection_delay(self.streams, object, container);
+                        let missed = pod::exit_detection_delay(self.streams, object, container);
                         self.queue.add_by(pod.clone(), input.now + missed);
                     }
                 }
@@ -272,7 +264,7 @@ impl Kubelet {
         let address = self.address_of(object, site);
         let memory = memory_of(&mut self.pods, pod, object, &self.node);
         memory.address = address;
-        let result = worker::sync(site, object, memory, &mut self.images);
+        let result = pod::sync(site, object, memory, &mut self.images);
         let event_writes =
             result.notices.into_iter().filter_map(|notice| memory.events.record(notice, site.now));
         let event_writes: Vec<_> = event_writes.collect();

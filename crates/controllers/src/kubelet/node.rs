@@ -9,7 +9,7 @@ use windtunnel_core::resources::NODES;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Object, Write};
 
-use super::worker::random_duration;
+use super::pod::random_duration;
 use crate::environment::NodeEnvironment;
 use crate::faults::{Fault, FaultKind};
 use crate::machine::Boot;

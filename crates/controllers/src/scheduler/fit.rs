@@ -7,9 +7,9 @@ use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View};
 
+use crate::owners;
 use crate::scheduler::placement::is_chosen;
 use crate::scheduler::taints::{self, find_untolerated, tolerated};
-use crate::workloads::owners;
 
 /// The best node for a pod, or the scheduler's message if no node fits.
 pub(super) fn node_for<'v>(pod: &Object, view: &'v View) -> Result<&'v str, String> {

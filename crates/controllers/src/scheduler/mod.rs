@@ -27,7 +27,7 @@ use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
 
 use super::workqueue::WorkQueue;
 use super::{Actor, Input, Interest, Step};
-use crate::workloads::owners;
+use crate::owners;
 
 /// The scheduler of pods without a `schedulerName`.
 const DEFAULT: &str = "default-scheduler";

@@ -4,6 +4,5 @@ pub mod daemon_sets;
 pub mod deployments;
 pub mod disruption;
 pub mod jobs;
-pub mod owners;
 pub mod replica_sets;
 mod shares;

@@ -20,6 +20,8 @@ const ADMINISTRATORS: [&str; 13] = [
     "openshift-kube-scheduler-operator",
     "service-ca-operator",
 ];
+/// The ServiceAccount of version pods, in releases that have one.
+pub(super) const PAYLOAD_ACCOUNT: &str = "update-payload";
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Returns the RBAC objects of an operator. An operator that is no administrator gets a ClusterRole of its

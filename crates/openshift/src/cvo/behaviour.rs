@@ -1,6 +1,5 @@
 //! The differences between the cluster-version operators of different releases, in one table.
 
-use super::upgradeable::Style;
 use crate::release::Release;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +8,18 @@ pub(super) enum RetrievalMethod {
     Job,
     /// By a Pod that the operator watches, so that it can report errors (OTA-1307).
     Pod,
+}
+
+/// How a release computes the condition Upgradeable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UpgradeableStyle {
+    /// By periodic checks with separate conditions.
+    Checks {
+        /// Whether an update in progress fails a check (from 4.19).
+        update_in_progress: bool,
+    },
+    /// By risks that are evaluated for each status (from 4.23).
+    Risks,
 }
 
 /// The behaviour of one release's cluster-version operator.
@@ -63,7 +74,7 @@ pub(super) struct Behaviour {
     /// Whether operators that take over 30 minutes (machine-config: 90) set Failing to Unknown (from 4.16).
     pub(super) reports_slow_operators: bool,
     /// How the Upgradeable condition is computed.
-    pub(super) upgradeable: Style,
+    pub(super) upgradeable: UpgradeableStyle,
     /// Whether overrides block updates to another patch as well (up to 4.21).
     pub(super) overrides_block_patches: bool,
     /// Whether Upgradeable is judged from the desired release (from 4.18) or from the last release in the
@@ -100,9 +111,9 @@ impl Behaviour {
             requires_backup: !at_least(15),
             reports_slow_operators: at_least(16),
             upgradeable: if at_least(23) {
-                Style::Risks
+                UpgradeableStyle::Risks
             } else {
-                Style::Checks { update_in_progress: at_least(19) }
+                UpgradeableStyle::Checks { update_in_progress: at_least(19) }
             },
             overrides_block_patches: !at_least(22),
             counts_from_desired: at_least(18),

@@ -1,11 +1,10 @@
 //! Known and enabled cluster capabilities. A capability is never disabled again: if the payload requires it,
 //! or an earlier operator enabled it, it stays implicitly enabled.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::payload::Payload;
 use crate::manifests::is_preview;
 use crate::release::Release;
 
@@ -15,6 +14,9 @@ const ALWAYS_ENABLED: &[&str] = &["Ingress"];
 
 /// The set of all capabilities, and the default.
 const CURRENT: &str = "vCurrent";
+
+/// The capabilities that each task of a payload needs, by task identity.
+pub(super) type NeededCapabilities<'a> = BTreeMap<String, &'a [String]>;
 
 /// The `--always-enable-capabilities` arguments in the Deployment of a release.
 pub(super) fn arguments(release: &Release) -> impl Iterator<Item = String> {
@@ -80,12 +82,11 @@ impl Capabilities {
         needed.iter().all(|name| self.known.contains(name) && self.is_enabled(name))
     }
 
-    /// Implicitly enables the capabilities that `target` requires for manifests that are applied now, even if
-    /// only `target` knows their names (`GetImplicitlyEnabledCapabilities`).
-    pub(super) fn enable_for(&mut self, current: &Payload, target: &Payload) {
-        let applied_now = current.capabilities();
-        for (manifest, needed) in target.capabilities() {
-            if applied_now.get(&manifest).is_some_and(|needed_now| self.include(needed_now)) {
+    /// Implicitly enables the capabilities that payload `target` needs for manifests that payload `current`
+    /// applies now, even if only `target` knows their names (`GetImplicitlyEnabledCapabilities`).
+    pub(super) fn enable_for(&mut self, current: &NeededCapabilities<'_>, target: &NeededCapabilities<'_>) {
+        for (manifest, needed) in target {
+            if current.get(manifest).is_some_and(|needed_now| self.include(needed_now)) {
                 let missing: Vec<String> =
                     needed.iter().filter(|name| !self.is_enabled(name)).cloned().collect();
                 self.implicit.extend(missing);
@@ -124,6 +125,7 @@ fn texts(list: &Value) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cvo::payload::Payload;
     use crate::payload::Selection;
 
     fn payload(release: &Release) -> Payload {
@@ -154,7 +156,7 @@ mod tests {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
         let (current, target) = (release("4.13.0"), release("4.14.0"));
         let mut capabilities = Capabilities::at_start(&current, "", &spec);
-        capabilities.enable_for(&payload(&current), &payload(&target));
+        capabilities.enable_for(&payload(&current).capabilities(), &payload(&target).capabilities());
         let implicit: Vec<&str> = capabilities.implicit().iter().map(String::as_str).collect();
         assert_eq!(implicit, ["Build", "DeploymentConfig", "ImageRegistry", "MachineAPI"]);
         assert_eq!(capabilities.status()["knownCapabilities"].as_array().unwrap().len(), 8, "its own only");
@@ -165,7 +167,7 @@ mod tests {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
         let release = release("4.14.0");
         let mut capabilities = Capabilities::at_start(&release, "", &spec);
-        capabilities.enable_for(&payload(&release), &payload(&release));
+        capabilities.enable_for(&payload(&release).capabilities(), &payload(&release).capabilities());
         assert_eq!(enabled(&capabilities), [""; 0]);
     }
 

@@ -8,6 +8,9 @@ mod access;
 mod agentic;
 mod behaviour;
 mod capabilities;
+mod desired;
+mod events;
+mod installed_payload;
 mod lease;
 mod outbox;
 mod payload;
@@ -18,6 +21,7 @@ mod status;
 mod sync;
 mod updates;
 mod upgradeable;
+mod validation;
 mod worker;
 
 use std::sync::Arc;
@@ -33,7 +37,7 @@ use windtunnel_core::resources::{
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, Change, Identity, Object, View, condition};
 
-use self::behaviour::Behaviour;
+use self::behaviour::{Behaviour, UpgradeableStyle};
 use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::OperatorContext;
@@ -43,11 +47,11 @@ use self::serving::Serving;
 use self::status::counts::OperatorCounters;
 use self::sync::apply::PassPace;
 pub use self::sync::inject::Surroundings;
-use self::upgradeable::Style;
 use self::worker::Worker;
 use crate::environment::Environment;
 use crate::release::Release;
-pub use payload::{InstalledPayload, installed_cluster_operator, update_status_controller_objects};
+pub use installed_payload::{InstalledPayload, installed_cluster_operator};
+pub use payload::update_status_controller_objects;
 
 /// The name of the component, its container, and its field manager.
 pub const NAME: &str = "cluster-version-operator";
@@ -107,7 +111,7 @@ impl ClusterVersionOperator {
                 let last = !self.out.awaits(Purpose::Lease);
                 let Some(election) = self.election.as_mut().filter(|_| !self.ending) else { return };
                 if election.answered(refusal.is_none(), last, now) {
-                    status::events::publish_leader_election(
+                    events::publish_leader_election(
                         election.holder(),
                         self.site.behaviour,
                         view,
@@ -154,7 +158,7 @@ impl ClusterVersionOperator {
 
     /// Reacts to changed risks at once in releases that weigh risks. Older releases poll their checks.
     fn risks_changed(&mut self, now: Time) {
-        if self.site.behaviour.upgradeable == Style::Risks {
+        if self.site.behaviour.upgradeable == UpgradeableStyle::Risks {
             self.worker.queue.trigger(now);
         }
     }

@@ -2,6 +2,7 @@
 
 mod faults;
 mod outages;
+mod update_graph;
 
 use std::any::Any;
 use std::borrow::Cow;

@@ -16,6 +16,7 @@ use super::annotations::{
 use super::render::render_succeeded;
 use super::rendered::Rendered;
 use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, daemon_set, membership, pool, templates};
+use crate::control_plane;
 use crate::manifests::MajorMinor;
 use crate::release::Release;
 
@@ -174,7 +175,7 @@ impl InstalledPools {
             let members = nodes
                 .iter()
                 .filter(|node| membership::selects(&shared["spec"]["nodeSelector"], node))
-                .filter(|node| role == membership::MASTER || !membership::is_master(node))
+                .filter(|node| role == membership::MASTER || !control_plane::is_master(node))
                 .map(|node| (node.name().to_owned(), super::node::NodeState::of(node, None)))
                 .collect();
             object["status"] = pool::status(&shared, &members, self.release.line(), since);

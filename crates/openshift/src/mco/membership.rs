@@ -9,18 +9,6 @@ pub(super) const MASTER: &str = "master";
 /// The pool of nodes that match no other pool.
 pub(super) const WORKER: &str = "worker";
 
-/// The label of control-plane nodes.
-pub(crate) const MASTER_LABEL: &str = "node-role.kubernetes.io/master";
-
-/// Returns whether a node belongs to the control plane.
-pub(crate) fn is_master(node: &Object) -> bool {
-    node.label(MASTER_LABEL).is_some()
-}
-
-pub(crate) fn control_plane(view: &View) -> Vec<&Object> {
-    view.list(&NODES).filter(|node| is_master(node)).collect()
-}
-
 /// The pool that updates a node: the control plane's pool, or else the only custom pool that selects it, or
 /// else the worker pool.
 ///

@@ -47,7 +47,7 @@ pub(super) use daemon::{KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS};
 pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
 pub use install::{InstalledPools, annotate_node};
-pub(super) use membership::{MASTER_LABEL, control_plane, is_master, nodes_in_custom_pools};
+pub(super) use membership::nodes_in_custom_pools;
 pub use operator::MachineConfigOperator;
 
 /// Namespace of the operator, the controller and the daemons.

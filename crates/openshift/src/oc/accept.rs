@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Object;
 
 use super::cluster_version::accepted_risks;
-use super::command::{CommandStep, Patch, Success};
-use super::output::CommandOutput;
+use super::outcome::{CommandOutput, CommandStep, Patch, Success};
 
 /// The command name, for references to its help.
 pub(super) const NAME: &str = "oc adm upgrade accept";

@@ -1,17 +1,55 @@
-//! Parses the arguments of a command like the client's flag library (`pflag`), and validates them.
+//! The arguments of a command, parsed like the client's flag library (`pflag`) and validated.
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, Args, FromArgMatches, Parser};
 
 use super::accept::{self, Change};
 use super::channel::Channel;
-use super::command::{Command, Gates, Verb};
-use super::output::CommandOutput;
+use super::outcome::CommandOutput;
 use super::pullspec::Pullspec;
 use super::recommend::Recommend;
 use super::semantic_version;
 
 const NAME: &str = "oc adm upgrade";
+
+/// The commands that the client hides unless an environment variable enables them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gates {
+    /// `accept`: `OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS=true`.
+    pub accept_risks: bool,
+    /// `rollback`: `OC_ENABLE_CMD_UPGRADE_ROLLBACK=true`.
+    pub rollback: bool,
+}
+
+impl Gates {
+    /// Reads the gates from environment variables; ignores all others.
+    pub fn from_env<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut gates = Self::default();
+        for (name, value) in variables {
+            match name {
+                "OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS" => gates.accept_risks = value == "true",
+                "OC_ENABLE_CMD_UPGRADE_ROLLBACK" => gates.rollback = value == "true",
+                _ => {}
+            }
+        }
+        gates
+    }
+}
+
+/// The action of a command.
+#[derive(Debug, Clone)]
+pub(super) enum Verb {
+    /// `oc adm upgrade`: prints the status, or requests an update.
+    Upgrade(Upgrade),
+    /// `oc adm upgrade accept`.
+    Accept(Change),
+    /// `oc adm upgrade channel`.
+    Channel(Channel),
+    /// `oc adm upgrade recommend`.
+    Recommend(Recommend),
+    /// `oc adm upgrade rollback`.
+    Rollback,
+}
 
 /// `oc adm upgrade`.
 #[derive(Debug, Clone, Default, Parser)]
@@ -144,8 +182,8 @@ impl Upgrade {
     }
 }
 
-/// Parses the arguments of `oc adm upgrade`.
-pub(super) fn parse_command(words: &[String], gates: Gates) -> Result<Command, CommandOutput> {
+/// Parses the arguments of `oc adm upgrade`. Returns the action, and the warnings about its arguments.
+pub(super) fn parse_verb(words: &[String], gates: Gates) -> Result<(Verb, CommandOutput), CommandOutput> {
     let mut warnings = CommandOutput::default();
     let (name, rest) = words.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
     let verb = match name {
@@ -184,7 +222,7 @@ pub(super) fn parse_command(words: &[String], gates: Gates) -> Result<Command, C
             Verb::Upgrade(flags)
         }
     };
-    Ok(Command { warnings, verb })
+    Ok((verb, warnings))
 }
 
 fn recommend(flags: RecommendFlags) -> Result<Recommend, String> {
@@ -263,7 +301,7 @@ mod tests {
 
     fn check(words: &str, expected: &str) {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        let found = Command::read(&words, Gates::default()).err().unwrap_or_default();
+        let found = parse_verb(&words, Gates::default()).err().unwrap_or_default();
         assert_eq!(found.stderr, expected, "{words:?}");
         assert_eq!(found.code, u8::from(!expected.is_empty()), "{words:?}");
     }
@@ -297,7 +335,7 @@ mod tests {
 
     #[test]
     fn help_exits_with_success() {
-        let found = Command::read(&["--help".to_owned()], Gates::default()).err().unwrap();
+        let found = parse_verb(&["--help".to_owned()], Gates::default()).err().unwrap();
         assert_eq!((found.code, found.stderr.as_str()), (0, ""));
         assert!(found.stdout.contains("--allow-not-recommended"), "{}", found.stdout);
     }

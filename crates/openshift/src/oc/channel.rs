@@ -4,8 +4,7 @@ use serde_json::json;
 use windtunnel_core::Object;
 
 use super::cluster_version::{channels, desired};
-use super::command::{CommandStep, Patch, Success};
-use super::output::CommandOutput;
+use super::outcome::{CommandOutput, CommandStep, Patch, Success};
 
 /// The requested channel.
 #[derive(Debug, Clone, PartialEq, Eq)]

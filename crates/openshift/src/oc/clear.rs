@@ -3,8 +3,7 @@
 use windtunnel_core::Object;
 
 use super::cluster_version::{Release, Update, accepted_risks};
-use super::command::{CommandStep, Patch, Success};
-use super::output::CommandOutput;
+use super::outcome::{CommandOutput, CommandStep, Patch, Success};
 
 /// Clears the requested update, if there is one.
 pub(super) fn clear(cluster_version: &Object, mut output: CommandOutput) -> CommandStep {

@@ -1,60 +1,18 @@
 //! A command of `oc adm upgrade`, from its arguments to its result.
 
-use serde_json::Value;
 use windtunnel_core::Object;
 
-use super::accept::{self, Change};
-use super::arguments::{self, Upgrade};
-use super::channel::{self, Channel};
-use super::cluster_version::Release;
-use super::recommend::{self, Alert, Recommend};
-use super::{clear, output::CommandOutput, report, request, rollback};
-
-/// The commands that the client hides unless an environment variable enables them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Gates {
-    /// `accept`: `OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS=true`.
-    pub accept_risks: bool,
-    /// `rollback`: `OC_ENABLE_CMD_UPGRADE_ROLLBACK=true`.
-    pub rollback: bool,
-}
-
-impl Gates {
-    /// Reads the gates from environment variables; ignores all others.
-    pub fn from_env<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut gates = Self::default();
-        for (name, value) in variables {
-            match name {
-                "OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS" => gates.accept_risks = value == "true",
-                "OC_ENABLE_CMD_UPGRADE_ROLLBACK" => gates.rollback = value == "true",
-                _ => {}
-            }
-        }
-        gates
-    }
-}
+use super::arguments::{self, Gates, Verb};
+use super::outcome::{CommandOutput, CommandStep};
+use super::recommend::{self, Alert};
+use super::{accept, channel, clear, report, request, rollback};
 
 /// A command with valid arguments.
 #[derive(Debug, Clone)]
 pub struct Command {
     /// The warnings about its arguments.
-    pub(super) warnings: CommandOutput,
-    pub(super) verb: Verb,
-}
-
-/// The action of a command.
-#[derive(Debug, Clone)]
-pub(super) enum Verb {
-    /// `oc adm upgrade`: prints the status, or requests an update.
-    Upgrade(Upgrade),
-    /// `oc adm upgrade accept`.
-    Accept(Change),
-    /// `oc adm upgrade channel`.
-    Channel(Channel),
-    /// `oc adm upgrade recommend`.
-    Recommend(Recommend),
-    /// `oc adm upgrade rollback`.
-    Rollback,
+    warnings: CommandOutput,
+    verb: Verb,
 }
 
 /// The cluster as seen by a command.
@@ -66,36 +24,6 @@ pub struct ClusterView<'a> {
     pub alerts: Result<&'a [Alert], &'a str>,
 }
 
-/// The next step of a command.
-#[derive(Debug)]
-pub enum CommandStep {
-    /// The command is finished.
-    Done(CommandOutput),
-    /// The command patches the ClusterVersion.
-    Patch(Patch),
-}
-
-/// A merge patch of the ClusterVersion `version`.
-#[derive(Debug)]
-pub struct Patch {
-    /// The body, byte for byte as the client sends it.
-    pub body: String,
-    pub(super) output: CommandOutput,
-    pub(super) success: Success,
-    /// The prefix of the error message for a rejected patch.
-    pub(super) unable: &'static str,
-}
-
-/// The output after a successful patch.
-#[derive(Debug)]
-pub(super) enum Success {
-    Silent,
-    Line(String),
-    /// A line saying that the update to this version and image was cancelled, or that there was nothing left
-    /// to cancel.
-    Cleared(String, String),
-}
-
 impl Command {
     /// Parses the arguments of `oc adm upgrade`.
     ///
@@ -103,7 +31,8 @@ impl Command {
     /// The client's output for invalid arguments, for which it makes no request to the API server. A request
     /// for help ends this way too, with exit code 0.
     pub fn read(words: &[String], gates: Gates) -> Result<Self, CommandOutput> {
-        arguments::parse_command(words, gates)
+        let (verb, warnings) = arguments::parse_verb(words, gates)?;
+        Ok(Self { warnings, verb })
     }
 
     /// Returns whether it requests alerts.
@@ -139,36 +68,5 @@ impl Command {
             }
             Verb::Rollback => rollback::rollback(cluster_version, output),
         }
-    }
-}
-
-impl Patch {
-    /// Returns the body as JSON.
-    pub fn to_value(&self) -> Value {
-        // Always valid JSON, since this module wrote it.
-        serde_json::from_str(&self.body).unwrap_or_default()
-    }
-
-    /// Finishes the command with the patched object, or with the API server's error message.
-    pub fn finish(self, answer: Result<&Object, &str>) -> CommandOutput {
-        let Self { mut output, success, unable, .. } = self;
-        let patched = match answer {
-            Ok(patched) => patched,
-            Err(message) => return output.fail(&format!("{unable}: {message}")),
-        };
-        match success {
-            Success::Silent => {}
-            Success::Line(line) => output.print(&line),
-            Success::Cleared(version, image) => {
-                let canceled = Release { version: &version, image: &image, url: "" };
-                let desired = super::cluster_version::desired(patched);
-                output.print(&if canceled.is_equivalent(desired) {
-                    format!("Cleared the update field, still at {}", desired.name())
-                } else {
-                    format!("Cancelled requested upgrade to {}", canceled.name())
-                });
-            }
-        }
-        output
     }
 }

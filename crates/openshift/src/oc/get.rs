@@ -7,7 +7,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::text::tabwriter::Columns;
 use windtunnel_core::{Resource, yaml};
 
-use super::output::CommandOutput;
+use super::outcome::CommandOutput;
 
 /// Short names of kinds (`shortNames` of their definitions).
 const SHORT: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@ use windtunnel_core::text::tabwriter::Columns;
 
 use super::cluster_version::{NotRecommended, available, channels, not_recommended, sort};
 use super::conditions::{self, indented, missing, reason_and_message};
-use super::output::CommandOutput;
+use super::outcome::CommandOutput;
 use super::semantic_version::newest_first;
 
 /// The layout of lists of releases.

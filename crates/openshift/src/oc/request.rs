@@ -7,9 +7,8 @@ use super::arguments::Upgrade;
 use super::cluster_version::{
     NotRecommended, Release, Update, accepted_risks, available, desired, not_recommended, sort,
 };
-use super::command::{CommandStep, Patch, Success};
 use super::conditions::{self, reason_and_message};
-use super::output::CommandOutput;
+use super::outcome::{CommandOutput, CommandStep, Patch, Success};
 use super::pullspec::Pullspec;
 
 const FORCED: &str = "warning: --force overrides cluster verification of your supplied release image and waives any update precondition failures. Only use this if you are testing unsigned release images or you are working around a known bug in the cluster-version operator and you have verified the authenticity of the provided image yourself.";

@@ -4,8 +4,7 @@ use semver::Version;
 use windtunnel_core::Object;
 
 use super::cluster_version::{Release, Update, desired};
-use super::command::{CommandStep, Patch, Success};
-use super::output::CommandOutput;
+use super::outcome::{CommandOutput, CommandStep, Patch, Success};
 use super::{conditions, semantic_version};
 
 /// Requests a rollback to the previous release.

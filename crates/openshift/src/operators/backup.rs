@@ -14,7 +14,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use super::reported_version;
-use crate::mco::control_plane;
+use crate::control_plane::masters;
 
 /// The last minor of 4 whose etcd operator makes backups.
 pub const LAST_MINOR: u64 = 14;
@@ -51,7 +51,7 @@ impl BackupController {
         if !is_waited_for(cluster_version) || backup.status == "True" {
             return None;
         }
-        let node = control_plane(view).first()?.name();
+        let node = masters(view).first()?.name();
         let Some((backed_up, until)) = &self.under_way else {
             let backed_up = completed(cluster_version)?.to_owned();
             let mut draws = self.streams.stream(&format!("etcd-backup/{backed_up}"));

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::evaluate::NAME;
-use super::{Aggregate, Labels, Sample};
+use super::{Aggregate, Labels, NAME, Sample};
 
 pub(super) fn aggregate(aggregate: &Aggregate, parameter: Option<f64>, samples: Vec<Sample>) -> Vec<Sample> {
     let mut groups: BTreeMap<Labels, Vec<Sample>> = BTreeMap::new();

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::evaluate::{NAME, distinct, vector};
-use super::{Binary, Labels, Matching, Sample, Value};
+use super::sample::{distinct, vector};
+use super::{Binary, Labels, Matching, NAME, Sample, Value};
 
 pub(super) fn combine(binary: &Binary, left: Value, right: Value) -> Result<Value, String> {
     if let "and" | "or" | "unless" = binary.operator.as_str() {

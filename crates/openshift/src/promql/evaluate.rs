@@ -1,12 +1,10 @@
 //! Evaluates expressions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::parser::anchored;
-use super::{Binary, Expr, Labels, Matcher, Metrics, Sample, Selector, Test, Value, aggregate, binary};
-
-/// The label with a metric's name.
-pub const NAME: &str = "__name__";
+use super::sample::{distinct, vector};
+use super::{Binary, Expr, Labels, Matcher, Metrics, NAME, Sample, Selector, Test, Value, aggregate, binary};
 
 /// Collects the samples of a metric that match a selector.
 #[derive(Debug)]
@@ -198,13 +196,6 @@ fn over_time(
     distinct(combined.collect()).map(Value::Vector)
 }
 
-pub(super) fn vector(value: Value) -> Result<Vec<Sample>, String> {
-    match value {
-        Value::Vector(samples) => Ok(samples),
-        Value::Scalar(_) => Err("expected type instant vector, got scalar".to_owned()),
-    }
-}
-
 /// Returns the samples that remain of a comparison between a metric and a number. Usually these are few, and
 /// the others are never built.
 fn filtered(binary: &Binary, metrics: &dyn Metrics) -> Option<Vec<Sample>> {
@@ -256,15 +247,6 @@ pub(super) fn nameless(samples: Vec<Sample>, change: impl Fn(f64) -> f64) -> Res
         Sample { value: change(sample.value), ..sample }
     });
     distinct(changed.collect())
-}
-
-/// Returns an error if two samples have the same labels.
-pub(super) fn distinct(samples: Vec<Sample>) -> Result<Vec<Sample>, String> {
-    let labels: BTreeSet<&Labels> = samples.iter().map(|sample| &sample.labels).collect();
-    if labels.len() == samples.len() {
-        return Ok(samples);
-    }
-    Err("vector cannot contain metrics with the same labelset".to_owned())
 }
 
 fn label_replace(samples: Vec<Sample>, arguments: &[Expr]) -> Result<Vec<Sample>, String> {

@@ -8,18 +8,18 @@ mod binary;
 mod evaluate;
 mod lexer;
 mod parser;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod validity;
-
-use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use regex::Regex;
 use windtunnel_core::clock::Time;
 
-pub use evaluate::{NAME, SampleCollector, evaluate};
+pub use evaluate::{SampleCollector, evaluate};
 pub use parser::parse;
+pub use sample::{Labels, NAME, Sample, Value};
 pub use validity::valid_until;
 
 /// A source of samples.
@@ -35,27 +35,6 @@ pub trait Metrics {
 
     /// Returns the evaluation time.
     fn now(&self) -> Time;
-}
-
-/// Labels by name; `__name__` is the metric's name.
-pub type Labels = BTreeMap<String, String>;
-
-/// One value with its labels.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// The labels.
-    pub labels: Labels,
-    /// The value.
-    pub value: f64,
-}
-
-/// The value of an expression.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// A number without labels.
-    Scalar(f64),
-    /// Samples; no two have the same labels.
-    Vector(Vec<Sample>),
 }
 
 /// A parsed expression.

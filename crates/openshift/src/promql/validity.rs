@@ -3,7 +3,7 @@
 
 use windtunnel_core::clock::Time;
 
-use super::evaluate::vector;
+use super::sample::vector;
 use super::{Binary, Expr, Metrics, evaluate};
 
 /// Aggregations that return one sample per group, whatever its values.

@@ -68,15 +68,11 @@ pub(crate) fn is_cluster_updating(cluster_version: &Value, has_outdated_workers:
     is_updating(cluster_version) || has_outdated_workers && has_progressing()
 }
 
-/// Returns the start of the current or last update, if it is known.
-pub fn started(cluster_version: &Value) -> Option<Time> {
-    History::of(cluster_version).started().filter(|at| *at != ZERO_TIME)
-}
-
 /// Returns the start for judging alerts; without a history, the last transition of `Progressing`.
 pub fn alerts_count_since(cluster_version: &Value) -> Option<Time> {
-    if !History::of(cluster_version).is_empty() {
-        return started(cluster_version);
+    let history = History::of(cluster_version);
+    if !history.is_empty() {
+        return history.known_start();
     }
     let progressing = find_in_status(cluster_version, "Progressing")?;
     known_time(progressing, "lastTransitionTime")
@@ -120,11 +116,6 @@ pub fn target_version(cluster_version: &Value) -> &str {
 /// Returns whether the update changes only the architecture, not the version.
 pub fn is_architecture_migration(cluster_version: &Value) -> bool {
     is_updating(cluster_version) && History::of(cluster_version).is_multi_arch_migration()
-}
-
-/// Returns the target version of the operators; empty if the status has none.
-pub fn desired(cluster_version: &Value) -> &str {
-    text(&cluster_version["status"]["desired"], "version")
 }
 
 /// Determines whether the control plane is updating from the condition `Progressing` and the newest history

@@ -40,9 +40,14 @@ impl<'a> History<'a> {
         self.current_version().unwrap_or(UNKNOWN)
     }
 
-    /// Returns the start of the current or last update, if it is known.
+    /// Returns the start of the current or last update, if it is known. May be the zero time.
     pub(crate) fn started(self) -> Option<Time> {
         time_field(self.0.first()?, "startedTime")
+    }
+
+    /// Returns the start of the current or last update, if it is known and not the zero time.
+    pub(crate) fn known_start(self) -> Option<Time> {
+        self.started().filter(|at| *at != ZERO_TIME)
     }
 
     /// Returns when the current update completed, if it did.

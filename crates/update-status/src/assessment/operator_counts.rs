@@ -1,10 +1,16 @@
 //! The payload's operators, counted by progress and health.
 
+use serde_json::Value;
 use windtunnel_core::clock::Time;
 
 use super::cluster_operator::{MACHINE_CONFIG, Operator, OperatorHealth, OperatorProgress};
 use super::percent::share;
 use super::rules::Rules;
+
+/// Returns the target version of the operators; empty if the ClusterVersion's status has none.
+pub(crate) fn target_version(cluster_version: &Value) -> &str {
+    cluster_version["status"]["desired"]["version"].as_str().unwrap_or_default()
+}
 
 /// The payload's operators by progress and health, in listed order.
 #[derive(Debug, Default)]

@@ -5,10 +5,9 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, after};
 
 use super::cluster_operator::Operator;
-use super::cluster_version::{desired, started};
 use super::estimate::{TEN_MINUTES, remaining};
 use super::history::History;
-use super::operator_counts::OperatorCounts;
+use super::operator_counts::{OperatorCounts, target_version};
 use super::percent::percent;
 use super::rules::Rules;
 use super::time::duration_between;
@@ -76,9 +75,11 @@ impl Progress {
         image: &str,
         now: Time,
     ) -> Option<Self> {
-        let started = started(cluster_version)?;
-        let operators = OperatorCounts::new(operators, desired(cluster_version), image, Rules::Controller);
-        let times = UpdateTimes::estimate(History::of(cluster_version), Some(started), &operators, now);
+        let history = History::of(cluster_version);
+        let started = history.known_start()?;
+        let operators =
+            OperatorCounts::new(operators, target_version(cluster_version), image, Rules::Controller);
+        let times = UpdateTimes::estimate(history, Some(started), &operators, now);
         Some(Self {
             total: operators.total(),
             updated: operators.updated(),

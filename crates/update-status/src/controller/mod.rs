@@ -3,7 +3,7 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | `watch` | the watches, as one stream of events |
+//! | `watch` | the watches, as one stream of events, and caches of their objects |
 //! | `state` | the observed objects, and which insights are out of date; no IO |
 //! | `publishing` | the insights of each informer, and the writes that publish them |
 //! | `control_loop` | [`run`] and [`run_once`], which connect these to a `kube::Client` |

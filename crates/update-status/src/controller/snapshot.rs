@@ -13,9 +13,9 @@ use windtunnel_core::resources::{
 use windtunnel_core::yaml::{self, YamlError};
 use windtunnel_core::{Object, Resource};
 
-use super::publishing::update_status;
-use super::state::{CLUSTER_VERSION_CRD, State};
-use super::watch::{CLUSTER_VERSION_NAMESPACE, waiting_reason};
+use super::publishing::api_insight::insight_from_api;
+use super::state::State;
+use super::watch::{CLUSTER_VERSION_CRD, CLUSTER_VERSION_NAMESPACE, waiting_reason};
 use crate::assessment::cluster_operator::{MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Operator, image_of};
 use crate::assessment::node::{Node, Pool, release_of};
 use crate::insight::published::{documents, insights_in_status};
@@ -100,9 +100,7 @@ pub fn published_insights(config_map: Option<&Value>, update_status: Option<&Val
 
 fn in_update_status(update_status: &Value) -> Insights {
     let found = insights_in_status(&update_status["status"]);
-    found
-        .filter_map(|(key, value)| Some((format!("usc.{key}"), update_status::insight_from_api(value)?)))
-        .collect()
+    found.filter_map(|(key, value)| Some((format!("usc.{key}"), insight_from_api(value)?))).collect()
 }
 
 fn has_cluster_version(insights: &Insights) -> bool {

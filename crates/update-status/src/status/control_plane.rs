@@ -9,10 +9,9 @@ use super::go_time::{short, truncate};
 use super::operators;
 use super::refusal::Refusal;
 use crate::assessment::cluster_operator::Operator;
-use crate::assessment::cluster_version::desired;
 use crate::assessment::estimate::TEN_MINUTES;
 use crate::assessment::history::{History, UNKNOWN, version};
-use crate::assessment::operator_counts::OperatorCounts;
+use crate::assessment::operator_counts::{OperatorCounts, target_version};
 use crate::assessment::percent::percent_of_oc;
 use crate::assessment::progress::UpdateTimes;
 use crate::assessment::rules::Rules;
@@ -43,7 +42,7 @@ impl<'a> ControlPlane<'a> {
         if history.lacks_completion_time() {
             return Err(Refusal::NoCompletionTime);
         }
-        let operators = OperatorCounts::new(operators, desired(cluster_version), mco_image, Rules::Oc);
+        let operators = OperatorCounts::new(operators, target_version(cluster_version), mco_image, Rules::Oc);
         // For `oc`, an update of unknown start has started in the year 1. Without a history, there is none.
         let started = (!history.is_empty()).then(|| history.started().unwrap_or(ZERO_TIME));
         let completion = started.map_or(ZERO_TIME, |_| history.completed().unwrap_or(now));

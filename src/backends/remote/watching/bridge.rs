@@ -24,10 +24,11 @@ use windtunnel_core::limits::REQUEST_LATENCY_MS;
 use windtunnel_core::{Identity, Resource, resources};
 
 use super::follow::Lines;
-use super::lag::{Delivery, Topic};
 use crate::backends::remote::link::{Link, Observation, Wrote};
 use crate::backends::remote::marks::keep_marks::Sent;
-use crate::backends::remote::wire::{self, Reply};
+use crate::backends::remote::reply::Reply;
+use crate::backends::remote::waits::lag::{Delivery, Topic};
+use crate::backends::remote::wire;
 
 type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
 

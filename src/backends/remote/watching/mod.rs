@@ -3,4 +3,3 @@
 pub(super) mod bridge;
 pub(super) mod follow;
 pub(super) mod known;
-pub(super) mod lag;

@@ -16,8 +16,8 @@ use windtunnel_update_status::status::{Inputs, published};
 
 use super::Failure;
 use crate::cli::args::StatusArgs;
-use crate::cli::run::moment;
-use crate::cli::{dump, print_output, report};
+use crate::cli::files::records;
+use crate::cli::{dump, moment, print_output};
 use crate::record::{Event, Record};
 
 /// The kinds that contain published insights.
@@ -39,7 +39,7 @@ pub(super) fn print(args: &StatusArgs) -> Result<(), Failure> {
 
 fn published_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     let found = if let Some(path) = &args.source.record {
-        let record = report::read(path)?;
+        let record = records::read(path)?;
         let view = record.view_at(moment::of_record(&record, args.at.as_deref())?);
         published_in(|resource| view.list(resource).cloned().collect())
     } else if let Some(path) = &args.source.from {
@@ -73,7 +73,7 @@ fn published_in(list: impl Fn(&Resource) -> Vec<Object>) -> Option<Insights> {
 /// Returns the insights of a controller started at the moment.
 fn computed_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     if let Some(path) = &args.source.record {
-        let record = report::read(path)?;
+        let record = records::read(path)?;
         let at = moment::of_record(&record, args.at.as_deref())?;
         let view = record.view_at(at);
         let alerts = record.alerts_at(at).into_iter();

@@ -1,8 +1,8 @@
 //! Server-side apply and field ownership, beyond the recorded exchanges.
 
-mod renewed;
-mod repeated;
+mod repeated_keys;
 mod scale;
+mod value_updates;
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Body, Method, Request};
@@ -112,23 +112,23 @@ fn the_field_manager_defaults_to_the_user_agent() {
         owners(&patched),
         [entry("other", "Update", fields), entry("tester", "Update", json!({ "f:data": {} }))]
     );
-    let (_, again) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &patch);
-    assert_eq!(again, patched, "what changes nothing changes no owner");
+    let (_, repeated) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &patch);
+    assert_eq!(repeated, patched, "a patch without changes changes no owner");
 }
 
 #[test]
 fn cleared_managed_fields_make_an_apply_conflict_with_before_first_apply() {
     let mut server = server(36);
     apply(&mut server, CONFIG_MAP, "one", &config_map(&json!({ "k": "1" })));
-    let forget = json!({ "metadata": { "managedFields": [{}] } });
-    let (_, forgotten) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &forget);
-    assert_eq!(owners(&forgotten), []);
+    let clear = json!({ "metadata": { "managedFields": [{}] } });
+    let (_, cleared) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &clear);
+    assert_eq!(owners(&cleared), []);
     let (_, updated) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &json!({ "data": { "k": "2" } }));
-    assert_eq!(owners(&updated), [], "who has no owners gets none by updates");
-    let (code, refused) = apply(&mut server, CONFIG_MAP, "one", &config_map(&json!({ "k": "3" })));
+    assert_eq!(owners(&updated), [], "updates add no owners to an object without owners");
+    let (code, rejected) = apply(&mut server, CONFIG_MAP, "one", &config_map(&json!({ "k": "3" })));
     assert_eq!(code, 409);
     let message = "Apply failed with 1 conflict: conflict with \"before-first-apply\" using v1: .data.k";
-    assert_eq!(refused["message"], message);
+    assert_eq!(rejected["message"], message);
     let forced = format!("{CONFIG_MAP}?fieldManager=one&force=true");
     let (_, applied) = ask(&mut server, Method::Patch, &forced, APPLY, &config_map(&json!({ "k": "3" })));
     assert_eq!(
@@ -172,11 +172,11 @@ fn kubectl_adopts_the_fields_of_its_client_side_apply() {
     create(&mut server);
     let (code, applied) = apply(&mut server, CONFIG_MAP, "kubectl", &config_map(&json!({ "k": "2" })));
     assert_eq!((code, &applied["data"]), (200, &json!({ "k": "2" })));
-    let note = &applied["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
-    let noted: Value = serde_json::from_str(note.as_str().unwrap()).unwrap();
-    assert_eq!(noted, config_map(&json!({ "k": "2" })), "the note is kept true");
-    let (code, refused) = apply(&mut server, CONFIG_MAP, "helm", &config_map(&json!({ "k": "3" })));
-    assert_eq!(code, 409, "{refused}");
+    let annotation = &applied["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
+    let last_applied: Value = serde_json::from_str(annotation.as_str().unwrap()).unwrap();
+    assert_eq!(last_applied, config_map(&json!({ "k": "2" })), "the annotation has the applied object");
+    let (code, rejected) = apply(&mut server, CONFIG_MAP, "helm", &config_map(&json!({ "k": "3" })));
+    assert_eq!(code, 409, "{rejected}");
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn a_forced_apply_takes_fields_of_other_versions_and_ignores_removed_versions() 
     let (code, body) = apply(&mut server, &path, "one", &widget("v1", &json!({ "s": "a", "set": ["x"] })));
     assert_eq!(code, 201, "{body}");
     let other = "/apis/example.io/v2/widgets/w";
-    let (code, refused) = apply(&mut server, other, "two", &widget("v2", &json!({ "s": "b" })));
-    assert_eq!(code, 409, "{refused}");
+    let (code, rejected) = apply(&mut server, other, "two", &widget("v2", &json!({ "s": "b" })));
+    assert_eq!(code, 409, "{rejected}");
     let forced = format!("{other}?fieldManager=two&force=true");
     let (_, applied) = ask(&mut server, Method::Patch, &forced, APPLY, &widget("v2", &json!({ "s": "b" })));
     let fields = |fields: Value| json!({ "f:spec": fields });
@@ -203,7 +203,7 @@ fn a_forced_apply_takes_fields_of_other_versions_and_ignores_removed_versions() 
     let (code, applied) = apply(&mut server, &path, "one", &widget("v1", &json!({ "s": "c" })));
     assert_eq!((code, &applied["spec"]["s"]), (200, &json!("c")), "{applied}");
     assert_eq!(owners(&applied), [entry("one", "Apply", fields(json!({ "f:s": {} })))]);
-    assert_eq!(applied["spec"].get("set"), None, "what it no longer applies goes");
+    assert_eq!(applied["spec"].get("set"), None, "the manager no longer applies the field");
 }
 
 #[test]
@@ -227,10 +227,10 @@ fn service_ports_are_keyed_by_number_and_protocol_with_tcp_as_default() {
     };
     let (code, applied) = apply(&mut server, path, "one", &service(8080));
     assert_eq!(code, 201, "{applied}");
-    let (code, refused) = apply(&mut server, path, "two", &service(8081));
+    let (code, rejected) = apply(&mut server, path, "two", &service(8081));
     assert_eq!(code, 409);
     let field = ".spec.ports[port=80,protocol=\"TCP\"].targetPort";
-    assert_eq!(refused["details"]["causes"][0]["field"], field);
+    assert_eq!(rejected["details"]["causes"][0]["field"], field);
 }
 
 #[test]
@@ -278,8 +278,8 @@ fn rejects_invalid_apply_requests() {
 #[test]
 fn a_dry_run_apply_stores_nothing_and_managed_fields_can_be_off() {
     let mut server = server(36);
-    let tried = format!("{CONFIG_MAP}?fieldManager=one&dryRun=All");
-    assert_eq!(ask(&mut server, Method::Patch, &tried, APPLY, &config_map(&json!({}))).0, 201);
+    let dry_run = format!("{CONFIG_MAP}?fieldManager=one&dryRun=All");
+    assert_eq!(ask(&mut server, Method::Patch, &dry_run, APPLY, &config_map(&json!({}))).0, 201);
     assert_eq!(ask(&mut server, Method::Get, CONFIG_MAP, "", &Value::Null).0, 404);
     let mut plain = ApiServer::builder().managed_fields(false).build(now());
     let (code, created) = apply(&mut plain, CONFIG_MAP, "one", &config_map(&json!({ "k": "1" })));
@@ -287,7 +287,7 @@ fn a_dry_run_apply_stores_nothing_and_managed_fields_can_be_off() {
 }
 
 #[test]
-fn a_patch_warns_of_or_rejects_repeated_and_unknown_fields() {
+fn a_patch_with_repeated_or_unknown_fields_causes_warnings_or_is_rejected() {
     let text = |server: &mut ApiServer, how: &str, content_type: &str, body: &'static str| {
         let admin = Identity::admin();
         let path = format!("{CONFIG_MAP}?fieldValidation={how}");

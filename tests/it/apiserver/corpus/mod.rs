@@ -27,8 +27,8 @@ fn corpus() -> Vec<PathBuf> {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "how much was compared")]
-fn recorded_exchanges_are_answered_as_the_real_server_answered_them() {
+#[expect(clippy::print_stdout, reason = "reports the number of cases")]
+fn every_recorded_request_gets_the_recorded_response() {
     let (mut replayed, mut wrong) = (0, Vec::new());
     for path in corpus() {
         let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -159,15 +159,15 @@ impl Case {
             Ok(who) => who,
             Err(refusal) => return *refusal,
         };
-        let mut asked = Request::new(method, text("path"), &who).with_content_type(text("type"));
-        asked.impersonate = Impersonate::read(&headers).map(Box::new);
-        asked.accept = text("accept").into();
-        asked.query = Query::new(pairs.collect());
+        let mut decoded = Request::new(method, text("path"), &who).with_content_type(text("type"));
+        decoded.impersonate = Impersonate::read(&headers).map(Box::new);
+        decoded.accept = text("accept").into();
+        decoded.query = Query::new(pairs.collect());
         if let Some(body) = request.get("body") {
             let bytes = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
-            asked.body = windtunnel_apiserver::Body::Bytes(bytes.into());
+            decoded.body = windtunnel_apiserver::Body::Bytes(bytes.into());
         }
-        self.server.handle(&asked, self.now)
+        self.server.handle(&decoded, self.now)
     }
 
     fn ask(&mut self, request: &Value) -> (u16, Value, Vec<String>, BTreeMap<String, String>) {
@@ -190,9 +190,9 @@ impl Case {
 
     fn watch(&mut self, step: &Value, at: &str) {
         let request = fill(&step["watch"], &self.env);
-        let mut asked = request.clone();
-        asked["query"]["watch"] = json!("true");
-        let reply = self.reply(&asked);
+        let mut watch_request = request.clone();
+        watch_request["query"]["watch"] = json!("true");
+        let reply = self.reply(&watch_request);
         let status = reply.code;
         let mut events = Vec::new();
         let ReplyBody::Watch(mut watch) = reply.body else {

@@ -150,7 +150,7 @@ pub(super) fn shape(step: &Value, body: &Value) -> Value {
     ];
     let managed = if step["managedFields"] == true { &managed[..0] } else { &managed[..] };
     if let Some(Value::Array(entries)) = body.pointer_mut("/metadata/managedFields") {
-        // The entries are ordered by their times, and those differ from the recording.
+        // The server orders the entries by time, and the times differ from the recording.
         let text = |entry: &Value| {
             ["manager", "operation", "subresource", "apiVersion"].map(|field| entry[field].to_string())
         };

@@ -1,5 +1,5 @@
-//! The same write under different Kubernetes minors. Of the rows of the table of minors, those about lists
-//! that are rejected for a moment are in `pace`, and those about discovery in `views`.
+//! Differences between Kubernetes minors, row by row of the table of minors. `pace` tests the rows about lists
+//! that are rejected while a CRD takes effect, `views` the row about discovery.
 
 mod rows;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windtunnel_apiserver::ApiServer;
 use windtunnel_core::Write;
 
-use super::requests::{VERSIONS, ask, define, definition, message, now, put_status, rolled_back, server};
+use super::requests::{VERSIONS, ask, define, definition, now, put_status, rolled_back, server, set_message};
 
 #[test]
 fn before_ratcheting_an_unchanged_bad_status_blocks_every_write() {
@@ -15,7 +15,7 @@ fn before_ratcheting_an_unchanged_bad_status_blocks_every_write() {
         let mut server = rolled_back(minor, true);
         let expected = "Version.example.io \"version\" is invalid: status.capabilities.enabled[2]: Unsupported value: \
                         \"new\": supported values: \"b\", \"a\"";
-        assert_eq!(put_status(&mut server, message), expected, "1.{minor}");
+        assert_eq!(put_status(&mut server, set_message), expected, "1.{minor}");
         let patch =
             Write::merge_patch(&VERSIONS, "", "version", json!({ "metadata": { "labels": { "x": "y" } } }));
         let refusal = ask(&mut server, &patch).unwrap_err();
@@ -52,14 +52,14 @@ fn a_status_write_validates_the_whole_object_up_to_1_27() {
             "spec": { "wanted": ["new"] } });
         ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
         define(&mut server, definition(&["a"], false));
-        assert_eq!(!put_status(&mut server, message).is_empty(), blocked, "1.{minor}");
+        assert_eq!(!put_status(&mut server, set_message).is_empty(), blocked, "1.{minor}");
     }
 }
 
 #[test]
 fn ratcheting_on_status_comes_with_1_33_and_validates_a_changed_list_as_a_whole() {
     let mut server = rolled_back(33, true);
-    assert_eq!(put_status(&mut server, message), "");
+    assert_eq!(put_status(&mut server, set_message), "");
     let text = put_status(&mut server, |object| {
         object["status"]["capabilities"]["enabled"] = json!(["b", "a", "new"]);
     });
@@ -83,9 +83,9 @@ fn enum_violation_stops_cel_from_1_29_on() {
 #[test]
 fn the_minor_can_change_under_a_running_server() {
     let mut server = rolled_back(27, true);
-    assert_ne!(put_status(&mut server, message), "");
+    assert_ne!(put_status(&mut server, set_message), "");
     server.set_kubernetes_minor(33);
-    assert_eq!(put_status(&mut server, message), "");
+    assert_eq!(put_status(&mut server, set_message), "");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn ratcheting_on_status_can_be_backported_to_1_31() {
             object["status"] = json!({ "capabilities": { "enabled": ["new"] } });
         });
         define(&mut server, definition(&["a"], false));
-        assert_eq!(put_status(&mut server, message).is_empty(), accepted);
+        assert_eq!(put_status(&mut server, set_message).is_empty(), accepted);
     }
 }
 
@@ -134,7 +134,7 @@ fn zero_uint64_is_hexadecimal_before_1_34() {
 }
 
 #[test]
-fn selectable_fields_are_kept_and_served_from_1_31_on() {
+fn selectable_fields_are_stored_and_served_from_1_31_on() {
     for (minor, served) in [(30, false), (31, true)] {
         let mut server = server(minor);
         let mut crd = definition(&["a"], false);

@@ -5,7 +5,7 @@ use windtunnel_apiserver::{ApiServer, Method, Request};
 use windtunnel_core::{Identity, Write};
 
 use super::super::requests::{
-    VERSIONS, ask, define, definition, judged, now, put_status, rolled_back, server,
+    VERSIONS, ask, define, definition, now, put_status, rolled_back, server, validation_error,
 };
 
 /// The error for a status with a value that is not in the enum, and a text that is too long.
@@ -39,7 +39,7 @@ fn path_inside_the_detail_text_of_a_status_has_no_prefix_from_1_28_on() {
 }
 
 #[test]
-fn placeholder_s_value_is_quoted_up_to_1_33() {
+fn the_placeholder_value_is_quoted_up_to_1_33() {
     let why = "some validation rules were not checked because the object was invalid; correct the existing errors to \
                complete validation";
     for minor in 29..=36 {
@@ -52,24 +52,25 @@ fn placeholder_s_value_is_quoted_up_to_1_33() {
 #[test]
 fn the_too_long_message_depends_on_the_minor() {
     for minor in 24..=36 {
-        let words = if minor < 32 { "may not be longer than 3" } else { "may not be more than 3 bytes" };
+        let limit = if minor < 32 { "may not be longer than 3" } else { "may not be more than 3 bytes" };
         let text = bad_status(minor);
-        assert!(text.contains(&format!("message: Too long: {words}")), "1.{minor}: {text}");
+        assert!(text.contains(&format!("message: Too long: {limit}")), "1.{minor}: {text}");
     }
-    let one = |minor| judged(minor, &json!({ "type": "string", "maxLength": 1 }), &json!("ab"));
-    assert_eq!(one(33), "spec.x: Too long: may not be more than 1 bytes");
-    assert_eq!(one(34), "spec.x: Too long: may not be more than 1 byte");
+    let too_long =
+        |minor| validation_error(minor, &json!({ "type": "string", "maxLength": 1 }), &json!("ab"));
+    assert_eq!(too_long(33), "spec.x: Too long: may not be more than 1 bytes");
+    assert_eq!(too_long(34), "spec.x: Too long: may not be more than 1 byte");
 }
 
 #[test]
 fn non_scalar_values_in_errors_are_json_from_1_34_on() {
     let keyed = json!({ "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
         "items": { "type": "object", "required": ["k"], "properties": { "k": { "type": "string" } } } });
-    let twice = json!([{ "k": "a" }, { "k": "a" }]);
+    let duplicates = json!([{ "k": "a" }, { "k": "a" }]);
     for minor in 24..=36 {
         let value = if minor < 34 { r#"map[string]interface {}{"k":"a"}"# } else { r#"{"k":"a"}"# };
         assert_eq!(
-            judged(minor, &keyed, &twice),
+            validation_error(minor, &keyed, &duplicates),
             format!("spec.x[1]: Duplicate value: {value}"),
             "1.{minor}"
         );
@@ -77,18 +78,18 @@ fn non_scalar_values_in_errors_are_json_from_1_34_on() {
 }
 
 #[test]
-fn cel_failure_s_value_is_the_type_up_to_1_34_and_a_scalar_itself_from_1_35_on() {
+fn a_cel_failure_shows_the_type_up_to_1_34_and_scalar_values_from_1_35_on() {
     let rule = |kind: &str| json!({ "type": kind, "x-kubernetes-validations": [{ "rule": "false", "message": "no" }] });
     for minor in 25..=36 {
         let (text, object) =
             if minor < 35 { ("\"string\": no", "\"object\": no") } else { ("\"abc\": no", "no") };
         assert_eq!(
-            judged(minor, &rule("string"), &json!("abc")),
+            validation_error(minor, &rule("string"), &json!("abc")),
             format!("spec.x: Invalid value: {text}"),
             "1.{minor}"
         );
         assert_eq!(
-            judged(minor, &rule("object"), &json!({})),
+            validation_error(minor, &rule("object"), &json!({})),
             format!("spec.x: Invalid value: {object}"),
             "1.{minor}"
         );

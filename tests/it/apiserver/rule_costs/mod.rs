@@ -1,4 +1,4 @@
-//! Estimated costs of validation rules: those of this server, and whether a real server estimates the same.
+//! Compares the estimated costs of validation rules with recorded ones, and with those of a real server.
 
 #[cfg(feature = "serve")]
 mod real_server;
@@ -9,9 +9,9 @@ use windtunnel_core::{Write, resources};
 
 use super::requests::{ask, server};
 
-/// Rules over the fields of the schema below: the cost to three digits, as kube-apiserver 1.36 estimates it,
-/// and the expression. A rule that does not compile has a dash for its cost; so has the expression of a
-/// message. A rule that costs more than 100 times the limit for a single value is `unbounded`.
+/// Rules over the fields of the schema below. Each line has the cost to three digits, as kube-apiserver 1.36
+/// estimates it, and the expression. Rules that do not compile and message expressions have a dash instead of
+/// a cost. A rule whose cost for a single value exceeds the limit by more than a factor of 100 is `unbounded`.
 const RULES: &str = include_str!("rules.txt");
 
 /// The highest allowed cost of a rule.

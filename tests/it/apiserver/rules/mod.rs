@@ -40,7 +40,7 @@ fn shortened(message: &str) -> String {
 }
 
 /// The error for a new CRD; empty if it is accepted.
-fn define_text(minor: u32, spec: &Value) -> String {
+fn definition_error(minor: u32, spec: &Value) -> String {
     let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition(spec));
     match ask(&mut server(minor), &write) {
         Ok(_) => String::new(),
@@ -76,10 +76,10 @@ fn rule(rule: &str) -> Value {
 fn rules_are_evaluated_from_1_25() {
     let spec = json!({ "type": "object", "x-kubernetes-validations": [rule("self.a > 1")],
         "properties": { "a": { "type": "integer" } } });
-    for (minor, refused) in [(24, false), (25, true), (36, true)] {
+    for (minor, rejected) in [(24, false), (25, true), (36, true)] {
         let mut server = server(minor);
         define(&mut server, definition(&spec));
-        assert_eq!(!create(&mut server, &json!({ "a": 1 })).is_empty(), refused, "1.{minor}");
+        assert_eq!(!create(&mut server, &json!({ "a": 1 })).is_empty(), rejected, "1.{minor}");
     }
 }
 
@@ -130,10 +130,10 @@ fn transition_rules_can_have_an_optional_old_value_from_1_30() {
     let rule = json!({ "rule": "oldSelf.hasValue()", "message": "no", "optionalOldSelf": true });
     let spec = json!({ "type": "object", "properties": {
         "a": { "type": "string", "x-kubernetes-validations": [rule] } } });
-    for (minor, refused) in [(29, false), (30, true)] {
+    for (minor, rejected) in [(29, false), (30, true)] {
         let mut server = server(minor);
         define(&mut server, definition(&spec));
-        assert_eq!(!create(&mut server, &json!({ "a": "x" })).is_empty(), refused, "1.{minor}");
+        assert_eq!(!create(&mut server, &json!({ "a": "x" })).is_empty(), rejected, "1.{minor}");
     }
 }
 
@@ -334,7 +334,7 @@ fn crds_with_invalid_rules_are_rejected() {
         } else {
             text
         };
-        assert_eq!(define_text(33, &with(rule)), wanted);
+        assert_eq!(definition_error(33, &with(rule)), wanted);
     }
 }
 
@@ -342,19 +342,23 @@ fn crds_with_invalid_rules_are_rejected() {
 fn new_rules_can_use_functions_of_the_previous_minor_and_stored_ones_any() {
     let spec = |rule: &str| json!({ "type": "object", "x-kubernetes-validations": [{ "rule": rule }] });
     let sets = spec("sets.contains([1], [1])");
-    assert!(define_text(29, &sets).contains("undeclared reference to 'sets'"), "{}", define_text(29, &sets));
-    assert_eq!(define_text(30, &sets), "");
+    assert!(
+        definition_error(29, &sets).contains("undeclared reference to 'sets'"),
+        "{}",
+        definition_error(29, &sets)
+    );
+    assert_eq!(definition_error(30, &sets), "");
     let mut server = server(30);
     define(&mut server, definition(&sets));
     server.set_kubernetes_minor(28);
-    let mut again = sets.clone();
-    again["description"] = json!("changed");
-    define(&mut server, definition(&again));
+    let mut updated = sets.clone();
+    updated["description"] = json!("changed");
+    define(&mut server, definition(&updated));
 }
 
 #[test]
 fn a_default_must_satisfy_the_rules_of_its_schema() {
     let spec = json!({ "type": "object", "properties": { "a": { "type": "string", "default": "bad",
         "x-kubernetes-validations": [rule("self != 'bad'")] } } });
-    assert_eq!(define_text(33, &spec), "S.properties[a].default: Invalid value: \"string\": no");
+    assert_eq!(definition_error(33, &spec), "S.properties[a].default: Invalid value: \"string\": no");
 }

@@ -1,4 +1,4 @@
-//! The values that expressions see of objects, by their schemas.
+//! The values that expressions see, by schema.
 
 use serde_json::{Value, json};
 use windtunnel_core::{Write, resources};
@@ -6,8 +6,8 @@ use windtunnel_core::{Write, resources};
 use super::super::requests::{ask, server};
 use super::{create, definition};
 
-/// The error of a rule on an object: empty if it holds, else the error of the CRD or of the object.
-fn judge(schema: &Value, object: &Value, rule: &str) -> String {
+/// The error of a rule for an object: the rejection of the CRD or of the object, or empty if the rule holds.
+fn rule_error(schema: &Value, object: &Value, rule: &str) -> String {
     let mut spec = schema.clone();
     spec["x-kubernetes-validations"] = json!([{ "rule": rule }]);
     let mut server = server(36);
@@ -20,10 +20,10 @@ fn judge(schema: &Value, object: &Value, rule: &str) -> String {
 
 fn check_rules(schema: &Value, object: &Value, good: &[&str], bad: &[(&str, &str)]) {
     for rule in good {
-        assert_eq!(judge(schema, object, rule), "", "{rule}");
+        assert_eq!(rule_error(schema, object, rule), "", "{rule}");
     }
     for (rule, text) in bad {
-        let found = judge(schema, object, rule);
+        let found = rule_error(schema, object, rule);
         assert!(found.contains(text), "{rule}: {found}");
     }
 }
@@ -36,8 +36,8 @@ fn sets_and_keyed_lists_are_compared_and_added_by_content() {
     let set = json!({ "type": "array", "maxItems": 9, "items": { "type": "string", "maxLength": 9 }, "x-kubernetes-list-type": "set" });
     let schema = json!({ "type": "object", "properties": { "s": set, "t": set,
         "l": { "type": "array", "maxItems": 3, "items": list } } });
-    let of = |key: &str, number: i32| json!({ "k!": key, "k.": "1", "v": number });
-    let object = json!({ "l": [[of("x", 1), of("y", 2)], [of("y", 2), of("x", 1)], [of("y", 3)]],
+    let item = |key: &str, number: i32| json!({ "k!": key, "k.": "1", "v": number });
+    let object = json!({ "l": [[item("x", 1), item("y", 2)], [item("y", 2), item("x", 1)], [item("y", 3)]],
         "s": ["a", "b", "c"], "t": ["c", "a", "b"] });
     check_rules(
         &schema,

@@ -13,7 +13,7 @@ fn rbac_deny() {
             Method::Get,
             "/api/v1/namespaces/default/configmaps/a",
             "configmaps \"a\" is forbidden: User \"alice\" cannot get resource \"configmaps\" in API group \"\" in the namespace \"default\"",
-            of("a", "configmaps"),
+            details_of("a", "configmaps"),
         ),
         alice(
             "RBAC deny, cluster",
@@ -45,7 +45,7 @@ fn admission_deny() {
         403,
         "Forbidden",
         "namespaces \"default\" is forbidden: this namespace may not be deleted",
-        of("default", "namespaces"),
+        details_of("default", "namespaces"),
     )]);
 }
 
@@ -66,11 +66,11 @@ fn apply_conflict() {
     let cause = |field: &str, message: &str| json!({ "reason": "FieldManagerConflict", "field": field, "message": message });
     let mut server = prepared();
     let first = "/api/v1/namespaces/default/configmaps/b?fieldManager=mgr";
-    let made = row("", Method::Patch, first)
+    let created = row("", Method::Patch, first)
         .of_type(APPLY)
         .json(&applied(&json!({ "a": "1", "b": "1" })))
         .ask(&mut server);
-    assert_eq!(made.code, 201);
+    assert_eq!(created.code, 201);
     row("apply conflict", Method::Patch, A)
         .of_type(APPLY)
         .json(&applied(&json!({ "a": "2" })))

@@ -84,8 +84,8 @@ fn json_patch_fails() {
 fn invalid_resource_versions() {
     let mut with_version = map("b");
     with_version["metadata"]["resourceVersion"] = json!("5");
-    let mut odd = map("a");
-    odd["metadata"]["resourceVersion"] = json!("xyz");
+    let mut unparsable = map("a");
+    unparsable["metadata"]["resourceVersion"] = json!("xyz");
     check(&[
         row("RV on create", Method::Post, MAPS).json(&with_version).is(
             500,
@@ -93,7 +93,7 @@ fn invalid_resource_versions() {
             "resourceVersion should not be set on objects to be created",
             Value::Null,
         ),
-        row("unparsable RV on PUT", Method::Put, A).json(&odd).is(
+        row("unparsable RV on PUT", Method::Put, A).json(&unparsable).is(
             500,
             "",
             "strconv.ParseUint: parsing \"xyz\": invalid syntax",

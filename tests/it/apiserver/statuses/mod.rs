@@ -130,14 +130,14 @@ fn prepared() -> ApiServer {
         "group": "ex.io", "scope": "Cluster", "names": { "plural": "cvs", "kind": "CV" },
         "versions": [{ "name": "v1", "served": true, "storage": true,
             "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec } } } }] } });
-    let mut held = map("f");
-    held["metadata"]["finalizers"] = json!(["x.io/y"]);
+    let mut with_finalizer = map("f");
+    with_finalizer["metadata"]["finalizers"] = json!(["x.io/y"]);
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     for (path, body) in
-        [(crds, crd), (MAPS, map("a")), (MAPS, held), (CVS, cv("version", &json!({ "n": 1 })))]
+        [(crds, crd), (MAPS, map("a")), (MAPS, with_finalizer), (CVS, cv("version", &json!({ "n": 1 })))]
     {
-        let made = row("preparation", Method::Post, path).json(&body).ask(&mut server);
-        assert_eq!(made.code, 201, "{body}");
+        let created = row("preparation", Method::Post, path).json(&body).ask(&mut server);
+        assert_eq!(created.code, 201, "{body}");
     }
     assert!(server.object(&resources::CONFIG_MAPS, "default", "f").is_some());
     assert_eq!(
@@ -147,6 +147,6 @@ fn prepared() -> ApiServer {
     server
 }
 
-fn of(name: &str, kind: &str) -> Value {
+fn details_of(name: &str, kind: &str) -> Value {
     json!({ "name": name, "kind": kind })
 }

@@ -10,7 +10,7 @@ fn not_found() {
             404,
             "NotFound",
             "configmaps \"x\" not found",
-            of("x", "configmaps"),
+            details_of("x", "configmaps"),
         ),
         row("not found, of a group", Method::Get, "/apis/ex.io/v1/cvs/x").is(
             404,
@@ -50,7 +50,7 @@ fn not_found() {
         ),
         row("namespace absent on create", Method::Post, "/api/v1/namespaces/n/configmaps")
             .json(&map("b"))
-            .is(404, "NotFound", "namespaces \"n\" not found", of("n", "namespaces")),
+            .is(404, "NotFound", "namespaces \"n\" not found", details_of("n", "namespaces")),
     ]);
 }
 
@@ -61,13 +61,13 @@ fn already_exists() {
             409,
             "AlreadyExists",
             "configmaps \"a\" already exists",
-            of("a", "configmaps"),
+            details_of("a", "configmaps"),
         ),
         row("create while the old one is terminating", Method::Post, MAPS).json(&map("f")).is(
             409,
             "AlreadyExists",
             "object is being deleted: configmaps \"f\" already exists",
-            of("f", "configmaps"),
+            details_of("f", "configmaps"),
         ),
     ]);
 }
@@ -87,12 +87,12 @@ fn conflict() {
                  changes to the latest version and try again";
     row("stale resourceVersion, PUT", Method::Put, path)
         .json(&with("resourceVersion", "1"))
-        .is(409, "Conflict", stale, of("a", "configmaps"))
+        .is(409, "Conflict", stale, details_of("a", "configmaps"))
         .check(&mut server);
     row("stale resourceVersion, PATCH with RV", Method::Patch, path)
         .of_type(MERGE)
         .json(&json!({ "metadata": { "resourceVersion": "1" }, "data": { "k": "w" } }))
-        .is(409, "Conflict", stale, of("a", "configmaps"))
+        .is(409, "Conflict", stale, details_of("a", "configmaps"))
         .check(&mut server);
     let text = format!(
         "Operation cannot be fulfilled on configmaps \"a\": StorageError: invalid object, Code: 4, Key: \
@@ -101,7 +101,7 @@ fn conflict() {
     );
     row("PUT with wrong uid", Method::Put, path)
         .json(&with("uid", "1111"))
-        .is(409, "Conflict", text, of("a", "configmaps"))
+        .is(409, "Conflict", text, details_of("a", "configmaps"))
         .check(&mut server);
     let text = format!(
         "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (1111) does not match the UID \
@@ -109,7 +109,7 @@ fn conflict() {
     );
     row("DELETE precondition, UID", Method::Delete, path)
         .json(&json!({ "preconditions": { "uid": "1111" } }))
-        .is(409, "Conflict", text, of("a", "ConfigMap"))
+        .is(409, "Conflict", text, details_of("a", "ConfigMap"))
         .check(&mut server);
     let text = format!(
         "Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the precondition (1) does not match \
@@ -117,7 +117,7 @@ fn conflict() {
     );
     row("DELETE precondition, RV", Method::Delete, path)
         .json(&json!({ "preconditions": { "resourceVersion": "1" } }))
-        .is(409, "Conflict", text, of("a", "ConfigMap"))
+        .is(409, "Conflict", text, details_of("a", "ConfigMap"))
         .check(&mut server);
 }
 

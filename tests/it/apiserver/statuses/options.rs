@@ -7,7 +7,7 @@ fn bad_option(kind: &str, field: &str, reason: &str, message: &str) -> Value {
         "causes": [{ "field": field, "reason": reason, "message": message }] })
 }
 
-fn refused(what: Row, kind: &str, field: &str, reason: &str, message: &str) -> Row {
+fn rejected(what: Row, kind: &str, field: &str, reason: &str, message: &str) -> Row {
     let text = format!("{kind}.meta.k8s.io \"\" is invalid: {field}: {message}");
     what.is(422, "Invalid", text, bad_option(kind, field, reason, message))
 }
@@ -17,7 +17,7 @@ fn bad_option_rows() {
     const A: &str = "/api/v1/namespaces/default/configmaps/a";
     let unsupported = "FieldValueNotSupported";
     check(&[
-        refused(
+        rejected(
             row("bad option, dryRun", Method::Post, "/api/v1/namespaces/default/configmaps?dryRun=Foo")
                 .json(&map("b")),
             "CreateOptions",
@@ -25,7 +25,7 @@ fn bad_option_rows() {
             unsupported,
             "Unsupported value: [\"Foo\"]: supported values: \"All\"",
         ),
-        refused(
+        rejected(
             row(
                 "bad option, fieldValidation",
                 Method::Post,
@@ -37,14 +37,14 @@ fn bad_option_rows() {
             unsupported,
             "Unsupported value: \"Foo\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
         ),
-        refused(
+        rejected(
             row("bad option, fieldManager missing", Method::Patch, A).of_type(APPLY).json(&map("a")),
             "PatchOptions",
             "fieldManager",
             "FieldValueRequired",
             "Required value: is required for apply patch",
         ),
-        refused(
+        rejected(
             row("bad option, force", Method::Patch, "/api/v1/namespaces/default/configmaps/a?force=true")
                 .of_type(MERGE)
                 .json(&json!({})),
@@ -53,7 +53,7 @@ fn bad_option_rows() {
             "FieldValueForbidden",
             "Forbidden: may not be specified for non-apply patch",
         ),
-        refused(
+        rejected(
             row(
                 "bad option, propagationPolicy",
                 Method::Delete,
@@ -64,7 +64,7 @@ fn bad_option_rows() {
             unsupported,
             "Unsupported value: \"Foo\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"",
         ),
-        refused(
+        rejected(
             row(
                 "bad option, resourceVersionMatch",
                 Method::Get,

@@ -205,7 +205,7 @@ fn a_rollback_that_needs_an_older_api_server_is_skipped() {
     assert_eq!(output.code, Some(0), "{output}");
     let why =
         "this cluster's API server stays at Kubernetes 1.36, which validates writes differently from 1.2";
-    assert!(output.stdout.contains("SKIP  Status freezes for good, and an insight says so  ("), "{output}");
+    assert!(output.stdout.contains("SKIP  The status freezes, and an insight reports it  ("), "{output}");
     assert!(output.stdout.contains(why) && output.stdout.contains("; the step failed: "), "{output}");
     assert!(output.stdout.contains("0 passed, 0 failed, 1 skipped;"), "{output}");
     cluster.environment.write(

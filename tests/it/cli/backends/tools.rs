@@ -130,7 +130,7 @@ fn a_feature_passes_in_clusters_of_kind_and_k3d() {
         let output = machine.test(backend, &[]);
         assert_eq!(output.code, Some(0), "{output}");
         assert!(output.stdout.contains("1 passed, 0 failed;"), "{output}");
-        assert!(output.stderr.contains(&format!("by {backend} v9.9.9\n")), "{output}");
+        assert!(output.stderr.contains(&format!("with {backend} v9.9.9\n")), "{output}");
     }
     insta::assert_snapshot!(machine.calls(), @"
     kind version

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use super::{Served, TestEnvironment};
-use crate::recordings::{entries, made_clusters, shared_or_skip};
+use crate::recordings::{entries, generated_clusters, shared_or_skip};
 
 /// A Deployment that every live cluster has and `oc` reads, but that some recorded clusters lack.
 const OPERATOR: &str = "apiVersion: apps/v1
@@ -77,7 +77,7 @@ fn sorted(text: &str) -> Vec<&str> {
 #[test]
 fn a_served_dump_has_the_status_of_its_files() {
     // Each takes a second, so only some are used.
-    for cluster in made_clusters().iter().step_by(5) {
+    for cluster in generated_clusters().iter().step_by(5) {
         check(cluster, true);
     }
 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Body, Method, Request};
 use windtunnel_core::Identity;
 
-use super::asking::{now, send, server};
 use super::campaign::campaign;
+use super::checked_server::{now, send, server};
 use super::dice::Dice;
 use crate::apiserver::requests::{define, definition};
 use words::{ACCEPTS, COLLECTIONS, METHODS, NAMES, OPTIONS, PLURALS, PREFIXES, SUBRESOURCES, TYPES, WORDS};
@@ -102,10 +102,10 @@ fn ask(server: &mut ApiServer, dice: &mut Dice, good: &[Value]) -> Result<u16, S
 }
 
 #[test]
-fn odd_requests_are_answered_without_panic_or_internal_error() {
+fn unusual_requests_cause_no_panic_or_internal_error() {
     let good = good();
     let codes: RefCell<BTreeMap<u16, u32>> = RefCell::default();
-    let name = "requests::odd_requests_are_answered_without_panic_or_internal_error";
+    let name = "requests::unusual_requests_cause_no_panic_or_internal_error";
     campaign(name, 15, |seed| {
         let mut dice = Dice::new("odd-requests", seed);
         let mut server = server(dice.minor());
@@ -116,7 +116,7 @@ fn odd_requests_are_answered_without_panic_or_internal_error() {
             *codes.borrow_mut().entry(code).or_default() += 1;
         }
         let whole = server.objects().all(|(_, object)| object.to_value().is_object());
-        if whole { Ok(()) } else { Err("something stored is no object".to_owned()) }
+        if whole { Ok(()) } else { Err("a stored value is no object".to_owned()) }
     });
     // Most random requests are rejected early; enough must get through to prove something.
     let codes = codes.into_inner();

@@ -7,8 +7,8 @@ mod schema;
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method};
 
-use super::asking::{APPLY, Answer, JSON, MERGE, STRATEGIC, ask, server};
 use super::campaign::campaign;
+use super::checked_server::{APPLY, Answer, JSON, MERGE, STRATEGIC, ask, server};
 use super::dice::Dice;
 use objects::fitting;
 use schema::{NAMES, root};
@@ -121,8 +121,8 @@ impl FuzzCluster {
         format!("/apis/fuzz.io/{version}{namespace}/things")
     }
 
-    /// Makes a random request for an object. An accepted object must be read as it was returned, and accepted
-    /// again.
+    /// Sends a random request for an object. If the server accepts the object, checks that a read returns it
+    /// unchanged and that an update with it changes nothing.
     fn step(&mut self) -> Result<(), String> {
         let version = self.dice.pick(VERSIONS);
         let body = object(&mut self.dice, &self.definition, version);
@@ -131,8 +131,8 @@ impl FuzzCluster {
         let part = self.dice.pick(&["", "", "", "/status", "/scale"]);
         let query = self.dice.pick(QUERIES);
         let path = format!("{collection}/{name}{part}");
-        let deed = self.dice.number(0, 9);
-        let answer = match deed {
+        let action = self.dice.number(0, 9);
+        let answer = match action {
             0..=3 => ask(&mut self.server, Method::Post, &format!("{collection}{query}"), "", &body)?,
             4 | 5 => self.update(&path, query, body)?,
             6 => self.apply(&path, query, &body)?,
@@ -141,10 +141,10 @@ impl FuzzCluster {
             _ => ask(&mut self.server, Method::Delete, &path, "", &Value::Null)?,
         };
         if answer.is_good() && part.is_empty() && query != "?dryRun=All" && answer.body["kind"] == "Thing" {
-            let is_there = self.is_read(&path, &answer)?;
+            let exists = self.check_read(&path, &answer)?;
             // Reads and deletions do not validate: the object may be older than the CRD.
-            if is_there && deed < 8 {
-                self.is_accepted_again(&path, &answer)?;
+            if exists && action < 8 {
+                self.check_rewrite(&path, &answer)?;
             }
         }
         Ok(())
@@ -184,7 +184,7 @@ impl FuzzCluster {
         let admin = windtunnel_core::Identity::admin();
         let table = windtunnel_apiserver::Request::new(Method::Get, collection, &admin)
             .with_accept("application/json;as=Table;v=v1;g=meta.k8s.io");
-        super::asking::send(&mut self.server, &table)?;
+        super::checked_server::send(&mut self.server, &table)?;
         let field = path_of_selector(&self.definition);
         let queries = [
             format!("{collection}?fieldSelector={field}%3Da"),
@@ -205,28 +205,28 @@ impl FuzzCluster {
         path.contains(&format!("/{name}/"))
     }
 
-    /// Whether the object of a response exists. It must be read as it was returned.
-    fn is_read(&mut self, path: &str, answer: &Answer) -> Result<bool, String> {
-        let read = ask(&mut self.server, Method::Get, path, "", &Value::Null)?;
-        if read.code == 404 {
+    /// Checks that a read returns the object of a response. Returns whether the object exists.
+    fn check_read(&mut self, path: &str, answer: &Answer) -> Result<bool, String> {
+        let stored = ask(&mut self.server, Method::Get, path, "", &Value::Null)?;
+        if stored.code == 404 {
             return Ok(false);
         }
-        if read.body != answer.body {
-            return Err(format!("{path}: answered {}, read {}", answer.body, read.body));
+        if stored.body != answer.body {
+            return Err(format!("{path}: answered {}, read {}", answer.body, stored.body));
         }
         Ok(true)
     }
 
-    /// Checks that an accepted object stays the same when it is written again.
-    fn is_accepted_again(&mut self, path: &str, answer: &Answer) -> Result<(), String> {
+    /// Checks that an update with an accepted object leaves it unchanged.
+    fn check_rewrite(&mut self, path: &str, answer: &Answer) -> Result<(), String> {
         if self.definition.to_string().contains("oldSelf") || !self.is_stored_as(path) {
             return Ok(());
         }
-        let again = ask(&mut self.server, Method::Put, path, "", &answer.body)?;
-        if !again.is_good() || again.body != answer.body {
+        let rewritten = ask(&mut self.server, Method::Put, path, "", &answer.body)?;
+        if !rewritten.is_good() || rewritten.body != answer.body {
             return Err(format!(
                 "{path}: {} when written again: {}, {}",
-                answer.body, again.body, self.definition
+                answer.body, rewritten.body, self.definition
             ));
         }
         Ok(())
@@ -234,64 +234,64 @@ impl FuzzCluster {
 }
 
 /// Replaces the CRD repeatedly, with random requests in between.
-fn judge(seed: u64) -> Result<(), String> {
-    let mut world = FuzzCluster::new("schemas", seed);
+fn check_schemas(seed: u64) -> Result<(), String> {
+    let mut cluster = FuzzCluster::new("schemas", seed);
     for _ in 0..6 {
-        world.define()?;
+        cluster.define()?;
         for _ in 0..12 {
-            world.step()?;
+            cluster.step()?;
         }
-        if world.dice.one_in(2) {
-            let minor = world.dice.minor();
-            world.server.set_kubernetes_minor(minor);
+        if cluster.dice.one_in(2) {
+            let minor = cluster.dice.minor();
+            cluster.server.set_kubernetes_minor(minor);
         }
     }
     Ok(())
 }
 
 #[test]
-fn whatever_is_defined_objects_of_it_are_judged() {
-    campaign("schemas::whatever_is_defined_objects_of_it_are_judged", 25, judge);
+fn accepted_objects_read_back_and_update_unchanged() {
+    campaign("schemas::accepted_objects_read_back_and_update_unchanged", 25, check_schemas);
 }
 
 #[test]
 fn an_object_that_is_older_than_its_crd_can_be_read() {
     // In this case, an object is read after a CRD that requires a missing field.
-    assert_eq!(judge(9_785_165_413_876_703_897), Ok(()));
+    assert_eq!(check_schemas(9_785_165_413_876_703_897), Ok(()));
 }
 
 #[test]
-fn to_apply_again_changes_nothing_whatever_the_schema() {
-    campaign("schemas::to_apply_again_changes_nothing_whatever_the_schema", 25, |seed| {
-        let mut world = FuzzCluster::new("apply-again", seed);
+fn reapplying_an_object_of_a_random_schema_changes_nothing() {
+    campaign("schemas::reapplying_an_object_of_a_random_schema_changes_nothing", 25, |seed| {
+        let mut cluster = FuzzCluster::new("apply-again", seed);
         // Fields that the storage version does not know would be lost.
-        world.versions = 1;
-        while !world.define()? || has_unjudged_default(&world.definition) {}
+        cluster.versions = 1;
+        while !cluster.define()? || has_unchecked_default(&cluster.definition) {}
         for _ in 0..12 {
-            let body = object(&mut world.dice, &world.definition, "v1");
+            let body = object(&mut cluster.dice, &cluster.definition, "v1");
             let name = body["metadata"]["name"].as_str().unwrap_or("a").to_owned();
             let path = format!(
                 "{}/{name}?fieldManager={}&force=true",
-                world.collection("v1"),
-                world.dice.pick(&["one", "two"])
+                cluster.collection("v1"),
+                cluster.dice.pick(&["one", "two"])
             );
-            let mut first = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
+            let mut first = ask(&mut cluster.server, Method::Patch, &path, APPLY, &body)?;
             // An applied empty list is owned by nobody, and an empty map disappears with its last entry.
             // Unowned fields get an owner with the next apply.
             let empty = ["[]", "{}"].iter().any(|empty| body.to_string().contains(empty));
             for _ in 0..2 {
                 if first.is_good() && (empty || first.body["metadata"]["managedFields"].is_null()) {
-                    first = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
+                    first = ask(&mut cluster.server, Method::Patch, &path, APPLY, &body)?;
                 }
             }
-            if !first.is_good() || world.definition.to_string().contains("oldSelf") {
+            if !first.is_good() || cluster.definition.to_string().contains("oldSelf") {
                 continue;
             }
-            let again = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
-            if again.code != 200 || again.body != first.body {
+            let second = ask(&mut cluster.server, Method::Patch, &path, APPLY, &body)?;
+            if second.code != 200 || second.body != first.body {
                 return Err(format!(
                     "{body} applied: {}; applied again: {}, {}",
-                    first.body, again.body, world.definition
+                    first.body, second.body, cluster.definition
                 ));
             }
         }
@@ -301,13 +301,13 @@ fn to_apply_again_changes_nothing_whatever_the_schema() {
 
 /// Whether there is a default below `additionalProperties`, where API servers do not check defaults for
 /// unknown fields: such a default is added and pruned in turn.
-fn has_unjudged_default(schema: &Value) -> bool {
+fn has_unchecked_default(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
             name == "additionalProperties" && value.to_string().contains("\"default\":")
-                || has_unjudged_default(value)
+                || has_unchecked_default(value)
         }),
-        Value::Array(list) => list.iter().any(has_unjudged_default),
+        Value::Array(list) => list.iter().any(has_unchecked_default),
         _ => false,
     }
 }

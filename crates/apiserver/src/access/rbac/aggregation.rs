@@ -4,9 +4,10 @@
 use serde_json::Value;
 use windtunnel_core::resources::CLUSTER_ROLES;
 
+use crate::access::Access;
 use crate::access::rbac::rule::Rule;
 use crate::selector::LabelSelector;
-use crate::server::ApiServer;
+use crate::store::Store;
 
 /// The parts of a ClusterRole that matter for aggregation.
 #[derive(Debug, Clone, Copy)]
@@ -60,19 +61,19 @@ fn text(selector: &Value) -> String {
     parts.join(",")
 }
 
-impl ApiServer {
+impl Access {
     /// Updates the rules of all aggregated roles.
-    pub(crate) fn aggregate_roles(&mut self) {
-        let table = self.access.policy.tables().cluster_roles;
-        self.access.policy.follow(&self.store);
+    pub(crate) fn aggregate_roles(&mut self, store: &mut Store) {
+        let table = self.policy.tables().cluster_roles;
+        self.policy.follow(store);
         // Each round updates one role. Roles may aggregate other aggregated roles, so the rounds have a limit.
-        for _ in 0..=self.access.policy.aggregated() {
-            let Some((name, rules)) = self.access.policy.stale_aggregate() else { return };
-            let Some(entry) = self.store.get(table, "", &name) else { return };
+        for _ in 0..=self.policy.aggregated() {
+            let Some((name, rules)) = self.policy.stale_aggregate() else { return };
+            let Some(entry) = store.get(table, "", &name) else { return };
             let mut role = (*entry.served()).clone();
             role["rules"] = rules.iter().map(Rule::as_json).collect();
-            self.store.rewrite(table, &CLUSTER_ROLES.key("", &name), 0, role);
-            self.access.policy.follow(&self.store);
+            store.rewrite(table, &CLUSTER_ROLES.key("", &name), 0, role);
+            self.policy.follow(store);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::access::rbac::policy::Subject;
+use crate::access::attributes::Subject;
 use crate::gotext::quote;
 
 /// `RoleBinding` or `ClusterRoleBinding`.

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::{Resource, resources};
 
+use crate::access::Access;
 use crate::access::rbac::aggregation::{self, Part};
 use crate::access::rbac::policy::Tables;
 use crate::access::rbac::rule::Rule;
-use crate::server::ApiServer;
-use crate::store::{FieldOwners, TableId};
+use crate::store::{FieldOwners, Store, TableId};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -24,21 +24,21 @@ struct Template {
 /// Parsed once per process.
 static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| parse(include_str!("bootstrap.txt")));
 
-impl ApiServer {
+impl Access {
     /// Creates the default roles and bindings that do not exist.
-    pub(crate) fn bootstrap_access(&mut self, now: Time) {
+    pub(crate) fn create_defaults(&self, store: &mut Store, mut uid: impl FnMut() -> String, now: Time) {
         let created = json!(rfc3339(now));
-        let tables = self.access.policy.tables();
+        let tables = self.policy.tables();
         for template in TEMPLATES.iter() {
             let text = |field: &str| template.object["metadata"][field].as_str().unwrap_or_default();
             let key = template.resource.key(text("namespace"), text("name"));
             let table = table(tables, &template.resource);
             // A restarted server already has them.
-            if self.store.get(table, &key.namespace, &key.name).is_none() {
+            if store.get(table, &key.namespace, &key.name).is_none() {
                 let mut object = template.object.clone();
-                object["metadata"]["uid"] = json!(self.draws.uid());
+                object["metadata"]["uid"] = json!(uid());
                 object["metadata"]["creationTimestamp"] = created.clone();
-                self.store.put(table, &key, 0, object, FieldOwners::default());
+                store.put(table, &key, 0, object, FieldOwners::default());
             }
         }
     }

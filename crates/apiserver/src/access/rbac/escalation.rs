@@ -5,31 +5,34 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use windtunnel_core::{Identity, resources};
 
+use crate::access::Access;
 use crate::access::attributes::Attributes;
+use crate::access::attributes::Subject;
 use crate::access::rbac::binding::RoleKind;
-use crate::access::rbac::policy::{Grant, Subject};
+use crate::access::rbac::policy::Grant;
 use crate::access::rbac::rule::{self, Rule};
+use crate::call::Call;
 use crate::gotext::quote;
+use crate::kinds::objects::Objects;
 use crate::metadata;
-use crate::pipeline::call::Call;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-impl ApiServer {
+impl Access {
     /// Checks a role or a binding that is created, or that replaces `old`.
     ///
     /// # Errors
     /// 403 if it grants permissions that the user does not have, 404 if the bound role does not exist.
     pub(crate) fn check_escalation(
         &mut self,
+        objects: Objects<'_>,
         call: &Call<'_>,
         object: &Value,
         old: Option<&Value>,
     ) -> Outcome<()> {
         let who = call.request.user;
-        let tables = self.access.policy.tables();
+        let tables = self.policy.tables();
         if !tables.has(call.kind.table)
             || who.is_privileged()
             || old.is_some_and(|old| changes_only_gc_fields(object, old))
@@ -37,20 +40,26 @@ impl ApiServer {
             return Ok(());
         }
         if call.kind.table == tables.roles || call.kind.table == tables.cluster_roles {
-            self.check_role(call, object, old)
+            self.check_role(objects, call, object, old)
         } else {
-            self.check_binding(call, object)
+            self.check_binding(objects, call, object)
         }
     }
 
-    fn check_role(&mut self, call: &Call<'_>, object: &Value, old: Option<&Value>) -> Outcome<()> {
+    fn check_role(
+        &mut self,
+        objects: Objects<'_>,
+        call: &Call<'_>,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Outcome<()> {
         let who = call.request.user;
         let escalate = Attributes { verb: "escalate".into(), ..Attributes::from_request(call.request) };
-        if self.may(who, &escalate) {
+        if self.may(objects, who, &escalate) {
             return Ok(());
         }
         let name = metadata::text(object, "name");
-        self.confirm(who, &call.path.namespace, &Rule::read_all(object))
+        self.confirm(objects, who, &call.path.namespace, &Rule::read_all(object))
             .map_err(|why| Refused::forbidden(&call.kind.resource, name, &why))?;
         let aggregation = |role: &Value| role["aggregationRule"].clone();
         let none = Value::Null;
@@ -58,14 +67,14 @@ impl ApiServer {
         let after = aggregation(object);
         let touched = if old.is_some() { before != after } else { after != none };
         let everything = [Rule::all_resources(), Rule::all_urls()];
-        if touched && self.confirm(who, "", &everything).is_err() {
+        if touched && self.confirm(objects, who, "", &everything).is_err() {
             let why = "must have cluster-admin privileges to use an aggregationRule";
             return Err(Refused::forbidden(&call.kind.resource, name, why));
         }
         Ok(())
     }
 
-    fn check_binding(&mut self, call: &Call<'_>, object: &Value) -> Outcome<()> {
+    fn check_binding(&mut self, objects: Objects<'_>, call: &Call<'_>, object: &Value) -> Outcome<()> {
         let (who, namespace) = (call.request.user, &*call.path.namespace);
         let reference = &object["roleRef"];
         let kind = RoleKind::from_reference(reference);
@@ -78,18 +87,18 @@ impl ApiServer {
             name: role.into(),
             ..Attributes::default()
         };
-        if self.may(who, &bind) {
+        if self.may(objects, who, &bind) {
             return Ok(());
         }
-        self.access.policy.follow(&self.store);
-        let Some(rules) = self.access.policy.role(kind, namespace, role).cloned() else {
+        self.policy.follow(objects.store);
+        let Some(rules) = self.policy.role(kind, namespace, role).cloned() else {
             let resource = match kind {
                 RoleKind::Role => &resources::ROLES,
                 RoleKind::ClusterRole => &resources::CLUSTER_ROLES,
             };
             return Err(Refused::not_found(resource, role));
         };
-        self.confirm(who, namespace, &rules)
+        self.confirm(objects, who, namespace, &rules)
             .map_err(|why| Refused::forbidden(&call.kind.resource, metadata::text(object, "name"), &why))
     }
 
@@ -97,10 +106,16 @@ impl ApiServer {
     ///
     /// # Errors
     /// The message with the missing rules.
-    fn confirm(&mut self, who: &Identity, namespace: &str, wanted: &[Rule]) -> Result<(), String> {
-        self.access.policy.follow(&self.store);
+    fn confirm(
+        &mut self,
+        objects: Objects<'_>,
+        who: &Identity,
+        namespace: &str,
+        wanted: &[Rule],
+    ) -> Result<(), String> {
+        self.policy.follow(objects.store);
         let groups: Vec<&str> = who.all_groups().collect();
-        let grants = self.access.policy.grants(Subject { user: &who.user, groups: &groups }, namespace);
+        let grants = self.policy.grants(Subject { user: &who.user, groups: &groups }, namespace);
         let missing = rule::missing(&grants.iter().flat_map(Grant::rules), wanted);
         if missing.is_empty() {
             return Ok(());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::access::attributes::Attributes;
+use crate::access::attributes::{Attributes, Subject};
 use crate::access::rbac::aggregation::{self, Part};
 use crate::access::rbac::binding::{Binding, RoleKind};
 use crate::access::rbac::rule::Rule;
@@ -22,13 +22,6 @@ pub(crate) struct Tables {
     pub(crate) bindings: TableId,
     pub(crate) cluster_roles: TableId,
     pub(crate) cluster_bindings: TableId,
-}
-
-/// A user to authorize: the name and all groups.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub(crate) user: &'a str,
-    pub(crate) groups: &'a [&'a str],
 }
 
 /// An authorization decision and its reason (`authorizer.Decision`).

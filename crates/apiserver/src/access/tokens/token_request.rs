@@ -5,16 +5,18 @@ use windtunnel_core::clock::rfc3339;
 use windtunnel_core::resources::{NODES, PODS, SERVICE_ACCOUNTS};
 use windtunnel_core::{Object, Resource};
 
+use crate::access::Access;
 use crate::access::SECRETS;
 use crate::access::tokens::token::{Bound, Claims, ISSUER, Reference};
+use crate::call::Call;
 use crate::field::FieldError;
 use crate::gotext::quote;
+use crate::kinds::objects::Objects;
 use crate::metadata;
-use crate::pipeline::call::Call;
+use crate::profile::Profile;
 use crate::reply::Reply;
 use crate::request::Body;
 use crate::request::body;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
 const GROUP: &str = "authentication.k8s.io";
@@ -28,13 +30,18 @@ const LONGEST: i64 = 1 << 32;
 const WARN_ONLY: i64 = 3607;
 const EXTENDED: i64 = 365 * 24 * 3600;
 
-impl ApiServer {
+impl Access {
     /// Answers a request for a token.
-    pub(crate) fn request_token(&mut self, call: &Call<'_>) -> Outcome<Reply> {
+    pub(crate) fn request_token(
+        &mut self,
+        objects: Objects<'_>,
+        call: &Call<'_>,
+        profile: &Profile,
+    ) -> Outcome<Reply> {
         let mut request = read(call)?;
-        self.check_place(call, &request)?;
+        check_place(call, &request, profile)?;
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
-        let account = self.bound_object(&SERVICE_ACCOUNTS, namespace, name)?;
+        let account = bound_object(objects, &SERVICE_ACCOUNTS, namespace, name)?;
         let now = call.now.as_second();
         let spec = &mut request["spec"];
         if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
@@ -42,10 +49,10 @@ impl ApiServer {
         }
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
         spec["expirationSeconds"] = json!(seconds);
-        self.check_expiration(seconds)?;
+        check_expiration(seconds, profile)?;
         let mut bound =
             Bound { namespace: namespace.to_owned(), account: reference(&account), ..Bound::default() };
-        self.bind_token(&request["spec"]["boundObjectRef"], name, &mut bound)?;
+        bind_token(objects, &request["spec"]["boundObjectRef"], name, &mut bound)?;
         let audiences = request["spec"]["audiences"].as_array().into_iter().flatten();
         let audiences: Vec<String> = audiences.filter_map(Value::as_str).map(str::to_owned).collect();
         let mut lifetime = seconds;
@@ -58,14 +65,14 @@ impl ApiServer {
             expires: now.saturating_add(lifetime),
             issued: now,
             issuer: ISSUER.to_owned(),
-            id: self.access.token_ids.uuid(),
+            id: self.token_ids.uuid(),
             bound,
             not_before: now,
             subject: format!("system:serviceaccount:{namespace}:{name}"),
         };
-        let token = self.access.issuer.sign(&claims);
+        let token = self.issuer.sign(&claims);
         let expires = call.now + jiff::SignedDuration::from_secs(seconds);
-        let uid = self.access.token_ids.uuid();
+        let uid = self.token_ids.uuid();
         Ok(Reply::value(
             201,
             json!({
@@ -82,91 +89,90 @@ impl ApiServer {
             }),
         ))
     }
+}
 
-    /// Checks that the name and the namespace in the body, if any, are those of the path.
-    fn check_place(&self, call: &Call<'_>, request: &Value) -> Outcome<()> {
-        for (field, path, what) in
-            [("name", &call.path.name, "name"), ("namespace", &call.path.namespace, "namespace")]
-        {
-            let given = metadata::text(request, field);
-            if !given.is_empty() && given != path.as_ref() {
-                let why = format!("must match the service account {what} if specified");
-                let error = FieldError::invalid(format!("metadata.{field}"), given, why);
-                return Err(Refused::invalid(GROUP, KIND, &call.path.name, &[error], &self.profile));
-            }
+/// Checks that the name and the namespace in the body, if any, are those of the path.
+fn check_place(call: &Call<'_>, request: &Value, profile: &Profile) -> Outcome<()> {
+    for (field, path, what) in
+        [("name", &call.path.name, "name"), ("namespace", &call.path.namespace, "namespace")]
+    {
+        let given = metadata::text(request, field);
+        if !given.is_empty() && given != path.as_ref() {
+            let why = format!("must match the service account {what} if specified");
+            let error = FieldError::invalid(format!("metadata.{field}"), given, why);
+            return Err(Refused::invalid(GROUP, KIND, &call.path.name, &[error], profile));
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn check_expiration(&self, seconds: i64) -> Outcome<()> {
-        let why = if seconds < SHORTEST {
-            "may not specify a duration less than 10 minutes"
-        } else if seconds > LONGEST {
-            "may not specify a duration larger than 2^32 seconds"
-        } else {
-            return Ok(());
-        };
-        let error = FieldError::invalid("spec.expirationSeconds", seconds, why);
-        Err(Refused::invalid(GROUP, KIND, "", &[error], &self.profile))
+fn check_expiration(seconds: i64, profile: &Profile) -> Outcome<()> {
+    let why = if seconds < SHORTEST {
+        "may not specify a duration less than 10 minutes"
+    } else if seconds > LONGEST {
+        "may not specify a duration larger than 2^32 seconds"
+    } else {
+        return Ok(());
+    };
+    let error = FieldError::invalid("spec.expirationSeconds", seconds, why);
+    Err(Refused::invalid(GROUP, KIND, "", &[error], profile))
+}
+
+/// Binds a token of the account `name` to an object.
+fn bind_token(objects: Objects<'_>, wanted: &Value, name: &str, bound: &mut Bound) -> Outcome<()> {
+    if wanted.is_null() {
+        return Ok(());
     }
-
-    /// Binds a token of the account `name` to an object.
-    fn bind_token(&self, wanted: &Value, name: &str, bound: &mut Bound) -> Outcome<()> {
-        if wanted.is_null() {
-            return Ok(());
-        }
-        let text = |field: &str| wanted[field].as_str().unwrap_or_default();
-        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-        let namespace = bound.namespace.clone();
-        let object = match (group, text("kind")) {
-            ("", "Pod") => {
-                let pod = self.bound_object(&PODS, &namespace, text("name"))?;
-                if pod.text("/spec/serviceAccountName") != name {
-                    let why = format!(
-                        "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
-                        quote(name)
-                    );
-                    return Err(Refused::bad_request(why));
-                }
-                bound.pod = Some(reference(&pod));
-                let node = pod.text("/spec/nodeName");
-                if !node.is_empty() {
-                    let found = self.object(&NODES, "", node).map(|node| reference(&node));
-                    bound.node =
-                        found.or_else(|| Some(Reference { name: node.to_owned(), uid: String::new() }));
-                }
-                pod
-            }
-            ("", "Node") => {
-                let node = self.bound_object(&NODES, "", text("name"))?;
-                bound.node = Some(reference(&node));
-                node
-            }
-            ("", "Secret") => {
-                let secret = self.bound_object(&SECRETS, &namespace, text("name"))?;
-                bound.secret = Some(reference(&secret));
-                secret
-            }
-            (group, kind) => {
-                let why = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
+    let text = |field: &str| wanted[field].as_str().unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    let namespace = bound.namespace.clone();
+    let object = match (group, text("kind")) {
+        ("", "Pod") => {
+            let pod = bound_object(objects, &PODS, &namespace, text("name"))?;
+            if pod.text("/spec/serviceAccountName") != name {
+                let why = format!(
+                    "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
+                    quote(name)
+                );
                 return Err(Refused::bad_request(why));
             }
-        };
-        let uid = text("uid");
-        if !uid.is_empty() && uid != object.uid() {
-            let why = format!(
-                "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have \
-                 been deleted and then recreated"
-            );
-            let resource = Resource::namespaced("", "v1", "", "");
-            return Err(Refused::conflict(&resource, text("kind"), text("name"), &why));
+            bound.pod = Some(reference(&pod));
+            let node = pod.text("/spec/nodeName");
+            if !node.is_empty() {
+                let found = objects.get(&NODES, "", node).map(|node| reference(&node));
+                bound.node = found.or_else(|| Some(Reference { name: node.to_owned(), uid: String::new() }));
+            }
+            pod
         }
-        Ok(())
+        ("", "Node") => {
+            let node = bound_object(objects, &NODES, "", text("name"))?;
+            bound.node = Some(reference(&node));
+            node
+        }
+        ("", "Secret") => {
+            let secret = bound_object(objects, &SECRETS, &namespace, text("name"))?;
+            bound.secret = Some(reference(&secret));
+            secret
+        }
+        (group, kind) => {
+            let why = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
+            return Err(Refused::bad_request(why));
+        }
+    };
+    let uid = text("uid");
+    if !uid.is_empty() && uid != object.uid() {
+        let why = format!(
+            "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have \
+             been deleted and then recreated"
+        );
+        let resource = Resource::namespaced("", "v1", "", "");
+        return Err(Refused::conflict(&resource, text("kind"), text("name"), &why));
     }
+    Ok(())
+}
 
-    fn bound_object(&self, resource: &Resource, namespace: &str, name: &str) -> Outcome<Object> {
-        self.object(resource, namespace, name).ok_or_else(|| Refused::not_found(resource, name))
-    }
+fn bound_object(objects: Objects<'_>, resource: &Resource, namespace: &str, name: &str) -> Outcome<Object> {
+    objects.get(resource, namespace, name).ok_or_else(|| Refused::not_found(resource, name))
 }
 
 fn reference(object: &Object) -> Reference {

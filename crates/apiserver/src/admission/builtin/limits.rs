@@ -3,18 +3,17 @@
 use serde_json::{Value, json};
 
 use super::amounts::{self, Amounts};
-use crate::admission::{Attributes, Operation};
+use crate::admission::{Admitter, Attributes, Operation};
+use crate::call::Call;
 use crate::kinds::quantity::Quantity;
 use crate::metadata;
-use crate::pipeline::call::Call;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
 /// Lists the defaults that the plug-in sets.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-impl ApiServer {
+impl Admitter<'_> {
     /// Sets the defaults of the namespace's LimitRanges in the containers of a new pod.
     pub(in crate::admission) fn fill_in_limits(&self, call: &Call<'_>, object: &mut Value) {
         for range in self.ranges(call) {

@@ -6,11 +6,11 @@
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
 
+use crate::admission::Admission;
+use crate::call::Call;
 use crate::gotext::quote;
+use crate::kinds::objects::Objects;
 use crate::metadata;
-use crate::pipeline::call::Call;
-use crate::server::ApiServer;
-use crate::server::builder::Builder;
 use crate::status::{Outcome, Refused};
 
 const SERVICE_ACCOUNTS: Resource = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
@@ -21,23 +21,20 @@ const VOLUME: &str = "kube-api-access-";
 const SECONDS: u32 = 3607;
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-impl Builder {
-    /// Enables the admission plugin `ServiceAccount`: each pod needs an existing ServiceAccount and gets its token. Off
-    /// by default, because a controller must then create the ServiceAccount `default` of each namespace.
-    #[must_use]
-    pub fn service_account_admission(mut self, service_accounts: bool) -> Self {
-        self.service_accounts = service_accounts;
-        self
-    }
-}
-
-impl ApiServer {
-    /// Sets the ServiceAccount, its token volume and its image pull secrets in a new pod.
+impl Admission {
+    /// Sets the ServiceAccount, its token volume and its image pull secrets in a new pod. `draw_suffix` draws the suffix of
+    /// a generated name, given the kind, the namespace and the prefix.
     ///
     /// # Errors
     /// 403 if the ServiceAccount does not exist.
-    pub(crate) fn set_service_account(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
-        if !self.admission.service_accounts || !call.kind.is_resource("", "pods") {
+    pub(crate) fn set_service_account(
+        &self,
+        objects: Objects<'_>,
+        call: &mut Call<'_>,
+        object: &mut Value,
+        draw_suffix: impl FnOnce(&Resource, &str, &str) -> String,
+    ) -> Outcome<()> {
+        if !self.service_accounts || !call.kind.is_resource("", "pods") {
             return Ok(());
         }
         if object["metadata"]["annotations"].get(MIRROR).is_some() {
@@ -46,7 +43,7 @@ impl ApiServer {
         let given = object["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty());
         let name = given.unwrap_or("default").to_owned();
         let namespace = call.path.namespace.to_string();
-        let Some(account) = self.object(&SERVICE_ACCOUNTS, &namespace, &name) else {
+        let Some(account) = objects.get(&SERVICE_ACCOUNTS, &namespace, &name) else {
             let quoted = quote(&name);
             let why = format!(
                 "error looking up service account {namespace}/{name}: serviceaccount {quoted} not found"
@@ -60,9 +57,8 @@ impl ApiServer {
         let wanted =
             [&object["spec"]["automountServiceAccountToken"], &account["automountServiceAccountToken"]];
         if wanted.iter().find_map(|wanted| wanted.as_bool()).unwrap_or(true) {
-            let draws = &mut self.draws;
             let volume = call.attempt.token_volume.get_or_insert_with(|| {
-                format!("{VOLUME}{}", draws.name_suffix(&call.kind.resource, &namespace, VOLUME))
+                format!("{VOLUME}{}", draw_suffix(&call.kind.resource, &namespace, VOLUME))
             });
             mount_token(&mut object["spec"], volume);
         }

@@ -1,16 +1,15 @@
-//! The server as the authorizer of CEL expressions.
+//! The authorizer of CEL expressions.
 
 use std::rc::Rc;
 
 use super::expression::Given;
 use crate::access::{Attributes, AuthorizationMode, Subject};
-use crate::admission;
-use crate::cel::library::kubernetes::authorizer::{Account, AuthorizationCheck, Authorizer, CheckAttributes};
+use crate::admission::{self, Admitter};
+use crate::call::Call;
 use crate::cel::value::Value;
-use crate::pipeline::call::Call;
-use crate::server::ApiServer;
+use crate::cel::value::authorization::{Account, AuthorizationCheck, Authorizer, CheckAttributes};
 
-impl Authorizer for ApiServer {
+impl Authorizer for Admitter<'_> {
     fn decide(&self, who: &Account, asked: &CheckAttributes) -> (bool, String) {
         let groups: Vec<&str> = who.groups.iter().map(String::as_str).collect();
         if self.access.mode() == AuthorizationMode::AlwaysAllow || groups.contains(&"system:masters") {
@@ -25,14 +24,18 @@ impl Authorizer for ApiServer {
             name: asked.name.as_str().into(),
             path: asked.path.as_deref().map(Into::into),
         };
-        let decision = self.decide_from_index(Subject { user: &who.user, groups: &groups }, &asked);
+        let decision = self.access.decide_from_index(
+            self.objects(),
+            Subject { user: &who.user, groups: &groups },
+            &asked,
+        );
         (decision.allowed, decision.reason)
     }
 }
 
 /// The values of the variables `authorizer` and `authorizer.requestResource` for a write.
 pub(super) fn variables<'a>(
-    server: &'a ApiServer,
+    admitter: &'a Admitter<'_>,
     call: &Call<'_>,
     attributes: admission::Attributes<'_>,
 ) -> Vec<Given<'a>> {
@@ -49,7 +52,7 @@ pub(super) fn variables<'a>(
         name: attributes.name.to_owned(),
         ..CheckAttributes::default()
     };
-    let all = AuthorizationCheck::new(server, Rc::clone(&who));
-    let own = AuthorizationCheck::for_request_resource(server, who, asked);
+    let all = AuthorizationCheck::new(admitter, Rc::clone(&who));
+    let own = AuthorizationCheck::for_request_resource(admitter, who, asked);
     [all, own].map(|inquiry| Ok(Value::AuthorizationCheck(Rc::new(inquiry)))).into()
 }

@@ -4,12 +4,11 @@ use serde_json::{Value as Json, json};
 
 use super::expression::Condition;
 use super::{Binding, Constraints, Policy, Validation, authority, params};
-use crate::admission::Attributes;
-use crate::admission::webhook::review;
+use crate::admission::review;
+use crate::admission::{Admitter, Attributes};
+use crate::call::Call;
 use crate::cel::json;
 use crate::cel::value::{EvalError, Value};
-use crate::pipeline::call::Call;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
@@ -28,7 +27,7 @@ struct Denial {
 
 pub(super) type Variables<'a> = Vec<Result<Value<'a>, EvalError>>;
 
-impl ApiServer {
+impl Admitter<'_> {
     /// Evaluates all validating policies for a write; returns the first rejection.
     pub(in crate::admission) fn run_policies(
         &self,
@@ -141,7 +140,7 @@ impl ApiServer {
             map.remove("object");
             map.remove("oldObject");
         }
-        let namespace = self.store.get(self.tables.namespaces, "", attributes.namespace);
+        let namespace = self.store.get(self.namespaces, "", attributes.namespace);
         let namespace = namespace.map(crate::store::Entry::served);
         (request, namespace.unwrap_or_default())
     }

@@ -3,8 +3,8 @@
 use serde_json::Value as Json;
 
 use super::{list, text};
-use crate::cel::library::kubernetes::authorizer::{AUTHORIZER, RESOURCE};
 use crate::cel::types::Type;
+use crate::cel::value::authorization::{AUTHORIZER, RESOURCE};
 use crate::cel::value::{EvalError, Value};
 use crate::cel::{Environment, JSON_PATCH, OBJECT, Program};
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{list, text};
-use crate::admission::webhook::configuration::{check_rule, check_selector};
+use crate::admission::matching::check::{check_rule, check_selector};
 use crate::field::{Cause, FieldError, Shown};
 use crate::names;
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::expression::{Condition, Expressions};
 use self::mutate::Mutation;
-use super::webhook::matching::Matching;
+use crate::admission::matching::Matching;
 use crate::cel::Program;
 use crate::kinds::Kind;
 

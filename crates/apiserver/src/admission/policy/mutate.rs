@@ -5,14 +5,13 @@ use serde_json::{Value as Json, json};
 use super::decide::{CALL_LIMIT, POLICY_LIMIT, add_variables, all_met, variables};
 use super::expression::Condition;
 use super::{Binding, Policy, authority, list, params, text};
-use crate::admission::Attributes;
+use crate::admission::{Admitter, Attributes};
 use crate::apply::configured;
+use crate::call::Call;
+use crate::call::decode;
 use crate::cel::json;
-use crate::pipeline::call::Call;
-use crate::request::decode;
-use crate::server::ApiServer;
+use crate::patch::apply_operations;
 use crate::status::{Outcome, Refused};
-use crate::verbs::patched_by;
 
 /// One mutation of a policy.
 #[derive(Debug, Clone)]
@@ -34,7 +33,7 @@ impl Mutation {
     }
 }
 
-impl ApiServer {
+impl Admitter<'_> {
     /// Runs the mutating policies; returns whether any changed the object. With `reinvocation`, runs only the policies
     /// with `reinvocationPolicy: IfNeeded`.
     pub(in crate::admission) fn run_mutating_policies(
@@ -123,7 +122,7 @@ fn apply_result(
 ) -> Result<Json, String> {
     if mutation.is_json_patch {
         // With a failed `test` operation, the expression leaves the object unchanged on purpose.
-        return match patched_by(&result, object) {
+        return match apply_operations(&result, object) {
             Ok(changed) => Ok(changed),
             Err(_) if list(&result).iter().any(|operation| operation["op"] == "test") => Ok(object.clone()),
             Err(refused) => Err(format!("JSON Patch: {}", refused.message)),

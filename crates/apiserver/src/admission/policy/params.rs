@@ -5,15 +5,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Binding, Policy};
+use crate::admission::Admitter;
 use crate::selector::LabelSelector;
-use crate::server::ApiServer;
 
 /// The parameters with which to evaluate a policy. A single null means that the policy has no parameters.
 ///
 /// # Errors
 /// The real server's message about missing or invalid parameters.
 pub(super) fn collect(
-    server: &ApiServer,
+    admitter: &Admitter<'_>,
     policy: &Policy,
     binding: &Binding,
     namespace: &str,
@@ -23,7 +23,7 @@ pub(super) fn collect(
         return no_params();
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let known = server.catalog.served().find(|known| {
+    let known = admitter.catalog.served().find(|known| {
         known.resource.group == group
             && known.resource.version == version
             && known.resource.kind == kind.as_str()
@@ -48,7 +48,7 @@ pub(super) fn collect(
         (true, own, _) => own,
     };
     let found: Vec<Arc<Value>> = match reference["name"].as_str().filter(|name| !name.is_empty()) {
-        Some(name) => server
+        Some(name) => admitter
             .store
             .get(known.table, within, name)
             .map(|entry| entry.served().whole())
@@ -56,7 +56,7 @@ pub(super) fn collect(
             .collect(),
         None => {
             let selector = LabelSelector::from_object(&reference["selector"]);
-            let all = server.store.list(known.table, within).map(|(_, _, entry)| entry.served().whole());
+            let all = admitter.store.list(known.table, within).map(|(_, _, entry)| entry.served().whole());
             all.filter(|object| selector.matches(&object["metadata"]["labels"])).collect()
         }
     };

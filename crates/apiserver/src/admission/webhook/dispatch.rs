@@ -6,17 +6,18 @@ use json_patch::Patch;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::{Webhook, review};
-use crate::admission::Attributes;
+use crate::admission::review;
+use crate::admission::webhook::Webhook;
+use crate::admission::{Admitter, Attributes};
+use crate::call::Call;
+use crate::call::decode;
 use crate::gotext::quote;
 use crate::kinds::Kind;
+use crate::outbound::endpoint::with_service_endpoint;
 use crate::outbound::hooks::{self, HookCall};
-use crate::pipeline::call::Call;
-use crate::request::decode;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
-impl ApiServer {
+impl Admitter<'_> {
     /// Calls the mutating webhooks. Calls those with `reinvocationPolicy: IfNeeded` again if a later webhook changes the
     /// object.
     pub(in crate::admission) fn call_mutating(
@@ -141,7 +142,9 @@ impl ApiServer {
         let mut review = review::request(webhook.review, call, kind, attributes, new.as_ref(), old.as_ref());
         review["request"]["uid"] = json!(hooks::uid(&review, call.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
-        let hook = self.with_service_endpoint(hook);
+        let hook = with_service_endpoint(hook, |resource, namespace, name| {
+            self.objects().get(resource, namespace, name)
+        });
         let result = match call.attempt.ask(hook.clone())? {
             Ok(answer) => review::response(&webhook.name, &hook.review, &answer, mutating)
                 .map_err(|why| format!("received invalid webhook response: {why}")),

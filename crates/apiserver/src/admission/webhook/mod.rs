@@ -1,17 +1,14 @@
 //! Admission webhooks: their configurations and calls.
 
-pub(crate) mod client;
 pub(crate) mod configuration;
 mod dispatch;
-pub(super) mod matching;
-pub(super) mod review;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use self::matching::Matching;
 use super::policy::expression::{self, Condition};
+use crate::admission::matching::Matching;
 use crate::outbound::hooks::HookTarget;
 
 /// The default of `timeoutSeconds`.
@@ -54,7 +51,7 @@ impl Webhook {
             reviews.iter().filter_map(Value::as_str).find(|version| matches!(*version, "v1" | "v1beta1"));
         Self {
             name: webhook["name"].as_str().unwrap_or_default().to_owned(),
-            target: client::target(&webhook["clientConfig"]),
+            target: crate::outbound::client_config::target(&webhook["clientConfig"]),
             timeout: Duration::from_secs(seconds),
             matching: Matching::read(webhook),
             conditions: expression::conditions(webhook),

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{element_of, is_blank, shape_under};
-use crate::apply::element;
-use crate::apply::set::{FieldSet, Node};
 use crate::apply::shape::{Form, ListMerge, Shape};
+use crate::field_set::element;
+use crate::field_set::set::{FieldSet, Node};
 
 /// The difference between two values. The sets are disjoint.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{element_of, shape_under};
-use crate::apply::element;
-use crate::apply::set::{FieldSet, Node, Tree};
 use crate::apply::shape::{Form, ListMerge, Member, Shape};
+use crate::field_set::element;
+use crate::field_set::set::{FieldSet, Node, Tree};
 
 /// Returns all fields and elements of a value.
 pub(crate) fn fields(value: &Value, shape: Shape<'_>) -> FieldSet {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::validate::Problem;
 use super::{element_of, is_blank, shape_under};
-use crate::apply::element;
 use crate::apply::shape::{Form, ListMerge, Shape};
+use crate::field_set::element;
 
 /// Returns `live` with everything in `config`. Lists keep their order, unless `config` has another.
 ///

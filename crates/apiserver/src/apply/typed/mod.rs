@@ -18,8 +18,9 @@ pub(crate) use validate::{Problem, validate};
 
 use serde_json::Value;
 
-use super::element;
+use super::keyed::keyed_element;
 use super::shape::{ListMerge, Member, Shape};
+use crate::field_set::element;
 
 /// The path element of an element of a list that is a set or a map.
 ///
@@ -27,7 +28,7 @@ use super::shape::{ListMerge, Member, Shape};
 /// The reason why it has none.
 fn element_of(item: &Value, merge: ListMerge<'_>) -> Result<String, String> {
     match merge {
-        ListMerge::Map(keys) => element::keyed_element(item, keys),
+        ListMerge::Map(keys) => keyed_element(item, keys),
         ListMerge::Set => element::set_element(item),
         ListMerge::Atomic => Err("invalid indexing of non-associative list".to_owned()),
     }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::apply::element;
-use crate::apply::set::{FieldSet, Tree};
 use crate::apply::shape::{Form, ListMerge, Member, Shape};
+use crate::field_set::element;
+use crate::field_set::set::{FieldSet, Tree};
 
 /// Replaces ownership within a map or list that has become atomic by ownership of the whole.
 pub(crate) fn reconcile(set: &mut FieldSet, shape: Shape<'_>) {

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{element_of, shape_under};
-use crate::apply::element;
-use crate::apply::set::{FieldSet, Node, Tree, child, children, is_member};
 use crate::apply::shape::{Form, ListMerge, Member, Shape};
+use crate::field_set::element;
+use crate::field_set::set::{FieldSet, Node, Tree, child, children, is_member};
 
 /// Returns the value without these fields and elements. A map or list that loses its last member becomes
 /// null.

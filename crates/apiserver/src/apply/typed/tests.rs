@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apply::set::FieldSet;
+use crate::field_set::FieldSet;
 use crate::schema::Structural;
 
 fn schema() -> Structural {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::element_of;
-use crate::apply::element;
 use crate::apply::shape::{Form, ListMerge, Member, Shape, Type};
+use crate::field_set::element;
 use crate::gotext;
 
 /// A validation error with its path.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Checker, is_function};
 use crate::cel::library::{self, Function};
 use crate::cel::syntax::{Apply, Kind, Node};
+use crate::cel::time;
 use crate::cel::types::Type;
 use crate::gotext::regexp;
 
@@ -95,8 +96,8 @@ impl Checker<'_> {
             ("duration" | "timestamp", [literal]) if strict => {
                 let text = literal.literal_text()?;
                 let valid = match name {
-                    "duration" => library::time::go_duration(text).is_some(),
-                    _ => library::time::parse_timestamp(text).is_some(),
+                    "duration" => time::go_duration(text).is_some(),
+                    _ => time::parse_timestamp(text).is_some(),
                 };
                 if !valid {
                     self.issue(literal.at, format!("invalid {name} argument"));

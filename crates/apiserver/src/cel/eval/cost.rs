@@ -2,8 +2,8 @@
 
 use super::{LIST_COST, MESSAGE_COST};
 use crate::cel::library::Overload;
-use crate::cel::library::opaque::Opaque;
 use crate::cel::types::Type;
+use crate::cel::value::opaque::Opaque;
 use crate::cel::value::{List, Map, Value};
 
 /// Cost of reading one character.

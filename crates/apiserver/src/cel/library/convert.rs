@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::cel::library::kubernetes::net;
-use crate::cel::library::{Row, text, time};
+use crate::cel::library::{Row, text};
+use crate::cel::time;
 use crate::cel::value::{EvalError, Outcome, Value};
 use crate::gotext;
 
@@ -148,7 +149,7 @@ fn to_timestamp<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn address_to_string<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    use super::opaque::Opaque;
+    use crate::cel::value::opaque::Opaque;
     match args {
         [Value::Opaque(opaque)] => match &**opaque {
             Opaque::Ip(address) => Ok(Value::text(address.to_string())),

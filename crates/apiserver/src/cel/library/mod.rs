@@ -5,7 +5,6 @@
 mod convert;
 pub(crate) mod kubernetes;
 mod lists;
-pub(crate) mod opaque;
 mod operators;
 mod optional;
 mod regex;
@@ -52,7 +51,7 @@ pub(crate) struct Overload {
 }
 
 static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
-    let tables: [&[Row]; 16] = [
+    let tables: [&[Row]; 15] = [
         operators::ROWS,
         convert::ROWS,
         strings::ROWS,
@@ -66,7 +65,6 @@ static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
         kubernetes::format::ROWS,
         sets::ROWS,
         optional::ROWS,
-        opaque::ROWS,
         kubernetes::authorizer::ROWS,
         kubernetes::json_patch::ROWS,
     ];

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::convert::double_text;
-use super::{Row, int, list, text, time};
+use super::{Row, int, list, text};
+use crate::cel::time;
 use crate::cel::value::{EvalError, List, Map, Outcome, Value};
 use crate::gotext;
 

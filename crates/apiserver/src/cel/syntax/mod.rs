@@ -1,14 +1,13 @@
 //! The syntax of CEL: parses text to a tree, in which macros are nodes of their own.
 
 mod lexer;
-mod macros;
 mod parser;
 
 use std::sync::Arc;
 
 use regex::Regex;
 
-pub(crate) use parser::{RESERVED, parse};
+pub(crate) use parser::parse;
 
 use super::library::{Function, Overload};
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use windtunnel_core::condition;
 
 use super::{list, text};
-use crate::admission::webhook::client;
 use crate::field::{FieldError, Shown};
 use crate::names;
+use crate::outbound::client_config;
 
 /// Review versions that the server supports.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
@@ -26,7 +26,7 @@ pub(super) fn check(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
             if config.is_null() {
                 errors.push(FieldError::required(at, "required when strategy is set to Webhook"));
             } else {
-                errors.extend(client::check(config, &at));
+                errors.extend(client_config::check(config, &at));
                 errors.extend(check_bundle(config, old, &at));
             }
             errors.extend(check_reviews(reviews));
@@ -54,8 +54,8 @@ fn check_bundle(config: &Value, old: Option<&Value>, at: &str) -> Option<FieldEr
     let old = old.filter(|old| condition::is_true(old, "Established"))?;
     let before = text(old, "/spec/conversion/webhook/clientConfig/caBundle");
     let given = config["caBundle"].as_str().unwrap_or_default();
-    let was_wrong = !before.is_empty() && !client::is_bundle(before);
-    if given.is_empty() || client::is_bundle(given) || was_wrong {
+    let was_wrong = !before.is_empty() && !client_config::is_bundle(before);
+    if given.is_empty() || client_config::is_bundle(given) || was_wrong {
         return None;
     }
     let why = "unable to load root certificates: unable to parse bytes as PEM block";

@@ -2,6 +2,7 @@
 //! (`rest.RESTCreateStrategy`, its counterparts for other writes, and the admission plugins that every server
 //! runs).
 
+pub(crate) mod allocations;
 mod job;
 mod pod;
 pub(crate) mod service;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 
 use super::encoding::{ALWAYS, EMPTY_IS_PRESENT, NAMED_STRINGS, OMITTED, ZERO_IS_ABSENT, has};
-use crate::kinds::facts::{FieldKind, Scalar, TypeId, Types, types};
+use crate::facts::{FieldKind, Scalar, TypeId, Types, types};
 
 #[derive(Debug)]
 pub(super) struct Struct {

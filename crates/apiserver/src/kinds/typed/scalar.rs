@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::time;
+use crate::facts::Scalar;
 use crate::gotext::json_type;
-use crate::kinds::facts::Scalar;
 use crate::kinds::quantity;
 
 /// The reason why a value cannot be decoded.

@@ -20,40 +20,11 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 
 use crate::kinds::Kind;
+use crate::kinds::custom::PrinterColumn;
 use crate::reply::lazy_object::LazyObject;
+use crate::request::view::Include;
 use crate::store::Stored;
-pub(crate) use custom::PrinterColumn;
 use row::{Cells, Row};
-
-/// The content of `object` in each row (`includeObject`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Include {
-    None,
-    /// The metadata of the object.
-    #[default]
-    Metadata,
-    /// The whole object.
-    Object,
-}
-
-impl Include {
-    /// Parses `includeObject`.
-    ///
-    /// # Errors
-    /// The server's message for an invalid value.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
-        match text {
-            "" | "Metadata" => Ok(Self::Metadata),
-            "None" => Ok(Self::None),
-            "Object" => Ok(Self::Object),
-            other => Err(format!(
-                "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', \
-                 'Object', 'None', or empty",
-                crate::gotext::quote(other)
-            )),
-        }
-    }
-}
 
 /// A Table, whose objects are shared with the store.
 #[derive(Debug, Clone)]

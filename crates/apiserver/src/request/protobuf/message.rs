@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::scalar;
 use super::wire::{Raw, Reader, varint};
-use crate::kinds::facts::{EMBEDDED, Field, FieldKind, Scalar, TypeId, Types};
+use crate::facts::{EMBEDDED, Field, FieldKind, Scalar, TypeId, Types};
 
 /// Maximum nesting depth of messages. Recursive schemas could otherwise overflow the stack.
 const DEPTH_MAX: usize = 100;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use self::message::Decoder;
 use self::wire::{Raw, Reader};
-use crate::kinds::facts::{self, TypeId};
+use crate::facts::{self, TypeId};
 
 /// The media type of protobuf bodies.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";

@@ -6,8 +6,8 @@ use serde_json::{Number, Value, json};
 use windtunnel_core::clock::{Time, rfc3339, rfc3339_micro};
 
 use super::wire::{Raw, Reader};
+use crate::facts::{FieldKind, Scalar};
 use crate::gotext::{duration, quote};
-use crate::kinds::facts::{FieldKind, Scalar};
 
 /// Decodes text. Go accepts invalid UTF-8, and its JSON replaces it.
 pub(super) fn text(bytes: &[u8]) -> String {

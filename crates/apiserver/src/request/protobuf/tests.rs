@@ -5,7 +5,7 @@ use prost::encoding;
 use serde_json::json;
 
 use super::*;
-use crate::kinds::facts::{EMBEDDED, FieldKind, Scalar};
+use crate::facts::{EMBEDDED, FieldKind, Scalar};
 
 /// A message under construction.
 #[derive(Default, Clone)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use windtunnel_core::Resource;
 
-use super::builtin_paths;
 use crate::apply::{Applied, Managers, Replicas, Tracker, Versions};
+use crate::call::{Call, Owners};
 use crate::kinds::Kind;
-use crate::pipeline::call::{Call, Owners};
+use crate::kinds::custom::ScalePaths;
 use crate::server::ApiServer;
 use crate::status::Outcome;
 use crate::store::Stored;
@@ -45,7 +45,7 @@ impl ApiServer {
         let path = |kind: &Arc<Kind>| {
             let paths = match &kind.custom {
                 Some(custom) => custom.version.scale.clone()?,
-                None => builtin_paths(),
+                None => ScalePaths::of_workloads(),
             };
             Some(paths.spec.split('.').filter(|name| !name.is_empty()).map(str::to_owned).collect())
         };

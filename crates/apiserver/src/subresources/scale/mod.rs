@@ -5,9 +5,10 @@ mod apply;
 use serde_json::{Value, json};
 
 use super::read_body;
+use crate::call::Call;
 use crate::field::FieldError;
+use crate::kinds::custom::ScalePaths;
 use crate::kinds::typed;
-use crate::pipeline::call::Call;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
 use crate::request::options::PatchType;
@@ -15,40 +16,6 @@ use crate::selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::patched;
-
-/// The JSON paths of the fields that a Scale shows (`.spec.replicas`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ScalePaths {
-    pub(crate) spec: String,
-    pub(crate) status: String,
-    /// The path of a label selector in text form.
-    pub(crate) selector: Option<String>,
-    /// Whether the selector is the `spec.selector` of a workload.
-    own_selector: bool,
-}
-
-impl ScalePaths {
-    /// Reads `subresources.scale` of a version of a CustomResourceDefinition.
-    pub(crate) fn read(scale: &Value) -> Option<Self> {
-        let text = |field: &str| scale[field].as_str().map(str::to_owned);
-        Some(Self {
-            spec: text("specReplicasPath")?,
-            status: text("statusReplicasPath").unwrap_or_default(),
-            selector: text("labelSelectorPath").filter(|path| !path.is_empty()),
-            own_selector: false,
-        })
-    }
-}
-
-/// The paths of built-in workloads.
-pub(super) fn builtin_paths() -> ScalePaths {
-    ScalePaths {
-        spec: ".spec.replicas".to_owned(),
-        status: ".status.replicas".to_owned(),
-        selector: None,
-        own_selector: true,
-    }
-}
 
 /// The paths that the current CustomResourceDefinition declares, if any.
 pub(super) fn custom_paths(call: &Call<'_>) -> Option<ScalePaths> {
@@ -64,11 +31,8 @@ impl ApiServer {
     /// Reads or writes the scale of the object of a call.
     pub(super) fn scale(&mut self, call: &mut Call<'_>, paths: &ScalePaths) -> Outcome<Reply> {
         let entry = self.entry(call)?;
-        let object = if call.kind.custom.is_some() {
-            Self::served(&call.kind, entry)
-        } else {
-            Self::written_form(&call.kind, entry)
-        };
+        let object =
+            if call.kind.custom.is_some() { call.kind.served(entry) } else { call.kind.written_form(entry) };
         let current = build_scale(&object, paths)?;
         let applies =
             call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);

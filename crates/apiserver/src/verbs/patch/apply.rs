@@ -7,13 +7,14 @@ use windtunnel_core::Resource;
 use windtunnel_core::yaml::{self, YamlError};
 
 use crate::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
+use crate::call::decode;
+use crate::call::{Call, Owners};
 use crate::gotext::{self, json_type};
 use crate::metadata;
-use crate::pipeline::call::{Call, Owners};
 use crate::reply::Reply;
 use crate::request::Body;
+use crate::request::body;
 use crate::request::options::FieldValidation;
-use crate::request::{body, decode};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::update;
@@ -26,7 +27,7 @@ impl ApiServer {
     pub(super) fn apply_patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         let live = match self.entry(call) {
-            Ok(entry) => Some(Self::served(&kind, entry)),
+            Ok(entry) => Some(kind.served(entry)),
             Err(refused) if !call.path.subresource.is_empty() => return Err(refused),
             Err(_) => None,
         };

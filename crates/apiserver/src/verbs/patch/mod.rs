@@ -1,20 +1,20 @@
 //! The verb `patch`: applies a patch to the served object, and then updates the object with the result.
 
 pub(crate) mod apply;
-mod operations;
-mod strategic;
 
 use serde_json::Value;
 
+use crate::call::Call;
+use crate::call::decode;
 use crate::field::FieldError;
-use crate::gotext::{self, json_type};
+use crate::gotext;
 use crate::kinds::Kind;
-use crate::pipeline::call::Call;
+use crate::patch::merged;
 use crate::profile::Profile;
 use crate::reply::Reply;
+use crate::request::body;
 use crate::request::options::{FieldValidation, PatchType};
 use crate::request::{Body, JSON_PATCH, MERGE_PATCH};
-use crate::request::{body, decode};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
@@ -31,7 +31,7 @@ impl ApiServer {
         let (patch, repeated) = read(call, kind)?;
         self.set_baseline(call);
         let entry = self.entry(call)?;
-        let old = Self::served(&call.kind, entry);
+        let old = call.kind.served(entry);
         // Only a patch that changes the owners of fields needs an object with its owners.
         let object = if changes_owners(kind, &patch) {
             merged(kind, &patch, &old.whole(), &call.kind)?
@@ -86,14 +86,6 @@ fn changes_owners(kind: PatchType, patch: &Value) -> bool {
     let mut operations = patch.as_array().into_iter().flatten();
     operations
         .any(|operation| ["path", "from"].iter().any(|name| operation[name].as_str().is_some_and(has_owners)))
-}
-
-/// Applies the operations of a JSON patch to an object.
-///
-/// # Errors
-/// An operation fails.
-pub(crate) fn patched_by(operations: &Value, object: &Value) -> Outcome<Value> {
-    operations::apply(operations, object)
 }
 
 /// Applies the patch of a call to a value that is derived from the object, such as its scale.
@@ -155,32 +147,4 @@ fn strict_decoding_errors(patch: &Value, repeated: Vec<String>) -> Vec<String> {
         }
     }
     texts
-}
-
-/// Applies a patch of any type but apply to an object.
-fn merged(patch_type: PatchType, patch: &Value, old: &Value, kind: &Kind) -> Outcome<Value> {
-    match (patch_type, patch) {
-        (PatchType::Json, _) => operations::apply(patch, old),
-        (PatchType::Strategic, Value::Null) => Ok(old.clone()),
-        (PatchType::Strategic, Value::Object(patch)) => strategic::apply(patch.clone(), old, kind),
-        (PatchType::Strategic, _) => {
-            Err(Refused::bad_request(cannot_unmarshal(patch, "map[string]interface {}")))
-        }
-        (_, Value::Null) => Err(Refused::bad_request("Invalid JSON Patch")),
-        (_, Value::Object(_)) => {
-            let mut object = old.clone();
-            json_patch::merge(&mut object, patch);
-            Ok(object)
-        }
-        _ => Err(wrong_type(patch, "map[string]interface {}")),
-    }
-}
-
-/// The error for a part of the patch that does not have the type that Go expects.
-fn wrong_type(part: &Value, expected: &str) -> Refused {
-    Refused::bad_request(format!("error decoding patch: {}", cannot_unmarshal(part, expected)))
-}
-
-fn cannot_unmarshal(part: &Value, expected: &str) -> String {
-    format!("json: cannot unmarshal {} into Go value of type {expected}", json_type(part))
 }

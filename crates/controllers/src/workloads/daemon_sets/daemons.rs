@@ -8,9 +8,9 @@ use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::{Object, View, Write};
 
 use super::revisions::HASH;
+use crate::owners;
 use crate::scheduler::placement::is_chosen;
 use crate::scheduler::taints::find_untolerated;
-use crate::workloads::owners;
 use crate::workloads::shares::resolve_int_or_percent;
 
 /// The label with the generation of the template.

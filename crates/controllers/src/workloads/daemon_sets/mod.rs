@@ -21,7 +21,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 use self::daemons::{Daemons, Model};
-use super::owners;
+use crate::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Effect, Input, Interest, Step};
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS};
 use windtunnel_core::{Object, View, Write};
 
-use crate::workloads::owners;
+use crate::owners;
 
 /// The label with the hash of the template, on pods and revisions.
 pub(super) const HASH: &str = "controller-revision-hash";

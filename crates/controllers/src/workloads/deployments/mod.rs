@@ -21,7 +21,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 use self::sets::Sets;
-use super::owners;
+use crate::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 

@@ -4,7 +4,7 @@ use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
 use windtunnel_core::{Object, View, Write};
 
 use super::sets::{Sets, count, replicas_of, scaled, write_revision};
-use crate::workloads::owners;
+use crate::owners;
 use crate::workloads::shares::resolve_int_or_percent;
 
 /// The maximum numbers of additional and of unavailable pods during a rollout.

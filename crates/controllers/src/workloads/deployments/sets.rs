@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
 use windtunnel_core::{DeleteOptions, Object, Propagation, Resource, View, Write};
 
-use crate::workloads::owners;
+use crate::owners;
 
 /// The label with the hash of the template.
 pub(super) const HASH: &str = "pod-template-hash";

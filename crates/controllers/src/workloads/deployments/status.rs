@@ -8,7 +8,7 @@ use windtunnel_core::{Object, Write};
 use super::conditions::{self, RolloutProgress};
 use super::rollout::Bounds;
 use super::sets::{Sets, replicas_of};
-use crate::workloads::owners::template_hash;
+use crate::owners::template_hash;
 
 /// Writes the status if it differs from the API.
 pub(super) fn write_status(deployment: &Object, sets: &Sets<'_>, now: Time) -> Option<Write> {

@@ -9,7 +9,7 @@ use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View, Write};
 
 use super::SCALED;
-use crate::workloads::owners::controller;
+use crate::owners::controller;
 use crate::workloads::shares::resolve_int_or_percent;
 
 /// The time until an evicted pod must be terminating. Later it counts as healthy again.

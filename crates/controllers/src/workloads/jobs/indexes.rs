@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use windtunnel_core::Object;
 
+use super::number;
+
 /// The annotation of a pod with its index; since Kubernetes 1.28 also a label.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// The first Kubernetes minor version with the label (`PodIndexLabel`).
@@ -37,7 +39,7 @@ impl Indexes {
 
     /// The number of indexes.
     pub(super) fn len(&self) -> i64 {
-        super::tally::number(self.0.len())
+        number(self.0.len())
     }
 
     pub(super) fn has(&self, index: i64) -> bool {

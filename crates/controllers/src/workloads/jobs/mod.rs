@@ -31,7 +31,7 @@ use self::backoff::Failures;
 use self::ending::End;
 use self::scale::Scale;
 use self::tally::{Tally, is_tracked, untrack};
-use super::owners;
+use crate::owners;
 use crate::recorder::{Notice, Recorder, Subject};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
@@ -268,4 +268,9 @@ impl Actor for JobController {
         self.notice(input);
         self.reconcile(input)
     }
+}
+
+/// Converts a count to the integer type of the API.
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

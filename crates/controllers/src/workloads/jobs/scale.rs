@@ -6,8 +6,9 @@ use windtunnel_core::resources::{JOBS, PODS};
 use windtunnel_core::{Object, Write};
 
 use super::indexes::{self, Indexes};
-use super::tally::{TRACKING, Tally, number};
-use crate::workloads::owners;
+use super::number;
+use super::tally::{TRACKING, Tally};
+use crate::owners;
 
 /// The maximum number of pods created at once (`MaxPodCreateDeletePerSync`).
 const MOST_AT_ONCE: usize = 500;

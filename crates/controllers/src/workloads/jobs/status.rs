@@ -7,8 +7,9 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, JOBS};
 use windtunnel_core::{Object, View, Write};
 
 use super::ending::End;
+use super::number;
 use super::scale::Scale;
-use super::tally::{Tally, number};
+use super::tally::Tally;
 
 /// The first Kubernetes minor version that reports the number of terminating pods
 /// (`JobPodReplacementPolicy`).

@@ -11,8 +11,9 @@ use windtunnel_core::resources::PODS;
 use windtunnel_core::{Object, View, Write};
 
 use super::indexes::{self, Indexes};
+use super::number;
 use super::policy::{self, Verdict};
-use crate::workloads::owners;
+use crate::owners;
 
 /// The finalizer of pods that are not counted yet.
 pub(super) const TRACKING: &str = "batch.kubernetes.io/job-tracking";
@@ -207,9 +208,4 @@ impl<'a> Tally<'a> {
 fn uncounted(job: &Object, kind: &str) -> BTreeSet<String> {
     let list = job.list(&format!("/status/uncountedTerminatedPods/{kind}"));
     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// Converts a count to the integer type of the API.
-pub(super) fn number(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -14,7 +14,7 @@ use windtunnel_core::resources::{PODS, REPLICA_SETS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
 
-use super::owners;
+use crate::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 

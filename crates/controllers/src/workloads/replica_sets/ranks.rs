@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use windtunnel_core::Object;
 
-use crate::workloads::owners::available_at;
+use crate::owners::available_at;
 
 /// The annotation with the deletion cost of a pod.
 const COST: &str = "controller.kubernetes.io/pod-deletion-cost";

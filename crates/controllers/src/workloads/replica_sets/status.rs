@@ -6,7 +6,7 @@ use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::REPLICA_SETS;
 use windtunnel_core::{Object, Write};
 
-use crate::workloads::owners::available_at;
+use crate::owners::available_at;
 
 /// The counts of a ReplicaSet's pods.
 pub(super) struct Counts {

@@ -100,7 +100,7 @@ fn task_kind(object: &Arc<Value>, defined: &[(&str, &str)]) -> TaskKind {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-    let rule = rule(object);
+    let rule = ApplyRule::from_annotations(object);
     if (group, kind) == ("config.openshift.io", "ClusterOperator") && rule != ApplyRule::Delete {
         return TaskKind::ClusterOperator(Box::new(cluster_operator(object)));
     }
@@ -122,18 +122,6 @@ fn needs_other_servers(object: &Value) -> bool {
         }
         Some("APIService") => object["spec"]["service"].is_object(),
         _ => false,
-    }
-}
-
-/// The rule that the object's annotations set.
-pub(super) fn rule(object: &Value) -> ApplyRule {
-    let annotated = |name: &str| object["metadata"]["annotations"][name] == "true";
-    if annotated("release.openshift.io/delete") {
-        ApplyRule::Delete
-    } else if annotated("release.openshift.io/create-only") {
-        ApplyRule::CreateOnly
-    } else {
-        ApplyRule::Apply
     }
 }
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windtunnel_core::resources;
 
-use super::{ClusterOperatorTask, PayloadObject, Place, Task, TaskKind, extracted};
+use super::{ApplyRule, ClusterOperatorTask, PayloadObject, Place, Task, TaskKind};
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::lease::NAMESPACE;
-use crate::cvo::retrieve::version_pod;
 use crate::cvo::{NAME, access, capabilities};
 use crate::manifests;
 use crate::release::{Component, OperatorFacts, Release};
@@ -63,7 +62,7 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
 }
 
 /// A ClusterOperator as in the payload's manifest, without status.
-pub(super) fn cluster_operator(operator: &OperatorFacts) -> Value {
+pub(in crate::cvo) fn cluster_operator(operator: &OperatorFacts) -> Value {
     json!({
         "apiVersion": "config.openshift.io/v1",
         "kind": "ClusterOperator",
@@ -94,7 +93,7 @@ fn payload_account(release: &Release) -> Vec<TaskKind> {
     let account = json!({
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": { "name": version_pod::ACCOUNT, "namespace": NAMESPACE },
+        "metadata": { "name": access::PAYLOAD_ACCOUNT, "namespace": NAMESPACE },
     });
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -105,7 +104,7 @@ fn payload_account(release: &Release) -> Vec<TaskKind> {
             "kind": "ClusterRole",
             "name": "system:openshift:scc:privileged",
         },
-        "subjects": [{ "kind": "ServiceAccount", "name": version_pod::ACCOUNT, "namespace": NAMESPACE }],
+        "subjects": [{ "kind": "ServiceAccount", "name": access::PAYLOAD_ACCOUNT, "namespace": NAMESPACE }],
     });
     vec![object(account), object(binding)]
 }
@@ -158,7 +157,7 @@ fn object(object: impl Into<Arc<Value>>) -> TaskKind {
     let object = object.into();
     match resources::find_for_object(&object) {
         Some(resource) => {
-            let rule = extracted::rule(&object);
+            let rule = ApplyRule::from_annotations(&object);
             TaskKind::Object(Box::new(PayloadObject::new(Some(resource.clone()), object, rule)))
         }
         None => TaskKind::Counted(1),

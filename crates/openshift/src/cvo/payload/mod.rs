@@ -3,22 +3,21 @@
 
 mod extracted;
 mod facts;
-mod installed;
 mod loaded;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::resources::{self, CLUSTER_OPERATORS};
 use windtunnel_core::{Object, Resource, View, text_of as text};
 
+use crate::cvo::capabilities::NeededCapabilities;
 use crate::payload::Selection;
 use crate::release::Release;
+pub(super) use facts::cluster_operator;
 pub use facts::update_status_controller_objects;
-pub use installed::{InstalledPayload, installed_cluster_operator};
 
 /// One or several manifests of a component.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +68,20 @@ pub(super) enum ApplyRule {
     Delete,
 }
 
+impl ApplyRule {
+    /// The rule that the object's annotations set.
+    fn from_annotations(object: &Value) -> Self {
+        let annotated = |name: &str| object["metadata"]["annotations"][name] == "true";
+        if annotated("release.openshift.io/delete") {
+            Self::Delete
+        } else if annotated("release.openshift.io/create-only") {
+            Self::CreateOnly
+        } else {
+            Self::Apply
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClusterOperatorTask {
     /// The object that is created if it is missing, and whose metadata is enforced. It has no status.
@@ -113,7 +126,7 @@ impl Payload {
     }
 
     /// The capabilities of all tasks by task identity.
-    pub(super) fn capabilities(&self) -> BTreeMap<String, &[String]> {
+    pub(super) fn capabilities(&self) -> NeededCapabilities<'_> {
         self.tasks.iter().map(|task| (task.identity(), task.place.capabilities.as_slice())).collect()
     }
 }
@@ -183,7 +196,10 @@ impl PayloadObject {
     }
 
     /// Its kind, from the known kinds and these definitions.
-    fn resource_among<'a>(&self, definitions: impl Iterator<Item = &'a Value>) -> Option<Resource> {
+    pub(super) fn resource_among<'a>(
+        &self,
+        definitions: impl Iterator<Item = &'a Value>,
+    ) -> Option<Resource> {
         let (api_version, kind) = (text(&self.object, "apiVersion"), text(&self.object, "kind"));
         self.resource.clone().or_else(|| resources::find_in_definitions(api_version, kind, definitions))
     }
@@ -215,7 +231,7 @@ pub(super) mod testing {
     }
 
     pub(in crate::cvo) fn object(run_level: &str, component: &str, object: Value) -> Task {
-        let rule = extracted::rule(&object);
+        let rule = ApplyRule::from_annotations(&object);
         let resource = resources::find_for_object(&object).cloned();
         let what = TaskKind::Object(Box::new(PayloadObject::new(resource, object, rule)));
         Task::new(&Place::new(run_level, component, &[]), what)

@@ -4,7 +4,7 @@ use serde_json::json;
 use windtunnel_core::rng::Streams;
 
 use super::*;
-use crate::cvo::Surroundings;
+use crate::cvo::{InstalledPayload, Surroundings};
 use crate::payload::Payload as Files;
 
 const HEAD: &str = "{include.release.openshift.io/self-managed-high-availability: \"true\"";

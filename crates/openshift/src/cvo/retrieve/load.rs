@@ -2,9 +2,9 @@
 
 use windtunnel_core::condition::Condition;
 
-use super::Target;
 use crate::cvo::behaviour::Behaviour;
-use crate::cvo::status::events::Notice;
+use crate::cvo::desired::Target;
+use crate::cvo::events::Notice;
 use crate::release::Release;
 
 /// The result of the last attempt to load a payload.

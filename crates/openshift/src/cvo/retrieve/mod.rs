@@ -2,7 +2,6 @@
 //! operator's own node. The ClusterVersion worker is blocked meanwhile.
 
 pub(super) mod accept;
-pub(super) mod desired;
 pub(super) mod load;
 pub(super) mod preconditions;
 #[cfg(test)]
@@ -22,6 +21,7 @@ use windtunnel_core::{Answer, Object, Operation, Resource, View, Write};
 use self::verify::{STORE_TIMEOUT, SignatureSources, Verifier};
 use self::version_pod::{Judgement, VersionPod};
 use super::behaviour::{Behaviour, RetrievalMethod as By};
+use super::desired::Target;
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
 use crate::environment::Environment;
@@ -30,18 +30,6 @@ use crate::environment::Environment;
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
 /// The poll interval for Jobs.
 const JOB_POLL: SignedDuration = SignedDuration::from_secs(3);
-
-/// The payload that the spec requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
-    /// The version in the spec, which may be empty.
-    pub(super) version: String,
-    pub(super) image: String,
-    /// Whether failed checks are only warnings.
-    pub(super) force: bool,
-    /// Generation of the ClusterVersion with this request.
-    pub(super) generation: i64,
-}
 
 /// A payload on the node's disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

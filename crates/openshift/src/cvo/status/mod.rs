@@ -1,24 +1,21 @@
 //! The ClusterVersion status that the operator writes.
 
 pub(super) mod counts;
-pub(super) mod events;
-pub(super) mod failure;
 pub(super) mod history;
 #[cfg(test)]
 mod tests;
-pub(super) mod validation;
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 
-use self::failure::{FailingEffect, Failure};
 use self::history::{Applied, Pruning};
 use super::behaviour::Behaviour;
 use super::capabilities::Capabilities;
 use super::retrieve::load::LoadResult;
 use super::sync::apply::{ApplyLoop, ApplyMode};
+use super::sync::failure::{self, FailingEffect, Failure};
 use super::updates::Updates;
 use super::upgradeable::Upgradeable;
 use crate::release::Release;

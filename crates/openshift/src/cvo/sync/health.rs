@@ -4,8 +4,8 @@ use serde_json::Value;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, text_of};
 
+use super::failure::{FailingEffect, Failure};
 use crate::cvo::payload::namespaced_name;
-use crate::cvo::status::failure::{FailingEffect, Failure};
 
 pub(in crate::cvo) enum Health {
     /// It is healthy, or its kind has no health check.

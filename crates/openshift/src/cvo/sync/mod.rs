@@ -1,6 +1,7 @@
 //! Applies a payload: the apply loop, its passes over the task graph, and the action for each task.
 
 pub(super) mod apply;
+pub(super) mod failure;
 pub(super) mod graph;
 pub(super) mod health;
 pub(super) mod inject;

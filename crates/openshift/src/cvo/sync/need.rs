@@ -6,12 +6,12 @@ use serde_json::Value;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
+use super::failure::Failure;
 use super::graph::ApplyMode;
 use super::health::{self, Health};
 use super::inject::{self, Surroundings};
 use super::manifest::{existing, write_for};
 use crate::cvo::payload::{ApplyRule, PayloadObject};
-use crate::cvo::status::failure::Failure;
 
 /// The object of a task that matched the manifest. It is not compared again until it changes.
 #[derive(Debug, Clone)]

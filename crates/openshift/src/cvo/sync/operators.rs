@@ -6,8 +6,8 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Object, condition};
 
+use super::failure::{FailingEffect, Failure};
 use super::graph::ApplyMode;
-use crate::cvo::status::failure::{FailingEffect, Failure};
 
 /// How long a ClusterOperator may be degraded before the update fails.
 const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);

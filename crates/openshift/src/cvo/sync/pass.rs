@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
+use super::failure::{FailingEffect, Failure};
 use super::graph::{ApplyMode, TaskGraph, TaskNode};
 use crate::cvo::payload::{Payload, Task, TaskKind};
-use crate::cvo::status::failure::{FailingEffect, Failure};
 
 /// Waits before the retries of a rejected manifest.
 const RETRIES: &[SignedDuration] = &[SignedDuration::from_secs(10), SignedDuration::from_secs(13)];

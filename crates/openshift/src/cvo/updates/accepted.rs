@@ -1,17 +1,13 @@
 //! Risks that the administrator accepts (`spec.desiredUpdate.acceptRisks`, feature gate
 //! ClusterUpdateAcceptRisks, from 4.22 on with a preview feature set).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use semver::Version;
-use serde_json::{Value, json};
-use windtunnel_core::clock::Time;
-use windtunnel_core::condition::{self, Condition};
+use serde_json::Value;
+use windtunnel_core::condition;
 use windtunnel_core::resources::FEATURE_GATES;
 use windtunnel_core::{Object, View};
 
-use super::recommend;
-use crate::graph::{Node, Risk};
 use crate::manifests::is_preview;
 use crate::release::Release;
 
@@ -40,77 +36,6 @@ impl Accepted {
     #[cfg(test)]
     pub(super) fn of(names: &[&str]) -> Self {
         Self(names.iter().map(|name| (*name).to_owned()).collect())
-    }
-}
-
-/// The condition Applies of every risk, those of the latest release first and then by name. Unchanged
-/// conditions keep the transition times in `old`.
-pub(super) fn applies(
-    conditional: &[(Node, Vec<Risk>)],
-    old: &[(Risk, Vec<Value>)],
-    now: Time,
-    mut exposed: impl FnMut(&Risk) -> Result<bool, String>,
-) -> Vec<(Risk, Vec<Value>)> {
-    let mut latest: BTreeMap<&str, (&Version, &Risk)> = BTreeMap::new();
-    for (node, risk) in
-        conditional.iter().flat_map(|(node, risks)| risks.iter().map(move |risk| (node, risk)))
-    {
-        let known = latest.entry(&risk.name).or_insert((&node.version, risk));
-        if node.version > *known.0 {
-            *known = (&node.version, risk);
-        }
-    }
-    let mut risks: Vec<(&Version, &Risk)> = latest.into_values().collect();
-    risks.sort_by(|(a, _), (b, _)| b.cmp(a));
-    let conditions = risks.into_iter().map(|(_, risk)| {
-        let (status, reason, message) = match exposed(risk) {
-            Ok(true) => ("True", "Match", String::new()),
-            Ok(false) => ("False", "NotMatch", String::new()),
-            Err(error) => ("Unknown", "EvaluationFailed", recommend::unknown(risk, &error)),
-        };
-        let known = old.iter().find(|(other, _)| other.name == risk.name);
-        let mut conditions = known.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
-        condition::set(&mut conditions, &Condition::new("Applies", status, reason, message.as_str()), now);
-        // The message of this condition is always present, even if it is empty.
-        for found in &mut conditions {
-            found["message"] = json!(message);
-        }
-        (risk.clone(), conditions)
-    });
-    conditions.collect()
-}
-
-/// A conditional update with the names of its risks and their Applies conditions.
-pub(super) fn with_names(mut update: Value, applies: &[(Risk, Vec<Value>)]) -> Value {
-    let risks = update["risks"].as_array_mut().into_iter().flatten();
-    let names: Vec<Value> = risks
-        .map(|risk| {
-            if let Some((_, conditions)) =
-                applies.iter().find(|(known, _)| risk["name"] == known.name.as_str())
-            {
-                risk["conditions"] = json!(conditions);
-            }
-            risk["name"].clone()
-        })
-        .collect();
-    update["riskNames"] = Value::Array(names);
-    update
-}
-
-/// Writes all risks into a status.
-pub(super) fn write_risks(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
-    let risks: Vec<Value> = applies
-        .iter()
-        .map(|(risk, conditions)| {
-            let mut entry = recommend::as_status(risk);
-            entry["conditions"] = json!(conditions);
-            entry
-        })
-        .collect();
-    if !risks.is_empty() {
-        status["conditionalUpdateRisks"] = Value::Array(risks);
-    } else if let Some(status) = status.as_object_mut() {
-        status.remove("conditionalUpdateRisks");
     }
 }
 
@@ -144,6 +69,8 @@ pub(in crate::cvo) fn accepted_risks_text(cluster_version: &Object, image: &str,
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn cluster(accepted: &[&str]) -> Object {

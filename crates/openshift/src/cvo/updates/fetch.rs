@@ -7,7 +7,7 @@ use semver::Version;
 use windtunnel_core::Object;
 use windtunnel_core::condition::Condition;
 
-use crate::cvo::status::validation;
+use crate::cvo::validation;
 use crate::environment::Environment;
 use crate::graph::{Graph, Node, Risk, ServiceFault};
 use crate::release::{Architecture, Release};

@@ -3,6 +3,7 @@
 
 mod accepted;
 mod alerts;
+mod applies;
 mod fetch;
 mod recommend;
 mod risks;
@@ -23,9 +24,8 @@ use self::alerts::OwnRisks;
 use self::fetch::{Fetched, fetch};
 use self::risks::Queries;
 use super::behaviour::Behaviour;
-use super::retrieve::desired;
-use super::status::validation;
 use super::upgradeable::risks as risks_of_state;
+use super::{desired, validation};
 use crate::environment::Environment;
 use crate::graph::{Node, Risk};
 use crate::monitoring;
@@ -246,7 +246,7 @@ impl Updates {
         self.refresh_at = must_refresh.then(|| now + REFRESH_INTERVAL);
         self.applies = match &self.accepted {
             None => Vec::new(),
-            Some(_) => accepted::applies(&self.offered.conditional, &self.applies, now, |risk| {
+            Some(_) => applies::conditions(&self.offered.conditional, &self.applies, now, |risk| {
                 self.queries.exposed(risk, &query, now)
             }),
         };
@@ -267,10 +267,10 @@ impl Updates {
         let conditional: Vec<Value> = conditional
             .map(|((node, risks), (_, conditions))| {
                 let update = conditional_update(node, risks, conditions);
-                if self.accepted.is_some() { accepted::with_names(update, &self.applies) } else { update }
+                if self.accepted.is_some() { applies::with_names(update, &self.applies) } else { update }
             })
             .collect();
-        accepted::write_risks(&self.applies, status);
+        applies::write_risks(&self.applies, status);
         if !conditional.is_empty() {
             status["conditionalUpdates"] = Value::Array(conditional);
         } else if let Some(status) = status.as_object_mut() {

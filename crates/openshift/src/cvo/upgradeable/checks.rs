@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, View};
 
-use super::{KIND, Style, completed_version, gates, has_overrides, not_upgradeable_operators};
-use crate::cvo::behaviour::Behaviour;
+use super::{KIND, completed_version, gates, has_overrides, not_upgradeable_operators};
+use crate::cvo::behaviour::{Behaviour, UpgradeableStyle};
 
 /// The reason for overrides.
 pub(super) const OVERRIDES_SET: &str = "ClusterVersionOverridesSet";
@@ -57,11 +57,11 @@ fn overrides(behaviour: Behaviour, cluster_version: &Object) -> Option<Condition
 /// The message about overrides of an operator's release.
 pub(super) fn overrides_message(behaviour: Behaviour) -> &'static str {
     match behaviour.upgradeable {
-        Style::Risks => super::risks::OVERRIDES,
-        Style::Checks { .. } if behaviour.overrides_block_patches => {
+        UpgradeableStyle::Risks => super::risks::OVERRIDES,
+        UpgradeableStyle::Checks { .. } if behaviour.overrides_block_patches => {
             "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing."
         }
-        Style::Checks { .. } => {
+        UpgradeableStyle::Checks { .. } => {
             "Disabling ownership via cluster version overrides prevents upgrades between minor or major versions. Please remove overrides before requesting a minor or major version update."
         }
     }
@@ -134,7 +134,7 @@ fn cluster_operators(view: &View) -> Option<Condition> {
 
 /// Unlike the other separate conditions, this one is True.
 fn update_in_progress(behaviour: Behaviour, cluster_version: &Object) -> Option<Condition> {
-    let counts = behaviour.upgradeable == Style::Checks { update_in_progress: true };
+    let counts = behaviour.upgradeable == UpgradeableStyle::Checks { update_in_progress: true };
     (counts && condition::is_true(cluster_version, "Progressing")).then(|| {
         let message = "An update is already in progress and the details are in the Progressing condition";
         Condition::new("UpgradeableUpgradeInProgress", "True", "UpdateInProgress", message)

@@ -4,7 +4,7 @@
 use windtunnel_core::resources::CONFIG_MAPS;
 use windtunnel_core::{Object, View};
 
-use super::Style;
+use crate::cvo::behaviour::UpgradeableStyle;
 
 /// Namespace and name of the ConfigMap with the gates.
 pub(super) const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
@@ -25,7 +25,7 @@ pub(super) struct Gate {
 
 /// The closed gates of a version, by name. The error is namespace and name of the missing ConfigMap.
 pub(super) fn closed(
-    style: Style,
+    style: UpgradeableStyle,
     version: &str,
     view: &View,
 ) -> Result<Vec<Gate>, (&'static str, &'static str)> {
@@ -41,15 +41,15 @@ pub(super) fn closed(
     Ok(named.filter_map(|(name, text)| judge(style, name, text, version, acks)).collect())
 }
 
-fn judge(style: Style, name: &str, text: &str, version: &str, acks: &Object) -> Option<Gate> {
+fn judge(style: UpgradeableStyle, name: &str, text: &str, version: &str, acks: &Object) -> Option<Gate> {
     let closed = |reason, message| Some(Gate { name: name.to_owned(), reason, message });
     let Some((major, minor)) = release_of_gate(name) else {
         let invalid = |form| {
             format!("admin-gates configmap gate name {name} has invalid format; must comply with \"{form}\"")
         };
         let message = match style {
-            Style::Checks { .. } => format!("{}.", invalid(NAME_FORM)),
-            Style::Risks => {
+            UpgradeableStyle::Checks { .. } => format!("{}.", invalid(NAME_FORM)),
+            UpgradeableStyle::Risks => {
                 let invalid = invalid(NAME_FORM_OF_RISKS);
                 format!("admin-gates configmap gate \"{name}\" is invalid: {invalid}")
             }
@@ -57,7 +57,7 @@ fn judge(style: Style, name: &str, text: &str, version: &str, acks: &Object) -> 
         return closed("AdminAckConfigMapGateNameError", message);
     };
     let mut parts = version.split('.');
-    let of_major = parts.next() == Some(major) || style != Style::Risks;
+    let of_major = parts.next() == Some(major) || style != UpgradeableStyle::Risks;
     if !of_major || parts.next() != Some(minor) {
         return None;
     }

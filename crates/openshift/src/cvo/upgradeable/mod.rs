@@ -13,7 +13,7 @@ use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Change, ChangeKind, Object, View};
 
-use super::behaviour::Behaviour;
+use super::behaviour::{Behaviour, UpgradeableStyle};
 
 /// The condition, and the prefix of the types of all conditions that this module owns.
 const KIND: &str = "Upgradeable";
@@ -23,18 +23,6 @@ const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
 const CHECK_INTERVAL_AFTER_REJECTION: SignedDuration = SignedDuration::from_secs(15);
 /// How long a rejection is recent.
 const RECENT: SignedDuration = SignedDuration::from_mins(2);
-
-/// How an operator's release computes the condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
-    /// By periodic checks with separate conditions.
-    Checks {
-        /// Whether an update in progress fails a check (from 4.19).
-        update_in_progress: bool,
-    },
-    /// By risks that are evaluated for each status (from 4.23).
-    Risks,
-}
 
 /// The last result.
 #[derive(Debug, Clone, Default)]
@@ -62,9 +50,11 @@ impl Upgradeable {
         now: Time,
     ) {
         let conditions = match behaviour.upgradeable {
-            Style::Risks => risks::conditions(behaviour, cluster_version, deletions, view),
-            Style::Checks { .. } if !self.is_due(cluster_version, now) => return,
-            Style::Checks { .. } => checks::conditions(behaviour, cluster_version, deletions, view),
+            UpgradeableStyle::Risks => risks::conditions(behaviour, cluster_version, deletions, view),
+            UpgradeableStyle::Checks { .. } if !self.is_due(cluster_version, now) => return,
+            UpgradeableStyle::Checks { .. } => {
+                checks::conditions(behaviour, cluster_version, deletions, view)
+            }
         };
         *self = Self { conditions, checked_at: Some(now), outdated: false };
     }

@@ -96,7 +96,7 @@ impl Worker {
                 self.load = LoadResult::loaded(&work.release, &self.own);
                 let payload = Payload::load(&work.release, selection(view, &work.release));
                 if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
-                    capabilities.enable_for(&apply.payload, &payload);
+                    capabilities.enable_for(&apply.payload.capabilities(), &payload.capabilities());
                 }
                 self.write_status(site, cluster_version, now, out);
                 self.adopt(work, payload, cluster_version, now);

@@ -11,17 +11,19 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
 use super::agentic::AgenticRuns;
+use super::behaviour::UpgradeableStyle;
 use super::capabilities::Capabilities;
+use super::desired;
+use super::events::{Events, Notice};
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
 use super::retrieve::accept::accept;
 use super::retrieve::load::LoadResult;
-use super::retrieve::{OperatorContext, Retrieval, desired};
-use super::status::events::{Events, Notice};
+use super::retrieve::{OperatorContext, Retrieval};
 use super::status::{self, Report};
 use super::sync::apply::{ApplyLoop, ApplyMode, PassPace};
 use super::updates::{self, Updates};
-use super::upgradeable::{Style, Upgradeable};
+use super::upgradeable::Upgradeable;
 use crate::manifests::is_preview;
 use crate::release::Release;
 
@@ -280,7 +282,7 @@ impl Worker {
     /// Updates Upgradeable for a status outside the queue: risks are evaluated for each status, checks only
     /// when due.
     fn evaluate_risks(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time) {
-        if site.behaviour.upgradeable == Style::Risks {
+        if site.behaviour.upgradeable == UpgradeableStyle::Risks {
             self.update_upgradeable(site, view, cluster_version, now);
         }
     }

@@ -12,8 +12,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::MACHINE_CONFIGS;
 use windtunnel_core::{Object, View};
 
-use super::steps::annotation;
-use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, degrade, truncate_reason};
+use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, truncate_reason};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{REASON, STATE};
 use crate::mco::config_node::progress_steps;

@@ -316,7 +316,12 @@ fn degrade(why: &str, node: &Object, out: &mut DaemonOutput) {
     }
 }
 
+/// An annotation of the node, or empty.
+fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
+    node.annotation(key).unwrap_or_default()
+}
+
 /// The node's desired MachineConfig.
 fn desired(node: &Object) -> &str {
-    node.annotation(DESIRED_CONFIG).unwrap_or_default()
+    annotation(node, DESIRED_CONFIG)
 }

@@ -11,7 +11,7 @@ use windtunnel_core::{Object, View};
 
 use super::changes::{Action, action};
 use super::failures::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
-use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, degrade, desired};
+use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, desired};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
@@ -43,10 +43,6 @@ pub(super) fn next_poll(since: Time, now: Time) -> Time {
 fn polls_now(since: Time, now: Time) -> bool {
     let age = now.duration_since(since);
     !age.is_zero() && age.as_nanos() % POLL.as_nanos() == 0
-}
-
-pub(super) fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
-    node.annotation(key).unwrap_or_default()
 }
 
 /// Returns whether the operating system changes, and whether the SSH keys do.

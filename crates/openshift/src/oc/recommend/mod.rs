@@ -13,7 +13,7 @@ pub use self::alerts::Alert;
 use self::targets::Targets;
 use super::cluster_version::Release;
 use super::conditions::{self, indented, missing, reason_and_message};
-use super::output::CommandOutput;
+use super::outcome::CommandOutput;
 use super::report::{NO_UPDATES, RELEASES, source};
 
 /// The number of releases shown per minor, unless all are requested.

@@ -8,7 +8,7 @@ use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::NODES;
 use windtunnel_core::{Change, ChangeKind, Object, View};
 
-use crate::mco::{control_plane, is_master};
+use crate::control_plane::{is_master, masters};
 use crate::operators::health::{WELL, WELL_MESSAGE};
 use crate::operators::static_pods::Operand;
 
@@ -69,7 +69,7 @@ impl Masters {
         view: &View,
         now: Time,
     ) -> (Option<Condition>, Option<Time>) {
-        let nodes = control_plane(view);
+        let nodes = masters(view);
         let (ready, away): (Vec<&Object>, Vec<&Object>) =
             nodes.into_iter().partition(|node| condition::is_true(node, "Ready"));
         // With all control-plane nodes unready, the operator cannot run either.

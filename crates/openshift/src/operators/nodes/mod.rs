@@ -12,7 +12,7 @@ use windtunnel_core::resources::NODES;
 use windtunnel_core::{Change, Object, View};
 
 use super::Operator;
-use crate::mco::MASTER_LABEL;
+use crate::control_plane::MASTER_LABEL;
 use daemons::Daemons;
 use masters::Masters;
 

@@ -13,7 +13,7 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{NAMESPACES, PODS};
 use windtunnel_core::{Object, View, Write, condition};
 
-use crate::mco::control_plane;
+use crate::control_plane::masters;
 use crate::release::Release;
 
 /// The revision in a new cluster.
@@ -151,7 +151,7 @@ impl Operand {
         view: &View,
         now: Time,
     ) -> Rollout {
-        let nodes = control_plane(view);
+        let nodes = masters(view);
         let revision = self.next_revision(release, &nodes, view);
         let parts = i32::try_from(nodes.len()).unwrap_or(i32::MAX).saturating_add(1);
         for (part, node) in (1..).zip(&nodes) {

@@ -7,7 +7,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition::find_in_status;
 use windtunnel_core::{Object, selector};
 
-use super::availability::UnavailableCondition;
+use super::unavailable_condition::UnavailableCondition;
 use crate::assessment::dated_condition::DatedCondition;
 use crate::assessment::time::time_field;
 

@@ -4,13 +4,15 @@ mod availability;
 mod fields;
 mod insight;
 pub mod phase;
+mod unavailable_condition;
 
-pub use availability::{UnavailableCondition, UnavailableReason};
+pub use availability::UnavailableReason;
 pub(crate) use availability::{first_start, joined, shortened, unavailable_reasons};
 pub(crate) use fields::{MASTER, WORKER, pool_object_of, release_in};
 pub use fields::{Node, Pool, pool_of, release_of};
 pub use insight::{assess, upstream};
 use phase::Phase;
+pub use unavailable_condition::UnavailableCondition;
 
 /// The update state of a node, as counted by its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

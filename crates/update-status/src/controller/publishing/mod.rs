@@ -1,6 +1,7 @@
 //! Publishing: the insights of each informer, and the writes that bring the ConfigMap and the UpdateStatus up
 //! to date.
 
+pub(super) mod api_insight;
 pub(super) mod informer;
 mod keep_times;
 pub(super) mod publisher;

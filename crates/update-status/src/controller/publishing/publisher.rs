@@ -9,9 +9,8 @@ use kube::core::PartialObjectMeta;
 use serde_json::{Value, json};
 use windtunnel_core::resources;
 
-use crate::controller::state::Data;
 use crate::controller::watch::fields::Watched;
-use crate::controller::watch::{api_resource, data_of, resource_version, status_of};
+use crate::controller::watch::{ConfigMapData, api_resource, data_of, resource_version, status_of};
 use crate::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 
 /// The field manager of the controller's writes (`metadata.managedFields`).
@@ -32,7 +31,9 @@ impl Publisher {
 
     /// Returns resource version and data of the ConfigMap. A list needs no permission beyond those of the
     /// watch.
-    pub(in crate::controller) async fn config_map(&self) -> Result<Option<(String, Data)>, kube::Error> {
+    pub(in crate::controller) async fn config_map(
+        &self,
+    ) -> Result<Option<(String, ConfigMapData)>, kube::Error> {
         let found =
             Api::<ConfigMap>::namespaced(self.client.clone(), NAMESPACE).list(&named(CONFIG_MAP)).await?;
         Ok(found.items.into_iter().next().map(data_of))

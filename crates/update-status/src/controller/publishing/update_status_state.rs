@@ -6,13 +6,11 @@ use windtunnel_core::clock::Time;
 
 use super::informer::Informer;
 use super::update_status::{self, ROOM};
-use crate::controller::state::cache::{Cache, Change};
-use crate::controller::state::mirror::Mirror;
+use crate::controller::watch::UPDATE_STATUS_CRD;
+use crate::controller::watch::cache::{Cache, Change};
+use crate::controller::watch::mirror::Mirror;
 use crate::insight::Insight;
 use crate::insight::published::UPDATE_STATUS as NAME;
-
-/// The CustomResourceDefinition of the kind.
-pub(in crate::controller) const UPDATE_STATUS_CRD: &str = "updatestatuses.update.openshift.io";
 
 /// The path of the status in the object.
 const STATUS: &str = "/status";

@@ -1,24 +1,15 @@
 //! The ConfigMap that insights are published in: its content and the pending changes.
 
-use std::collections::BTreeMap;
-
 use kube::runtime::watcher::Event;
 use serde_json::{Map, Value, json};
 
 use super::State;
 use crate::controller::publishing::informer::Informer;
+use crate::controller::watch::ConfigMapData;
 
 /// Maximum size of all values of a ConfigMap in bytes, by the API. With one byte more, the API server rejects
 /// the whole write.
 pub(in crate::controller) const ROOM: usize = 1024 * 1024;
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::controller) struct Data {
-    /// `data`.
-    pub(in crate::controller) texts: BTreeMap<String, String>,
-    /// The size of `binaryData` in bytes.
-    pub(in crate::controller) binary: usize,
-}
 
 impl State {
     /// Applies an event of the watch of ConfigMaps: their resource versions.
@@ -35,7 +26,7 @@ impl State {
     }
 
     /// Stores the ConfigMap and its resource version after reading; `None` if it does not exist.
-    pub(in crate::controller) fn config_map_read(&mut self, object: Option<(String, Data)>) {
+    pub(in crate::controller) fn config_map_read(&mut self, object: Option<(String, ConfigMapData)>) {
         self.config_map.set_content(object);
         self.mark_unpublished();
     }
@@ -72,7 +63,7 @@ impl State {
         if is_published || self.is_patch_refused() {
             return None;
         }
-        let (version, Data { texts, binary }) = self.config_map.get()?;
+        let (version, ConfigMapData { texts, binary }) = self.config_map.get()?;
         let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
         let foreign = texts.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
         let foreign: usize = foreign.map(|(_, text)| text.len()).sum();

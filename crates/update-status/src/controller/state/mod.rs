@@ -11,10 +11,11 @@ use windtunnel_core::yaml::YamlError;
 
 use super::publishing::informer::Informer;
 use super::publishing::update_status_state::{StatusWrite, UpdateStatusState};
-use super::state::cache::{Cache, Change};
-use super::state::mirror::Mirror;
 use super::state::nodes::Nodes;
 use super::state::operators::{Operators, is_of_operator};
+use super::watch::cache::{Cache, Change};
+use super::watch::mirror::Mirror;
+use super::watch::{CLUSTER_VERSION_CRD, ConfigMapData};
 use crate::assessment::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator};
 use crate::assessment::node::{Node, Pool};
 use crate::assessment::progress::Progress;
@@ -24,9 +25,6 @@ use crate::insight::{Detail, Insight, uid};
 
 /// The name of a cluster's ClusterVersion; the cluster-version operator ignores any other one.
 const CLUSTER_VERSION: &str = "version";
-
-/// The CustomResourceDefinition that ClusterVersions are validated against.
-pub(in crate::controller) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
 
 /// Everything that the controller has observed and derived.
 #[derive(Debug)]
@@ -40,7 +38,7 @@ pub(in crate::controller) struct State {
     version_pods: Cache<Option<String>>,
     /// The pending and firing alerts; `None` before the first report.
     alerts: Option<Vec<ActiveAlert>>,
-    config_map: Mirror<Data>,
+    config_map: Mirror<ConfigMapData>,
     /// The ConfigMap's resource version and the informers' revisions at which a patch was rejected.
     refused: Option<(String, [u64; 2])>,
     /// The UpdateStatus, if the cluster serves that kind.
@@ -218,7 +216,7 @@ impl State {
         let informer = &mut self.control_plane_informer;
         let outcome = informer.replace_matching(|detail| !is_of_operator(detail), insights, now);
         let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
-        let version = cluster_version.map(|one| assessment::cluster_version::desired(one));
+        let version = cluster_version.map(|one| assessment::operator_counts::target_version(one));
         self.operators.set_target(version, image(&self.operator_images));
         outcome.and(self.operators.assess(informer, now))
     }
@@ -329,7 +327,7 @@ fn image(deployments: &Cache<Option<String>>) -> Option<&str> {
 /// Makes an informer adopt the insights of an earlier process.
 fn adopt_earlier_insights(
     informer: &mut Informer,
-    config_map: &Mirror<Data>,
+    config_map: &Mirror<ConfigMapData>,
     status_object: &UpdateStatusState,
 ) {
     if informer.has_begun() {
@@ -342,12 +340,8 @@ fn adopt_earlier_insights(
 }
 
 mod alarms;
-pub(super) mod cache;
 mod config_map;
-pub(super) mod mirror;
 mod nodes;
 mod operators;
 #[cfg(test)]
 mod tests;
-
-pub(in crate::controller) use config_map::Data;

@@ -8,9 +8,9 @@ use kube::runtime::watcher::Event;
 use windtunnel_core::clock::Time;
 use windtunnel_core::yaml::YamlError;
 
-use super::cache::{Cache, Change};
 use crate::assessment::cluster_operator::{self, MACHINE_CONFIG, Operator};
 use crate::controller::publishing::informer::Informer;
+use crate::controller::watch::cache::{Cache, Change};
 use crate::insight::{Detail, Insight, uid};
 
 /// Cluster operators, and everything else that their insights depend on.

@@ -1,8 +1,11 @@
-//! The watches of the controller, and the fields that it takes from each object.
+//! The watches of the controller, the fields that it takes from each object, and caches of objects.
 
+pub(super) mod cache;
 pub(super) mod fields;
+pub(super) mod mirror;
 mod poll_on_wake;
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,8 +24,6 @@ use windtunnel_core::text::go_quote::quote;
 use windtunnel_core::{Object, Resource, resources};
 
 use super::observer::{Note, Observer};
-use super::publishing::update_status_state::UPDATE_STATUS_CRD;
-use super::state::{CLUSTER_VERSION_CRD, Data};
 use crate::assessment::cluster_operator::{MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Operator, image_of};
 use crate::assessment::node::{Node, Pool, release_in};
 use crate::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
@@ -35,6 +36,12 @@ pub type AlertStream = BoxStream<'static, Result<Vec<ActiveAlert>, String>>;
 
 /// The key of alerts among the plurals of resources.
 pub(in crate::controller) const ALERTS: &str = "alerts";
+
+/// The CustomResourceDefinition that ClusterVersions are validated against.
+pub(in crate::controller) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
+
+/// The CustomResourceDefinition of the kind UpdateStatus.
+pub(in crate::controller) const UPDATE_STATUS_CRD: &str = "updatestatuses.update.openshift.io";
 
 /// The namespace of the cluster-version operator, and of the pods that fetch payloads for it.
 pub(in crate::controller) const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
@@ -318,11 +325,20 @@ fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<
     (metadata.name.unwrap_or_default(), release_in(metadata.annotations.as_ref()).map(str::to_owned))
 }
 
+/// The content of a ConfigMap.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::controller) struct ConfigMapData {
+    /// `data`.
+    pub(in crate::controller) texts: BTreeMap<String, String>,
+    /// The size of `binaryData` in bytes.
+    pub(in crate::controller) binary: usize,
+}
+
 /// Returns resource version and data of a ConfigMap.
-pub(in crate::controller) fn data_of(config_map: ConfigMap) -> (String, Data) {
+pub(in crate::controller) fn data_of(config_map: ConfigMap) -> (String, ConfigMapData) {
     let binary = config_map.binary_data.unwrap_or_default().values().map(|bytes| bytes.0.len()).sum();
     let texts = config_map.data.unwrap_or_default();
-    (resource_version(config_map.metadata), Data { texts, binary })
+    (resource_version(config_map.metadata), ConfigMapData { texts, binary })
 }
 
 /// Returns name and resource version.

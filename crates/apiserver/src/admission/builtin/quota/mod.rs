@@ -11,20 +11,20 @@ use windtunnel_core::Resource;
 use windtunnel_core::clock::Time;
 
 use super::amounts::{self, Amounts};
-use crate::admission::{Attributes, Operation};
+use crate::admission::{Admission, Admitter, Attributes, Operation};
+use crate::call::Call;
 use crate::kinds::Kind;
+use crate::kinds::catalog::Catalog;
 use crate::kinds::quantity::Quantity;
-use crate::pipeline::call::Call;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::Stored;
+use crate::store::{Store, Stored, TableId};
 
 const QUOTAS: Resource = Resource::namespaced("", "v1", "ResourceQuota", "resourcequotas");
 /// The resources that each container must specify if a quota limits them.
 const REQUIRED: [&str; 6] =
     ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
 
-impl ApiServer {
+impl Admitter<'_> {
     /// Checks an object against the quotas of its namespace.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl ApiServer {
         attributes: Attributes<'_>,
         object: &Value,
     ) -> Outcome<()> {
-        let quotas = self.quotas(attributes.namespace);
+        let quotas = quotas(self.admission.quotas, self.store, attributes.namespace);
         if quotas.is_empty()
             || !call.path.subresource.is_empty()
             || !is_charged(&call.kind, attributes.operation)
@@ -76,7 +76,7 @@ impl ApiServer {
         if !missing.is_empty() {
             return refused(format!("failed quota: {name}: must specify {missing}"));
         }
-        let used = self.used(attributes.namespace, quota, call.now);
+        let used = used(self.catalog, self.store, attributes.namespace, quota, call.now);
         let exceeded: Vec<&String> = increase
             .iter()
             .filter(|(name, amount)| {
@@ -97,39 +97,20 @@ impl ApiServer {
         let (requested, used, limited) = (shown(increase), shown(&used), shown(&hard));
         refused(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"))
     }
+}
 
-    /// The quotas of a namespace, by name.
-    fn quotas(&self, namespace: &str) -> Vec<Stored> {
-        let Some(table) = self.admission.quotas.filter(|_| !namespace.is_empty()) else { return Vec::new() };
-        self.store.list(table, namespace).map(|(_, _, entry)| entry.served()).collect()
-    }
-
-    /// The usage of each resource that a quota limits.
-    fn used(&self, namespace: &str, quota: &Value, now: Time) -> Amounts {
-        let hard = amounts::read(&quota["spec"]["hard"]);
-        let mut used: Amounts = hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
-        for kind in
-            self.catalog.stored().filter(|kind| kind.resource.namespaced && usage::counts(kind, &hard))
-        {
-            let is_pod = kind.is_resource("", "pods");
-            for (_, _, entry) in self.store.list(kind.table, namespace) {
-                let object = entry.served();
-                if !scope::covers(&quota["spec"], is_pod.then_some(&*object)) {
-                    continue;
-                }
-                let mut found = usage::object_usage(kind, &object, now);
-                found.retain(|name, _| hard.contains_key(name));
-                amounts::add(&mut used, &found);
-            }
-        }
-        used
-    }
-
+impl Admission {
     /// Updates the status of each quota of a namespace.
-    pub(crate) fn update_quota_statuses(&mut self, namespace: &str, now: Time) {
-        let Some(table) = self.admission.quotas else { return };
-        for quota in self.quotas(namespace) {
-            let used = self.used(namespace, &quota, now);
+    pub(crate) fn update_quota_statuses(
+        &self,
+        catalog: &Catalog,
+        store: &mut Store,
+        namespace: &str,
+        now: Time,
+    ) {
+        let Some(table) = self.quotas else { return };
+        for quota in quotas(self.quotas, store, namespace) {
+            let used = used(catalog, store, namespace, &quota, now);
             let used: Value =
                 used.iter().map(|(name, amount)| (name.clone(), json!(amount.text()))).collect();
             let status = json!({ "hard": quota["spec"]["hard"], "used": used });
@@ -139,9 +120,34 @@ impl ApiServer {
             let mut changed = (*quota).clone();
             changed["status"] = status;
             let key = QUOTAS.key(namespace, quota["metadata"]["name"].as_str().unwrap_or_default());
-            self.store.rewrite(table, &key, 0, changed);
+            store.rewrite(table, &key, 0, changed);
         }
     }
+}
+
+/// The quotas of a namespace, by name.
+fn quotas(table: Option<TableId>, store: &Store, namespace: &str) -> Vec<Stored> {
+    let Some(table) = table.filter(|_| !namespace.is_empty()) else { return Vec::new() };
+    store.list(table, namespace).map(|(_, _, entry)| entry.served()).collect()
+}
+
+/// The usage of each resource that a quota limits.
+fn used(catalog: &Catalog, store: &Store, namespace: &str, quota: &Value, now: Time) -> Amounts {
+    let hard = amounts::read(&quota["spec"]["hard"]);
+    let mut used: Amounts = hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
+    for kind in catalog.stored().filter(|kind| kind.resource.namespaced && usage::counts(kind, &hard)) {
+        let is_pod = kind.is_resource("", "pods");
+        for (_, _, entry) in store.list(kind.table, namespace) {
+            let object = entry.served();
+            if !scope::covers(&quota["spec"], is_pod.then_some(&*object)) {
+                continue;
+            }
+            let mut found = usage::object_usage(kind, &object, now);
+            found.retain(|name, _| hard.contains_key(name));
+            amounts::add(&mut used, &found);
+        }
+    }
+    used
 }
 
 /// Whether a write of a kind may increase the usage of a quota.

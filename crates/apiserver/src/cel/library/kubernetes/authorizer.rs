@@ -1,97 +1,12 @@
 //! The authorizer library (`k8s.io/apiserver/pkg/cel/library/authz.go`): checks what the user of a request,
 //! or a ServiceAccount, may do. Only expressions of admission can use it.
 
-use std::fmt::Debug;
 use std::rc::Rc;
 
 use crate::cel::library::{Row, text};
+use crate::cel::value::authorization::{Account, AuthorizationCheck, CheckAttributes, Stage};
 use crate::cel::value::{EvalError, Outcome, Value};
 use crate::names;
-
-/// Makes the authorization decisions.
-pub(crate) trait Authorizer: Debug {
-    /// Returns whether a user is allowed, and the reason.
-    fn decide(&self, who: &Account, asked: &CheckAttributes) -> (bool, String);
-}
-
-/// A user as an authorizer sees one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Account {
-    pub(crate) user: String,
-    pub(crate) groups: Vec<String>,
-}
-
-/// The attributes of an authorization check.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct CheckAttributes {
-    /// The path of a non-resource check.
-    pub(crate) path: Option<String>,
-    pub(crate) verb: String,
-    pub(crate) group: String,
-    pub(crate) resource: String,
-    pub(crate) subresource: String,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-}
-
-/// An authorization check that an expression builds step by step.
-#[derive(Debug, Clone)]
-pub(crate) struct AuthorizationCheck<'a> {
-    authorizer: &'a dyn Authorizer,
-    who: Rc<Account>,
-    stage: Stage,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Stage {
-    Authorizer,
-    Path(CheckAttributes),
-    Group(CheckAttributes),
-    Resource(CheckAttributes),
-    Decision(bool, String),
-}
-
-impl<'a> AuthorizationCheck<'a> {
-    /// The variable `authorizer`.
-    pub(crate) fn new(authorizer: &'a dyn Authorizer, who: Rc<Account>) -> Self {
-        Self { authorizer, who, stage: Stage::Authorizer }
-    }
-
-    /// The variable `authorizer.requestResource`.
-    pub(crate) fn for_request_resource(
-        authorizer: &'a dyn Authorizer,
-        who: Rc<Account>,
-        asked: CheckAttributes,
-    ) -> Self {
-        Self { authorizer, who, stage: Stage::Resource(asked) }
-    }
-
-    pub(crate) fn type_name(&self) -> &'static str {
-        match self.stage {
-            Stage::Authorizer => AUTHORIZER,
-            Stage::Path(_) => "kubernetes.authorization.PathCheck",
-            Stage::Group(_) => "kubernetes.authorization.GroupCheck",
-            Stage::Resource(_) => RESOURCE,
-            Stage::Decision(..) => "kubernetes.authorization.Decision",
-        }
-    }
-
-    fn with_stage(&self, stage: Stage) -> Value<'a> {
-        Value::AuthorizationCheck(Rc::new(Self { stage, ..self.clone() }))
-    }
-}
-
-/// Inquiries are never equal.
-impl PartialEq for AuthorizationCheck<'_> {
-    fn eq(&self, _: &Self) -> bool {
-        false
-    }
-}
-
-/// The type of the variable `authorizer`.
-pub(crate) const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
-/// The type of the variable `authorizer.requestResource`.
-pub(crate) const RESOURCE: &str = "kubernetes.authorization.ResourceCheck";
 
 pub(in crate::cel::library) const ROWS: &[Row] = &[
     (27, "kubernetes.authorization.Authorizer: path(string) -> kubernetes.authorization.PathCheck", path),

@@ -1,8 +1,9 @@
 //! Named formats, which report what is wrong with a text.
 
 use crate::cel::escape::from_base64;
-use crate::cel::library::opaque::Opaque;
-use crate::cel::library::{Row, text, time};
+use crate::cel::library::{Row, text};
+use crate::cel::time;
+use crate::cel::value::opaque::Opaque;
 use crate::cel::value::{EvalError, Outcome, Value};
 use crate::gotext::url::Url;
 use crate::names;

@@ -1,10 +1,10 @@
 //! IP addresses and CIDR ranges.
 
-use std::fmt;
 use std::net::IpAddr;
 
-use crate::cel::library::opaque::Opaque;
 use crate::cel::library::{Row, text};
+use crate::cel::value::cidr::Cidr;
+use crate::cel::value::opaque::Opaque;
 use crate::cel::value::{EvalError, Outcome, Value};
 
 /// First minor in which OpenShift's API servers have these functions (openshift/kubernetes#1911). Upstream
@@ -31,40 +31,6 @@ pub(in crate::cel::library) const ROWS: &[Row] = &[
     (OPENSHIFT, "net.CIDR: prefixLength() -> int", prefix_length),
     (OPENSHIFT, "net.CIDR: masked() -> net.CIDR", masked),
 ];
-
-/// An IP address with a prefix length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cidr {
-    pub(crate) address: IpAddr,
-    prefix: u8,
-}
-
-impl fmt::Display for Cidr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
-    }
-}
-
-impl Cidr {
-    fn masked(self) -> Self {
-        let address = match self.address {
-            IpAddr::V4(v4) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
-                IpAddr::V4((u32::from(v4) & mask).into())
-            }
-            IpAddr::V6(v6) => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
-                IpAddr::V6((u128::from(v6) & mask).into())
-            }
-        };
-        Self { address, ..self }
-    }
-
-    fn contains(self, address: IpAddr) -> bool {
-        self.address.is_ipv4() == address.is_ipv4()
-            && Self { address, ..self }.masked().address == self.masked().address
-    }
-}
 
 fn parse_ip(text: &str) -> Result<IpAddr, String> {
     let error = |why: &str| format!("IP Address \"{text}\" parse error during conversion from string: {why}");

@@ -1,7 +1,7 @@
 //! Semantic versions.
 
-use crate::cel::library::opaque::Opaque;
 use crate::cel::library::{Row, text};
+use crate::cel::value::opaque::{Opaque, Semver};
 use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(in crate::cel::library) const ROWS: &[Row] = &[
@@ -16,10 +16,6 @@ pub(in crate::cel::library) const ROWS: &[Row] = &[
     (33, "kubernetes.Semver: minor() -> int", minor),
     (33, "kubernetes.Semver: patch() -> int", patch),
 ];
-
-/// A semantic version. Comparisons ignore the build metadata.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Semver(semver::Version);
 
 fn parse(args: &[Value<'_>]) -> Result<semver::Version, EvalError> {
     let given = text(args, 0);

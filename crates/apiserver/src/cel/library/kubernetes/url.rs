@@ -1,7 +1,7 @@
 //! URL functions.
 
-use crate::cel::library::opaque::Opaque;
 use crate::cel::library::{Row, text};
+use crate::cel::value::opaque::Opaque;
 use crate::cel::value::{EvalError, Key, Map, Outcome, Value};
 use crate::gotext::url::Url;
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ pub(in crate::kinds::validation) fn job(object: &Value, old: Option<&Value>, err
     }
     if old.is_none() && !spec["selector"].is_null() {
         let labels = &spec["template"]["metadata"]["labels"];
-        if !crate::selector::selector_matches(&spec["selector"], labels) {
+        if !windtunnel_core::selector::selector_matches(&spec["selector"], labels) {
             let template = Path::Field(&at, "template");
             let metadata = Path::Field(&template, "metadata");
             let why = "`selector` does not match template `labels`";

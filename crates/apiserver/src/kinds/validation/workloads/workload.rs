@@ -32,7 +32,7 @@ fn selected_template(spec: &Value, errors: &mut Errors<'_>) {
     let template = Path::Field(&at, "template");
     let labels = &spec["template"]["metadata"]["labels"];
     let metadata = Path::Field(&template, "metadata");
-    if !crate::selector::selector_matches(choice, labels) {
+    if !windtunnel_core::selector::selector_matches(choice, labels) {
         errors.invalid_map(Path::Field(&metadata, "labels"), labels, MISMATCH);
     }
     template_labels(labels, Path::Field(&metadata, "labels"), errors);

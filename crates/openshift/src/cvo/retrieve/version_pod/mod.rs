@@ -9,13 +9,12 @@ use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
 use windtunnel_core::Object;
 
+use crate::cvo::access::PAYLOAD_ACCOUNT;
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::lease::NAMESPACE;
 
 /// Value of the label `k8s-app` on version pods.
 pub(in crate::cvo) const LABEL: &str = "retrieve-openshift-release";
-/// The ServiceAccount of version pods, in releases that have one.
-pub(in crate::cvo) const ACCOUNT: &str = "update-payload";
 const PAYLOADS: &str = "/etc/cvo/updatepayloads";
 const DEADLINE_SECONDS: i64 = 120;
 
@@ -96,7 +95,7 @@ impl VersionPod<'_> {
             "volumes": [{ "name": "payloads", "hostPath": { "path": PAYLOADS } }],
         });
         if self.behaviour.has_payload_account {
-            spec["serviceAccountName"] = json!(ACCOUNT);
+            spec["serviceAccountName"] = json!(PAYLOAD_ACCOUNT);
         }
         if own_deadline {
             spec["activeDeadlineSeconds"] = json!(DEADLINE_SECONDS);

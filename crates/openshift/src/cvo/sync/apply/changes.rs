@@ -5,7 +5,7 @@ use windtunnel_core::clock::Time;
 
 use super::{ApplyLoop, ApplyMode, existing_object};
 use crate::cvo::payload::{Payload, TaskKind, namespaced_name};
-use crate::cvo::status::failure::Failure;
+use crate::cvo::sync::failure::Failure;
 use crate::cvo::sync::operators::Watches;
 use crate::cvo::sync::overrides::Overrides;
 

@@ -14,6 +14,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
+use super::failure::{self, FailingEffect, Failure};
 pub(in crate::cvo) use super::graph::ApplyMode;
 use super::graph::TaskGraph;
 use super::limit::Limit;
@@ -25,7 +26,6 @@ use super::pass::{Pass, PassAction};
 use crate::cvo::capabilities::Capabilities;
 use crate::cvo::outbox::{Outbox, Purpose};
 use crate::cvo::payload::{ApplyRule, Payload, PayloadObject, Task, TaskKind, existing_operator};
-use crate::cvo::status::failure::{self, FailingEffect, Failure};
 use crate::release::Release;
 
 /// The maximum of manifests that are done in one step if they need no request, so that a pass costs few

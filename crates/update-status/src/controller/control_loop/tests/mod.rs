@@ -6,7 +6,7 @@ use serde_json::json;
 use windtunnel_core::clock::VirtualClock;
 
 use super::*;
-use crate::controller::state::CLUSTER_VERSION_CRD;
+use crate::controller::watch::CLUSTER_VERSION_CRD;
 use crate::insight::published::{CONFIG_MAP, NAMESPACE};
 use server::{CLUSTER_VERSIONS, CONFIG_MAPS, CRDS, MACHINE_CONFIGS, NODES, POOLS, Server};
 

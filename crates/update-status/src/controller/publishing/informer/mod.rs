@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::yaml::{self, YamlError};
 
+use super::api_insight::ApiInsight;
 use super::keep_times::keep_times;
-use super::update_status::ApiInsight;
 use crate::insight::{Detail, ImpactLevel, Insight, uid};
 
 /// How long a health insight stays after its cause is gone. If the cause returns by then, the insight

@@ -1,7 +1,6 @@
 //! The singleton `UpdateStatus`: all insights, grouped by part of the cluster and informer, within the limits
 //! of its API.
 
-mod api_insight;
 mod draft;
 
 use std::collections::BTreeMap;
@@ -9,12 +8,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 
-pub(in crate::controller) use self::api_insight::ApiInsight;
+use super::api_insight::{self, ApiInsight};
 use super::informer::{Informer, Rank};
 use crate::assessment::node::MASTER;
 use crate::insight::uid::dns_label;
 use crate::insight::{Detail, Insight, ResourceRef, published};
-pub(in crate::controller) use api_insight::insight_from_api;
 pub(in crate::controller) use draft::{Members, StatusDraft};
 
 /// Maximum size of the status in bytes. etcd accepts 1.5 MiB per request, and the stored object includes the

@@ -81,7 +81,7 @@ fn pools_with_invalid_names_are_left_out_and_counted() {
     assert_eq!(pools, ["worker"]);
     let complete = &status["conditions"][1];
     assert_eq!(complete["status"], "False");
-    assert!(complete["message"].as_str().unwrap().starts_with("2 insights do not fit"), "{complete}");
+    assert!(complete["message"].as_str().unwrap().starts_with("2 insights exceed the limits"), "{complete}");
 }
 
 #[test]

@@ -11,11 +11,11 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::yaml::YamlError;
 
 use super::alarms::Alarms;
-use super::cache::{Cache, Change};
 use crate::assessment::health::{self, Findings, Outcome, PriorInsights};
 use crate::assessment::node::{self, Node, NodeState, Pool, Releases};
 use crate::assessment::pool::{self, NodeCounts};
 use crate::controller::publishing::informer::Informer;
+use crate::controller::watch::cache::{Cache, Change};
 use crate::insight::{Detail, Insight, NodeStatusInsight, uid};
 
 /// The pool of a node, and its assessment.

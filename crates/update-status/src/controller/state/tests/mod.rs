@@ -6,7 +6,7 @@ use serde_json::json;
 use windtunnel_core::yaml;
 
 use super::*;
-use crate::controller::publishing::update_status_state::UPDATE_STATUS_CRD;
+use crate::controller::watch::UPDATE_STATUS_CRD;
 
 const T1: &str = "2024-01-01T01:00:00Z";
 const T2: &str = "2024-01-01T02:00:00Z";
@@ -55,7 +55,7 @@ impl Bench {
         self.revision += 1;
         self.deliver_event();
         assert!(self.state.wants_config_map(), "another client wrote it");
-        let data = Data { texts: self.data.clone().unwrap(), binary: self.binary };
+        let data = ConfigMapData { texts: self.data.clone().unwrap(), binary: self.binary };
         self.state.config_map_read(Some((self.revision.to_string(), data)));
     }
 
@@ -137,7 +137,7 @@ fn assesses_nothing_before_all_objects_are_known() {
     let data = BTreeMap::from([("usc.cpi.cv-version".to_owned(), "old".to_owned())]);
     state.config_map(Event::InitApply((CONFIG_MAP.to_owned(), "1".to_owned())));
     state.config_map(Event::InitDone);
-    state.config_map_read(Some(("1".to_owned(), Data { texts: data, binary: 0 })));
+    state.config_map_read(Some(("1".to_owned(), ConfigMapData { texts: data, binary: 0 })));
     state.assess(T1.parse().unwrap()).unwrap();
     assert_eq!((state.patch(), state.wants_version()), (None, false));
 }

@@ -1,0 +1,250 @@
+//! Decodes bodies to objects of a kind: checks the type, normalises the metadata, and drops unknown fields.
+
+use serde_json::{Number, Value, json};
+
+use crate::call::{Call, Owners};
+use crate::delta::Delta;
+use crate::field::FieldError;
+use crate::gotext::quote;
+use crate::kinds::{Kind, defaults, typed};
+use crate::metadata;
+use crate::profile::Profile;
+use crate::request::body::{parse_as, summary};
+use crate::request::options::FieldValidation;
+use crate::request::{Body, Text};
+use crate::schema::{default, embedded, prune};
+use crate::status::{Outcome, Refused};
+
+/// Parses the body of a call.
+pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
+    let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
+    match &call.request.body {
+        Body::Empty | Body::Delete(_) => {
+            parse_as(&Text::default(), content_type, &resource.api_version(), &resource.kind)
+                .map(|(value, _)| value)
+        }
+        Body::Value(value) => Ok((*value).clone()),
+        Body::Bytes(bytes) => {
+            let (value, duplicates) = parse_as(bytes, content_type, &resource.api_version(), &resource.kind)?;
+            call.duplicates = duplicates;
+            Ok(value)
+        }
+    }
+}
+
+/// Decodes a body to an object of the call's kind. Warns about dropped fields.
+pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -> Outcome<Value> {
+    let kind = std::sync::Arc::clone(&call.kind);
+    check_type(&kind, &mut value, profile)?;
+    let mut unknown = Vec::new();
+    call.owners = Owners::Given(given_owners(&mut value));
+    if let Some(custom) = &kind.custom {
+        metadata::check_types(&value["metadata"], "ObjectMeta").map_err(|why| unhandled(&kind, &why))?;
+        let dropped = metadata::normalise(&mut value["metadata"]);
+        unknown.extend(dropped.iter().map(|field| format!("metadata.{field}")));
+        let schema = &custom.version.schema;
+        // Unchanged fields were decoded before.
+        let known = call.baseline.as_ref().map(|known| Delta::between(known, &value));
+        let delta = known.as_ref().unwrap_or(&Delta::Other);
+        let numbers = whole_numbers(&mut value, delta);
+        let embedded = embedded::coerce(&mut value, schema)
+            .map_err(|(path, why)| unhandled(&kind, &format!("{path}: Invalid value: {why}")))?;
+        unknown.extend(embedded);
+        unknown.extend(prune::prune_changes(&mut value, schema, delta));
+        let filled = default::fill(&mut value, schema);
+        let has_nulls = numbers.nulls || schema.has_null_defaults;
+        if has_nulls {
+            default::drop_nulls(&mut value, schema);
+        }
+        let altered = numbers.rounded || filled || has_nulls || schema.has_embedded || !unknown.is_empty();
+        call.delta = known.filter(|_| !altered);
+    } else {
+        let changed = || call.baseline.as_ref().map(|known| changed_fields(known, &value));
+        let touched = call.touched.take().or_else(changed);
+        let dropped = typed::decode_some(&kind, &mut value, touched.as_deref());
+        unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
+        defaults::fill(&kind, &mut value, profile.minor);
+        kind.convert_to_stored(&mut value);
+    }
+    unknown.sort();
+    report(call, &kind, &unknown)?;
+    Ok(value)
+}
+
+/// Normalises an object that admission changed, or that another server served: encodes the metadata like Go, drops unknown
+/// fields, and fills in defaults. Returns the paths of the dropped fields.
+///
+/// # Errors
+/// A value does not have the type of its field.
+pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<Vec<String>, String> {
+    metadata::check_types(&value["metadata"], "ObjectMeta")?;
+    let mut dropped = metadata::normalise(&mut value["metadata"]);
+    for field in &mut dropped {
+        field.insert_str(0, "metadata.");
+    }
+    if let Some(custom) = &kind.custom {
+        let schema = &custom.version.schema;
+        dropped.extend(prune::prune(value, schema));
+        default::fill(value, schema);
+        default::drop_nulls(value, schema);
+    } else {
+        dropped.extend(typed::decode(kind, value)?);
+        defaults::fill(kind, value, minor);
+        kind.convert_to_stored(value);
+    }
+    dropped.sort();
+    Ok(dropped)
+}
+
+/// Removes `metadata.managedFields` from a body, and returns it: the write handles it separately. A value that is not a list
+/// stays, so that the decoder rejects it.
+fn given_owners(value: &mut Value) -> Option<Value> {
+    let metadata = value.get_mut("metadata")?.as_object_mut()?;
+    if metadata.get("managedFields")?.is_array() { metadata.remove("managedFields") } else { None }
+}
+
+/// The names of the fields that differ from the baseline.
+fn changed_fields(baseline: &Value, object: &Value) -> Vec<String> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.filter(|(name, value)| baseline.get(name) != Some(value)).map(|(name, _)| name.clone()).collect()
+}
+
+/// Warns about repeated and unknown fields, or rejects them.
+fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
+    let repeated = std::mem::take(&mut call.duplicates);
+    if repeated.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    let texts = repeated.iter().map(|path| format!("duplicate field {}", quote(path)));
+    let texts = texts.chain(unknown.iter().map(|path| format!("unknown field {}", quote(path))));
+    match call.options.field_validation {
+        FieldValidation::Ignore => Ok(()),
+        FieldValidation::Warn => {
+            call.warnings.extend(texts);
+            Ok(())
+        }
+        FieldValidation::Strict => {
+            let texts: Vec<String> = texts.collect();
+            Err(unhandled(kind, &format!("strict decoding error: {}", texts.join(", "))))
+        }
+    }
+}
+
+fn unhandled(kind: &Kind, why: &str) -> Refused {
+    Refused::bad_request(unhandled_prefix(kind) + why)
+}
+
+/// The start of the error message for a body that does not decode to an object of the kind.
+pub(crate) fn unhandled_prefix(kind: &Kind) -> String {
+    let (name, version) = (&kind.resource.kind, &kind.resource.version);
+    format!("{name} in version \"{version}\" cannot be handled as a {name}: ")
+}
+
+/// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`.
+fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> {
+    let resource = &kind.resource;
+    if value.is_null() {
+        *value = json!({});
+    }
+    if !value.is_object() {
+        return Err(not_an_object(kind, value));
+    }
+    let Some(map) = value.as_object_mut() else { return Ok(()) };
+    let version = map.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let given = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if given.is_empty() && kind.custom.is_some() {
+        let text = value.to_string();
+        return Err(Refused::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' ({})",
+            resource.kind,
+            summary(text.as_bytes())
+        )));
+    }
+    if !given.is_empty() && given != resource.kind {
+        if kind.custom.is_some() {
+            let error = FieldError::invalid("kind", given.as_str(), format!("must be {}", resource.kind));
+            let name = metadata::text(value, "name").to_owned();
+            return Err(Refused::invalid(&resource.group, &given, &name, &[error], profile));
+        }
+        let given_version = version.rsplit('/').next().unwrap_or_default();
+        let group = if resource.group.is_empty() { "core" } else { &resource.group };
+        let why = format!(
+            "converting ({given_version}.{given}) to ({group}.{}): unknown conversion",
+            resource.kind
+        );
+        return Err(Refused::bad_request(format!(
+            "{given} in version \"{given_version}\" cannot be handled as a {}: {why}",
+            resource.kind
+        )));
+    }
+    if version.is_empty() {
+        map.insert("apiVersion".to_owned(), json!(resource.api_version()));
+    } else if !resource.has_api_version(&version) {
+        let expected = resource.api_version();
+        return Err(Refused::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        )));
+    }
+    if given.is_empty() {
+        map.insert("kind".to_owned(), json!(resource.kind));
+    }
+    Ok(())
+}
+
+fn not_an_object(kind: &Kind, value: &Value) -> Refused {
+    let json_type = crate::gotext::json_type(value);
+    let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+                  \"json:\\\"kind,omitempty\\\"\" }";
+    let data = summary(value.to_string().as_bytes());
+    Refused::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
+         json: cannot unmarshal {json_type} into Go value of type {target} ({data})",
+        kind.resource.kind
+    ))
+}
+
+/// Properties of the values of an object.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// Whether there is a null. Most objects have none, and then the decoder skips the search for nulls to drop.
+    nulls: bool,
+    /// Whether a number was converted.
+    rounded: bool,
+}
+
+/// Converts numbers such as `1000.0` to integers in the changed parts of an object.
+fn whole_numbers(value: &mut Value, delta: &Delta) -> Found {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let mut found = Found::default();
+    match value {
+        _ if delta.is_same() => {}
+        Value::Null => found.nulls = true,
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            if float.fract() == 0.0 && float.abs() <= EXACT {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "a whole number that an f64 holds exactly"
+                )]
+                let whole = float as i64;
+                *number = Number::from(whole);
+                found.rounded = true;
+            }
+        }
+        Value::Array(items) => found.all_whole_numbers(items.iter_mut(), delta),
+        Value::Object(map) => found.all_whole_numbers(map.values_mut(), delta),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    found
+}
+
+impl Found {
+    fn all_whole_numbers<'a>(&mut self, values: impl Iterator<Item = &'a mut Value>, delta: &Delta) {
+        // Skip strings, which most values are, without a call.
+        for (place, value) in values.enumerate().filter(|(_, value)| !value.is_string()) {
+            let inner = whole_numbers(value, delta.inner(place));
+            self.nulls |= inner.nulls;
+            self.rounded |= inner.rounded;
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The state of one request while the server processes it.
+
+pub(crate) mod decode;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use windtunnel_core::Key;
+use windtunnel_core::clock::Time;
+
+use crate::apply::Managers;
+use crate::delta::Delta;
+use crate::kinds::Kind;
+use crate::outbound::hooks::Attempt;
+use crate::profile::Profile;
+use crate::request::accept::{self, Media, Offer};
+use crate::request::options::{self, WriteOptions};
+use crate::request::view::View;
+use crate::request::{Method, Request, ResourcePath};
+use crate::status::{Outcome, Refused};
+use crate::store::Stored;
+
+/// The owners of an object's fields before it is written.
+#[derive(Debug)]
+pub(crate) enum Owners {
+    /// The value of `metadata.managedFields` in the body.
+    Given(Option<Value>),
+    /// The entries that an apply computed.
+    Decided(Managers),
+}
+
+/// A request to a kind.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) path: &'a ResourcePath<'a>,
+    pub(crate) request: &'a Request<'a>,
+    pub(crate) now: Time,
+    pub(crate) dry_run: bool,
+    pub(crate) options: WriteOptions,
+    /// The form in which the response shows objects.
+    pub(crate) view: View,
+    /// The media type of the response.
+    pub(crate) media: Media,
+    pub(crate) warnings: Vec<String>,
+    /// The paths of repeated fields in the body, of which the last one counts. For applies, messages about repeated keys.
+    pub(crate) duplicates: Vec<String>,
+    /// The object before and after, for the log.
+    pub(crate) before: Option<Stored>,
+    pub(crate) after: Option<Stored>,
+    /// The name of an object that is being created: from its metadata, or generated from its `generateName`.
+    pub(crate) new_name: Option<String>,
+    pub(crate) owners: Owners,
+    /// The stored object that the decoder compares the body with, if it was written under the current schema.
+    pub(crate) baseline: Option<Stored>,
+    /// The top-level fields that a patch can have changed; `None` for all of them.
+    pub(crate) touched: Option<Vec<String>>,
+    /// The difference between the baseline and the decoded body.
+    pub(crate) delta: Option<Delta>,
+    /// The answers of webhooks to this request.
+    pub(crate) attempt: &'a mut Attempt,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(
+        kind: Arc<Kind>,
+        path: &'a ResourcePath<'a>,
+        request: &'a Request<'a>,
+        now: Time,
+        attempt: &'a mut Attempt,
+    ) -> Self {
+        Self {
+            kind,
+            path,
+            request,
+            now,
+            dry_run: false,
+            options: WriteOptions::default(),
+            view: View::default(),
+            media: Media::Json,
+            warnings: Vec::new(),
+            duplicates: Vec::new(),
+            before: None,
+            after: None,
+            new_name: None,
+            owners: Owners::Given(None),
+            baseline: None,
+            touched: None,
+            delta: None,
+            attempt,
+        }
+    }
+
+    /// Reads the accepted media types, and the options that all writes share.
+    pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
+        self.negotiate(profile)?;
+        match self.request.method {
+            Method::Post | Method::Put | Method::Patch => {
+                self.options = WriteOptions::read(self.request, profile)?;
+                self.dry_run = self.options.dry_run;
+            }
+            Method::Delete => {
+                let kind = options::options_kind(self.request.method);
+                self.dry_run = options::dry_run(&self.request.query, kind, profile)?;
+            }
+            Method::Get | Method::Other => {}
+        }
+        Ok(())
+    }
+
+    /// Chooses the media type and the view of the response.
+    fn negotiate(&mut self, profile: &Profile) -> Outcome<()> {
+        let list = self.request.method == Method::Get && self.path.name.is_empty();
+        let offer = Offer { custom: self.kind.custom.is_some(), list, watch: self.is_watch() };
+        let (media, shape) = accept::negotiate(&self.request.accept, offer)?;
+        let query = &self.request.query;
+        let pretty = media == Media::Json && accept::is_pretty(query, &self.request.user_agent);
+        self.media = if pretty { Media::PrettyJson } else { media };
+        self.view = View::read(shape, query, profile.minor)?;
+        Ok(())
+    }
+
+    /// Whether the call is a watch: by the prefix of its path, or by the `watch` parameter of a list.
+    pub(crate) fn is_watch(&self) -> bool {
+        let has_parameter = self.path.name.is_empty() && self.request.query.is_true("watch");
+        self.request.method == Method::Get && (self.path.watch || has_parameter)
+    }
+
+    /// The verb of the request as discovery and roles name it; empty for other methods.
+    pub(crate) fn verb(&self) -> &'static str {
+        match (self.request.method, self.path.name.is_empty()) {
+            (Method::Get, _) if self.is_watch() => "watch",
+            (Method::Get, true) => "list",
+            (Method::Get, false) => "get",
+            (Method::Post, _) => "create",
+            (Method::Put, _) => "update",
+            (Method::Patch, _) => "patch",
+            (Method::Delete, true) => "deletecollection",
+            (Method::Delete, false) => "delete",
+            (Method::Other, _) => "",
+        }
+    }
+
+    /// The key of the object in the path.
+    pub(crate) fn key(&self) -> Key {
+        self.kind.key(&self.path.namespace, &self.path.name)
+    }
+
+    /// Whether the call writes a subresource that only changes a part of the object, and is validated differently.
+    pub(crate) fn writes_part(&self) -> bool {
+        matches!(&*self.path.subresource, "status" | "approval" | "ephemeralcontainers" | "resize")
+    }
+
+    /// Whether the path has a namespace exactly if the kind is namespaced.
+    pub(crate) fn has_matching_scope(&self) -> bool {
+        self.kind.resource.namespaced != self.path.namespace.is_empty()
+    }
+
+    /// Rejects an unknown subresource. For custom resources the error says that the object is missing.
+    pub(crate) fn check_subresource(&self) -> Outcome<()> {
+        let known = match &*self.path.subresource {
+            "" => true,
+            "status" => self.kind.rules.status,
+            name => self.kind.subresources.iter().any(|subresource| subresource.name == name),
+        };
+        match (known, &self.kind.custom) {
+            (true, _) => Ok(()),
+            (false, Some(_)) => Err(Refused::not_found(&self.kind.resource, &self.path.name)),
+            (false, None) => Err(Refused::unknown_resource()),
+        }
+    }
+}

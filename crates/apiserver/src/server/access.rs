@@ -1,0 +1,105 @@
+//! Access control of a server, by its stored objects.
+
+use http::HeaderMap;
+use serde_json::Value;
+use windtunnel_core::Identity;
+use windtunnel_core::clock::Time;
+
+use crate::call::Call;
+use crate::kinds::objects::Objects;
+use crate::reply::Reply;
+use crate::request::{Impersonate, Request};
+use crate::server::ApiServer;
+use crate::status::Outcome;
+
+impl ApiServer {
+    /// Authenticates clients with this bearer token as `who` (`--token-auth-file`).
+    pub fn accept_token(&mut self, token: impl Into<String>, who: Identity) {
+        self.access.accept_token(token.into(), who);
+    }
+
+    /// The user that sends a request. The client certificate of the connection comes first (common name and
+    /// organizations are user and groups), then the bearer token in the headers. A request without credentials is
+    /// [`Identity::anonymous`].
+    ///
+    /// # Errors
+    /// The 401 answer to a token that is unknown or expired, or whose ServiceAccount no longer exists.
+    pub fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        certificate: Option<&Identity>,
+        now: Time,
+    ) -> Result<Identity, Box<Reply>> {
+        self.identify(headers, Ok(certificate), now).map_err(|refused| Box::new(Reply::refused(&refused)))
+    }
+
+    /// Does the same; `Err(())` is an untrusted certificate, which is an error unless there is a valid token.
+    pub(crate) fn identify(
+        &self,
+        headers: &HeaderMap,
+        certificate: Result<Option<&Identity>, ()>,
+        now: Time,
+    ) -> Outcome<Identity> {
+        self.access.identify(self.stored_objects(), headers, certificate, now)
+    }
+
+    /// The user that a client impersonates.
+    ///
+    /// # Errors
+    /// 400 if the headers name no user, 403 if the client may not impersonate the user.
+    pub(crate) fn impersonated(&mut self, request: &Request<'_>, wanted: &Impersonate) -> Outcome<Identity> {
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.impersonated(objects, self.profile.constrained_impersonation, request, wanted)
+    }
+
+    /// Checks whether the user may send the request.
+    ///
+    /// # Errors
+    /// 403 if no authorizer allows the request.
+    pub(crate) fn check_access(&mut self, request: &Request<'_>) -> Outcome<()> {
+        if self.admission.needs_authorizer() {
+            // CEL expressions may check permissions of other users too. By then the server is borrowed immutably and
+            // cannot update the index.
+            self.access.policy.follow(&self.store);
+        }
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.check_access(objects, request)
+    }
+
+    /// Checks an update that creates a missing object: the user needs the verb `create` as well.
+    pub(crate) fn check_create_on_update(&mut self, call: &Call<'_>) -> Outcome<()> {
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.check_create_on_update(objects, call)
+    }
+
+    /// Checks a role or a binding that is created, or that replaces `old`.
+    ///
+    /// # Errors
+    /// 403 if it grants permissions that the user does not have, 404 if the bound role does not exist.
+    pub(crate) fn check_escalation(
+        &mut self,
+        call: &Call<'_>,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Outcome<()> {
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.check_escalation(objects, call, object, old)
+    }
+
+    /// Answers an access review.
+    pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.review(objects, call, &self.profile)
+    }
+
+    /// Answers a request for a token.
+    pub(crate) fn request_token(&mut self, call: &Call<'_>) -> Outcome<Reply> {
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.request_token(objects, call, &self.profile)
+    }
+
+    /// Updates the rules of all aggregated roles.
+    pub(crate) fn aggregate_roles(&mut self) {
+        self.access.aggregate_roles(&mut self.store);
+    }
+}

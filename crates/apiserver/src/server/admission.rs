@@ -1,0 +1,50 @@
+//! Admission of a server's writes, by its stored objects.
+
+use serde_json::Value;
+use windtunnel_core::clock::Time;
+
+use crate::admission::{Admitter, PluginCluster};
+use crate::call::Call;
+use crate::kinds::objects::Objects;
+use crate::server::ApiServer;
+use crate::status::Outcome;
+
+impl ApiServer {
+    /// The admission configuration, with the parts that it reads.
+    pub(crate) fn admitter(&self) -> Admitter<'_> {
+        Admitter {
+            admission: &self.admission,
+            catalog: &self.catalog,
+            store: &self.store,
+            access: &self.access,
+            profile: &self.profile,
+            namespaces: self.tables.namespaces,
+        }
+    }
+
+    /// Sets the ServiceAccount, its token volume and its image pull secrets in a new pod.
+    ///
+    /// # Errors
+    /// 403 if the ServiceAccount does not exist.
+    pub(crate) fn set_service_account(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
+        let Self { admission, catalog, store, draws, .. } = self;
+        let draw =
+            |resource: &_, namespace: &str, prefix: &str| draws.name_suffix(resource, namespace, prefix);
+        admission.set_service_account(Objects { catalog, store }, call, object, draw)
+    }
+
+    /// Lets plug-ins change an object that is created.
+    ///
+    /// # Errors
+    /// A plug-in rejects it.
+    pub(crate) fn mutate_by_plugins(&mut self, call: &Call<'_>, object: &mut Value) -> Outcome<()> {
+        let Self { admission, access, catalog, store, .. } = self;
+        let mut cluster = PluginCluster { objects: Objects { catalog, store }, access };
+        admission.mutate_by_plugins(&mut cluster, call, object)
+    }
+
+    /// Updates the status of each quota of a namespace.
+    pub(crate) fn update_quota_statuses(&mut self, namespace: &str, now: Time) {
+        self.admission.update_quota_statuses(&self.catalog, &mut self.store, namespace, now);
+    }
+}

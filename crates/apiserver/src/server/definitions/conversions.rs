@@ -1,0 +1,36 @@
+//! Calls of conversion webhooks that a request needs.
+
+use windtunnel_core::Resource;
+
+use crate::call::Call;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+impl ApiServer {
+    /// Requests the conversions that the request needs so far, and reruns the request.
+    ///
+    /// # Errors
+    /// The request stops here: it waits for the webhook, is rerun, or the webhook failed.
+    pub(crate) fn run_wanted_conversions(&self, call: &mut Call<'_>) -> Outcome<()> {
+        let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
+        let Some(wanted) = conversion.next_call(call.now) else { return Ok(()) };
+        conversion.clear_wanted();
+        let answer = call.attempt.ask(self.with_service_endpoint(wanted.call.clone()))?;
+        conversion.cache_answer(&wanted, &answer).map_err(Refused::internal)?;
+        call.attempt.request_restart();
+        Err(Refused::internal("converted"))
+    }
+
+    /// The error for a client whose request failed in a conversion webhook. Lists of a version that needs
+    /// conversion come from a cache, which is not initialized until all its objects are converted.
+    pub(crate) fn conversion_error(&self, call: &Call<'_>, refused: Refused) -> Refused {
+        if call.kind.conversion().is_none() || refused.code != 500 || !self.needs_cache(call) {
+            return refused;
+        }
+        let Resource { group, version, kind, .. } = &call.kind.resource;
+        Refused::initialising(&format!(
+            ": failed to list {group}/{version}, Kind={kind}: {}",
+            refused.message
+        ))
+    }
+}

@@ -1,0 +1,39 @@
+//! Restores the content of a storage when a server starts.
+
+use std::sync::Arc;
+
+use crate::server::ApiServer;
+use crate::storage::Saved;
+
+/// Number by which the revision jumps at a restart. Revisions that clients may have seen without being stored
+/// are not used again.
+const GAP: u64 = 10_000;
+
+impl ApiServer {
+    /// Restores the content of a storage, before anything else is written.
+    pub(crate) fn restore(&mut self, saved: Saved) {
+        let mut definitions = Vec::new();
+        for (key, object) in saved.objects {
+            let table = match self.catalog.versions(&key.group, &key.plural).first() {
+                Some(kind) => kind.table,
+                None => self.custom_table(&key.group, &key.plural),
+            };
+            if table == self.tables.definitions {
+                definitions.push(key.name.clone());
+            }
+            self.store.restore(table, &key, &object);
+        }
+        if saved.revision > 0 {
+            self.store.advance_to(saved.revision.saturating_add(GAP));
+        }
+        for name in definitions {
+            self.restore_definition(&name);
+        }
+        let kinds: Vec<_> = self.catalog.served().map(Arc::clone).collect();
+        for kind in &kinds {
+            self.derive(kind);
+        }
+        // No client has seen these changes.
+        self.store.compact();
+    }
+}

@@ -1,0 +1,291 @@
+//! Tests of a server on a disk that fails at each of its operations in turn: clients never see rejected
+//! writes, and no acknowledged write is lost.
+
+mod disk;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{ManualClock, Time};
+use windtunnel_core::resources::{CLUSTER_ROLES, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS};
+use windtunnel_core::{Identity, Key, Resource, Write};
+
+use self::disk::{Disk, Fault};
+use crate::ApiServer;
+use crate::reply::ReplyBody;
+use crate::reply::watch::{Poll, Watch};
+use crate::request::{Method, Request};
+use crate::service::Shared;
+use crate::storage::{Change, DataDir, Saved, Storage, StorageError};
+
+/// Names of objects, with the value of their field `data.n`.
+type Content = BTreeMap<String, String>;
+
+fn now() -> Time {
+    Time::from_second(1_700_000_000).unwrap()
+}
+
+fn text(object: &Value) -> String {
+    object["data"]["n"].as_str().unwrap_or_default().to_owned()
+}
+
+fn content(server: &ApiServer) -> Content {
+    let found = NAMES.map(|name| Some((name.to_owned(), server.object(&CONFIG_MAPS, "default", name)?)));
+    found.into_iter().flatten().map(|(name, object)| (name, text(&object.to_value()))).collect()
+}
+
+fn map(name: &str, n: &str) -> Value {
+    let metadata = json!({ "namespace": "default", "name": name });
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "n": n } })
+}
+
+/// Names of the objects that a run writes.
+const NAMES: [&str; 4] = ["a", "b", "c", "last"];
+
+/// The writes of a run: an object, and the value to store or `None` to delete it.
+const WRITES: [(&str, Option<&str>); 6] =
+    [("a", Some("1")), ("b", Some("1")), ("a", Some("2")), ("b", None), ("c", Some("1")), ("c", None)];
+
+fn write(content: &Content, name: &str, n: Option<&str>) -> Write {
+    match n {
+        None => Write::delete(&CONFIG_MAPS, "default", name),
+        Some(n) if content.contains_key(name) => {
+            Write::merge_patch(&CONFIG_MAPS, "default", name, json!({ "data": { "n": n } }))
+        }
+        Some(n) => Write::create(&CONFIG_MAPS, map(name, n)),
+    }
+}
+
+/// A watch of the ConfigMaps, and the objects that its events contain.
+struct Follower {
+    watch: Watch,
+    reported: Content,
+    /// The highest revision of its events.
+    revision: u64,
+}
+
+impl Follower {
+    fn new(shared: &Shared) -> Self {
+        let path = "/api/v1/namespaces/default/configmaps?watch=true";
+        let admin = Identity::admin();
+        let reply = shared.with(|server| server.handle(&Request::new(Method::Get, path, &admin), now()));
+        let ReplyBody::Watch(watch) = reply.body else { panic!("{reply:?}") };
+        Self { watch: *watch, reported: Content::new(), revision: 0 }
+    }
+
+    fn poll(&mut self, server: &ApiServer) -> &Content {
+        while let Poll::Lines(lines) = server.poll(&mut self.watch, now()) {
+            for line in lines {
+                let event: Value = serde_json::from_slice(&line).unwrap();
+                let field =
+                    |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
+                let revision = field("/object/metadata/resourceVersion").parse().unwrap();
+                self.revision = self.revision.max(revision);
+                let name = field("/object/metadata/name");
+                match &*field("/type") {
+                    "DELETED" => drop(self.reported.remove(&name)),
+                    _ => drop(self.reported.insert(name, field("/object/data/n"))),
+                }
+            }
+        }
+        &self.reported
+    }
+}
+
+/// The storage of a server, with a watch that is polled during commits.
+struct Watched {
+    data: DataDir,
+    shared: Arc<OnceLock<Shared>>,
+    follower: Arc<Mutex<Option<Follower>>>,
+    acknowledged: Arc<Mutex<Content>>,
+}
+
+impl Watched {
+    fn check_watch(&self) {
+        let mut follower = self.follower.lock().unwrap();
+        if let (Some(shared), Some(follower)) = (self.shared.get(), follower.as_mut()) {
+            let reported = shared.with(|server| follower.poll(server).clone());
+            assert_eq!(
+                reported,
+                *self.acknowledged.lock().unwrap(),
+                "a watch reported writes that are not durable"
+            );
+        }
+    }
+}
+
+impl Storage for Watched {
+    fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError> {
+        self.check_watch();
+        let outcome = self.data.commit(changes);
+        self.check_watch();
+        outcome
+    }
+}
+
+/// A new server, and a disk with its objects.
+fn beginning() -> (ApiServer, Disk) {
+    let mut server = ApiServer::builder().saved(Saved::default()).build(now());
+    let disk = Disk::default();
+    let mut data = DataDir::on(disk.clone().shared(), "data".to_owned()).unwrap();
+    data.commit(&server.store.take_changes()).unwrap();
+    drop(data);
+    (server, disk)
+}
+
+/// The content of a disk, and its revision.
+fn reopened(disk: Disk) -> (Content, u64) {
+    let mut data = DataDir::on(disk.shared(), "data".to_owned()).unwrap();
+    let saved = data.begin().unwrap();
+    let maps = saved.objects.iter().filter(|(key, _)| NAMES.contains(&&*key.name));
+    (maps.map(|(key, object)| (key.name.clone(), text(object))).collect(), saved.revision)
+}
+
+/// Runs all writes on a disk that fails at its n-th operation. Returns whether it failed at all.
+fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
+    disk.fail(fault);
+    let Ok(data) = DataDir::on(disk.clone().shared(), "data".to_owned()) else {
+        // Nothing was acknowledged yet.
+        disk.heal();
+        assert_eq!(reopened(disk.clone()).0, Content::new());
+        return true;
+    };
+    let (place, follower) = (Arc::new(OnceLock::new()), Arc::new(Mutex::new(None)));
+    let acknowledged = Arc::new(Mutex::new(Content::new()));
+    let (shared, known) = (Arc::clone(&place), Arc::clone(&acknowledged));
+    let watched = Watched { data, shared, follower: Arc::clone(&follower), acknowledged: known };
+    let Ok(shared) = Shared::stored(server, ManualClock::at(now()), Box::new(watched), Box::new(|_| {}))
+    else {
+        disk.heal();
+        assert_eq!(reopened(disk.clone()).0, Content::new());
+        return true;
+    };
+    *follower.lock().unwrap() = Some(Follower::new(&shared));
+    place.set(shared.clone()).unwrap();
+    let (mut known, mut refused) = (Content::new(), None);
+    for (name, n) in WRITES {
+        let written = shared.write(&write(&known, name, n), &Identity::admin(), now());
+        let mut next = known.clone();
+        match n {
+            Some(n) => drop(next.insert(name.to_owned(), n.to_owned())),
+            None => drop(next.remove(name)),
+        }
+        match written.as_ref().map_err(|refusal| refusal.code) {
+            Ok(_) => (known, refused) = (next, None),
+            Err(500) => {
+                assert!(disk.has_failed(), "{written:?}");
+                refused = Some(next);
+            }
+            // There is nothing to delete, because creating it was rejected.
+            Err(code) => assert_eq!((code, n), (404, None)),
+        }
+        // If the machine or the process crashes now, all acknowledged writes survive.
+        if written.is_err() {
+            for after in [disk.as_cached(), disk.as_synced()] {
+                let found = reopened(after).0;
+                assert!(found == known || Some(&found) == refused.as_ref(), "{found:?}, not {known:?}");
+            }
+        }
+        *acknowledged.lock().unwrap() = known.clone();
+        let shown = shared.with(|server| (content(server), server.revision(), server.visible_revision()));
+        assert_eq!(shown, (known.clone(), shown.1, shown.1), "after {written:?}");
+        let mut follower = follower.lock().unwrap();
+        let follower = follower.as_mut().unwrap();
+        assert_eq!(shared.with(|server| follower.poll(server).clone()), known);
+        if written.is_err() {
+            disk.heal();
+        }
+    }
+    // Until its next successful write, the storage may contain rejected writes.
+    let last = write(&known, "last", Some("1"));
+    if shared.write(&last, &Identity::admin(), now()).is_err() {
+        disk.heal();
+        shared.write(&last, &Identity::admin(), now()).unwrap();
+    }
+    known.insert("last".to_owned(), "1".to_owned());
+    let reported = follower.lock().unwrap().as_ref().unwrap().revision;
+    let revision = shared.with(|server| server.revision()).max(reported);
+    let failed = disk.has_failed();
+    // Acknowledged writes are durable without closing anything.
+    for after in [disk.as_cached(), disk.as_synced()] {
+        let found = reopened(after);
+        assert_eq!((found.0, found.1 >= revision), (known.clone(), true));
+    }
+    disk.heal();
+    shared.close();
+    assert_eq!(reopened(disk.clone()).0, known);
+    failed
+}
+
+#[test]
+fn a_failing_disk_never_shows_rejected_writes_and_never_loses_acknowledged_ones() {
+    let (server, disk) = beginning();
+    for error in [28, 5] {
+        let mut number = 0;
+        while run(server.clone(), &disk.as_cached(), Fault { from: number, error, lasting: error == 28 }) {
+            number += 1;
+        }
+        assert!(number > 100, "{number}");
+    }
+}
+
+#[test]
+fn state_derived_from_rejected_writes_is_reverted() {
+    let (server, disk) = beginning();
+    let data = DataDir::on(disk.clone().shared(), "data".to_owned()).unwrap();
+    let shared = Shared::stored(server, ManualClock::at(now()), Box::new(data), Box::new(|_| {})).unwrap();
+    let write = |write: Write| shared.write(&write, &Identity::admin(), now());
+    let spec = json!({ "group": "example.io", "scope": "Cluster", "names": { "plural": "widgets", "kind": "Widget" },
+        "versions": [{ "name": "v1", "served": true, "storage": true,
+            "schema": { "openAPIV3Schema": { "type": "object" } } }] });
+    let definition = json!({ "metadata": { "name": "widgets.example.io" }, "spec": spec });
+    let define = || Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition.clone());
+    let widgets = Resource {
+        group: "example.io".into(),
+        version: "v1".into(),
+        kind: "Widget".into(),
+        plural: "widgets".into(),
+        namespaced: false,
+    };
+    let widget = || {
+        Write::create(
+            &widgets,
+            json!({ "apiVersion": "example.io/v1", "kind": "Widget", "metadata": { "name": "w" } }),
+        )
+    };
+    let role = json!({ "metadata": { "name": "reader" },
+        "rules": [{ "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"] }] });
+    disk.fail(Fault { from: 0, error: 28, lasting: true });
+    let refused = write(define()).unwrap_err();
+    assert!(refused.message.contains("No space left on device"), "{refused:?}");
+    assert_eq!(write(widget()).unwrap_err().code, 404);
+    assert_eq!(write(Write::create(&CLUSTER_ROLES, role)).unwrap_err().code, 500);
+    disk.heal();
+    write(define()).unwrap();
+    write(widget()).unwrap();
+    disk.fail(Fault { from: 0, error: 28, lasting: true });
+    let delete = Write::delete(&CUSTOM_RESOURCE_DEFINITIONS, "", "widgets.example.io");
+    assert_eq!(write(delete).unwrap_err().code, 500);
+    let key: Key = widgets.key("", "w");
+    assert!(shared.with(|server| server.object(&widgets, "", &key.name)).is_some());
+    disk.heal();
+    let label = json!({ "metadata": { "labels": { "a": "b" } } });
+    write(Write::merge_patch(&widgets, "", "w", label)).unwrap();
+}
+
+#[test]
+fn damage_to_the_file_of_a_running_server_is_an_error() {
+    let (_, disk) = beginning();
+    let mut data = DataDir::on(disk.clone().shared(), "data".to_owned()).unwrap();
+    disk.fail(Fault { from: 0, error: 5, lasting: true });
+    let change = Change { key: CONFIG_MAPS.key("default", "a"), revision: 900, object: None };
+    let why = data.commit(std::slice::from_ref(&change)).unwrap_err().to_string();
+    assert_eq!(why, "data: Input/output error (os error 5)");
+    disk.heal();
+    disk.garble();
+    for _ in 0..2 {
+        let why = data.commit(std::slice::from_ref(&change)).unwrap_err().to_string();
+        assert!(why.starts_with("data/windtunnel.redb: the file is damaged: "), "{why}");
+    }
+}

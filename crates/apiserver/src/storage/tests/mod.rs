@@ -1,0 +1,4 @@
+//! Tests of the database on disk.
+
+mod damage;
+mod faults;

@@ -1,0 +1,17 @@
+//! One pod as the kubelet processes it: its sandbox, the images and states of its containers, its status and
+//! its end.
+
+mod crash;
+mod ending;
+mod environment;
+mod images;
+mod probe;
+mod pull;
+mod sandbox;
+mod status;
+mod sync_context;
+mod worker;
+
+pub(super) use sandbox::exit_detection_delay;
+pub(super) use sync_context::SyncContext;
+pub(super) use worker::{Memory, random_duration, running_before, sync};

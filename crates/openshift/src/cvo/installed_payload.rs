@@ -1,0 +1,83 @@
+//! The objects of a payload that a cluster has when its installation is complete.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use windtunnel_core::{Resource, text_of as text};
+
+use super::capabilities::Capabilities;
+use super::payload::{ApplyRule, Payload, Task, TaskKind, cluster_operator};
+use super::sync::inject::{self, Surroundings};
+use super::sync::manifest;
+use crate::payload::Selection;
+use crate::release::{OperatorFacts, Release};
+
+/// The payload that a cluster was installed with, and its enabled capabilities.
+#[derive(Debug)]
+pub struct InstalledPayload<'r> {
+    release: &'r Release,
+    payload: Payload,
+    capabilities: Capabilities,
+}
+
+impl<'r> InstalledPayload<'r> {
+    /// The payload of `release` for a cluster with this feature set and the capabilities in the spec of
+    /// `cluster_version`. Feature gates are not enabled, because they become known only later.
+    pub fn of(release: &'r Release, feature_set: &str, cluster_version: &Value) -> Self {
+        let selection = Selection {
+            feature_set: feature_set.to_owned(),
+            feature_gates: Vec::new(),
+            major: release.version.major,
+        };
+        Self {
+            release,
+            payload: Payload::load(release, selection),
+            capabilities: Capabilities::at_start(release, feature_set, cluster_version),
+        }
+    }
+
+    /// The tasks whose capabilities are enabled.
+    fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.payload.tasks.iter().filter(|task| self.capabilities.include(&task.place.capabilities))
+    }
+
+    /// The CustomResourceDefinition with this name.
+    pub fn definition(&self, name: &str) -> Option<&Value> {
+        self.definitions().find(|object| object["metadata"]["name"] == name)
+    }
+
+    fn definitions(&self) -> impl Iterator<Item = &Value> {
+        let objects = self.payload.tasks.iter().filter_map(Task::object);
+        objects.filter(|object| object["kind"] == "CustomResourceDefinition")
+    }
+
+    /// The objects in the order in which they are applied, owned by `cluster_version` and with values of
+    /// `around` injected. Objects of unknown kinds are omitted.
+    pub fn objects(&self, cluster_version: &Value, around: Surroundings<'_>) -> Vec<(Resource, Value)> {
+        let definitions: Vec<&Value> = self.definitions().collect();
+        let owned = |task: &Task| match &task.what {
+            TaskKind::Object(wanted) if wanted.rule != ApplyRule::Delete => {
+                let resource = wanted.resource_among(definitions.iter().copied())?;
+                // If injection fails, the operator reports that later.
+                let object = inject::into(&wanted.object, around).unwrap_or(Cow::Borrowed(&wanted.object));
+                Some((resource, manifest::owned(&object, cluster_version, wanted.rule)))
+            }
+            _ => None,
+        };
+        self.tasks().filter_map(owned).collect()
+    }
+
+    /// The operators whose ClusterOperators are among the manifests.
+    pub fn operators(&self) -> impl Iterator<Item = &'r OperatorFacts> {
+        let release = self.release;
+        self.tasks().filter_map(move |task| {
+            let TaskKind::ClusterOperator(operator) = &task.what else { return None };
+            release.operator(text(&operator.object["metadata"], "name"))
+        })
+    }
+}
+
+/// A ClusterOperator as in the payload's manifest, without status, owned by `cluster_version`.
+pub fn installed_cluster_operator(operator: &OperatorFacts, cluster_version: &Value) -> Value {
+    manifest::owned(&cluster_operator(operator), cluster_version, ApplyRule::Apply)
+}

@@ -1,0 +1,58 @@
+//! The names of the Kubernetes controllers that run next to a plain API server.
+
+use clap::ValueEnum;
+
+/// A controller, by its name in kube-controller-manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Controller {
+    /// Every controller below.
+    All,
+    /// Creates the pods of DaemonSets, one per node.
+    #[value(name = "daemonset-controller")]
+    DaemonSets,
+    /// Creates and scales the ReplicaSets of Deployments.
+    #[value(name = "deployment-controller")]
+    Deployments,
+    /// Computes the allowed disruptions of PodDisruptionBudgets, which limit evictions.
+    #[value(name = "disruption-controller")]
+    Disruption,
+    /// Creates the Endpoints of Services.
+    #[value(name = "endpoints-controller")]
+    Endpoints,
+    /// Creates the EndpointSlices of Services.
+    #[value(name = "endpointslice-controller")]
+    EndpointSlices,
+    /// Deletes dependents of deleted owners, or orphans them.
+    #[value(name = "garbage-collector-controller")]
+    GarbageCollector,
+    /// Creates the pods of Jobs, enforces limits, and sets conditions.
+    #[value(name = "job-controller")]
+    Jobs,
+    /// Binds pods to nodes (a separate program in a real cluster).
+    #[value(name = "kube-scheduler")]
+    Scheduler,
+    /// Deletes the contents of deleted namespaces.
+    #[value(name = "namespace-controller")]
+    Namespaces,
+    /// Taints unhealthy or silent nodes, and evicts pods without a toleration.
+    #[value(name = "node-lifecycle-controller")]
+    NodeLifecycle,
+    /// Deletes the pods of deleted nodes.
+    #[value(name = "pod-garbage-collector-controller")]
+    PodGarbageCollector,
+    /// Creates and deletes the pods of ReplicaSets.
+    #[value(name = "replicaset-controller")]
+    ReplicaSets,
+    /// Creates the ConfigMap `kube-root-ca.crt` in each namespace.
+    #[value(name = "root-ca-certificate-publisher-controller")]
+    RootCertificatePublisher,
+    /// Creates the ServiceAccount `default` in each namespace.
+    #[value(name = "serviceaccount-controller")]
+    ServiceAccounts,
+}
+
+/// Returns the names of controllers as on the command line.
+pub(in crate::cli) fn names(controllers: &[Controller]) -> Vec<String> {
+    let values = controllers.iter().filter_map(ValueEnum::to_possible_value);
+    values.map(|value| value.get_name().to_owned()).collect()
+}

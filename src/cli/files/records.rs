@@ -1,0 +1,59 @@
+//! Record files.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::record::Record;
+use crate::report::ScenarioResult;
+
+/// The first bytes of every record.
+const BEGINNING: &[u8; 14] = b"{\"windtunnel\":";
+
+/// Returns whether a file is a record, by its first bytes.
+pub(in crate::cli) fn is_record(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut start = [0; BEGINNING.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *BEGINNING
+}
+
+/// Reads a record file.
+///
+/// # Errors
+/// The reason why the file is not a record, with the line.
+pub(in crate::cli) fn read(path: &Path) -> Result<Record, String> {
+    let text = super::read(path)?;
+    let at = |line| format!("{}:{line}", path.display());
+    Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
+}
+
+/// Returns the paths for the records of scenarios, which are given by file and name. One record goes to the
+/// path itself, several go into a folder and are named after their files.
+fn paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf> {
+    if scenarios.len() == 1 && !to.is_dir() {
+        return vec![to.to_owned()];
+    }
+    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    let paths = scenarios.iter().map(|(file, name)| {
+        let stem = Path::new(file).file_stem().map_or((*name).into(), OsStr::to_string_lossy);
+        let count = taken.entry(stem.to_string()).or_insert(0);
+        *count += 1;
+        let number = if *count == 1 { String::new() } else { format!("-{count}") };
+        to.join(format!("{stem}{number}.jsonl"))
+    });
+    paths.collect()
+}
+
+/// Writes the records of the scenarios that started to a file or a folder; returns the errors.
+pub(in crate::cli) fn write(
+    to: Option<&Path>,
+    results: &[(&ScenarioResult, Option<&Record>)],
+) -> Vec<String> {
+    let Some(to) = to else { return Vec::new() };
+    let named: Vec<_> =
+        results.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
+    let paths = paths(to, &named);
+    let started = paths.iter().zip(results).filter_map(|(path, (_, record))| Some((path, (*record)?)));
+    started.filter_map(|(path, record)| super::write(path, &record.to_lines()).err()).collect()
+}

@@ -1,0 +1,143 @@
+//! The scheduled changes of faults.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use windtunnel_core::clock::Time;
+
+use crate::plan::{FaultTarget, InjectedFault};
+
+/// A scheduled change of a fault.
+#[derive(Debug, Clone)]
+pub(in crate::engine) enum ScheduledFault {
+    /// Begins a fault, which may have a duration.
+    Begin(InjectedFault, Option<SignedDuration>),
+    /// Ends a fault.
+    End(InjectedFault),
+    /// Flips the configuration of a pool.
+    Flip(Flips),
+}
+
+impl ScheduledFault {
+    fn faulty(&self) -> FaultTarget {
+        match self {
+            Self::Begin(fault, _) | Self::End(fault) => fault.target(),
+            Self::Flip(flips) => FaultTarget::Pool(flips.pool().to_owned()),
+        }
+    }
+
+    /// The line that announces the change in the timeline.
+    pub(in crate::engine) fn text(&self) -> Option<String> {
+        match self {
+            Self::Begin(fault, _) => Some(fault.to_string()),
+            Self::End(fault) => Some(format!("{} recovers", fault.target())),
+            Self::Flip(_) => None,
+        }
+    }
+
+    /// Whether this entry belongs to an earlier fault of the same target and would end `fault` too early. A
+    /// target has one fault at a time, except for processes and for different aspects of a release.
+    fn would_end(&self, fault: &InjectedFault) -> bool {
+        match (self, fault) {
+            (Self::Begin(..), _) | (_, InjectedFault::Process(..)) => false,
+            (Self::End(earlier), InjectedFault::Release(..)) => earlier == fault,
+            (earlier, _) => earlier.faulty() == fault.target(),
+        }
+    }
+}
+
+/// An entry of the agenda.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct Item {
+    pub(in crate::engine) later: ScheduledFault,
+    /// Whether an earlier attempt failed.
+    pub(in crate::engine) is_retry: bool,
+}
+
+/// The scheduled changes of faults, in order.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine) struct Agenda {
+    items: BTreeMap<(Time, u64), Item>,
+    added: u64,
+}
+
+impl Agenda {
+    /// When the next change is due.
+    pub(in crate::engine) fn next(&self) -> Option<Time> {
+        self.items.keys().next().map(|(at, _)| *at)
+    }
+
+    /// Takes the first change that is due.
+    pub(in crate::engine) fn take_due(&mut self, now: Time) -> Option<Item> {
+        let due = self.items.first_entry().filter(|due| due.key().0 <= now)?;
+        Some(due.remove())
+    }
+
+    /// Schedules a change.
+    pub(in crate::engine) fn add(&mut self, at: Time, later: ScheduledFault) {
+        self.insert(at, Item { later, is_retry: false });
+    }
+
+    /// Schedules another attempt of a change.
+    pub(in crate::engine) fn retry(&mut self, at: Time, later: ScheduledFault) {
+        self.insert(at, Item { later, is_retry: true });
+    }
+
+    fn insert(&mut self, at: Time, item: Item) {
+        self.items.insert((at, self.added), item);
+        self.added += 1;
+    }
+
+    /// Schedules `times` flips of a pool's configuration, the first one at `at`.
+    pub(in crate::engine) fn flip(&mut self, at: Time, pool: &str, times: u32) {
+        self.add(at, ScheduledFault::Flip(Flips::new(pool, times)));
+    }
+
+    /// Drops the ends of earlier faults that would end `fault` too early.
+    pub(in crate::engine) fn forget_earlier(&mut self, fault: &InjectedFault) {
+        self.items.retain(|_, item| !item.later.would_end(fault));
+    }
+
+    /// Drops all scheduled changes of a target.
+    pub(in crate::engine) fn forget(&mut self, faulty: &FaultTarget) {
+        let is_same = |other: &FaultTarget| match (faulty, other) {
+            (FaultTarget::Api(None), FaultTarget::Api(_)) => true,
+            _ => faulty == other,
+        };
+        self.items.retain(|_, item| !is_same(&item.later.faulty()));
+    }
+}
+
+/// The remaining changes of a pool, including the next one. With an even number left, the next change creates
+/// the MachineConfig; with an uneven number, it deletes it.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct Flips {
+    pool: String,
+    left: u32,
+}
+
+impl Flips {
+    /// A MachineConfig that is created and deleted `times` times.
+    pub(in crate::engine) fn new(pool: &str, times: u32) -> Self {
+        Self { pool: pool.to_owned(), left: times.saturating_mul(2) }
+    }
+
+    pub(in crate::engine) fn pool(&self) -> &str {
+        &self.pool
+    }
+
+    /// Whether no change is left.
+    pub(in crate::engine) fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Whether the next change deletes the MachineConfig.
+    pub(in crate::engine) fn deletes_next(&self) -> bool {
+        self.left % 2 == 1
+    }
+
+    /// The changes after the next one, if there are any.
+    pub(in crate::engine) fn rest(&self) -> Option<Self> {
+        (self.left > 1).then(|| Self { pool: self.pool.clone(), left: self.left - 1 })
+    }
+}

@@ -1,0 +1,235 @@
+//! `timeline`: the steps of a scenario.
+
+mod include;
+mod keep_and_retry;
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+use windtunnel_core::Propagation;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+
+use super::expectations::{command, expectation};
+use super::object::{self, Star};
+use super::reader::Reader;
+use super::{fault, step_text};
+use crate::plan::{Action, Attempt, PlannedStep, Step, Target};
+
+pub(super) const ACTIONS: &[&str] = &[
+    "run",
+    "update",
+    "clear-update",
+    "publish-insights",
+    "apply",
+    "delete",
+    "try",
+    "join",
+    "fault",
+    "heal",
+    "advance",
+    "at",
+    "expect",
+    "keep",
+    "retry",
+    "include",
+];
+
+/// Returns all valid steps; `versions` are those that exist in the run.
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
+    let items = reader.list(node, "steps");
+    if items.is_empty() && matches!(node.kind, Kind::List(_)) {
+        reader.problem(node, "the timeline is empty: expected at least one step");
+    }
+    let mut steps = Vec::new();
+    for item in items {
+        match item.get("include").filter(|_| has_one_key(item)) {
+            Some(node) => steps.extend(include::steps(reader, node, versions)),
+            None => steps.extend(planned(reader, item, versions)),
+        }
+    }
+    steps
+}
+
+fn has_one_key(item: &Node) -> bool {
+    matches!(&item.kind, Kind::Map(entries) if entries.len() == 1)
+}
+
+fn planned(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<PlannedStep> {
+    let step = step(reader, node, versions)?;
+    let text = step_text::describe_step(&step);
+    Some(PlannedStep { line: node.line, column: node.column, text, step })
+}
+
+fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Step> {
+    let actions = ACTIONS.join("`, `");
+    let (key, value) = match &node.kind {
+        Kind::Text(_) => (node, None),
+        Kind::Map(entries) => match entries.as_slice() {
+            [(key, value)] => (key, Some(value)),
+            [_, (second, _), ..] => {
+                let message =
+                    format!("a step does one thing: expected one key, found {} too", second.describe());
+                reader.problem(second, message);
+                return None;
+            }
+            [] => {
+                reader.problem(node, format!("expected a step, one of `{actions}`, found an empty map"));
+                return None;
+            }
+        },
+        _ => {
+            reader.problem(node, format!("expected a step, one of `{actions}`, found {}", node.describe()));
+            return None;
+        }
+    };
+    let name = key.scalar().unwrap_or_default();
+    match (name, value) {
+        ("clear-update" | "publish-insights", value) => {
+            if let Some(value) = value.filter(|value| value.kind != Kind::Null) {
+                reader.problem(value, format!("`{name}` takes no value, found {}", value.describe()));
+                return None;
+            }
+            let action = if name == "clear-update" { Action::ClearUpdate } else { Action::PublishInsights };
+            Some(Step::Act(action))
+        }
+        ("run", Some(value)) => command::run(reader, value, versions).map(Step::Run),
+        ("update" | "apply" | "delete", Some(value)) => request(reader, name, value, versions).map(Step::Act),
+        ("try", Some(value)) => attempt(reader, value, versions).map(Step::Try),
+        ("join", Some(value)) => join(reader, value).map(Step::Act),
+        ("fault", Some(value)) => fault::fault(reader, value).map(Step::Act),
+        ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
+        ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
+        ("at", Some(value)) => reader.duration(value).map(Step::At),
+        ("expect", Some(value)) => expectation::read(reader, value).map(Step::Expect),
+        ("keep", Some(value)) => keep_and_retry::keep(reader, value).map(Step::Keep),
+        ("retry", Some(value)) => keep_and_retry::retry(reader, value, versions).map(Step::Retry),
+        (known, None) if ACTIONS.contains(&known) => {
+            reader.problem(node, format!("`{known}` needs a value, as in `{known}: ...`"));
+            None
+        }
+        _ => {
+            let hint = did_you_mean(name, ACTIONS.iter().copied());
+            let hint = if hint.is_empty() { format!("; there are `{actions}`") } else { hint };
+            reader.problem(key, format!("unknown step {}{hint}", key.describe()));
+            None
+        }
+    }
+}
+
+/// Parses a request to the API server: `update`, `apply` or `delete`.
+fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Version]) -> Option<Action> {
+    match name {
+        "update" => update(reader, value, versions),
+        "apply" => object::parse_object(reader, value).map(Action::Apply),
+        _ => delete(reader, value),
+    }
+}
+
+/// Parses `delete: Kind/name` or `delete: {object: Kind/name, cascade: orphan}`.
+fn delete(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let object = object::reference(reader, node, Star::Rejected)?;
+        return Some(Action::Delete { object, cascade: None });
+    }
+    let shape = "an object such as `Kind/name`, or `{object: Kind/name, cascade: orphan}`";
+    let map = reader.map(node, shape, &["object", "cascade"])?;
+    let object = map.required(reader, "object", "the object to delete, such as `ConfigMap/default/settings`");
+    let object = object.and_then(|node| object::reference(reader, node, Star::Rejected));
+    let cascade = match map.get("cascade") {
+        Some(node) => Some(cascade(reader, node)?),
+        None => None,
+    };
+    Some(Action::Delete { object: object?, cascade })
+}
+
+/// Parses `join: worker-3` or `join: {node: worker-3, labels: {topology.kubernetes.io/zone: a}}`.
+fn join(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        return Some(Action::Join { node: new_node(reader, node)?, labels: BTreeMap::new() });
+    }
+    let map = reader.map(node, "a machine that joins", &["node", "labels"])?;
+    let name = map.required(reader, "node", "the name of its node, such as `worker-3`");
+    let name = name.and_then(|node| new_node(reader, node));
+    let labels = map.get("labels").map(|node| labels(reader, node)).unwrap_or_default();
+    Some(Action::Join { node: name?, labels })
+}
+
+fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
+    let entries = reader.entries(node, "labels by name").unwrap_or_default();
+    let texts = entries
+        .iter()
+        .map(|(key, value)| Some((key.scalar()?.to_owned(), reader.text(value, "the value of a label")?)));
+    texts.flatten().collect()
+}
+
+fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let what = "the name of a new node, such as `worker-3`";
+    let name = reader.text(node, what)?;
+    let is_valid =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-.".contains(letter);
+    if name.is_empty() || !name.chars().all(is_valid) {
+        let message = format!("expected {what}, found `{name}`: use lower-case letters, digits, `-` and `.`");
+        reader.problem(node, message);
+        return None;
+    }
+    Some(name)
+}
+
+fn cascade(reader: &mut Reader<'_>, node: &Node) -> Option<Propagation> {
+    let known = "`background`, `foreground` or `orphan`";
+    let word = reader.text(node, known)?;
+    let found = Propagation::named(&word);
+    if found.is_none() {
+        reader.problem(node, format!("expected {known}, found `{word}`"));
+    }
+    found
+}
+
+/// Parses `try: {apply: ..., refused: ...}`.
+fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Attempt> {
+    const REQUESTS: [&str; 3] = ["update", "apply", "delete"];
+    let map = reader.map(node, "a `try` step", &["update", "apply", "delete", "refused"])?;
+    let requests: Vec<(&str, &Node)> =
+        REQUESTS.iter().filter_map(|name| Some((*name, map.get(name)?))).collect();
+    let refused =
+        map.required(reader, "refused", "the expected message, such as `{contains: Unsupported value}`");
+    let refused = refused.map(|node| reader.text_matches(node));
+    let [(name, value)] = requests.as_slice() else {
+        reader.problem(node, "a `try` step needs exactly one of `update`, `apply`, `delete`");
+        return None;
+    };
+    let action = request(reader, name, value, versions);
+    Some(Attempt { action: action?, refused: refused? })
+}
+
+/// Parses `update: {to: 4.14.8}` or `update: {image: ...}`.
+fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Action> {
+    let shape = "an update such as `{to: 4.14.8}` or `{image: quay.io/...@sha256:..., force: true}`";
+    let map = reader.map(node, shape, &["to", "image", "force"])?;
+    let force = map.get("force").and_then(|node| reader.flag(node)).unwrap_or(false);
+    let to = match (map.get("to"), map.get("image")) {
+        (Some(version), None) => Target::Version(reader.existing_version(version, versions)?),
+        (None, Some(image)) => Target::Image(pullspec(reader, image)?),
+        (Some(_), Some(image)) => {
+            reader.problem(image, "an update needs either `to` or `image`, found both");
+            return None;
+        }
+        (None, None) => {
+            reader.problem(node, "an update needs `to` (a version) or `image` (a pull specification)");
+            return None;
+        }
+    };
+    Some(Action::Update { to, force })
+}
+
+fn pullspec(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let text =
+        reader.text(node, "an image such as `quay.io/openshift-release-dev/ocp-release@sha256:...`")?;
+    if text.contains('/') && !text.contains(char::is_whitespace) {
+        return Some(text);
+    }
+    let example = "quay.io/openshift-release-dev/ocp-release@sha256:...";
+    reader.problem(node, format!("expected an image such as `{example}`, found `{text}`"));
+    None
+}
