@@ -89,6 +89,7 @@ pub use crate::outbound::hooks::{
 pub use crate::outbound::upstream::{PodRequest, PodResponse, Upstream};
 pub use crate::pipeline::Step;
 pub use crate::reply::table::Table;
+pub use crate::reply::watch_stream::{Poll, Watch};
 pub use crate::request::accept::Media;
 pub use crate::server::builder::Builder;
 pub use crate::server::control_plane::Endpoint;
@@ -97,7 +98,6 @@ pub use access::AuthorizationMode;
 pub use import::{ImportProblem, Imported};
 pub use kinds::strategy::service::ServiceNetwork;
 pub use profile::{Profile, StatusScope, TooLong};
-pub use reply::watch::{Poll, Watch};
 pub use reply::{List, Reply, ReplyBody};
 pub use request::{Body, Impersonate, Method, Query, Request, ResourcePath, Target, Text, Via};
 pub use server::definitions::delays::DefinitionPace;

@@ -44,9 +44,9 @@ pub(crate) fn check_maps(object: &Value, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
         let fail = |value: &str, why| FieldError::invalid("metadata.labels", value, why);
-        errors.extend(names::label_key(key).into_iter().map(|why| fail(key, why)));
+        errors.extend(names::labels::label_key(key).into_iter().map(|why| fail(key, why)));
         let value = value.as_str().unwrap_or_default();
-        errors.extend(names::label_value(value).into_iter().map(|why| fail(value, why)));
+        errors.extend(names::labels::label_value(value).into_iter().map(|why| fail(value, why)));
     }
     errors.extend(check_annotations(&metadata["annotations"], profile));
     errors.extend(check_owners(metadata));
@@ -58,7 +58,7 @@ fn check_annotations(annotations: &Value, profile: &Profile) -> Vec<FieldError> 
     let mut errors = Vec::new();
     let mut size = 0;
     for (key, value) in annotations.as_object().into_iter().flatten() {
-        let problems = names::qualified(&key.to_lowercase(), "a valid annotation key");
+        let problems = names::labels::qualified(&key.to_lowercase(), "a valid annotation key");
         errors.extend(
             problems.into_iter().map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
         );
@@ -152,7 +152,7 @@ fn check_finalizers(metadata: &Value) -> Vec<FieldError> {
     let names: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     let wrong = |name: &&str| {
         let name = (*name).to_owned();
-        let reasons = names::qualified(&name, "a valid finalizer name").into_iter();
+        let reasons = names::labels::qualified(&name, "a valid finalizer name").into_iter();
         reasons.map(move |why| FieldError::invalid("metadata.finalizers", name.as_str(), why))
     };
     let mut errors: Vec<FieldError> = names.iter().flat_map(wrong).collect();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::call::Call;
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
-use crate::reply::watch::Watching;
+use crate::reply::watch_stream::Watching;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
 use crate::store::{Store, TableId};

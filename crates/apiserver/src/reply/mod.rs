@@ -5,7 +5,7 @@ pub(crate) mod encode;
 pub(crate) mod lazy_object;
 pub(crate) mod table;
 pub(crate) mod view;
-pub(crate) mod watch;
+pub(crate) mod watch_stream;
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use super::status::Refused;
 use super::store::Stored;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Table};
-use crate::reply::watch::Watch;
+use crate::reply::watch_stream::Watch;
 use crate::request::accept::{Media, PARTIAL_LIST};
 
 const PLAIN: &str = "text/plain; charset=utf-8";

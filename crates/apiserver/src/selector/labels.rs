@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
         if !is_word(key) {
             return Err(format!("found '{key}', expected: identifier"));
         }
-        let wrong = names::label_key(key);
+        let wrong = names::labels::label_key(key);
         if !wrong.is_empty() {
             return Err(format!("<nil>: Invalid value: {}: {}", quote(key), wrong.join("; ")));
         }
@@ -261,7 +261,7 @@ fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), 
         errors.extend(wrong.map(|(index, value)| invalid(format!("values[{index}]"), value, why)));
     }
     for (index, value) in values.iter().enumerate() {
-        let wrong = names::label_value(value);
+        let wrong = names::labels::label_value(value);
         if !wrong.is_empty() {
             errors.push(invalid(format!("values[{index}][{key}]"), value, &wrong.join("; ")));
         }

@@ -10,7 +10,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 
 use super::{ReplyStream, Shared};
-use crate::reply::watch::{Poll, Progress, Watch};
+use crate::reply::watch_stream::{Poll, Progress, Watch};
 
 /// A complete body.
 pub(crate) fn full(bytes: Bytes) -> ReplyStream {

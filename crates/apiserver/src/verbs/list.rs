@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::call::Call;
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::watch::convert_event_object;
+use crate::reply::watch_stream::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::Query;
 use crate::request::options;

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
 use crate::call::Call;
-use crate::reply::watch::{Initial, Poll, Progress, Watch};
+use crate::reply::watch_stream::{Initial, Poll, Progress, Watch};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::options;
 use crate::selector::Selector;

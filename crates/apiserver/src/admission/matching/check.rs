@@ -99,7 +99,7 @@ pub(in crate::admission) fn check_selector(selector: &Value, at: &str, errors: &
             }
         }
         let key = text(expression, "key");
-        let wrong = names::label_key(key).into_iter();
+        let wrong = names::labels::label_key(key).into_iter();
         errors.extend(wrong.map(|why| FieldError::invalid(format!("{at}.key"), key, why)));
     }
 }

@@ -239,8 +239,9 @@ fn check(original: &Value, converted: &Value, desired: &str) -> Result<(), Strin
         }
     }
     for (key, value) in converted["metadata"]["labels"].as_object().into_iter().flatten() {
-        let wrong =
-            names::label_key(key).into_iter().chain(names::label_value(value.as_str().unwrap_or_default()));
+        let wrong = names::labels::label_key(key)
+            .into_iter()
+            .chain(names::labels::label_value(value.as_str().unwrap_or_default()));
         if let Some(why) = wrong.into_iter().next() {
             let shown = quote(key);
             return Err(format!("returned invalid metadata: metadata.labels: Invalid value: {shown}: {why}"));

@@ -1,8 +1,9 @@
 //! Defaults that the server fills into an object of a built-in kind whenever it decodes one
 //! (`SetDefaults_*`).
 
-mod cluster;
+mod admission;
 mod container;
+mod other;
 mod pod;
 mod service;
 mod volume;
@@ -21,23 +22,23 @@ pub(crate) type Filler = fn(&mut Fields, u32);
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Filler)] = &[
     ("", "endpoints", service::endpoints),
-    ("", "limitranges", cluster::limit_range),
-    ("", "namespaces", cluster::namespace),
-    ("", "nodes", cluster::node),
+    ("", "limitranges", other::limit_range),
+    ("", "namespaces", other::namespace),
+    ("", "nodes", other::node),
     ("", "persistentvolumeclaims", volume::claim),
     ("", "persistentvolumes", volume::persistent_volume),
     ("", "pods", pod::pod),
     ("", "podtemplates", pod::pod_template_object),
     ("", "replicationcontrollers", workload::replication_controller),
-    ("", "secrets", cluster::secret),
+    ("", "secrets", other::secret),
     ("", "services", service::service),
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", cluster::mutating_webhooks),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies", cluster::admission_policy),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", cluster::admission_policy_binding),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies", cluster::admission_policy),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", cluster::admission_policy_binding),
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", cluster::webhooks),
-    ("apiregistration.k8s.io", "apiservices", cluster::api_service),
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", admission::mutating_webhooks),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies", admission::admission_policy),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", admission::admission_policy_binding),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies", admission::admission_policy),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", admission::admission_policy_binding),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", admission::webhooks),
+    ("apiregistration.k8s.io", "apiservices", other::api_service),
     ("apps", "daemonsets", workload::daemon_set),
     ("apps", "deployments", workload::deployment),
     ("apps", "replicasets", workload::replica_set),
@@ -46,13 +47,13 @@ const TABLE: &[(&str, &str, Filler)] = &[
     ("batch", "cronjobs", workload::cron_job),
     ("batch", "jobs", workload::job),
     ("discovery.k8s.io", "endpointslices", service::endpoint_slice),
-    ("flowcontrol.apiserver.k8s.io", "flowschemas", cluster::flow_schema),
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", cluster::priority_level),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas", other::flow_schema),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", other::priority_level),
     ("networking.k8s.io", "ingressclasses", service::ingress_class),
     ("networking.k8s.io", "networkpolicies", service::network_policy),
-    ("rbac.authorization.k8s.io", "clusterrolebindings", cluster::role_binding),
-    ("rbac.authorization.k8s.io", "rolebindings", cluster::role_binding),
-    ("scheduling.k8s.io", "priorityclasses", cluster::priority_class),
+    ("rbac.authorization.k8s.io", "clusterrolebindings", other::role_binding),
+    ("rbac.authorization.k8s.io", "rolebindings", other::role_binding),
+    ("scheduling.k8s.io", "priorityclasses", other::priority_class),
     ("storage.k8s.io", "csidrivers", volume::csi_driver),
     ("storage.k8s.io", "storageclasses", volume::storage_class),
 ];

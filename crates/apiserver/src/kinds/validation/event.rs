@@ -110,7 +110,7 @@ fn exact(object: &Value, controller: &str, errors: &mut Errors<'_>) {
     if teller.is_empty() {
         errors.required(at(controller), "");
     }
-    errors.each(at(controller), teller, names::label_key(teller));
+    errors.each(at(controller), teller, names::labels::label_key(teller));
     for (field, most) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
         let given = text(&object[field]);
         if given.is_empty() {

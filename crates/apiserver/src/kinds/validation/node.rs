@@ -34,9 +34,9 @@ fn taints(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, taint) in items(list).iter().enumerate() {
         let at = Path::Index(&at, index);
         let (key, value, effect) = (text(&taint["key"]), text(&taint["value"]), text(&taint["effect"]));
-        errors.each(Path::Field(&at, "key"), key, names::label_key(key));
+        errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
         if !value.is_empty() {
-            errors.each(Path::Field(&at, "value"), value, names::label_value(value));
+            errors.each(Path::Field(&at, "value"), value, names::labels::label_value(value));
         }
         super::one_of(&taint["effect"], &EFFECTS, Path::Field(&at, "effect"), errors);
         if !seen.insert((key, effect)) {

@@ -10,9 +10,9 @@ use crate::{gotext, names};
 pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let map = Path::Field(&at, "matchLabels");
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-        errors.each(map, key, names::label_key(key));
+        errors.each(map, key, names::labels::label_key(key));
         let value = text(value);
-        errors.each(Path::Key(&map, key), value, names::label_value(value));
+        errors.each(Path::Key(&map, key), value, names::labels::label_value(value));
     }
     let list = Path::Field(&at, "matchExpressions");
     for (index, expression) in items(&selector["matchExpressions"]).iter().enumerate() {
@@ -31,11 +31,11 @@ pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
             other => errors.invalid(Path::Field(&at, "operator"), other, "not a valid selector operator"),
         }
         let key = text(&expression["key"]);
-        errors.each(Path::Field(&at, "key"), key, names::label_key(key));
+        errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
         let values = Path::Field(&at, "values");
         for (index, value) in items(&expression["values"]).iter().enumerate() {
             let value = text(value);
-            errors.each(Path::Index(&values, index), value, names::label_value(value));
+            errors.each(Path::Index(&values, index), value, names::labels::label_value(value));
         }
     }
 }

@@ -4,9 +4,9 @@
 mod crash;
 mod ending;
 mod environment;
-mod images;
+mod image_pull;
 mod probe;
-mod pull;
+mod pull_outcome;
 mod sandbox;
 mod status;
 mod sync_context;

@@ -12,10 +12,10 @@ use windtunnel_core::resources::PODS;
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Key, Object, Write};
 
-use super::pull::Pulling;
 use super::status::{CRASH_LOOP, Container, State, Status};
 use super::sync_context::SyncContext;
 use crate::Effect;
+use crate::kubelet::pod::pull_outcome::Pulling;
 use crate::recorder::{Notice, Recorder, Subject};
 
 /// The delay before an ended container is restarted.

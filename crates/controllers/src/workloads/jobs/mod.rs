@@ -10,8 +10,9 @@
 
 mod backoff;
 mod ending;
+mod failure_policy;
 mod indexes;
-mod policy;
+mod replacement_policy;
 mod scale;
 mod status;
 mod tally;

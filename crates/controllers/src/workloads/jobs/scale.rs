@@ -7,6 +7,7 @@ use windtunnel_core::{Object, Write};
 
 use super::indexes::{self, Indexes};
 use super::number;
+use super::replacement_policy::replaces_failed_only;
 use super::tally::{TRACKING, Tally};
 use crate::owners;
 
@@ -39,7 +40,7 @@ impl<'a> Scale<'a> {
             scale.leaving = pods_to_delete(&tally.active, too_many);
             return scale;
         }
-        let terminating = if tally.replaces_failed_only() { tally.terminating() } else { 0 };
+        let terminating = if replaces_failed_only(job) { tally.terminating() } else { 0 };
         let terminating = usize::try_from(terminating).unwrap_or(0);
         let count = (wanted - active).saturating_sub(terminating).min(MOST_AT_ONCE);
         if count == 0 {

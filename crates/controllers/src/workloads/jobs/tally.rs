@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{Object, View, Write};
 
+use super::failure_policy::{self, Verdict};
 use super::indexes::{self, Indexes};
 use super::number;
-use super::policy::{self, Verdict};
+use super::replacement_policy::replaces_failed_only;
 use crate::owners;
 
 /// The finalizer of pods that are not counted yet.
@@ -134,10 +135,10 @@ impl<'a> Tally<'a> {
             "Succeeded" => return Some(Fate::Succeeded),
             "Failed" => {}
             // With the replacement policy `Failed`, a terminating pod has not failed yet. Otherwise it has.
-            _ if self.replaces_failed_only() => return None,
+            _ if replaces_failed_only(self.job) => return None,
             _ => return Some(Fate::Failed),
         }
-        match policy::verdict(self.job, pod) {
+        match failure_policy::verdict(self.job, pod) {
             Verdict::Count => Some(Fate::Failed),
             Verdict::Ignore => Some(Fate::Ignored),
             Verdict::FailJob(why) => {
@@ -165,15 +166,6 @@ impl<'a> Tally<'a> {
         } else if let Some(completed) = &mut self.completed {
             self.open = true;
             completed.insert(index);
-        }
-    }
-
-    /// Whether terminating pods are replaced only after they have failed (`spec.podReplacementPolicy`).
-    pub(super) fn replaces_failed_only(&self) -> bool {
-        let spec = &self.job["spec"];
-        match spec["podReplacementPolicy"].as_str() {
-            Some(policy) => policy == "Failed",
-            None => !spec["podFailurePolicy"].is_null(),
         }
     }
 

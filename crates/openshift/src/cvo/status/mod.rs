@@ -1,7 +1,9 @@
 //! The ClusterVersion status that the operator writes.
 
-pub(super) mod counts;
+mod failing;
 pub(super) mod history;
+pub(super) mod metrics;
+mod progressing;
 #[cfg(test)]
 mod tests;
 
@@ -10,12 +12,14 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 
+use self::failing::failing;
 use self::history::{Applied, Pruning};
+use self::progressing::progressing;
 use super::behaviour::Behaviour;
 use super::capabilities::Capabilities;
 use super::retrieve::load::LoadResult;
-use super::sync::apply::{ApplyLoop, ApplyMode};
-use super::sync::failure::{self, FailingEffect, Failure};
+use super::sync::apply::ApplyLoop;
+use super::sync::failure::Failure;
 use super::updates::Updates;
 use super::upgradeable::Upgradeable;
 use crate::release::Release;
@@ -200,124 +204,4 @@ fn invalid(errors: &[String]) -> Condition {
         several => format!("The cluster version is invalid:\n* {}\n", several.join("\n* ")),
     };
     Condition::new("Invalid", "True", "InvalidClusterVersion", message)
-}
-
-/// The condition Failing. During an update an operator that still updates is no failure, and a degraded one
-/// becomes a failure after 40 minutes. While reconciling, every failure counts at once.
-fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
-    let none = Condition::new("Failing", "False", "", "");
-    let Some(failure) = &apply.progress.failure else { return none };
-    let as_true =
-        |failure: &Failure| Condition::new("Failing", "True", &failure.reason, failure.message.clone());
-    if apply.mode == ApplyMode::Reconciling {
-        return as_true(failure);
-    }
-    let Some(failure) = without_harmless(failure) else {
-        let waited = operators_of(failure);
-        return match apply.watches.slow(&waited, now).filter(|_| behaviour.reports_slow_operators) {
-            Some(message) => Condition::new("Failing", "Unknown", "SlowClusterOperator", message),
-            None => none,
-        };
-    };
-    // Among several failures, a degraded operator fails at once (`convertErrorToProgressing` looks only at
-    // the merged error).
-    let is_single = apply.progress.failure.as_ref().is_some_and(|failure| failure.parts.is_empty());
-    let too_early = is_single
-        && failure.effect == FailingEffect::FailAfterInterval
-        && apply.watches.degraded_too_long(&failure.operators, now).is_empty();
-    if too_early { none } else { as_true(&failure) }
-}
-
-/// The failure without its parts that are no failures during an update.
-fn without_harmless(failure: &Failure) -> Option<Failure> {
-    if failure.parts.is_empty() {
-        return (failure.effect != FailingEffect::None).then(|| failure.clone());
-    }
-    let mut parts: Vec<Failure> =
-        failure.parts.iter().filter(|part| part.effect != FailingEffect::None).cloned().collect();
-    match parts.len() {
-        0 | 1 => parts.pop(),
-        _ => Some(failure::multiple(parts)),
-    }
-}
-
-fn operators_of(failure: &Failure) -> Vec<String> {
-    failure.operators.iter().chain(failure.parts.iter().flat_map(|part| &part.operators)).cloned().collect()
-}
-
-fn progressing(
-    apply: &ApplyLoop,
-    behaviour: Behaviour,
-    version: &str,
-    invalid: bool,
-    now: Time,
-) -> Condition {
-    let condition = |status, reason: &str, message| Condition::new("Progressing", status, reason, message);
-    let failure = apply.progress.failure.as_ref();
-    if apply.mode == ApplyMode::Reconciling {
-        return match failure {
-            Some(failure) => {
-                let message = format!("Error while reconciling {version}: {}", failure.summary());
-                condition("False", &failure.reason, message)
-            }
-            None if invalid => {
-                let message = format!("Stopped at {version}: the cluster version is invalid");
-                condition("False", "InvalidClusterVersion", message)
-            }
-            None => condition("False", "", format!("Cluster version is {version}")),
-        };
-    }
-    let waiting = failure.map(|failure| waiting(apply, failure, behaviour, now)).transpose();
-    match (failure, waiting) {
-        (Some(failure), Err(summary)) => {
-            condition("True", &failure.reason, format!("Unable to apply {version}: {summary}"))
-        }
-        _ if invalid => {
-            let message = format!("Reconciling {version}: the cluster version is invalid");
-            condition("True", "InvalidClusterVersion", message)
-        }
-        (Some(failure), Ok(waiting)) => {
-            condition("True", &failure.reason, towards(apply, version, &waiting.unwrap_or_default()))
-        }
-        (None, _) => condition("True", "", towards(apply, version, "")),
-    }
-}
-
-/// The operators that the update waits for, if the failure is only a wait.
-///
-/// # Errors
-/// Why the release cannot be applied.
-fn waiting(apply: &ApplyLoop, failure: &Failure, behaviour: Behaviour, now: Time) -> Result<String, String> {
-    let names = failure.operators.join(", ");
-    match failure.effect {
-        FailingEffect::None => {
-            let slow =
-                apply.watches.slow(&failure.operators, now).filter(|_| behaviour.reports_slow_operators);
-            Ok(slow.unwrap_or_else(|| format!("waiting on {names}")))
-        }
-        FailingEffect::Report => Err(failure.message.clone()),
-        FailingEffect::FailAfterInterval if failure.parts.is_empty() => {
-            let exceeded = apply.watches.degraded_too_long(&failure.operators, now);
-            if exceeded.is_empty() {
-                return Ok(format!("waiting up to 40 minutes on {names}"));
-            }
-            let exceeded = exceeded.join(", ");
-            Err(format!("wait has exceeded 40 minutes for these operators: {exceeded}"))
-        }
-        _ => Err(failure.summary()),
-    }
-}
-
-/// `Working towards ...` with the progress and the wait.
-fn towards(apply: &ApplyLoop, version: &str, waiting: &str) -> String {
-    let (done, total) = (apply.progress.done, apply.progress.total.max(1));
-    match (done, waiting) {
-        (0, "") => format!("Working towards {version}"),
-        (0, _) => format!("Working towards {version}: {waiting}"),
-        _ => {
-            let percent = u64::from(done) * 100 / u64::from(total);
-            let progress = format!("Working towards {version}: {done} of {total} done ({percent}% complete)");
-            if waiting.is_empty() { progress } else { format!("{progress}, {waiting}") }
-        }
-    }
 }

@@ -10,6 +10,8 @@ use windtunnel_core::{Key, Object, Write};
 
 use crate::manifests::MajorMinor;
 
+/// The pause before an eviction that a disruption budget rejected is retried (`k8s.io/kubectl/pkg/drain`).
+const EVICTION_RETRY: SignedDuration = SignedDuration::from_secs(5);
 /// The time limit of one attempt.
 const ATTEMPT: SignedDuration = SignedDuration::from_secs(90);
 /// The pause after a failed attempt.
@@ -36,7 +38,7 @@ pub(super) struct Attempt {
     /// The pods at the start of the attempt, with their UIDs. Later pods are ignored.
     pub(super) pods: Option<BTreeMap<Key, String>>,
     /// When a rejected eviction of a pod is retried.
-    pub(super) retry_at: BTreeMap<Key, Time>,
+    retry_at: BTreeMap<Key, Time>,
     /// A rejection that ends the attempt.
     pub(super) failure: Option<String>,
 }
@@ -44,6 +46,11 @@ pub(super) struct Attempt {
 impl Attempt {
     pub(super) fn at(began: Time) -> Self {
         Self { began, pods: None, retry_at: BTreeMap::new(), failure: None }
+    }
+
+    /// Schedules the retry of an eviction that a disruption budget rejected.
+    pub(super) fn retry_eviction(&mut self, pod: Key, now: Time) {
+        self.retry_at.insert(pod, now + EVICTION_RETRY);
     }
 
     /// The pods in `here` that the attempt must still evict. The first call sets its pods.

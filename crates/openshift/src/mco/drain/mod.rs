@@ -147,7 +147,7 @@ impl DrainController {
         let Err(refusal) = &answer.outcome else { return };
         match refusal.code {
             404 => {}
-            429 => _ = drain.attempt.retry_at.insert(answer.write.key(), now + DEBOUNCE),
+            429 => drain.attempt.retry_eviction(answer.write.key(), now),
             _ => {
                 drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message));
                 self.queue.add(node.clone());

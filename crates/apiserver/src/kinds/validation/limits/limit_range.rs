@@ -48,7 +48,7 @@ pub(in crate::kinds::validation) fn limit_range(
 }
 
 fn type_name(kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let problems = names::qualified(kind, "a valid limit type");
+    let problems = names::labels::qualified(kind, "a valid limit type");
     if problems.is_empty() && !kind.contains('/') && !TYPES.contains(&kind) {
         errors.invalid(at, kind, "must be a standard limit type or fully qualified");
     }

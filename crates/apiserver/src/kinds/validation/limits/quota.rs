@@ -78,7 +78,7 @@ pub(in crate::kinds::validation) fn resource_quota(
 }
 
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let problems = names::qualified(name, "a valid resource name");
+    let problems = names::labels::qualified(name, "a valid resource name");
     let known = COUNTED.contains(&name)
         || MEASURED.contains(&name)
         || name.starts_with("hugepages-")

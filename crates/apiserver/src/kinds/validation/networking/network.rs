@@ -36,8 +36,8 @@ pub(in crate::kinds::validation) fn service(object: &Value, old: Option<&Value>,
     }
     for (key, value) in spec["selector"].as_object().into_iter().flatten() {
         let at = Path::Field(&at, "selector");
-        errors.each(at, key, names::label_key(key));
-        errors.each(at, text(value), names::label_value(text(value)));
+        errors.each(at, key, names::labels::label_key(key));
+        errors.each(at, text(value), names::labels::label_value(text(value)));
     }
     one_of(&spec["sessionAffinity"], &["ClientIP", "None"], Path::Field(&at, "sessionAffinity"), errors);
     one_of(&spec["type"], &TYPES, Path::Field(&at, "type"), errors);

@@ -57,8 +57,8 @@ fn fields(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     deadline(&spec["activeDeadlineSeconds"], Path::Field(&at, "activeDeadlineSeconds"), errors);
     let selector = Path::Field(&at, "nodeSelector");
     for (key, value) in spec["nodeSelector"].as_object().into_iter().flatten() {
-        errors.each(selector, key, names::label_key(key));
-        errors.each(selector, text(value), names::label_value(text(value)));
+        errors.each(selector, key, names::labels::label_key(key));
+        errors.each(selector, text(value), names::labels::label_value(text(value)));
     }
     tolerations(&spec["tolerations"], Path::Field(&at, "tolerations"), errors);
     let gates = Path::Field(&at, "schedulingGates");
@@ -66,7 +66,7 @@ fn fields(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, gate) in items(&spec["schedulingGates"]).iter().enumerate() {
         let name = text(&gate["name"]);
         let at = Path::Index(&gates, index);
-        errors.each(at, name, names::qualified(name, "a valid label key"));
+        errors.each(at, name, names::labels::qualified(name, "a valid label key"));
         if !seen.insert(name) {
             errors.duplicate(at, name);
         }
@@ -85,7 +85,7 @@ fn tolerations(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         let at = Path::Index(&at, index);
         let key = text(&toleration["key"]);
         if !key.is_empty() {
-            errors.each(Path::Field(&at, "key"), key, names::label_key(key));
+            errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
         }
         let operator = text(&toleration["operator"]);
         if key.is_empty() && operator != "Exists" {
@@ -99,7 +99,9 @@ fn tolerations(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         }
         let value = text(&toleration["value"]);
         match operator {
-            "Equal" | "" => errors.each(Path::Field(&at, "operator"), value, names::label_value(value)),
+            "Equal" | "" => {
+                errors.each(Path::Field(&at, "operator"), value, names::labels::label_value(value))
+            }
             "Exists" if !value.is_empty() => {
                 let why = "value must be empty when `operator` is 'Exists'";
                 errors.invalid(Path::Field(&at, "operator"), value, why);

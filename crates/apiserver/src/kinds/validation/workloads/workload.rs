@@ -50,8 +50,8 @@ fn selected_template(spec: &Value, errors: &mut Errors<'_>) {
 
 fn template_labels(labels: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
-        errors.each(at, key, crate::names::label_key(key));
-        errors.each(at, text(value), crate::names::label_value(text(value)));
+        errors.each(at, key, crate::names::labels::label_key(key));
+        errors.each(at, text(value), crate::names::labels::label_value(text(value)));
     }
 }
 

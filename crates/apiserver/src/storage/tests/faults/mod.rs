@@ -14,7 +14,7 @@ use windtunnel_core::{Identity, Key, Resource, Write};
 use self::disk::{Disk, Fault};
 use crate::ApiServer;
 use crate::reply::ReplyBody;
-use crate::reply::watch::{Poll, Watch};
+use crate::reply::watch_stream::{Poll, Watch};
 use crate::request::{Method, Request};
 use crate::service::Shared;
 use crate::storage::{Change, DataDir, Saved, Storage, StorageError};

@@ -2,11 +2,11 @@
 
 use jiff::SignedDuration;
 
-use super::crash::payload_place;
-use super::environment;
-use super::pull::{self, Outcome, PullError, Pulling};
-use super::status::State;
-use super::worker::{PodSync, random_duration};
+use super::pull_outcome::{self, Outcome, PullError, Pulling};
+use crate::kubelet::pod::crash::payload_place;
+use crate::kubelet::pod::environment;
+use crate::kubelet::pod::status::State;
+use crate::kubelet::pod::worker::{PodSync, random_duration};
 use crate::recorder::Notice;
 
 /// The longest back-off between two pulls of an image.
@@ -69,7 +69,7 @@ impl PodSync<'_> {
     /// The reason for not trying to pull an image. A container with such an image has no back-off.
     fn unpullable(&self, index: usize, image: &str) -> Option<PullError> {
         let never = self.has_policy(index, "Never");
-        pull::misnamed(image).or_else(|| {
+        pull_outcome::misnamed(image).or_else(|| {
             never.then(|| PullError {
                 reason: "ErrImageNeverPull",
                 message: format!("Container image \"{image}\" is not present with pull policy of Never"),
@@ -123,7 +123,7 @@ impl PodSync<'_> {
         let environment = self.site.environment;
         let found =
             if self.wants_payload(image) { environment.payload(image) } else { environment.image(image) };
-        let outcome = pull::attempt(&found, self.site.view, image, self.site.minor);
+        let outcome = pull_outcome::attempt(&found, self.site.view, image, self.site.minor);
         // Layers take time. Errors return quickly, also when the registry cannot be reached.
         let millis = match outcome {
             Outcome::Arrives { .. } if self.images.contains(image) => (300, 900),

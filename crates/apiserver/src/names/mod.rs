@@ -1,4 +1,6 @@
-//! Rules for names, labels and annotations, with the messages of `k8s.io/apimachinery/pkg/util/validation`.
+//! Rules for names of objects and ports, with the messages of `k8s.io/apimachinery/pkg/util/validation`.
+
+pub(crate) mod labels;
 
 /// The rule for the names of a kind's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +26,6 @@ const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alpha
 const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
     alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
     validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-const NAME_PART: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-    alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-    '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
-    '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
-    used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-
 impl NameRule {
     /// The problems of a name.
     pub(crate) fn check(self, name: &str) -> Vec<String> {
@@ -94,41 +89,6 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
     ["/", "%"].iter().filter(|c| name.contains(**c)).map(|c| format!("may not contain '{c}'")).collect()
 }
 
-fn is_name_part(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        && text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
-        && text.bytes().last().is_some_and(|b| b.is_ascii_alphanumeric())
-}
-
-/// The problems of a label key or another qualified name. `what` is the start of the message about too many slashes.
-pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    let part = match name.split('/').collect::<Vec<_>>().as_slice() {
-        [part] => *part,
-        [prefix, part] => {
-            if prefix.is_empty() {
-                problems.push("prefix part must be non-empty".to_owned());
-            } else {
-                problems.extend(subdomain(prefix).into_iter().map(|why| format!("prefix part {why}")));
-            }
-            *part
-        }
-        _ => {
-            let example = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-            return vec![format!("{what} {NAME_PART} {example}")];
-        }
-    };
-    if part.is_empty() {
-        problems.push("name part must be non-empty".to_owned());
-    } else if part.len() > 63 {
-        problems.push("name part must be no more than 63 bytes".to_owned());
-    }
-    if !is_name_part(part) {
-        problems.push(format!("name part {NAME_PART}"));
-    }
-    problems
-}
-
 /// The problems of the name of a port (`IsValidPortName`).
 pub(crate) fn port_name(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
@@ -146,23 +106,6 @@ pub(crate) fn port_name(name: &str) -> Vec<String> {
     }
     if name.starts_with('-') || name.ends_with('-') {
         problems.push("must not begin or end with a hyphen".to_owned());
-    }
-    problems
-}
-
-/// The problems of a label key.
-pub(crate) fn label_key(key: &str) -> Vec<String> {
-    qualified(key, "a valid label key")
-}
-
-/// The problems of a label value.
-pub(crate) fn label_value(value: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    if value.len() > 63 {
-        problems.push("must be no more than 63 bytes".to_owned());
-    }
-    if !value.is_empty() && !is_name_part(value) {
-        problems.push(LABEL_VALUE.to_owned());
     }
     problems
 }
