@@ -6,7 +6,8 @@ use windtunnel_core::rng::Streams;
 
 use super::*;
 use crate::cvo::payload::Payload;
-use crate::cvo::sync::apply::{PassPace, Work};
+use crate::cvo::sync::apply::{ApplyMode, PassPace, Work};
+use crate::cvo::sync::failure::{self, FailingEffect};
 use crate::environment::Environment;
 use crate::payload::Selection;
 
