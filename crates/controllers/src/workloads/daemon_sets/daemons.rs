@@ -63,6 +63,7 @@ struct Place<'v> {
     node: &'v str,
     runs: bool,
     keeps: bool,
+    /// Oldest first.
     pods: Vec<&'v Object>,
 }
 
@@ -105,7 +106,9 @@ impl<'v> Daemons<'v> {
         let model = Model::of(set, &hash);
         let places = view.list(&NODES).map(|node| {
             let Fit { runs, keeps } = model.fit(node);
-            Place { node: node.name(), runs, keeps, pods: pods.remove(node.name()).unwrap_or_default() }
+            let mut pods = pods.remove(node.name()).unwrap_or_default();
+            pods.sort_by_key(|pod| pod.text("/metadata/creationTimestamp"));
+            Place { node: node.name(), runs, keeps, pods }
         });
         let places = places.collect();
         Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, recheck_at }
@@ -131,7 +134,7 @@ impl<'v> Daemons<'v> {
         let (ended, alive): (Vec<&&Object>, Vec<&&Object>) =
             staying.into_iter().partition(|pod| matches!(pod.text("/status/phase"), "Succeeded" | "Failed"));
         let mut writes: Vec<Write> = ended.iter().map(|pod| delete(pod)).collect();
-        // Keeps the first pod by name. A terminating pod delays its replacement.
+        // Keeps the oldest pod. A terminating pod delays its replacement.
         writes.extend(alive.iter().skip(1).map(|pod| delete(pod)));
         if place.runs && place.pods.is_empty() {
             writes.push(Write::create(&PODS, pod(self.set, &self.hash, place.node)));

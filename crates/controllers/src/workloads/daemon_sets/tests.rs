@@ -104,6 +104,27 @@ fn no_schedule_taints_keep_existing_daemons_and_no_execute_taints_do_not() {
 }
 
 #[test]
+fn keeps_the_oldest_of_several_daemons_of_a_node() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let on_a = |rig: &Rig| -> Vec<String> {
+        let pods = rig.view.list(&PODS).filter(|pod| pod.text("/spec/nodeName") == "a");
+        pods.map(|pod| pod.name().to_owned()).collect()
+    };
+    let before = on_a(&rig);
+    let mut younger = rig.view.get(&PODS, "ns", &before[0]).unwrap().to_value();
+    let metadata = &younger["metadata"];
+    younger["metadata"] = json!({
+        "namespace": "ns", "name": "a-first", "labels": metadata["labels"], "ownerReferences": metadata["ownerReferences"],
+    });
+    rig.run(60);
+    rig.put(&PODS, younger);
+    assert_eq!(on_a(&rig).len(), 2);
+    settle(&mut rig);
+    assert_eq!(on_a(&rig), before);
+}
+
+#[test]
 fn rolls_out_a_new_template_one_pod_at_a_time() {
     let mut rig = Rig::new();
     prepare(&mut rig);
