@@ -100,7 +100,7 @@ fn tolerations(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         let value = text(&toleration["value"]);
         match operator {
             "Equal" | "" => {
-                errors.each(Path::Field(&at, "operator"), value, names::labels::label_value(value))
+                errors.each(Path::Field(&at, "operator"), value, names::labels::label_value(value));
             }
             "Exists" if !value.is_empty() => {
                 let why = "value must be empty when `operator` is 'Exists'";
