@@ -38,7 +38,8 @@
 //!   minor in [`Profile`] decides about the details, and can change while the server runs.
 //! - Built-in kinds: decoding by tables of their fields (`facts`), defaults, validation (`kinds`) and subresources
 //!   (`subresources`). No container runs: requests for logs, `exec`, `attach` and `portforward` get an error that says so.
-//!   Pods with the annotation `log.windtunnel.dev/CONTAINER` have logs. `proxy` sends requests to an [`Upstream`].
+//!   Logs come from an [`Upstream`], or else from the annotation `log.windtunnel.dev/CONTAINER` of the pod. `proxy`
+//!   sends requests to an [`Upstream`].
 //! - All four patch types. The server tracks the owners of fields (`apply`) with every write, unless the builder disables it.
 //! - Admission: quotas, limit ranges, ValidatingAdmissionPolicies, MutatingAdmissionPolicies, and webhooks. The server calls
 //!   admission and conversion webhooks through the [`Hooks`] that it was built with.
@@ -86,7 +87,7 @@ mod verbs;
 pub use crate::outbound::hooks::{
     Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks,
 };
-pub use crate::outbound::upstream::{PodRequest, PodResponse, Upstream};
+pub use crate::outbound::upstream::{LogRequest, PodRequest, PodResponse, Upstream};
 pub use crate::pipeline::Step;
 pub use crate::reply::table::Table;
 pub use crate::reply::watch_stream::{Poll, Watch};

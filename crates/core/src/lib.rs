@@ -19,6 +19,7 @@ pub mod alert;
 pub mod clock;
 pub mod jsonpath;
 pub mod limits;
+pub mod log;
 mod objects;
 pub mod panics;
 pub mod requests;

@@ -1,9 +1,10 @@
-//! The handler of requests that clients send to pods through `proxy`.
+//! The handler of requests that clients send to pods through `proxy`, and of requests for logs.
 
 use std::fmt;
 use std::sync::Arc;
 
 use windtunnel_core::clock::Time;
+use windtunnel_core::log::LogLine;
 use windtunnel_core::{Object, View};
 
 /// A request to a pod.
@@ -41,10 +42,26 @@ impl PodResponse {
     }
 }
 
+/// A request for the log of a container.
+#[derive(Debug)]
+pub struct LogRequest<'a> {
+    /// The pod.
+    pub pod: &'a Object,
+    /// The container's name.
+    pub container: &'a str,
+    /// Whether the client wants the log of the previous instance of the container.
+    pub previous: bool,
+}
+
 /// The programs in the pods of a cluster.
 pub trait Upstream: Send + Sync {
     /// The response of the program that listens on the port; `None` if there is none.
     fn answer(&self, request: &PodRequest<'_>) -> Option<PodResponse>;
+
+    /// The lines of a container, oldest first; `None` if it has no log.
+    fn log(&self, _: &LogRequest<'_>) -> Option<Vec<LogLine>> {
+        None
+    }
 }
 
 /// The handler of a server; `None` unless it was set.

@@ -139,7 +139,7 @@ impl ApiServer {
         Builder::default()
     }
 
-    /// Sets the handler of requests that clients send to pods through `proxy`.
+    /// Sets the handler of requests that clients send to pods through `proxy`, and of requests for logs.
     pub fn set_upstream(&mut self, upstream: Arc<dyn Upstream>) {
         self.programs = Programs::new(upstream);
     }

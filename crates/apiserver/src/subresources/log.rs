@@ -1,14 +1,20 @@
 //! The log of a container.
 //!
-//! No kubelet runs containers here. For tests, the annotation `log.windtunnel.dev/CONTAINER` of a pod contains the log.
-//! Without it the client gets an error that says so.
+//! No kubelet runs containers here. The lines come from the [`Upstream`](crate::Upstream), which has those of simulated
+//! programs. For tests, the annotation `log.windtunnel.dev/CONTAINER` of a pod contains the log. Without both the client
+//! gets an error that says so. `follow` is ignored: the answer has the lines that exist, and ends.
 
+use jiff::SignedDuration;
 use serde_json::Value;
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, after, parse_rfc3339};
+use windtunnel_core::log::LogLine;
 
 use super::container;
 use crate::call::Call;
 use crate::field::FieldError;
 use crate::gotext::quote;
+use crate::outbound::upstream::LogRequest;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Query;
 use crate::server::ApiServer;
@@ -29,20 +35,33 @@ impl ApiServer {
         let container = container::choose(&pod, query.get("container"))?;
         let log = pod["metadata"]["annotations"][format!("{ANNOTATION}/{container}")].as_str();
         let previous = query.is_true("previous");
+        let printed = self.printed_lines(&pod, container, previous);
         match log {
+            _ if printed.is_some() => {
+                let lines = printed.unwrap_or_default();
+                Ok(text(200, range.select(&range.render(&lines, call.now))))
+            }
             Some(log) if !previous => Ok(text(200, range.select(log))),
-            Some(_) => {
+            _ if log.is_some() || previous && self.printed_lines(&pod, container, false).is_some() => {
                 let (container, pod) = (quote(container), quote(name));
                 let why = format!("previous terminated container {container} in pod {pod} not found");
                 Err(Refused::bad_request(why))
             }
             // For a pod without a node, the real server does not ask a kubelet.
-            None if !container::has_node(&pod) => Ok(text(204, String::new())),
-            None => {
+            _ if !container::has_node(&pod) => Ok(text(204, String::new())),
+            _ => {
                 self.check_node(call, &pod)?;
                 Err(Refused::no_containers(&format!("{} has no log", describe(container, &pod))))
             }
         }
+    }
+
+    /// The lines that a simulated program printed; `None` if it printed none.
+    fn printed_lines(&self, pod: &Value, container: &str, previous: bool) -> Option<Vec<LogLine>> {
+        let upstream = self.programs.any()?;
+        let pod = Object::new(pod.clone());
+        let lines = upstream.log(&LogRequest { pod: &pod, container, previous })?;
+        (!lines.is_empty()).then_some(lines)
     }
 }
 
@@ -66,6 +85,8 @@ struct Range {
     tail_lines: Option<i64>,
     limit_bytes: Option<i64>,
     since_seconds: Option<i64>,
+    since_time: Option<Time>,
+    timestamps: bool,
 }
 
 impl Range {
@@ -77,6 +98,8 @@ impl Range {
             tail_lines: number("tailLines")?,
             limit_bytes: number("limitBytes")?,
             since_seconds: number("sinceSeconds")?,
+            since_time: parse_rfc3339(query.get("sinceTime")),
+            timestamps: query.is_true("timestamps"),
         })
     }
 
@@ -100,6 +123,21 @@ impl Range {
             errors.push(FieldError::forbidden("stream", "may not be specified"));
         }
         errors
+    }
+
+    /// The text of the lines since the wanted time, with timestamps if the client wants them.
+    fn render(&self, lines: &[LogLine], now: Time) -> String {
+        let seconds = self.since_seconds.map(|seconds| after(now, SignedDuration::from_secs(-seconds)));
+        let since = seconds.or(self.since_time);
+        let mut text = String::new();
+        for line in lines.iter().filter(|line| since.is_none_or(|since| line.at >= since)) {
+            if self.timestamps {
+                text += &format!("{:.9} ", line.at);
+            }
+            text += &line.text;
+            text.push('\n');
+        }
+        text
     }
 
     /// The lines of a log that the options select, within the byte limit.
