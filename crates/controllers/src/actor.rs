@@ -180,6 +180,9 @@ pub enum Effect {
     /// A counter of the process changed. Counters are not in the API; Prometheus scrapes them from the
     /// process.
     Count(Counter),
+    /// The process prints a line to the log of its container. Logs are not in the API; the API server reads
+    /// them from the container runtime.
+    Log(String),
     /// An alert changed its state. Alerts are not in the API; clients query Prometheus.
     Alert(Alert),
     /// The kube-apiserver was updated to Kubernetes 1.`minor`.

@@ -8,7 +8,9 @@ use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Effect, Signal};
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 use windtunnel_core::clock::after;
+use windtunnel_core::resources::PODS;
 use windtunnel_core::{Identity, Key};
+use windtunnel_openshift::mco;
 use windtunnel_update_status::controller;
 
 use super::processes::{Process, Program, Running, program};
@@ -42,6 +44,7 @@ impl Simulation {
                 self.schedule.deliver_count(counter.metric);
                 self.exports.count(counter);
             }
+            Effect::Log(text) => self.print(id, &text),
             Effect::Alert(alert) => {
                 self.record_event(Event::Alert(Box::new(alert.clone())));
                 self.take_alert(alert);
@@ -57,6 +60,19 @@ impl Simulation {
                 }
             }
             Effect::ServeKubernetes { .. } => {}
+        }
+    }
+
+    /// Prints a line to the log of the actor's container. Programs on machines have no pod; their logs have the
+    /// names that their pods would begin with.
+    fn print(&self, id: ActorId, text: &str) {
+        let place = self.processes.of_actor(id).or_else(|| {
+            let (pod, container) = mco::log_name(self.schedule.name(id)?)?;
+            Some((PODS.key(mco::NAMESPACE, &pod), container.to_owned()))
+        });
+        if let Some((pod, container)) = place {
+            let now = self.now();
+            self.exports.with_logs(|logs| logs.print(&pod, &container, text, now));
         }
     }
 
@@ -83,6 +99,7 @@ impl Simulation {
                 started: true,
             });
         }
+        self.exports.with_logs(|logs| logs.started(&pod, &container));
         self.processes.insert(pod, container, Process { kubelet, program, running });
     }
 
@@ -143,6 +160,7 @@ impl Simulation {
             Running::Task(task) => task.abort(),
             Running::Idle => {}
         }
+        self.exports.with_logs(|logs| logs.ended(pod, container));
         self.signal(
             process.kubelet,
             Signal::Exited { pod: pod.clone(), container: container.to_owned(), code },

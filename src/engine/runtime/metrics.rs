@@ -1,18 +1,22 @@
-//! Serves metrics of simulated pods: those of the cluster-version operator.
+//! Serves metrics and logs of simulated pods: the metrics of the cluster-version operator, and the lines of all
+//! simulated programs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use windtunnel_controllers::counter::Counter;
-use windtunnel_core::{Change, Object};
+use windtunnel_core::log::LogLine;
+use windtunnel_core::resources::PODS;
+use windtunnel_core::{Change, ChangeKind, Object};
 use windtunnel_openshift::cvo;
 use windtunnel_openshift::monitoring::{self, Counted, Transitions};
 
-use crate::backends::{PodRequest, PodResponse, Upstream};
+use super::logs::Logs;
+use crate::backends::{LogRequest, PodRequest, PodResponse, Upstream};
 
 /// The port of the operator's metrics.
 const METRICS_PORT: u16 = 9099;
 
-/// The counters of components, for requests on other threads.
+/// The counters and logs of components, for requests on other threads.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Exports(Mutex<Counts>);
 
@@ -20,6 +24,7 @@ pub(in crate::engine) struct Exports(Mutex<Counts>);
 struct Counts {
     transitions: Transitions,
     counters: Arc<Vec<Counter>>,
+    logs: Logs,
 }
 
 impl Clone for Exports {
@@ -34,8 +39,16 @@ impl Exports {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a change of the cluster.
+    /// Calls `call` with the logs.
+    pub(in crate::engine) fn with_logs<T>(&self, call: impl FnOnce(&mut Logs) -> T) -> T {
+        call(&mut self.lock().logs)
+    }
+
+    /// Counts a change of the cluster, and drops the logs of a deleted pod.
     pub(in crate::engine) fn track_change(&self, change: &Change) {
+        if change.kind == ChangeKind::Deleted && change.key.is_kind(&PODS) {
+            self.lock().logs.forget(&change.key);
+        }
         if Transitions::are_touched_by(change) {
             self.lock().transitions.notice(change);
         }
@@ -87,6 +100,13 @@ impl Upstream for Exports {
             }
             _ => PodResponse::text(404, "404 page not found\n"),
         })
+    }
+
+    fn log(&self, asked: &LogRequest<'_>) -> Option<Vec<LogLine>> {
+        let pod = PODS.key(asked.pod.namespace(), asked.pod.name());
+        let counts = self.lock();
+        let lines = counts.logs.lines(&pod, asked.container, asked.previous)?;
+        Some(lines.cloned().collect())
     }
 }
 

@@ -4,6 +4,7 @@ pub(super) mod agenda;
 pub(super) mod crashes;
 mod effects;
 mod joining;
+pub(super) mod logs;
 mod machines;
 pub(super) mod metrics;
 mod pending;

@@ -169,8 +169,8 @@ impl Simulation {
             if let Some(why) = self.connection.lost() {
                 return Err(SessionError::ClusterLost(why.to_owned()));
             }
-            // `stop` cannot change its answer before something is written.
-            let seen = self.record.entries.len();
+            // `stop` cannot change its answer before something is written or printed.
+            let seen = (self.record.entries.len(), self.exports.with_logs(|logs| logs.printed()));
             if checked_at != Some(seen) && stop(self) {
                 return Ok(true);
             }

@@ -91,6 +91,16 @@ fn cgroup_mode(view: &View) -> &str {
     view.get(&NODE_SETTINGS, "", "cluster").map_or("", |settings| settings.text("/spec/cgroupMode"))
 }
 
+/// The pod and the container whose log has the lines of this actor of the machine-config operator. Daemons and
+/// controller run without pods: their logs have the names that their pods would begin with.
+pub fn log_name(actor: &str) -> Option<(String, &'static str)> {
+    match actor.split_once('/')? {
+        (DAEMON, node) => Some((format!("{DAEMON}-{node}"), DAEMON)),
+        (CONTROLLER, _) => Some((CONTROLLER.to_owned(), CONTROLLER)),
+        _ => None,
+    }
+}
+
 fn controller_identity() -> Identity {
     Identity::service_account(NAMESPACE, CONTROLLER)
 }

@@ -1,0 +1,142 @@
+//! The logs of simulated programs: bounded, per container, of its current and its previous instance.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use windtunnel_core::Key;
+use windtunnel_core::clock::Time;
+use windtunnel_core::log::LogLine;
+
+/// The maximum number of lines that are kept of each instance of a container.
+const LINES_MAX: usize = 1000;
+
+/// The log of a container.
+#[derive(Debug, Clone, Default)]
+struct ContainerLog {
+    current: VecDeque<LogLine>,
+    /// The lines of the instance before the current one.
+    previous: Option<VecDeque<LogLine>>,
+    /// Whether the current instance has ended.
+    has_ended: bool,
+}
+
+impl ContainerLog {
+    /// Starts a new instance if the current one has ended.
+    fn start(&mut self) {
+        if std::mem::take(&mut self.has_ended) {
+            self.previous = Some(std::mem::take(&mut self.current));
+        }
+    }
+}
+
+/// The logs of all containers, by pod and container.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine) struct Logs {
+    by_container: BTreeMap<Key, BTreeMap<String, ContainerLog>>,
+    /// The number of lines so far, including dropped ones.
+    printed: u64,
+}
+
+impl Logs {
+    /// Adds the lines of a text.
+    pub(in crate::engine) fn print(&mut self, pod: &Key, container: &str, text: &str, at: Time) {
+        // Keys are copied only for the first line of a container.
+        if !self.by_container.contains_key(pod) {
+            self.by_container.insert(pod.clone(), BTreeMap::new());
+        }
+        let Some(containers) = self.by_container.get_mut(pod) else { return };
+        if !containers.contains_key(container) {
+            containers.insert(container.to_owned(), ContainerLog::default());
+        }
+        let Some(log) = containers.get_mut(container) else { return };
+        log.start();
+        for line in text.lines() {
+            if log.current.len() == LINES_MAX {
+                log.current.pop_front();
+            }
+            log.current.push_back(LogLine { at, text: line.to_owned() });
+            self.printed += 1;
+        }
+    }
+
+    /// Notes that an instance of a container has started.
+    pub(in crate::engine) fn started(&mut self, pod: &Key, container: &str) {
+        let log = self.by_container.get_mut(pod).and_then(|containers| containers.get_mut(container));
+        log.into_iter().for_each(ContainerLog::start);
+    }
+
+    /// Notes that an instance of a container has ended. Its log stays until the next instance ends.
+    pub(in crate::engine) fn ended(&mut self, pod: &Key, container: &str) {
+        let log = self.by_container.get_mut(pod).and_then(|containers| containers.get_mut(container));
+        log.into_iter().for_each(|log| log.has_ended = true);
+    }
+
+    /// Drops the logs of a deleted pod.
+    pub(in crate::engine) fn forget(&mut self, pod: &Key) {
+        self.by_container.remove(pod);
+    }
+
+    /// The lines of a container; `None` if the instance has no log.
+    pub(in crate::engine) fn lines(
+        &self,
+        pod: &Key,
+        container: &str,
+        previous: bool,
+    ) -> Option<impl Iterator<Item = &LogLine>> {
+        let log = self.by_container.get(pod)?.get(container)?;
+        let lines = if previous { log.previous.as_ref()? } else { &log.current };
+        Some(lines.iter())
+    }
+
+    /// All logs with pod, container and lines: of the current instances, or of the previous ones.
+    pub(in crate::engine) fn all(
+        &self,
+        previous: bool,
+    ) -> impl Iterator<Item = (&Key, &str, &VecDeque<LogLine>)> {
+        self.by_container.iter().flat_map(move |(pod, containers)| {
+            containers.iter().filter_map(move |(container, log)| {
+                let lines = if previous { log.previous.as_ref()? } else { &log.current };
+                Some((pod, container.as_str(), lines))
+            })
+        })
+    }
+
+    /// The number of lines so far.
+    pub(in crate::engine) fn printed(&self) -> u64 {
+        self.printed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::resources::PODS;
+
+    use super::*;
+
+    fn texts(logs: &Logs, pod: &Key, previous: bool) -> Option<Vec<String>> {
+        logs.lines(pod, "c", previous).map(|lines| lines.map(|line| line.text.clone()).collect())
+    }
+
+    #[test]
+    fn a_restart_moves_the_lines_to_the_previous_instance() {
+        let (mut logs, pod) = (Logs::default(), PODS.key("n", "p"));
+        logs.print(&pod, "c", "one\ntwo", Time::UNIX_EPOCH);
+        logs.ended(&pod, "c");
+        assert_eq!(texts(&logs, &pod, false).unwrap(), ["one", "two"]);
+        assert_eq!(texts(&logs, &pod, true), None);
+        logs.started(&pod, "c");
+        logs.print(&pod, "c", "three", Time::UNIX_EPOCH);
+        assert_eq!(texts(&logs, &pod, false).unwrap(), ["three"]);
+        assert_eq!(texts(&logs, &pod, true).unwrap(), ["one", "two"]);
+        assert_eq!(logs.printed(), 3);
+        logs.forget(&pod);
+        assert_eq!(texts(&logs, &pod, false), None);
+    }
+
+    #[test]
+    fn a_log_keeps_its_last_lines() {
+        let (mut logs, pod) = (Logs::default(), PODS.key("n", "p"));
+        (0..=LINES_MAX).for_each(|line| logs.print(&pod, "c", &line.to_string(), Time::UNIX_EPOCH));
+        let lines = texts(&logs, &pod, false).unwrap();
+        assert_eq!((lines.len(), lines[0].as_str()), (LINES_MAX, "1"));
+    }
+}
