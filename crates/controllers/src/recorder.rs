@@ -26,6 +26,14 @@ pub struct Notice {
     message: String,
 }
 
+/// Formats the notice as client-go logs an Event.
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.warns { "Warning" } else { "Normal" };
+        write!(f, "type: '{kind}' reason: '{}' {}", self.reason, self.message)
+    }
+}
+
 impl Notice {
     /// Creates a notice of type Normal.
     pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {

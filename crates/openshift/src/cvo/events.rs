@@ -12,6 +12,9 @@ use super::behaviour::Behaviour;
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
 
+/// The object of Events about the ClusterVersion in the log.
+const INVOLVED: &str = "Event(v1.ObjectReference{Kind:\"ClusterVersion\", Namespace:\"openshift-cluster-version\", Name:\"version\", UID:\"\", APIVersion:\"config.openshift.io/v1\", ResourceVersion:\"\", FieldPath:\"\"})";
+
 /// The recorder of Events about the ClusterVersion.
 #[derive(Debug, Clone)]
 pub(super) struct Events(Recorder);
@@ -31,6 +34,7 @@ impl Events {
     /// Publishes these notices as Events.
     pub(super) fn publish(&mut self, notices: Vec<Notice>, now: Time, out: &mut Outbox) {
         for notice in notices {
+            out.info(now, "event.go:377", format_args!("{INVOLVED}: {notice}"));
             if let Some(write) = self.0.record(notice, now) {
                 out.push(Purpose::Event, write);
             }

@@ -109,8 +109,17 @@ impl ClusterVersionOperator {
         match self.out.answered() {
             Some(Purpose::Lease) => {
                 let last = !self.out.awaits(Purpose::Lease);
+                if let Some(refusal) = refusal {
+                    let message = format!("Failed to update lock: {}", refusal.message);
+                    self.out.error(now, "leaderelection.go:436", message);
+                }
                 let Some(election) = self.election.as_mut().filter(|_| !self.ending) else { return };
                 if election.answered(refusal.is_none(), last, now) {
+                    self.out.info(
+                        now,
+                        "leaderelection.go:271",
+                        "successfully acquired lease openshift-cluster-version/version",
+                    );
                     events::publish_leader_election(
                         election.holder(),
                         self.site.behaviour,
@@ -131,9 +140,9 @@ impl ClusterVersionOperator {
                     apply.answered(answer, now);
                 }
             }
+            Some(Purpose::FailingStatus) => self.worker.failing_status_answered(answer, now, &mut self.out),
             Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
-            Some(Purpose::FailingStatus | Purpose::Event | Purpose::Signatures | Purpose::AgenticRun)
-            | None => {}
+            Some(Purpose::Event | Purpose::Signatures | Purpose::AgenticRun) | None => {}
         }
     }
 
@@ -166,6 +175,12 @@ impl ClusterVersionOperator {
     fn end(&mut self, view: &View, now: Time) {
         self.ending = true;
         if let Some(election) = &mut self.election {
+            let why = if election.is_lost(now) {
+                "Stopped leading; shutting down."
+            } else {
+                "Shutting down due to terminated"
+            };
+            self.out.info(now, "start.go:342", why);
             if election.leads() {
                 self.worker.shut_down(&self.site, view, now, &mut self.out);
             }
@@ -176,6 +191,10 @@ impl ClusterVersionOperator {
     fn run(&mut self, view: &View, alerts: &[ActiveAlert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
             self.election = Some(Election::new(candidate, view, self.ready_at));
+            let version = format!("ClusterVersionOperator {}", self.worker.version());
+            self.out.info(now, "start.go:23", version);
+            let attempt = "attempting to acquire leader lease openshift-cluster-version/version...";
+            self.out.info(now, "leaderelection.go:257", attempt);
             self.site.find_stored_payload(view);
         }
         if self.election.as_ref().is_some_and(|election| election.is_lost(now)) {
@@ -183,7 +202,12 @@ impl ClusterVersionOperator {
         }
         if self.ending {
             let writes = self.out.take();
-            let effects = if writes.is_empty() { vec![Effect::Exit] } else { Vec::new() };
+            let exit = writes.is_empty().then(|| {
+                self.out.info(now, "start.go:470", "Finished collecting operator goroutines.");
+                Effect::Exit
+            });
+            // The exit comes last, because it ends the process that prints.
+            let effects = self.out.take_lines().chain(exit).collect();
             return Step { writes, effects, why: "shutting down".into(), ..Step::default() };
         }
         let leads = self.election.as_mut().is_some_and(|election| {
@@ -198,7 +222,8 @@ impl ClusterVersionOperator {
         }
         let counted = self.worker.apply.as_mut().map(|apply| self.counts.take(apply));
         let served = self.serving.reload_if_due(view, now);
-        let effects = counted.into_iter().flatten().chain(served).map(Effect::Count).collect();
+        let counts = counted.into_iter().flatten().chain(served).map(Effect::Count);
+        let effects = counts.chain(self.out.take_lines()).collect();
         let worker = leads.then(|| self.worker.wake_at());
         let signatures = self.site.verifier.wake_at().filter(|_| leads);
         let election = self.election.as_ref().and_then(Election::wake_at);

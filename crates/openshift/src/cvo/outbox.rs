@@ -1,8 +1,12 @@
-//! The writes of one step, each with the purpose that decides who handles its answer.
+//! The writes of one step, each with the purpose that decides who handles its answer, and the log lines of the step.
 
 use std::collections::VecDeque;
+use std::fmt;
 
+use windtunnel_controllers::Effect;
 use windtunnel_core::Write;
+use windtunnel_core::clock::Time;
+use windtunnel_core::log::{Severity, klog};
 
 /// The part of the operator that sent a write and handles the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +29,12 @@ pub(super) enum Purpose {
     Event,
 }
 
-/// Writes in order. Answers arrive in the same order.
+/// Writes in order, and log lines. Answers arrive in the order of the writes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outbox {
     writes: Vec<Write>,
     outstanding: VecDeque<Purpose>,
+    lines: Vec<String>,
 }
 
 impl Outbox {
@@ -47,6 +52,26 @@ impl Outbox {
     /// Returns whether an answer for this purpose is outstanding.
     pub(super) fn awaits(&self, purpose: Purpose) -> bool {
         self.outstanding.contains(&purpose)
+    }
+
+    /// Prints a line to the log. `source` is the file and line of the real operator.
+    pub(super) fn info(&mut self, now: Time, source: &str, message: impl fmt::Display) {
+        self.lines.push(klog(Severity::Info, now, source, message));
+    }
+
+    /// Prints a warning to the log.
+    pub(super) fn warning(&mut self, now: Time, source: &str, message: impl fmt::Display) {
+        self.lines.push(klog(Severity::Warning, now, source, message));
+    }
+
+    /// Prints an error to the log.
+    pub(super) fn error(&mut self, now: Time, source: &str, message: impl fmt::Display) {
+        self.lines.push(klog(Severity::Error, now, source, message));
+    }
+
+    /// Takes the effects that print the lines since the last call.
+    pub(super) fn take_lines(&mut self) -> impl Iterator<Item = Effect> {
+        std::mem::take(&mut self.lines).into_iter().map(Effect::Log)
     }
 
     /// Takes the writes that were added since the last call.

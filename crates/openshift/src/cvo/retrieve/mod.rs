@@ -184,12 +184,19 @@ impl Retrieval {
                 }
                 Stage::Prune if !out.awaits(Purpose::Prune) => {
                     let write = self.creation(site);
+                    if write.resource == PODS {
+                        let spawning = format_args!("Spawning Pod {} ...", write.key().name);
+                        out.info(now, "updatepayload.go:294", spawning);
+                    }
                     out.push(Purpose::Retrieve, write);
                     self.stage = Stage::Create;
                 }
                 Stage::Await { name, poll_at } => {
                     let judgement = judge(site.behaviour.retrieval, view, name, *poll_at, now);
                     if judgement == Judgement::Done {
+                        if site.behaviour.retrieval == By::Pod {
+                            out.info(now, "updatepayload.go:359", format_args!("Pod {name} succeeded"));
+                        }
                         // The deletions before it left no other payload on the disk.
                         site.stored_image.clone_from(&self.target.image);
                         if let Err(error) = site.confirm(&self.target.image) {

@@ -50,6 +50,8 @@ struct TaskWorker {
     precreations: VecDeque<usize>,
     at: usize,
     tries: usize,
+    /// Whether the current task has started.
+    has_started: bool,
     ready_at: Time,
 }
 
@@ -143,6 +145,7 @@ impl Pass {
             }
             while worker.at < worker.node.len() && !included(&tasks[worker.node[worker.at]]) {
                 worker.at += 1;
+                worker.has_started = false;
             }
             match worker.node.get(worker.at) {
                 Some(task) => return PassAction::Task(*task),
@@ -159,7 +162,14 @@ impl Pass {
                 matches!(tasks[**task].what, TaskKind::ClusterOperator(_)) && included(&tasks[**task])
             };
             let precreations = node.iter().filter(is_operator).copied().collect();
-            self.workers.push(TaskWorker { node, precreations, at: 0, tries: 0, ready_at: now });
+            self.workers.push(TaskWorker {
+                node,
+                precreations,
+                at: 0,
+                tries: 0,
+                has_started: false,
+                ready_at: now,
+            });
         }
     }
 
@@ -170,11 +180,19 @@ impl Pass {
         }
     }
 
+    /// Starts the current worker's task. Returns false if it has started before.
+    pub(in crate::cvo) fn start_task(&mut self) -> bool {
+        self.workers
+            .get_mut(self.turn)
+            .is_some_and(|worker| !std::mem::replace(&mut worker.has_started, true))
+    }
+
     /// The current worker's task is done. The next worker takes its turn.
     pub(in crate::cvo) fn task_done(&mut self) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.at += 1;
             worker.tries = 0;
+            worker.has_started = false;
         }
         self.turn += 1;
     }

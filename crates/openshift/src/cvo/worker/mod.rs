@@ -27,6 +27,9 @@ use super::upgradeable::Upgradeable;
 use crate::manifests::is_preview;
 use crate::release::Release;
 
+/// The only key of the work queue.
+const KEY: &str = "openshift-cluster-version/version";
+
 /// The worker, with the result of the last load and the apply loop.
 #[derive(Debug, Clone)]
 pub(super) struct Worker {
@@ -46,6 +49,8 @@ pub(super) struct Worker {
     invalid: Vec<String>,
     /// Whether the current status update has already failed with a conflict once.
     conflicted: bool,
+    /// The error of the last failed status update.
+    last_error: String,
 }
 
 impl Worker {
@@ -67,7 +72,13 @@ impl Worker {
             agentic_runs: AgenticRuns::default(),
             invalid: Vec::new(),
             conflicted: false,
+            last_error: String::new(),
         }
+    }
+
+    /// The version of the operator's own release.
+    pub(super) fn version(&self) -> &semver::Version {
+        &self.own.version
     }
 
     /// The time at which the worker continues.
@@ -142,12 +153,21 @@ impl Worker {
             if let Some(outcome) = retrieval.run(site, view, now, out) {
                 let target = retrieval.target.clone();
                 self.retrieval = None;
+                if let Ok(retrieved) = &outcome
+                    && !retrieved.risk.is_empty()
+                {
+                    out.warning(now, "updatepayload.go:141", &retrieved.risk);
+                }
                 let mut notices = Vec::new();
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load = accepted
                     .as_ref()
                     .map_or_else(LoadResult::clone, |work| LoadResult::loaded(&work.release, &self.own));
                 notices.extend(load.notice());
+                if let LoadResult::Failed { message, .. } = &load {
+                    let error = format_args!("loadUpdatedPayload syncPayload err={message}");
+                    out.info(now, "sync_worker.go:482", error);
+                }
                 self.events.publish(notices, now, out);
                 self.retrieved(accepted, site, view, cluster_version, now, out);
             }
@@ -198,12 +218,25 @@ impl Worker {
             error = "cluster version was deleted and recreated, cannot update status";
         }
         self.conflicted = false;
-        if self.queue.failed(now)
-            && let Some(cluster_version) = found
-        {
+        let drops = self.queue.failed(now);
+        if drops {
+            error.clone_into(&mut self.last_error);
+        } else {
+            out.info(now, "cvo.go:794", format_args!("Error handling {KEY}: {error}"));
+        }
+        if drops && let Some(cluster_version) = found {
             let object = status::write_failing(cluster_version, &self.own, error, now);
             out.push(Purpose::FailingStatus, Write::update_status(&CLUSTER_VERSIONS, object));
         }
+    }
+
+    /// Handles the answer to the status update after too many failed ones. If it fails as well, its error is the
+    /// one in the log.
+    pub(super) fn failing_status_answered(&mut self, answer: &Answer, now: Time, out: &mut Outbox) {
+        let last = std::mem::take(&mut self.last_error);
+        let error = answer.outcome.as_ref().err().map_or(last, |refusal| refusal.message.clone());
+        let dropped = format_args!("Dropping \"{KEY}\" out of the queue clusterversion: {error}");
+        out.info(now, "cvo.go:801", dropped);
     }
 
     /// Shuts down: cancels a retrieval and writes a last status for the current spec.
@@ -226,6 +259,11 @@ impl Worker {
         now: Time,
         out: &mut Outbox,
     ) {
+        out.info(
+            now,
+            "cvo.go:815",
+            format_args!("Started syncing cluster version \"{KEY}\", spec changes, status, and payload"),
+        );
         self.update_upgradeable(site, view, cluster_version, now);
         // The first status of a process reports an invalid spec like all others.
         let can_accept = updates::can_accept(&self.own, view);
@@ -259,6 +297,10 @@ impl Worker {
             }
         } else {
             self.generation_at_load = apply.work.generation;
+            let name = if target.version.is_empty() { &target.image } else { &target.version };
+            out.info(now, "sync_worker.go:297", format_args!("syncPayload: {name} (force={})", target.force));
+            let why = "Loading payload due to desired image not being equal to the current one.";
+            out.info(now, "sync_worker.go:306", why);
             self.events.publish(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, site, view, now));
             return;

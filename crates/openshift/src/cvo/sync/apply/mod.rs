@@ -34,6 +34,11 @@ const STRIDE: u32 = 200;
 /// The poll interval for objects that are not ready yet.
 const POLL: SignedDuration = SignedDuration::from_secs(3);
 
+/// Sources of lines about tasks.
+const RUNNING: &str = "sync_worker.go:1092";
+const DONE: &str = "sync_worker.go:1109";
+const TASK_FAILED: &str = "task.go:128";
+
 #[derive(Debug, Clone)]
 pub(in crate::cvo) struct Work {
     pub(in crate::cvo) release: Release,
@@ -103,6 +108,8 @@ pub(in crate::cvo) struct ApplyLoop {
     pub(in crate::cvo) failed_attempts: u64,
     /// Manifests done in the current or last pass.
     pub(in crate::cvo) pass_done: u32,
+    /// Lines about answers, which the next run prints: whether it is an error, source and message.
+    answer_lines: Vec<(bool, &'static str, String)>,
 }
 
 impl ApplyLoop {
@@ -136,6 +143,7 @@ impl ApplyLoop {
             reconciles_next: false,
             failed_attempts: 0,
             pass_done: 0,
+            answer_lines: Vec::new(),
         }
     }
 
@@ -152,12 +160,24 @@ impl ApplyLoop {
         now: Time,
         out: &mut Outbox,
     ) -> bool {
+        for (is_error, source, message) in std::mem::take(&mut self.answer_lines) {
+            if is_error { out.error(now, source, message) } else { out.info(now, source, message) }
+        }
         if self.pass.is_none() && self.next_pass_at <= now {
             self.forget_other_owner(view);
             self.work.generation = self.latest_generation;
             if std::mem::take(&mut self.reconciles_next) {
                 self.mode = ApplyMode::Reconciling;
             }
+            let (version, generation) = (&self.work.release.version, self.work.generation);
+            let (state, attempt) = (self.mode, self.errors);
+            out.info(
+                now,
+                "sync_worker.go:973",
+                format_args!(
+                    "apply: {version} on generation {generation} in state {state:?} at attempt {attempt}"
+                ),
+            );
             let graph = TaskGraph::build(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
             let limit = self.pace.interval * if self.mode == ApplyMode::Initializing { 1 } else { 2 };
             self.pass = Some(Pass::new(self.mode, graph, limit, now));
@@ -180,6 +200,7 @@ impl ApplyLoop {
 
     /// Handles the answer to the write of a manifest.
     pub(in crate::cvo) fn answered(&mut self, answer: &Answer, now: Time) {
+        let logs_tasks = self.logs_tasks();
         let Some(pass) = self.pass.as_mut() else { return };
         match (pass.awaits.take(), &answer.outcome) {
             // A missing ClusterOperator is reported later, when the pass waits for it.
@@ -196,6 +217,11 @@ impl ApplyLoop {
                 }
                 // A Job is done when it has completed, a ClusterOperator when it is healthy.
                 if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {
+                    let task = &self.payload.tasks[index];
+                    if logs_tasks && task.object().is_some() {
+                        let done = format!("Done syncing for {}", describe(task, self.payload.total));
+                        self.answer_lines.push((false, DONE, done));
+                    }
                     pass.task_done();
                     pass.depart(1, self.limit.take(1, self.mode, now));
                 }
@@ -203,6 +229,9 @@ impl ApplyLoop {
             (Some(PassAction::Task(index)), Err(refusal)) => {
                 self.failed_attempts += 1;
                 let task = &self.payload.tasks[index];
+                let name = describe(task, self.payload.total);
+                let error = format!("error running apply for {name}: {}", refusal.message);
+                self.answer_lines.push((true, TASK_FAILED, error));
                 let failure =
                     Failure::of_manifest(&task.name(), task.index, self.payload.total, &refusal.reason);
                 pass.rejected(failure, now);
@@ -214,6 +243,7 @@ impl ApplyLoop {
     /// Continues to the next task that needs a request or a wait, or ends the pass.
     fn advance(&mut self, view: &View, capabilities: &Capabilities, now: Time, out: &mut Outbox) -> bool {
         self.arrive();
+        let logs_tasks = self.logs_tasks();
         let mut manifests = 0;
         loop {
             let (payload, overrides) = (&self.payload, &self.overrides);
@@ -225,7 +255,7 @@ impl ApplyLoop {
             };
             let next = pass.next(&payload.tasks, included, now);
             let need = match next {
-                PassAction::End if manifests == 0 => return self.end_pass(now),
+                PassAction::End if manifests == 0 => return self.end_pass(now, out),
                 PassAction::End | PassAction::Wait(_) => break,
                 PassAction::Precreate(index) => self.precreation(index, view, now),
                 PassAction::Task(index) => self.need(index, view, now),
@@ -233,6 +263,27 @@ impl ApplyLoop {
             let Some(pass) = self.pass.as_mut() else { return false };
             if matches!(need, NextAction::Retry(_) | NextAction::Fail(_)) {
                 self.failed_attempts += 1;
+            }
+            if let PassAction::Task(index) = next
+                && (manifests == 0 || matches!(need, NextAction::Time(_)))
+            {
+                let (task, total) = (&self.payload.tasks[index], self.payload.total);
+                let starts = pass.start_task();
+                let is_logged = logs_tasks && task.object().is_some();
+                if starts && is_logged {
+                    out.info(now, RUNNING, format_args!("Running sync for {}", describe(task, total)));
+                }
+                match &need {
+                    NextAction::Time(_) if is_logged => {
+                        out.info(now, DONE, format_args!("Done syncing for {}", describe(task, total)));
+                    }
+                    NextAction::Retry(failure) | NextAction::Fail(failure) => {
+                        let name = describe(task, total);
+                        let error = format_args!("error running apply for {name}: {}", failure.message);
+                        out.error(now, TASK_FAILED, error);
+                    }
+                    _ => {}
+                }
             }
             match need {
                 NextAction::Time(_) if matches!(next, PassAction::Precreate(_)) => pass.precreated(),
@@ -333,6 +384,12 @@ impl ApplyLoop {
         }
     }
 
+    /// Whether lines about single tasks are printed. Passes that only correct an applied release print none,
+    /// unless the pass before failed.
+    fn logs_tasks(&self) -> bool {
+        self.mode != ApplyMode::Reconciling || self.errors > 0
+    }
+
     /// Counts the manifests in progress as done.
     fn arrive(&mut self) {
         let Some(pass) = self.pass.as_mut() else { return };
@@ -345,8 +402,16 @@ impl ApplyLoop {
         }
     }
 
-    fn end_pass(&mut self, now: Time) -> bool {
+    fn end_pass(&mut self, now: Time, out: &mut Outbox) -> bool {
         let Some(pass) = self.pass.take() else { return false };
+        let messages: Vec<&str> = pass.failures.iter().map(|failure| failure.message.as_str()).collect();
+        out.info(now, "task_graph.go:564", format_args!("Result of work: [{}]", messages.join(", ")));
+        if !messages.is_empty() {
+            out.info(now, "sync_worker.go:1262", format_args!("Summarizing {} errors", messages.len()));
+            for Failure { reason, message, .. } in &pass.failures {
+                out.info(now, "sync_worker.go:1268", format_args!("Update error: {reason} {message}"));
+            }
+        }
         let notified = std::mem::take(&mut self.notified);
         let failed = !pass.failures.is_empty();
         let failure = failure::merge(if failed { pass.failures } else { pass.reports });
@@ -366,6 +431,12 @@ impl ApplyLoop {
             self.next_pass_at = now + self.pace.interval;
             if failure.is_none() {
                 self.progress.completed += 1;
+                if self.mode != ApplyMode::Reconciling {
+                    let before = self.mode;
+                    let message =
+                        format_args!("Sync succeeded, transitioning from {before:?} to Reconciling");
+                    out.info(now, "sync_worker.go:736", message);
+                }
                 self.mode = ApplyMode::Reconciling;
             } else {
                 self.reconciles_next = true;
@@ -374,6 +445,11 @@ impl ApplyLoop {
         self.progress.failure = failure;
         true
     }
+}
+
+/// A task as the log names it.
+fn describe(task: &Task, total: u32) -> String {
+    format!("{} ({} of {total})", task.name(), task.index)
 }
 
 /// The cluster's object with the name in the manifest.
