@@ -20,6 +20,7 @@ use windtunnel_controllers::machine::Disk;
 use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Signal, Step};
 use windtunnel_core::clock::{Time, after};
+use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, NODES};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write};
@@ -100,6 +101,8 @@ struct DaemonOutput {
     annotations: Map<String, Value>,
     notices: Vec<Notice>,
     effects: Vec<Effect>,
+    /// The lines for the log.
+    lines: Vec<(Severity, &'static str, String)>,
     /// The new desired MachineConfig for the MachineConfigNode.
     target: Option<String>,
     /// The progress steps for the MachineConfigNode, in order.
@@ -109,6 +112,16 @@ struct DaemonOutput {
 impl DaemonOutput {
     fn annotate(&mut self, key: &str, value: &str) {
         self.annotations.insert(key.to_owned(), json!(value));
+    }
+
+    /// Prints a line to the log.
+    fn info(&mut self, source: &'static str, message: String) {
+        self.lines.push((Severity::Info, source, message));
+    }
+
+    /// Prints a quoted line, as for messages that the real daemon also sends to the journal.
+    fn journal(&mut self, message: &str) {
+        self.info("update.go:3106", format!("{message:?}"));
     }
 
     fn publish(&mut self, reason: &'static str, message: impl Into<String>) {
@@ -232,7 +245,9 @@ impl MachineConfigDaemon {
             }
         }
         self.sync_certificates(&node, view, &mut output);
-        let effects = std::mem::take(&mut output.effects);
+        let lines = std::mem::take(&mut output.lines).into_iter();
+        let lines = lines.map(|(severity, source, text)| Effect::Log(klog(severity, now, source, text)));
+        let effects = lines.chain(std::mem::take(&mut output.effects)).collect();
         Some((self.writes(&node, view, output, now), effects))
     }
 }
@@ -310,6 +325,7 @@ fn truncate_reason(why: &str) -> &str {
 /// Sets the node's state to Degraded.
 fn degrade(why: &str, node: &Object, out: &mut DaemonOutput) {
     if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(truncate_reason(why)) {
+        out.lines.push((Severity::Error, "writer.go:231", format!("Marking Degraded due to: {why:?}")));
         out.annotate(STATE, "Degraded");
         out.annotate(REASON, truncate_reason(why));
         out.progress.push(progress_steps::degraded(node.name(), why));

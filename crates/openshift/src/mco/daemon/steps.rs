@@ -51,6 +51,24 @@ fn changes(from: &Object, to: &Object) -> (bool, bool) {
     (differs("/spec/osImageURL"), differs("/spec/config/passwd"))
 }
 
+/// The differences of two MachineConfigs as the daemon logs them.
+fn difference(from: &Object, to: &Object) -> String {
+    let differs = |pointer: &str| from.pointer(pointer) != to.pointer(pointer);
+    let parts = [
+        ("osUpdate", "/spec/osImageURL"),
+        ("kargs", "/spec/kernelArguments"),
+        ("fips", "/spec/fips"),
+        ("passwd", "/spec/config/passwd"),
+        ("files", "/spec/config/storage"),
+        ("units", "/spec/config/systemd"),
+        ("kernelType", "/spec/kernelType"),
+        ("extensions", "/spec/extensions"),
+    ];
+    let parts: Vec<String> =
+        parts.into_iter().map(|(name, pointer)| format!("{name}:{}", differs(pointer))).collect();
+    format!("&{{{}}}", parts.join(" "))
+}
+
 /// Publishes whether the operating system changed.
 fn publish_os_change(is_new: bool, from: &Object, to: &Object, out: &mut DaemonOutput) {
     let (image, name) = (to.text("/spec/osImageURL"), to.name());
@@ -97,6 +115,13 @@ impl MachineConfigDaemon {
     fn start(&mut self, node: &Object, now: Time, out: &mut DaemonOutput) {
         let (current, desired) = (annotation(node, CURRENT_CONFIG), desired(node));
         self.phase = Phase::Idle;
+        out.journal(&format!("Starting to manage node: {}", self.node));
+        if current == desired {
+            out.info("daemon.go:1768", format!("Current+desired config: {current}"));
+        } else {
+            out.info("daemon.go:1774", format!("Current config: {current}"));
+            out.info("daemon.go:1775", format!("Desired config: {desired}"));
+        }
         if self.drift(node).is_some_and(|drift| drift.report("OnDiskStateValidationFailed", node, out)) {
             return;
         }
@@ -186,6 +211,12 @@ impl MachineConfigDaemon {
             return self.report_unreconcilable(&fault, from, to, node, now, out);
         }
         let reboots = action(from, to) == Action::Reboot;
+        out.journal(&format!(
+            "Starting update from {} to {}: {}",
+            from.name(),
+            to.name(),
+            difference(from, to)
+        ));
         out.progress.push(progress_steps::prepared(reboots));
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
             out.annotate(STATE, "Working");
@@ -199,6 +230,7 @@ impl MachineConfigDaemon {
                 progress_steps::applied(os, keys),
                 progress_steps::not_rebooted(),
             ]);
+            out.journal(&format!("Node has Desired Config {}, skipping reboot", self.target));
             // The event about the skipped reboot comes after the disk is written.
             self.disk.config.clone_from(&self.target);
             out.effects.push(Effect::WriteDisk(self.disk.clone()));
@@ -239,6 +271,7 @@ impl MachineConfigDaemon {
     fn request_drain(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica" {
             out.publish("Drain", "Drain not required, skipping");
+            out.journal("Drain not required, skipping");
             out.progress.push(progress_steps::not_drained());
             return self.apply(node, view, now, out);
         }
@@ -246,11 +279,13 @@ impl MachineConfigDaemon {
         if annotation(node, LAST_APPLIED_DRAIN) == request {
             // The node was drained for this target before the daemon was restarted or failed.
             out.progress.push(progress_steps::drained(&request));
+            out.journal("drain is already completed on this node");
             return self.apply(node, view, now, out);
         }
         if annotation(node, DESIRED_DRAIN) != request {
             out.annotate(DESIRED_DRAIN, &request);
         }
+        out.journal("Update prepared; requesting cordon and drain via annotation to controller");
         out.publish("Cordon", "Cordoned node to apply update");
         out.publish("Drain", "Draining node to update config.");
         self.phase = Phase::Draining(now);
@@ -258,6 +293,9 @@ impl MachineConfigDaemon {
 
     fn check_drain(&mut self, since: Time, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if is_granted(node) {
+            out.journal("drain complete");
+            let seconds = now.duration_since(since).as_secs();
+            out.info("drain.go:125", format!("Successful drain took {seconds} seconds"));
             self.apply(node, view, now, out);
         } else if now.duration_since(since) >= DRAIN_TIMEOUT {
             let name = &self.node;
@@ -303,6 +341,8 @@ impl MachineConfigDaemon {
         publish_os_change(os, from, to, out);
         out.publish("OSUpdateStaged", "Changes to OS staged");
         out.publish("Reboot", format!("Node will reboot into config {}", self.target));
+        out.journal("Rebooting node");
+        out.journal(&format!("initiating reboot: Node will reboot into config {}", self.target));
         if controller_line(view) >= ANNOTATES_REBOOT {
             out.annotate(POST_CONFIG_ACTION, "Rebooting");
         }
@@ -354,6 +394,10 @@ impl MachineConfigDaemon {
             );
             let watched = format!("Config Drift Monitor started, watching against {target}");
             out.publish("ConfigDriftMonitorStarted", watched);
+            out.info("daemon.go:2300", format!("Completing update to target MachineConfig: {target}"));
+            out.journal(&format!("Update completed for config {target} and node has been uncordoned"));
+            out.info("daemon.go:2317", "state: Done".to_owned());
+            out.info("daemon.go:2336", format!("In desired state MachineConfig: {target}"));
             out.annotate(CURRENT_CONFIG, target);
             out.annotate(STATE, "Done");
             out.annotate(REASON, "");

@@ -53,6 +53,11 @@ impl Attempt {
         self.retry_at.insert(pod, now + EVICTION_RETRY);
     }
 
+    /// Returns whether the attempt evicts this pod.
+    pub(super) fn evicts(&self, pod: &Key) -> bool {
+        self.pods.as_ref().is_some_and(|pods| pods.contains_key(pod))
+    }
+
     /// The pods in `here` that the attempt must still evict. The first call sets its pods.
     pub(super) fn left<'a>(&mut self, here: Vec<&'a Object>) -> Vec<&'a Object> {
         let key_and_uid = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());

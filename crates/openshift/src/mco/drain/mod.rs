@@ -14,6 +14,7 @@ use windtunnel_controllers::recorder::Recorder;
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
+use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::pod::MIRROR;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::rng::Streams;
@@ -48,7 +49,8 @@ pub(super) struct DrainController {
     events: BTreeMap<Key, Recorder>,
     /// The nodes whose drain takes too long.
     failing: BTreeSet<Key>,
-    counts: Vec<Effect>,
+    /// Counts and log lines of this step.
+    effects: Vec<Effect>,
     started: bool,
 }
 
@@ -62,7 +64,7 @@ impl DrainController {
             pods: BTreeMap::new(),
             events: BTreeMap::new(),
             failing: BTreeSet::new(),
-            counts: Vec::new(),
+            effects: Vec::new(),
             started: false,
         }
     }
@@ -71,13 +73,20 @@ impl DrainController {
     fn count(&mut self, node: &Key, takes_long: bool) {
         let is_news = if takes_long { self.failing.insert(node.clone()) } else { self.failing.remove(node) };
         if is_news {
-            self.counts.push(Effect::Count(Counter {
+            self.effects.push(Effect::Count(Counter {
                 by: NAME.to_owned(),
                 metric: DRAIN_ERRORS,
                 labels: BTreeMap::from([("exported_node".to_owned(), node.name.clone())]),
                 count: u64::from(takes_long),
             }));
         }
+    }
+
+    /// Prints a line about a node.
+    fn print(&mut self, node: &str, message: impl std::fmt::Display, now: Time) {
+        let line =
+            klog(Severity::Info, now, "drain_controller.go:192", format_args!("node {node}: {message}"));
+        self.effects.push(Effect::Log(line));
     }
 
     /// Ends the drain of a node, if there is one.
@@ -102,6 +111,11 @@ impl DrainController {
                 let node = change.object.text("/spec/nodeName");
                 if let Some(pods) = self.pods.get_mut(node) {
                     pods.remove(&change.key);
+                }
+                let drain = self.drains.get(&NODES.key("", node));
+                if drain.is_some_and(|drain| drain.attempt.evicts(&change.key)) {
+                    let pod = format!("Evicted pod {}/{}", change.key.namespace, change.key.name);
+                    self.print(node, pod, input.now);
                 }
                 self.queue_if_draining(node);
             } else if change.kind == ChangeKind::Added
@@ -145,6 +159,14 @@ impl DrainController {
             return;
         };
         let Err(refusal) = &answer.outcome else { return };
+        if refusal.code != 404 {
+            let key = answer.write.key();
+            let error = format!(
+                "error when evicting pods/{:?} -n {:?} (will retry after 5s): {}",
+                key.name, key.namespace, refusal.message
+            );
+            self.effects.push(Effect::Log(klog(Severity::Error, now, "drain_controller.go:162", error)));
+        }
         match refusal.code {
             404 => {}
             429 => drain.attempt.retry_eviction(answer.write.key(), now),
@@ -165,6 +187,9 @@ impl DrainController {
         now: Time,
     ) -> (Vec<Write>, bool) {
         let mut progress = Vec::new();
+        if !self.drains.contains_key(key) {
+            self.print(node.name(), "cordon succeeded (currently schedulable: false)", now);
+        }
         let drain = self.drains.entry(key.clone()).or_insert_with(|| {
             progress.push(progress_steps::cordoned());
             Drain { began: now, attempt: Attempt::at(now) }
@@ -178,26 +203,38 @@ impl DrainController {
         let left = drain.attempt.left(here.filter(|pod| must_go(pod)).collect());
         let (desired, applied) = drain_requests(node);
         let takes_long = begins && now.duration_since(drain.began) > TIMEOUT;
+        let mut lines = Vec::new();
         if begins {
             progress.push(progress_steps::draining(desired, applied));
+            lines.push("initiating drain".to_owned());
         }
         if left.is_empty() {
             let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
             let least = drain.began + pace::draw(self.streams, &name, StepDurations::of(view).drain);
             if least > now {
                 self.queue.add_at(key.clone(), least);
+                lines.into_iter().for_each(|line| self.print(node.name(), line, now));
                 return (progress_writes(node, &progress, view, now), false);
             }
             self.end(key);
+            lines.push("operation successful; applying completion annotation".to_owned());
+            lines.into_iter().for_each(|line| self.print(node.name(), line, now));
             progress.push(progress_steps::drained(desired));
             return (progress_writes(node, &progress, view, now), true);
         }
         let (mut writes, next, failure) = drain.evict(&left, now);
+        if let Some(failure) = &failure {
+            let minutes = next.duration_since(now).as_mins();
+            lines.push(format!(
+                "Drain failed. Waiting {minutes} minute then retrying. Error message from drain: {failure}"
+            ));
+        }
         progress.extend(failure.as_ref().map(|why| progress_steps::drain_failed(why, desired, applied)));
         writes.extend(progress_writes(node, &progress, view, now));
         self.queue.add_at(key.clone(), next);
         let notices =
             failure.map(|failure| drain.failure_events(node.name(), &failure, line, now)).unwrap_or_default();
+        lines.into_iter().for_each(|line| self.print(node.name(), line, now));
         if takes_long {
             self.count(key, true);
         }
@@ -267,6 +304,8 @@ impl Reconcile for DrainController {
         );
         if verb == "uncordon" {
             let progress = progress_writes(node, &[progress_steps::uncordoned()], view, now);
+            self.print(node.name(), "uncordoning", now);
+            self.print(node.name(), "operation successful; applying completion annotation", now);
             return cordon(node, false).into_iter().chain(progress).chain([applied]).collect();
         }
         let line = controller_line(view);
@@ -274,6 +313,8 @@ impl Reconcile for DrainController {
         if (line >= CORDONS_AGAIN || !self.drains.contains_key(key))
             && let Some(cordon) = cordon(node, true)
         {
+            self.print(node.name(), "cordoning", now);
+            self.print(node.name(), "initiating cordon (currently schedulable: true)", now);
             return vec![cordon];
         }
         let (mut writes, is_through) = self.drain(key, node, line, view, now);
@@ -298,7 +339,7 @@ impl Actor for DrainController {
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
         let mut step = self.reconcile(input);
-        step.effects = std::mem::take(&mut self.counts);
+        step.effects = std::mem::take(&mut self.effects);
         if let Some(node) = self.drains.keys().next() {
             step.why = format!("the drain of {}", node.name).into();
         }
