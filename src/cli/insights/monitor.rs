@@ -177,6 +177,7 @@ impl Observer for Monitor {
                 let labels = InsightLabels { informer: informer.to_owned(), r#type: kind.to_owned() };
                 metrics.insights.get_or_create(&labels).set(i64::try_from(count).unwrap_or(i64::MAX));
             }
+            Note::NoConfigMap | Note::Changed { .. } => {}
             Note::Published { to } => {
                 metrics.publishes.get_or_create(&KindLabels { kind: to.to_owned() }).inc();
             }

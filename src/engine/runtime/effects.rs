@@ -13,6 +13,7 @@ use windtunnel_core::{Identity, Key};
 use windtunnel_openshift::mco;
 use windtunnel_update_status::controller;
 
+use super::insight_log::InsightLog;
 use super::processes::{Process, Program, Running, program};
 use super::simulation::Simulation;
 use crate::record::Event;
@@ -82,11 +83,12 @@ impl Simulation {
             return; // A restarted kubelet starts its running containers again.
         }
         let now = self.now();
+        self.exports.with_logs(|logs| logs.started(&pod, &container));
         let running = match program(&object, &container, &self.environment, self.streams, now) {
             Program::Actor(actor) => Running::Actor(self.add(actor)),
             Program::UpdateStatusController(identity) => {
                 self.first_task.get_or_insert(now);
-                Running::Task(self.spawn_insights(&identity))
+                Running::Task(self.spawn_insights(&identity, &pod, &container))
             }
             Program::Other => Running::Idle,
         };
@@ -99,13 +101,18 @@ impl Simulation {
                 started: true,
             });
         }
-        self.exports.with_logs(|logs| logs.started(&pod, &container));
         self.processes.insert(pod, container, Process { kubelet, program, running });
     }
 
-    fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
+    fn spawn_insights(&self, identity: &Identity, pod: &Key, container: &str) -> tokio::task::JoinHandle<()> {
         let client = self.connection.client(identity);
         let clock = Arc::clone(&self.clock);
+        let observer = Arc::new(InsightLog {
+            pod: pod.clone(),
+            container: container.to_owned(),
+            clock: Arc::clone(&self.clock),
+            exports: Arc::clone(&self.exports),
+        });
         let mut receiver = self.alerts.subscribe();
         // The alerts that exist at the start come first.
         receiver.mark_changed();
@@ -116,8 +123,7 @@ impl Simulation {
         });
         tokio::spawn(async move {
             // The controller retries by itself; it ends only with its process.
-            let parts =
-                controller::Parts { client, clock, alerts: Some(alerts.boxed()), observer: Arc::new(()) };
+            let parts = controller::Parts { client, clock, alerts: Some(alerts.boxed()), observer };
             let _ = controller::run(parts).await;
         })
     }

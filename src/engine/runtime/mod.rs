@@ -3,6 +3,7 @@
 pub(super) mod agenda;
 pub(super) mod crashes;
 mod effects;
+mod insight_log;
 mod joining;
 pub(super) mod logs;
 mod machines;

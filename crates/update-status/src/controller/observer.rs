@@ -29,6 +29,15 @@ pub enum Note<'a> {
         /// The number; may be zero.
         count: usize,
     },
+    /// The ConfigMap of insights does not exist, so nothing is published there.
+    NoConfigMap,
+    /// An insight in the ConfigMap is about to change.
+    Changed {
+        /// Its key in the ConfigMap.
+        insight: &'a str,
+        /// Whether it is dropped.
+        is_dropped: bool,
+    },
     /// Insights were written.
     Published {
         /// The kind they were written to.

@@ -36,6 +36,9 @@ impl Controller {
             }
             return Ok(());
         };
+        for (insight, text) in patch["data"].as_object().into_iter().flatten() {
+            self.observer.note(Note::Changed { insight, is_dropped: text.is_null() });
+        }
         match self.publisher.patch_config_map(&patch).await {
             Ok(version) => {
                 self.observer.note(Note::Published { to: &resources::CONFIG_MAPS.kind });
