@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::expectations::{self, captures, status};
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
-use crate::plan::{Action, Attempt, Expectation, ExpectedTime, Run, Snapshot, Step};
+use crate::plan::{Action, Attempt, Expectation, ExpectedState, ExpectedTime, Run, Snapshot, Step};
 use crate::record::{Event, Record};
 
 /// One simulated cluster and its time.
@@ -214,6 +214,7 @@ impl Session {
                         .map_err(|why| expectations::unmet_error(simulation, &why))
                 }
                 ExpectedTime::Within(span) => {
+                    simulation.waits_for_log = matches!(what, ExpectedState::Log(_));
                     let met = simulation
                         .run_until(after(start, span), |s| expectations::check(s, what, None).is_ok())
                         .await?;

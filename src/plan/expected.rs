@@ -60,6 +60,8 @@ pub enum ExpectedState {
     Writes(Vec<WriteMatch>),
     /// As `Writes`, and no other write matches any of these.
     OnlyWrites(Vec<WriteMatch>),
+    /// A simulated program has printed a matching line.
+    Log(LogMatch),
     /// `oc adm upgrade status` prints matching text.
     Status(StatusMatch),
     /// The node is in this phase.
@@ -179,6 +181,41 @@ pub struct Snapshot {
     pub path: String,
     /// The content; `None` means that the run writes the actual output to the file.
     pub text: Option<String>,
+}
+
+/// A pattern for lines in the logs of pods.
+#[derive(Debug, Clone)]
+pub struct LogMatch {
+    /// Namespace of the pod.
+    pub namespace: String,
+    /// Its name, or a prefix of it.
+    pub pod: String,
+    /// The container; `None` matches any.
+    pub container: Option<String>,
+    /// The pattern that a line must match.
+    pub line: TextMatch,
+    /// Whether the line is in the log of the instance before a restart.
+    pub previous: bool,
+}
+
+impl LogMatch {
+    /// Creates a pattern for a pod `NAMESPACE/NAME`, and a text that is part of a line or
+    /// `/a regular expression/`.
+    ///
+    /// # Errors
+    /// The text is not valid.
+    pub fn parse(pod: &str, text: &str) -> Result<Self, String> {
+        let (namespace, pod) = pod
+            .split_once('/')
+            .filter(|(namespace, pod)| !namespace.is_empty() && !pod.is_empty())
+            .ok_or_else(|| format!("expected a pod as `NAMESPACE/NAME`, found `{pod}`"))?;
+        let line = match TextMatch::parse(text)? {
+            TextMatch::Equals(text) => TextMatch::Contains(text),
+            other => other,
+        };
+        let pod = pod.trim_end_matches('*').to_owned();
+        Ok(Self { namespace: namespace.to_owned(), pod, container: None, line, previous: false })
+    }
 }
 
 /// A PromQL query and its expected result.

@@ -27,7 +27,7 @@ pub mod placeholders;
 pub use action::Action;
 pub use crd_fault::CrdFault;
 pub use expected::{
-    AlertMatch, Check, Expectation, ExpectedState, ExpectedTime, InsightRef, MetricMatch, Snapshot,
+    AlertMatch, Check, Expectation, ExpectedState, ExpectedTime, InsightRef, LogMatch, MetricMatch, Snapshot,
     StatusMatch, Subject, TextMatch, WriteMatch,
 };
 pub use faults::{FaultTarget, InjectedFault};

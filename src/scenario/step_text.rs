@@ -7,7 +7,7 @@ use windtunnel_update_status::status::Details;
 
 use crate::plan::{
     Action, AlertMatch, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, InsightRef, Keep,
-    MetricMatch, ObjectRef, StatusMatch, Step, Subject, Target, TextMatch, ValueSource, WriteMatch,
+    LogMatch, MetricMatch, ObjectRef, StatusMatch, Step, Subject, Target, TextMatch, ValueSource, WriteMatch,
 };
 
 /// Returns the step as one line.
@@ -199,6 +199,17 @@ impl fmt::Display for MetricMatch {
     }
 }
 
+impl fmt::Display for LogMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let previous = if self.previous { "previous " } else { "" };
+        write!(f, "{previous}log of pod {}/{}", self.namespace, self.pod)?;
+        if let Some(container) = &self.container {
+            write!(f, " container {container}")?;
+        }
+        write!(f, " has {}", self.line)
+    }
+}
+
 impl fmt::Display for ExpectedState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let write_checks = |f: &mut fmt::Formatter<'_>, checks: &[Check]| {
@@ -238,6 +249,7 @@ impl fmt::Display for ExpectedState {
             Self::NeverAlert(alert) => write!(f, "never {alert}"),
             Self::Metric(metric) => write!(f, "{metric}"),
             Self::NoMetric(metric) => write!(f, "no {metric}"),
+            Self::Log(log) => write!(f, "{log}"),
             Self::Status(status) => write!(f, "{status}"),
             Self::Phase { node, phase } => write!(f, "node {node} {phase:?}"),
             Self::Phases { node, phases } => {

@@ -164,6 +164,7 @@ fn looks_back(step: &PlannedStep) -> bool {
         ExpectedState::Statuses { .. }
             | ExpectedState::Phases { .. }
             | ExpectedState::Reboots { .. }
+            | ExpectedState::Log(_)
             | ExpectedState::Never(..)
             | ExpectedState::NeverInsight(..)
             | ExpectedState::NeverAlert(_)

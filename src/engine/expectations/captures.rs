@@ -86,6 +86,7 @@ impl Filler<'_> {
                     self.checks(&mut write.checks);
                 }
             }
+            ExpectedState::Log(log) => self.text(&mut log.line),
             ExpectedState::Status(status) => self.texts(&mut status.has),
             // These compare no free texts.
             ExpectedState::Absent(_)

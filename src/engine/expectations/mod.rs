@@ -1,6 +1,7 @@
 //! Checks the expectations of a scenario, and describes what was seen instead.
 
 pub(in crate::engine) mod captures;
+mod logs;
 pub(in crate::engine) mod matching;
 mod monitoring;
 mod nodes;
@@ -61,6 +62,7 @@ pub(in crate::engine) fn check(
         ExpectedState::NeverAlert(wanted) => monitoring::never_alert(&simulation.record, wanted),
         ExpectedState::Metric(wanted) => monitoring::metric(simulation, wanted),
         ExpectedState::NoMetric(wanted) => monitoring::no_metric(simulation, wanted),
+        ExpectedState::Log(wanted) => logs::log(simulation, wanted),
         ExpectedState::Status(wanted) => status::check(simulation, wanted),
         ExpectedState::Phases { node, phases } => nodes::phases(&simulation.phases, node, phases),
         ExpectedState::Phase { node, phase } => nodes::phase(&simulation.phases, node, *phase),

@@ -53,6 +53,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) kept_values: BTreeMap<String, String>,
     /// The counters of running components, also for clients that query pods.
     pub(in crate::engine) exports: Arc<Exports>,
+    /// Whether an expectation waits for a line in a log, so that it is checked after each new one.
+    pub(in crate::engine) waits_for_log: bool,
     /// When the first program started in a container.
     pub(in crate::engine) first_program: Option<Time>,
     /// When the first task beside the engine started.
@@ -101,6 +103,7 @@ impl Simulation {
             halt: None,
             kept_values: BTreeMap::new(),
             exports,
+            waits_for_log: false,
             first_program: None,
             first_task: None,
             pinned: false,
@@ -170,7 +173,8 @@ impl Simulation {
                 return Err(SessionError::ClusterLost(why.to_owned()));
             }
             // `stop` cannot change its answer before something is written or printed.
-            let seen = (self.record.entries.len(), self.exports.with_logs(|logs| logs.printed()));
+            let printed = if self.waits_for_log { self.exports.with_logs(|logs| logs.printed()) } else { 0 };
+            let seen = (self.record.entries.len(), printed);
             if checked_at != Some(seen) && stop(self) {
                 return Ok(true);
             }

@@ -6,7 +6,9 @@ use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::{insight, monitoring, status_text};
-use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, Subject, TextMatch, WriteMatch, path};
+use crate::plan::{
+    Check, Expectation, ExpectedState, ExpectedTime, LogMatch, Subject, TextMatch, WriteMatch, path,
+};
 use crate::scenario::object::{self, Star};
 use crate::scenario::reader::{Map, Reader};
 
@@ -18,6 +20,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "writes",
     "statuses",
     "status",
+    "log",
     "node",
     "phase",
     "phases",
@@ -39,7 +42,8 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "within",
     "throughout",
 ];
-const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses", "status", "node"];
+const SUBJECTS: &[&str] =
+    &["object", "insight", "alert", "metric", "writes", "statuses", "status", "log", "node"];
 const PHASES: &[&str] = &["Draining", "Updating", "Rebooting", "Paused", "Pending", "Updated"];
 const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
 const VERBS: &[&str] = &["create", "update", "patch", "delete"];
@@ -126,7 +130,7 @@ fn expected_state(
     }
     let never = never(reader, map, subject)?;
     match subject {
-        "writes" | "statuses" | "status" | "node" => reject_checks(reader, map, subject, &["absent"]),
+        "writes" | "statuses" | "status" | "log" | "node" => reject_checks(reader, map, subject, &["absent"]),
         "alert" | "metric" => reject_checks(reader, map, subject, &[]),
         _ => {}
     }
@@ -148,6 +152,12 @@ fn expected_state(
         }
         "node" => node_expectation(reader, map, node),
         "status" => status_text::read(reader, map, node).map(ExpectedState::Status),
+        "log" => {
+            if let Some(at) = map.get("throughout") {
+                reader.problem(at, "`throughout` cannot be combined with `log`: use `within`, or neither");
+            }
+            log(reader, node).map(ExpectedState::Log)
+        }
         "insight" => {
             if let Some(at) = map.get("pod-status") {
                 reader.problem(at, "`pod-status` is for pods, not for insights");
@@ -239,6 +249,21 @@ fn checks(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
             .extend(items.iter().filter_map(|item| path(reader, item)).map(|path| Check::Unchanged { path }));
     }
     found
+}
+
+/// Parses `log: {pod: NAMESPACE/NAME, contains: TEXT}`.
+fn log(reader: &mut Reader<'_>, node: &Node) -> Option<LogMatch> {
+    let map = reader.map(node, "a log", &["pod", "container", "contains", "previous"])?;
+    let what = "a pod such as `openshift-cluster-version/cluster-version-operator`, where a prefix of the name is enough";
+    let at = map.required(reader, "pod", "NAMESPACE/NAME, where a prefix of the name is enough");
+    let pod = at.and_then(|at| Some((at, reader.text(at, what)?)));
+    let text = map.required(reader, "contains", "part of a line, or `/a regular expression/`");
+    let text = text.and_then(|at| reader.text(at, "part of a line, or `/a regular expression/`"));
+    let container = map.get("container").and_then(|at| reader.text(at, "the name of a container"));
+    let previous = map.get("previous").is_some_and(|at| reader.flag(at) == Some(true));
+    let ((at, pod), text) = (pod?, text?);
+    let wanted = LogMatch::parse(&pod, &text).map_err(|error| reader.problem(at, error)).ok()?;
+    Some(LogMatch { container, previous, ..wanted })
 }
 
 fn path(reader: &mut Reader<'_>, node: &Node) -> Option<String> {

@@ -268,7 +268,7 @@ fn reports_invalid_steps() {
 fn reports_invalid_expectations() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `status`, `node`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `status`, `log`, `node`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",

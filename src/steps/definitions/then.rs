@@ -5,7 +5,7 @@ use cucumber::then;
 use windtunnel_core::alert::AlertState;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use crate::plan::{AlertMatch, Check, ExpectedState, TextMatch};
+use crate::plan::{AlertMatch, Check, ExpectedState, LogMatch, TextMatch};
 use crate::steps::phrase::{Timing, condition, object, text_match};
 use crate::steps::world::{ClusterWorld, StepError};
 
@@ -40,6 +40,31 @@ async fn object_condition(
 async fn update_complete(world: &mut ClusterWorld, timing: Timing, step: &Step) -> Result<(), StepError> {
     let what = ExpectedState::Object(object("ClusterVersion")?, vec![Check::Updated]);
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// A simulated program has printed a line with this text, or a line that matches a pattern. A prefix of the pod's name
+/// is enough.
+///
+/// ```gherkin
+/// Then within 5 minutes the log of pod "openshift-cluster-version/cluster-version-operator" contains "leader lease"
+/// ```
+#[then(
+    regex = r#"^(within \d+ \w+ )?the (previous )?log of pod "([^"]+)"(?: container "([^"]+)")? contains (".+"|/.+/)$"#
+)]
+async fn pod_log(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    previous: String,
+    pod: String,
+    container: String,
+    text: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(&text);
+    let wanted = LogMatch::parse(&pod, text).map_err(StepError::Usage)?;
+    let container = Some(container).filter(|name| !name.is_empty());
+    let wanted = LogMatch { container, previous: !previous.is_empty(), ..wanted };
+    world.expect(&step.value, timing.expectation(ExpectedState::Log(wanted))?).await
 }
 
 /// An object has no condition of this type.

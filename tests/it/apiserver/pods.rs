@@ -1,8 +1,11 @@
 //! Pods: addresses in their status, what an update may change, and requests that need a running container.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use windtunnel_apiserver::{ApiServer, Method, Request};
+use windtunnel_apiserver::{ApiServer, LogRequest, Method, PodRequest, PodResponse, Request, Upstream};
 use windtunnel_core::Identity;
+use windtunnel_core::log::LogLine;
 
 use super::kinds::{answer, ask, get};
 use super::requests::{now, server};
@@ -60,6 +63,57 @@ fn a_pod_log_comes_from_an_annotation() {
         assert_eq!(answer(&mut server, Method::Get, &path, &Value::Null), (code, text.to_owned()), "{query}");
     }
     assert_eq!(answer(&mut server, Method::Put, &format!("{PODS}/p/log"), &json!({})).0, 405);
+}
+
+/// A pod whose container `a` has printed three lines, and whose container `b` was restarted after one.
+struct Printed;
+
+impl Upstream for Printed {
+    fn answer(&self, _: &PodRequest<'_>) -> Option<PodResponse> {
+        None
+    }
+
+    fn log(&self, request: &LogRequest<'_>) -> Option<Vec<LogLine>> {
+        let line = |seconds: i64, text: &str| LogLine {
+            at: now() - jiff::SignedDuration::from_secs(seconds),
+            text: text.to_owned(),
+        };
+        match (request.pod.name(), request.container, request.previous) {
+            ("p", "a", false) => Some(vec![line(60, "one"), line(30, "two"), line(0, "three")]),
+            ("p", "b", false) => Some(vec![line(0, "new")]),
+            ("p", "b", true) => Some(vec![line(9, "old")]),
+            ("p", "first", false) => Some(Vec::new()),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn a_pod_log_comes_from_its_program_before_the_annotation() {
+    let mut server = with_pod("n", &json!({ "log.windtunnel.dev/a": "annotated\n" }));
+    server.set_upstream(Arc::new(Printed));
+    let since = (now() - jiff::SignedDuration::from_secs(30)).to_string();
+    let stamped = format!("{:.9} three\n", now());
+    for (query, code, text) in [
+        ("container=a", 200, "one\ntwo\nthree\n"),
+        ("container=a&follow=true&tailLines=2", 200, "two\nthree\n"),
+        ("container=a&sinceSeconds=30", 200, "two\nthree\n"),
+        (&format!("container=a&sinceTime={since}"), 200, "two\nthree\n"),
+        ("container=a&timestamps=true&tailLines=1", 200, &stamped),
+        ("container=a&limitBytes=5", 200, "one\nt"),
+        ("container=a&tailLines=0", 200, ""),
+        ("container=a&previous=true", 400, "previous terminated container \"a\" in pod \"p\" not found"),
+        ("container=b", 200, "new\n"),
+        ("container=b&previous=true", 200, "old\n"),
+        (
+            "container=first",
+            501,
+            "windtunnel simulates pods and runs no containers: container \"first\" of pod \"p\" has no log",
+        ),
+    ] {
+        let path = format!("{PODS}/p/log?{query}");
+        assert_eq!(answer(&mut server, Method::Get, &path, &Value::Null), (code, text.to_owned()), "{query}");
+    }
 }
 
 #[test]

@@ -1,0 +1,11 @@
+Feature: Logs of simulated programs
+  Components print the lines of the real ones.
+
+  Background:
+    Given a 4.18.3 cluster with 3 control-plane nodes and 2 workers
+    And release 4.18.7 exists
+
+  Scenario: The operator prints its election and the start of an update
+    Then the log of pod "openshift-cluster-version/cluster-version-operator" contains "successfully acquired lease"
+    When I update to 4.18.7
+    Then within 5 minutes the log of pod "openshift-cluster-version/cluster-version-operator" container "cluster-version-operator" contains /apply: 4\.18\.7 on generation \d+ in state Updating/

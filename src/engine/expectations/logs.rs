@@ -1,0 +1,34 @@
+//! Checks expectations about the logs of simulated programs.
+
+use crate::engine::runtime::Simulation;
+use crate::plan::LogMatch;
+
+/// How many of the last lines an error shows.
+const SHOWN: usize = 3;
+
+/// Checks that a pod has printed a matching line.
+pub(in crate::engine) fn log(simulation: &Simulation, wanted: &LogMatch) -> Result<(), String> {
+    simulation.exports.with_logs(|logs| {
+        let mut seen = None;
+        for (pod, container, lines) in logs.all(wanted.previous) {
+            let is_meant = pod.namespace == wanted.namespace
+                && pod.name.starts_with(&wanted.pod)
+                && wanted.container.as_ref().is_none_or(|name| name == container);
+            if !is_meant {
+                continue;
+            }
+            if lines.iter().any(|line| wanted.line.fits(&line.text)) {
+                return Ok(());
+            }
+            let last = lines.iter().skip(lines.len().saturating_sub(SHOWN)).map(|line| line.text.as_str());
+            let last: Vec<&str> = last.collect();
+            let (name, count) = (&pod.name, lines.len());
+            seen = Some(format!(
+                "no line of {count} of container {container} of pod {name} matches; the last ones are:\n{}",
+                last.join("\n")
+            ));
+        }
+        let what = if wanted.previous { "previous log" } else { "log" };
+        Err(seen.unwrap_or_else(|| format!("no pod {}/{} has a {what}", wanted.namespace, wanted.pod)))
+    })
+}
