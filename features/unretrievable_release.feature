@@ -83,6 +83,41 @@ Feature: A release image that cannot be retrieved
       | as requested  | I update to 4.20.3           |
       | also by force | I update to 4.20.3 by force  |
 
+  # OTA-1321, OTA-1304, NODES-92
+  @signature
+  Scenario Outline: The public key of an image policy rejects a signature <how> (<version>)
+    Given a <version> cluster
+    And the feature set "TechPreviewNoUpgrade"
+    And release <target> exists
+    And the Sigstore signature of release <target> is <how>
+    And this object:
+      """
+      apiVersion: config.openshift.io/<api>
+      kind: ClusterImagePolicy
+      metadata: {name: openshift}
+      spec:
+        scopes: [quay.io/openshift-release-dev/ocp-release]
+        policy:
+          rootOfTrust:
+            policyType: PublicKey
+            publicKey: {keyData: LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0KLS0tLS1FTkQgUFVCTElDIEtFWS0tLS0tCg==}
+      """
+    When I update to <target>
+    Then within 2 minutes Pod/openshift-cluster-version/version-* has status "Init:SignatureValidationFailed"
+    And within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching <message>
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The payload of release <target> cannot be retrieved" and description <description>
+
+    Examples: The operator watches the pod
+      | version | target | api      | how                  | message                                                                                                                                          | description                    |
+      | 4.20.1  | 4.20.3 | v1       | by another key       | /"SignatureValidationFailed" and message ".*Source image rejected: cryptographic signature verification failed: invalid signature when validating ASN.1 encoded signature"$/ | /SignatureValidationFailed/    |
+      | 4.20.1  | 4.20.3 | v1       | for another identity | /Source image rejected: Signature for identity .*registry.example.com.releases.ocp-release.* is not accepted"$/ | /SignatureValidationFailed/    |
+      | 4.19.2  | 4.19.5 | v1alpha1 | by another key       | /Source image rejected: cryptographic signature verification failed/                                                                             | /SignatureValidationFailed/    |
+
+    Examples: The operator watches a Job
+      | version | target | api      | how                  | message                                                               | description                                          |
+      | 4.17.9  | 4.17.12 | v1alpha1 | by another key      | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ | /cryptographic signature verification failed/ |
+      | 4.18.9  | 4.18.12 | v1alpha1 | for another identity | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ | /Signature for identity/                      |
+
   # OCP-24663
   @signature
   Scenario: An unsigned release is rejected before the operator creates a pod

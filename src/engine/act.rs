@@ -69,15 +69,15 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 
 /// Creates an object, or merges it into the existing one.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
-    let resource = resources::find_for_object(object).ok_or_else(|| {
+    let resource = resources::find_with_preview(object).ok_or_else(|| {
         let kind = object["kind"].as_str().unwrap_or_default();
         let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
         SessionError::UnknownKind { kind: kind.to_owned(), hint }
     })?;
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     let (namespace, name) = (text("namespace"), text("name"));
-    Ok(match simulation.view.get(resource, namespace, name) {
-        None => Write::create(resource, object.clone()),
-        Some(_) => Write::merge_patch(resource, namespace, name, object.clone()),
+    Ok(match simulation.view.get(&resource, namespace, name) {
+        None => Write::create(&resource, object.clone()),
+        Some(_) => Write::merge_patch(&resource, namespace, name, object.clone()),
     })
 }

@@ -75,6 +75,7 @@ pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value
     }
     if let Some((at, version)) = version
         && version != resource.api_version()
+        && !resources::is_preview_version(&version, &kind)
     {
         let right = resource.api_version();
         reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));

@@ -167,6 +167,24 @@ pub enum Signature {
     Valid,
     /// Not signed.
     Missing,
+    /// Signed with another key, or with a certificate of another authority.
+    WrongKey,
+    /// Signed for another repository, or with a certificate of another subject.
+    WrongIdentity,
+    /// Signed with a certificate that had expired. A policy with a public key accepts it.
+    Expired,
+}
+
+impl Signature {
+    /// The names in scenarios, in the order of `ALL`.
+    pub const NAMES: [&str; 5] = ["valid", "missing", "wrong-key", "wrong-identity", "expired"];
+
+    const ALL: [Self; 5] = [Self::Valid, Self::Missing, Self::WrongKey, Self::WrongIdentity, Self::Expired];
+
+    /// The signature of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
+    }
 }
 
 /// The answer of signature stores about an image.

@@ -234,6 +234,18 @@ mod tests {
     }
 
     #[test]
+    fn image_policies_were_a_preview_from_4_17_to_4_19() {
+        let name = "clusterimagepolicies.config.openshift.io";
+        for (minor, expected) in
+            [(16, None), (17, Some("v1alpha1")), (19, Some("v1alpha1")), (20, Some("v1"))]
+        {
+            let found = crd_with(name, (4, minor), "TechPreviewNoUpgrade");
+            let version = found.as_ref().and_then(|crd| crd["spec"]["versions"][0]["name"].as_str());
+            assert_eq!(version, expected, "4.{minor}");
+        }
+    }
+
+    #[test]
     fn numbers_and_strings_keep_their_types() {
         let crd = crd("clusterversions.config.openshift.io", (4, 13)).unwrap();
         let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";

@@ -220,7 +220,7 @@ pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&Plann
 
 /// The write that creates an object, if its kind is known.
 fn create(object: Value) -> Option<Write> {
-    resources::find_for_object(&object).map(|resource| Write::create(resource, object))
+    resources::find_with_preview(&object).map(|resource| Write::create(&resource, object))
 }
 
 /// Creates an object and then sets its status, which creation drops. A merge patch could not set nulls.

@@ -273,10 +273,8 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     let get = |key| map.as_ref().and_then(|map| map.get(key));
     let recommended = get("recommended").and_then(|node| reader.flag(node)).unwrap_or(true);
     let pull = images::pull(reader, get("pull"));
-    let sigstore = match get("sigstore").and_then(|node| reader.word(node, &["valid", "missing"])) {
-        Some("missing") => Signature::Missing,
-        _ => Signature::Valid,
-    };
+    let sigstore = get("sigstore").and_then(|node| reader.word(node, &Signature::NAMES));
+    let sigstore = sigstore.and_then(Signature::named).unwrap_or_default();
     let payload = get("payload").and_then(|node| {
         let word = reader.text(node, "`complete`, `corrupt` or the folder of a payload")?;
         Some((node, word))

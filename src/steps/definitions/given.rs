@@ -175,6 +175,23 @@ fn signature(world: &mut ClusterWorld, version: String, kind: String) -> Result<
     Ok(())
 }
 
+/// A release with a Sigstore signature that an image policy can reject.
+///
+/// ```gherkin
+/// Given the Sigstore signature of release 4.20.3 is by another key
+/// ```
+#[given(
+    regex = r"^the Sigstore signature of release (\S+) is (by another key|for another identity|expired)$"
+)]
+fn unacceptable_signature(world: &mut ClusterWorld, version: String, how: String) -> Result<(), StepError> {
+    world.release(&version)?.image.sigstore = match how.as_str() {
+        "by another key" => Signature::WrongKey,
+        "for another identity" => Signature::WrongIdentity,
+        _ => Signature::Expired,
+    };
+    Ok(())
+}
+
 /// A release whose OpenPGP signature is by another key, is only in a ConfigMap, or cannot be downloaded
 /// because the signature stores never answer.
 ///

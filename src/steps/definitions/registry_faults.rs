@@ -44,7 +44,7 @@ async fn pull(
 /// When release 4.20.3 recovers
 /// ```
 #[when(
-    regex = r"^release (\S+) (loses its Sigstore signature|loses its OpenPGP signature|is signed by another key|gets no answer about its OpenPGP signature|becomes corrupt|loses its image references|gets image references of another version|gets unreadable metadata|loses its payload|has containers that crash|has containers that run out of memory|has containers that cannot be created|recovers)(?: for (\d+ \w+))?$"
+    regex = r"^release (\S+) (loses its Sigstore signature|gets a Sigstore signature by another key|gets a Sigstore signature for another identity|gets an expired Sigstore signature|loses its OpenPGP signature|is signed by another key|gets no answer about its OpenPGP signature|becomes corrupt|loses its image references|gets image references of another version|gets unreadable metadata|loses its payload|has containers that crash|has containers that run out of memory|has containers that cannot be created|recovers)(?: for (\d+ \w+))?$"
 )]
 async fn release(
     world: &mut ClusterWorld,
@@ -55,6 +55,9 @@ async fn release(
 ) -> Result<(), StepError> {
     let name = match how.as_str() {
         "loses its Sigstore signature" => "sigstore-missing",
+        "gets a Sigstore signature by another key" => "sigstore-wrong-key",
+        "gets a Sigstore signature for another identity" => "sigstore-wrong-identity",
+        "gets an expired Sigstore signature" => "sigstore-expired",
         "loses its OpenPGP signature" => "openpgp-missing",
         "is signed by another key" => "openpgp-wrong-key",
         "gets no answer about its OpenPGP signature" => "openpgp-unanswered",

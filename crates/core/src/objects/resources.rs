@@ -183,6 +183,15 @@ pub fn by_kind(kind: &str) -> Option<&'static Resource> {
     ALL.iter().find(|resource| resource.kind == kind && group.is_none_or(|group| resource.group == group))
 }
 
+/// Whether a preview of the kind had this version, so that objects of earlier releases have it.
+pub fn is_preview_version(api_version: &str, kind: &str) -> bool {
+    matches!(
+        (api_version, kind),
+        ("config.openshift.io/v1alpha1", "ClusterImagePolicy")
+            | ("machineconfiguration.openshift.io/v1alpha1", "MachineConfigNode")
+    )
+}
+
 /// The shortest name of each kind that [`by_kind`] accepts.
 pub fn names() -> impl Iterator<Item = String> {
     ALL.iter().map(|resource| match by_kind(&resource.kind) {
@@ -194,6 +203,12 @@ pub fn names() -> impl Iterator<Item = String> {
 /// The kind of an object, by its `apiVersion` and `kind`.
 pub fn find_for_object(object: &Value) -> Option<&'static Resource> {
     nearest(object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?)
+}
+
+/// The kind of an object with the version that the object has, where that is a preview.
+pub fn find_with_preview(object: &Value) -> Option<Resource> {
+    let (version, kind) = (object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?);
+    if is_preview_version(version, kind) { find(version, kind) } else { find_for_object(object).cloned() }
 }
 
 /// The kind of this name in the group of `api_version`; otherwise the first kind of this name in any group.

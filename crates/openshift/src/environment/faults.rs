@@ -17,7 +17,7 @@ pub enum ReleaseFault {
     Containers(Containers),
 }
 
-const ALL: [(ReleaseFault, &str); 19] = [
+const ALL: [(ReleaseFault, &str); 22] = [
     (ReleaseFault::Pull(Pull::ManifestUnknown), "manifest-unknown"),
     (ReleaseFault::Pull(Pull::WrongDigest), "wrong-digest"),
     (ReleaseFault::Pull(Pull::Unauthorized), "unauthorized"),
@@ -26,6 +26,9 @@ const ALL: [(ReleaseFault, &str); 19] = [
     (ReleaseFault::Pull(Pull::Slow), "slow"),
     (ReleaseFault::Pull(Pull::Hangs), "hangs"),
     (ReleaseFault::Sigstore(Signature::Missing), "sigstore-missing"),
+    (ReleaseFault::Sigstore(Signature::WrongKey), "sigstore-wrong-key"),
+    (ReleaseFault::Sigstore(Signature::WrongIdentity), "sigstore-wrong-identity"),
+    (ReleaseFault::Sigstore(Signature::Expired), "sigstore-expired"),
     (ReleaseFault::OpenPgp(OpenPgp::Missing), "openpgp-missing"),
     (ReleaseFault::OpenPgp(OpenPgp::WrongKey), "openpgp-wrong-key"),
     (ReleaseFault::OpenPgp(OpenPgp::Unanswered), "openpgp-unanswered"),

@@ -8,6 +8,7 @@ mod image_pull;
 mod probe;
 mod pull_outcome;
 mod sandbox;
+mod signature;
 mod status;
 mod sync_context;
 mod worker;

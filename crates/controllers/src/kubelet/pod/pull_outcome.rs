@@ -3,9 +3,9 @@
 use jiff::SignedDuration;
 use windtunnel_core::View;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::CLUSTER_IMAGE_POLICIES;
 
-use crate::registry::{Image, Pull, Signature, digest_of, repository_of};
+use super::signature;
+use crate::registry::{Image, Pull, digest_of, repository_of};
 
 /// The address of the DNS server in CRI-O's message about an unknown registry host.
 const RESOLVER: &str = "10.0.0.2:53";
@@ -74,18 +74,18 @@ impl PullError {
 /// The result of a pull of `image` with the registry's answer `found`, in the messages of a kubelet of
 /// version 1.`kubelet_minor`.
 pub(super) fn attempt(found: &Image, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
+    if matches!(found.pull, Pull::Succeeds | Pull::Slow)
+        && let Some(cause) = signature::rejection(view, found.sigstore, image)
+    {
+        return Outcome::Fails(PullError {
+            reason: "SignatureValidationFailed",
+            message: format!(
+                "image pull failed for {image} because the signature validation failed: \
+                 Source image rejected: {cause}"
+            ),
+        });
+    }
     let cause = match found.pull {
-        Pull::Succeeds | Pull::Slow
-            if found.sigstore == Signature::Missing && wants_signature(view, image) =>
-        {
-            return Outcome::Fails(PullError {
-                reason: "SignatureValidationFailed",
-                message: format!(
-                    "image pull failed for {image} because the signature validation failed: \
-                     Source image rejected: A signature was required, but no signature exists"
-                ),
-            });
-        }
         Pull::Succeeds => return Outcome::Arrives { slowly: false },
         Pull::Slow => return Outcome::Arrives { slowly: true },
         Pull::Unavailable => {
@@ -167,24 +167,6 @@ pub(super) fn misnamed(image: &str) -> Option<PullError> {
     Some(PullError { reason: "InvalidImageName", message })
 }
 
-/// Whether a `ClusterImagePolicy` covers the image.
-fn wants_signature(view: &View, image: &str) -> bool {
-    let repository = repository_of(image);
-    view.list(&CLUSTER_IMAGE_POLICIES)
-        .flat_map(|policy| policy.list("/spec/scopes"))
-        .filter_map(|scope| scope.as_str())
-        .any(|scope| covers(scope, repository))
-}
-
-/// Matches a scope like `policy.json` (containers-policy.json(5)): a repository, a namespace or host above
-/// it, or `*.domain`.
-fn covers(scope: &str, repository: &str) -> bool {
-    if let Some(domain) = scope.strip_prefix('*') {
-        return repository.split('/').next().is_some_and(|host| host.ends_with(domain));
-    }
-    repository.strip_prefix(scope).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,21 +227,6 @@ mod tests {
                 "Failed to apply default image tag \"{image}\": couldn't parse image name \"{image}\": invalid reference format"
             );
             assert_eq!((error.reason, error.message), ("InvalidImageName", text));
-        }
-    }
-
-    #[test]
-    fn a_scope_covers_complete_path_elements_below_it() {
-        let repository = "quay.io/openshift-release-dev/ocp-release";
-        for (scope, expected) in [
-            (repository, true),
-            ("quay.io/openshift-release-dev", true),
-            ("quay.io", true),
-            ("*.io", true),
-            ("quay.io/openshift-release-dev/ocp", false),
-            ("registry.ci.openshift.org", false),
-        ] {
-            assert_eq!(covers(scope, repository), expected, "{scope}");
         }
     }
 }
