@@ -58,6 +58,22 @@ Feature: Feature sets that block minor updates
     And within 2 minutes the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
 
   @own
+  Scenario: There is only one UpdateStatus
+    Given a 4.20.1 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    When 2 minutes pass
+    And I try to apply this object:
+      """
+      apiVersion: update.openshift.io/v1alpha1
+      kind: UpdateStatus
+      metadata: {name: second}
+      spec: {}
+      """
+    Then it is refused with a text with "updatestatus is a singleton; .metadata.name must be 'cluster'"
+    And UpdateStatus/second does not exist
+    And UpdateStatus/cluster exists
+
+  @own
   Scenario: The cluster-version operator restarts when the feature set changes
     Given a 4.20.1 cluster
     When 5 minutes pass

@@ -21,15 +21,31 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     if !progress.is_stalled() {
         return progress.stalls_at.into_iter().for_each(|at| findings.schedule(at));
     }
-    let waiting = progress.waiting.join(", ");
     let minutes = SignedDuration::from_mins(progress.updating_for.as_mins());
     findings.add(HealthDraft {
         summary: format!("The update of the control plane of {} is stalled", facts.name()),
         description: format!(
-            "It has taken {minutes:#}, longer than estimated. {} of {} operators are updated; these are \
-             not: {waiting}",
-            progress.updated, progress.total
+            "It has taken {minutes:#}, longer than estimated. {} of {} operators are updated{}",
+            progress.updated,
+            progress.total,
+            not_updated(&progress.waiting)
         ),
         ..HealthDraft::new(&STALLED, ResourceRef::cluster_version(facts.name()))
     });
+}
+
+/// The end of the sentence about operators. Empty if all are updated and only the rest of the payload is not.
+fn not_updated(waiting: &[String]) -> String {
+    if waiting.is_empty() { String::new() } else { format!("; these are not: {}", waiting.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_operators_only_if_some_are_not_updated() {
+        assert_eq!(not_updated(&[]), "");
+        assert_eq!(not_updated(&["dns".to_owned(), "network".to_owned()]), "; these are not: dns, network");
+    }
 }
