@@ -44,6 +44,8 @@ pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, 
     }
     let mut result = ScenarioResult::from_record(session.record(), &plan.file);
     result.name.clone_from(&plan.name);
+    // The last write is usually earlier.
+    result.virtual_time = session.elapsed();
     result.failed_at = failure.map(|failure| (failure.line, failure.column));
     if !args.quiet {
         print_output(&story::render(session.record(), args.layout.width()));

@@ -177,7 +177,11 @@ fn a_run_stops_at_a_moment_and_shows_the_status_at_that_time() {
         found.starts_with("exit 0") && found.contains("Target Version:  4.20.3 (from 4.20.1)"),
         "{found}"
     );
-    assert!(found.contains("(0:20:00 of cluster time)") || found.contains("(0:19:"), "{found}");
+    assert!(found.contains("PASS  n  (0:20:00 of cluster time)"), "{found}");
+    for (time, expected) in [("7m13s", "0:07:13"), ("90s", "0:01:30"), ("5h", "5:00:00")] {
+        let found = check(&[("a.yaml", update)], &["run", "--quiet", "--until", time, "a.yaml"]);
+        assert!(found.contains(&format!("PASS  n  ({expected} of cluster time)")), "{time}: {found}");
+    }
     let several = check(&[("s/a.yaml", CALM), ("s/b.yaml", WRONG)], &["run", "--until", "20m", "s"]);
     assert!(several.contains("error: --until: expected one scenario, found 2"), "{several}");
     let no_time = check(&[("a.yaml", CALM)], &["run", "--until", "soon", "a.yaml"]);
