@@ -150,7 +150,7 @@ impl ApiServer {
         let pruned = decode::normalise(&kind, &mut object, profile.minor)
             .map_err(|why| Refused::bad_request(decode::unhandled_prefix(&kind) + &why))?;
         self.complete(&kind, &mut object, now);
-        let validated = validate_new(&kind, &object, &profile);
+        let validated = validate_new(&kind, &object, &profile, &mut self.draws);
         if let Some(custom) = kind.custom.as_ref().filter(|custom| custom.family.conversion.is_none()) {
             object = custom.convert(&object, &custom.family.storage, &kind.resource.group);
         }

@@ -2,6 +2,7 @@
 
 pub(crate) mod default;
 pub(crate) mod embedded;
+pub(crate) mod error_order;
 pub(crate) mod format;
 pub(crate) mod list_type;
 pub(crate) mod path;

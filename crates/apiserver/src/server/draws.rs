@@ -17,6 +17,7 @@ pub(crate) struct Draws {
     uids: Stream,
     own_uids: Stream,
     watch_seconds: Stream,
+    error_order: Stream,
     /// The number of generated names, by the hash of kind, namespace and prefix.
     generated: BTreeMap<u64, u32>,
 }
@@ -31,6 +32,7 @@ impl Draws {
             uids: stream("apiserver/uid"),
             own_uids: stream("apiserver/own-uid"),
             watch_seconds: stream("apiserver/watch-timeout"),
+            error_order: stream("apiserver/error-order"),
             generated: BTreeMap::new(),
         }
     }
@@ -48,6 +50,12 @@ impl Draws {
     /// The duration of a watch in seconds, between two bounds.
     pub(crate) fn watch_seconds(&mut self, low: u64, high: u64) -> u64 {
         self.watch_seconds.between(low, high)
+    }
+
+    /// The index of the next of `count` properties that validation visits.
+    pub(crate) fn next_property(&mut self, count: usize) -> usize {
+        let last = u64::try_from(count).unwrap_or(u64::MAX).saturating_sub(1);
+        usize::try_from(self.error_order.between(0, last)).unwrap_or_default()
     }
 
     /// The suffix of a generated name. The stream depends on kind, namespace and prefix, so that an additional generated name

@@ -87,7 +87,8 @@ impl ApiServer {
         let was_checked =
             has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
         let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
-        validation::validate_update(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
+        let (warnings, draws) = (&mut call.warnings, &mut self.draws);
+        validation::validate_update(&kind, &object, &old, part, &self.profile, warnings, draws)?;
         if call.path.subresource.is_empty() {
             self.allocations.allocate(&kind, &mut object, &self.store, &self.profile)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));

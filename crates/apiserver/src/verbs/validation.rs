@@ -13,7 +13,8 @@ use crate::names::NameRule;
 use crate::profile::{Profile, StatusScope};
 use crate::schema::ratchet::StoredCounterpart;
 use crate::schema::rules::{self, ValidatedObject};
-use crate::schema::{embedded, list_type, validate};
+use crate::schema::{embedded, error_order, list_type, validate};
+use crate::server::draws::Draws;
 use crate::status::{Outcome, Refused};
 use crate::{crd, gotext, metadata};
 
@@ -37,7 +38,7 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
 }
 
 /// Validates a new object.
-pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
+pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile, draws: &mut Draws) -> Outcome<()> {
     let names = match kind.rules.names {
         NameRule::Service if !profile.relaxed_service_names => NameRule::StrictService,
         rule => rule,
@@ -45,7 +46,8 @@ pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile) -> Ou
     let mut errors = metadata::check(object, names, profile);
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "" };
-        errors.extend(validate::validate(object, None, &custom.version.schema, context));
+        let found = validate::validate(object, None, &custom.version.schema, context);
+        errors.extend(error_order::draw(found, draws));
         errors.extend(beyond_schema(custom, object, None, None));
         let validated = ValidatedObject { object, old: None, ratchets: false };
         let version = &custom.version;
@@ -82,10 +84,11 @@ pub(super) fn validate_update(
     status: Option<StatusWrite<'_>>,
     profile: &Profile,
     warnings: &mut Vec<String>,
+    draws: &mut Draws,
 ) -> Outcome<()> {
     let mut errors = metadata_of_update(kind, object, old, profile);
     if let Some(custom) = &kind.custom {
-        errors.extend(custom_update(custom, object, old, status, profile, warnings));
+        errors.extend(custom_update(custom, object, old, status, profile, warnings, draws));
     } else {
         errors.extend(builtin::check(kind, object, Some(old), status.is_some(), profile));
     }
@@ -119,6 +122,7 @@ fn custom_update(
     status: Option<StatusWrite<'_>>,
     profile: &Profile,
     warnings: &mut Vec<String>,
+    draws: &mut Draws,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
@@ -143,6 +147,7 @@ fn custom_update(
             .or(ratchets.then_some(old.into()));
         validate::validate(object, old, schema, context)
     };
+    errors = error_order::draw(errors, draws);
     errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));
     let validated = ValidatedObject { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, validated, &errors, profile);
