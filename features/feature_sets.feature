@@ -18,7 +18,7 @@ Feature: Feature sets that block minor updates
     Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_<set>" and message matching /^Cluster operator <reporter> should not be upgraded between minor versions: FeatureGatesUpgradeable: "<set>" does not allow updates$/
     And within 1 minute alert "ClusterNotUpgradeable" is pending
     And throughout 58 minutes alert "ClusterNotUpgradeable" is not firing
-    And within 3 minutes alert "ClusterNotUpgradeable" is firing
+    And within 20 minutes alert "ClusterNotUpgradeable" is firing
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight
 
@@ -56,6 +56,30 @@ Feature: Feature sets that block minor updates
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"
     And within 2 minutes there is no health insight
     And within 2 minutes the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
+
+  @own @nodes
+  Scenario Outline: Turning on <set> reboots all nodes (<version>)
+    The kubelets get other feature gates, so the machine-config operator renders the pools again.
+    Given a <version> cluster
+    When 5 minutes pass
+    And I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: FeatureGate
+      metadata: {name: cluster}
+      spec: {featureSet: <set>}
+      """
+    Then within 1 minute MachineConfigPool/master condition Updated is False
+    And within 1 minute MachineConfigPool/worker condition Updated is False
+    And throughout 9 minutes MachineConfigPool/master condition Updated is False
+    And within 30 minutes MachineConfigPool/master condition Updated is True
+    And within 30 minutes MachineConfigPool/worker condition Updated is True
+    And ClusterVersion condition Progressing is False with message "Cluster version is <version>"
+
+    Examples:
+      | version | set                  |
+      | 4.16.3  | TechPreviewNoUpgrade |
+      | 4.20.1  | DevPreviewNoUpgrade  |
 
   @own
   Scenario: There is only one UpdateStatus

@@ -164,7 +164,7 @@ fn update_status_controller(plan: &ClusterPlan) -> Vec<Write> {
 
 /// The pools of the cluster's nodes, if the payload defines pools.
 fn pools(plan: &ClusterPlan, installed: &InstalledPayload<'_>) -> Option<mco::InstalledPools> {
-    installed.definition(mco::POOLS).map(|_| mco::InstalledPools::of(&plan.release))
+    installed.definition(mco::POOLS).map(|_| mco::InstalledPools::of(&plan.release, &plan.feature_set))
 }
 
 /// Whether an object's kind is a custom resource.

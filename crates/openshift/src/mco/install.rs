@@ -15,6 +15,7 @@ use super::annotations::{
 };
 use super::render::render_succeeded;
 use super::rendered::Rendered;
+use super::templates::Settings;
 use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, daemon_set, membership, pool, templates};
 use crate::control_plane;
 use crate::manifests::MajorMinor;
@@ -132,17 +133,19 @@ fn access() -> Vec<(Resource, Value)> {
 #[derive(Debug)]
 pub struct InstalledPools {
     release: Release,
+    feature_set: String,
     rendered: [Rendered; 2],
 }
 
 impl InstalledPools {
-    /// The installed objects of `release`.
-    pub fn of(release: &Release) -> Self {
+    /// The installed objects of `release` with a feature set.
+    pub fn of(release: &Release, feature_set: &str) -> Self {
+        let settings = Settings { feature_set, ..Settings::default() };
         let rendered = ROLES.map(|role| {
-            let sources = templates::machine_configs(role, release, None, "");
+            let sources = templates::machine_configs(role, release, None, settings);
             Rendered::merge_configs(role, &sources.iter().collect::<Vec<_>>(), &release.os_image())
         });
-        Self { release: release.clone(), rendered }
+        Self { release: release.clone(), feature_set: feature_set.to_owned(), rendered }
     }
 
     fn rendered(&self, role: &str) -> &Rendered {
@@ -157,10 +160,11 @@ impl InstalledPools {
     /// All objects except nodes. The pools' `nodes` have all been done since `since`.
     pub fn objects(&self, nodes: &[Object], since: Time) -> Vec<(Resource, Value)> {
         let mut objects = access();
+        let settings = Settings { feature_set: &self.feature_set, ..Settings::default() };
         objects.push((DAEMON_SETS, daemon_set::installed(&self.release, nodes.len())));
         objects.push((CONTROLLER_CONFIGS, controller_config(&self.release)));
         for role in ROLES {
-            let configs = templates::machine_configs(role, &self.release, None, "");
+            let configs = templates::machine_configs(role, &self.release, None, settings);
             objects.extend(
                 configs.into_iter().map(|config| (windtunnel_core::resources::MACHINE_CONFIGS, config)),
             );
@@ -210,7 +214,7 @@ mod tests {
     use semver::Version;
 
     fn installed(version: &str) -> InstalledPools {
-        InstalledPools::of(&Release::find(&Version::parse(version).unwrap()).unwrap())
+        InstalledPools::of(&Release::find(&Version::parse(version).unwrap()).unwrap(), "")
     }
 
     #[test]

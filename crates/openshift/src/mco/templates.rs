@@ -12,13 +12,22 @@ use crate::release::Release;
 /// The MachineConfig of the kubelet settings, which also has the kernel arguments.
 const KUBELET: &str = "97-R-generated-kubelet";
 
+/// Settings of the cluster that the MachineConfigs contain.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Settings<'a> {
+    /// The cgroup version; empty for the release's default.
+    pub(super) cgroup_mode: &'a str,
+    /// The feature set, which decides the feature gates of kubelets.
+    pub(super) feature_set: &'a str,
+}
+
 /// The MachineConfigs of `role`: from the templates, from the kubelet and registry settings, and with the
 /// installer's SSH keys.
 pub(super) fn machine_configs(
     role: &str,
     release: &Release,
     controller_config: Option<&str>,
-    cgroup_mode: &str,
+    settings: Settings<'_>,
 ) -> Vec<Value> {
     let (_, minor) = release.line();
     let kubernetes = release.kubernetes_minor;
@@ -31,12 +40,13 @@ pub(super) fn machine_configs(
         ),
         ("01-R-kubelet", file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}"))),
     ];
+    let gates = match settings.feature_set {
+        "" => format!("kubelet-1.{kubernetes}-features-{minor}"),
+        set => format!("kubelet-1.{kubernetes}-features-{minor}-{set}"),
+    };
     let generated = [
         (KUBELET, file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-cgroups"))),
-        (
-            "98-R-generated-kubelet",
-            file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-features-{minor}")),
-        ),
+        ("98-R-generated-kubelet", file("/etc/kubernetes/kubelet.conf", &gates)),
         (
             "99-R-generated-registries",
             file("/etc/containers/registries.conf", "unqualified-search-registries"),
@@ -55,7 +65,7 @@ pub(super) fn machine_configs(
     for (name, file) in generated {
         let mut config = machine_config(&name.replace('R', role), role, &json!({ "files": [file] }));
         config["metadata"]["annotations"] = json!({ (GENERATED_BY): commit });
-        let arguments = kernel_arguments(cgroup_mode);
+        let arguments = kernel_arguments(settings.cgroup_mode);
         if name == KUBELET && !arguments.is_empty() {
             config["spec"]["kernelArguments"] = json!(arguments);
         }

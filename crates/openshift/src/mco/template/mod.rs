@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
 use windtunnel_controllers::{Actor, Input, Interest, Step};
-use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIGS, NODE_SETTINGS};
+use windtunnel_core::resources::{CONTROLLER_CONFIGS, FEATURE_GATES, MACHINE_CONFIGS, NODE_SETTINGS};
 use windtunnel_core::{Identity, Key, Object, View, Write, patch};
 
 use super::annotations::GENERATED_BY;
+use super::templates::Settings;
 use super::{CONTROLLER_CONFIG, membership, templates};
 use crate::environment::Environment;
 
@@ -43,9 +44,11 @@ impl TemplateController {
             return Vec::new();
         };
         let configs = [membership::MASTER, membership::WORKER].into_iter();
-        let cgroup_mode = super::cgroup_mode(view);
+        let gate = view.get(&FEATURE_GATES, "", "cluster");
+        let feature_set = gate.map_or("", |gate| gate.text("/spec/featureSet"));
+        let settings = Settings { cgroup_mode: super::cgroup_mode(view), feature_set };
         let configs = configs
-            .flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid()), cgroup_mode));
+            .flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid()), settings));
         configs.filter_map(|wanted| write(wanted, view)).collect()
     }
 }
@@ -91,7 +94,9 @@ impl Actor for TemplateController {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        vec![Interest::Object(key()), Interest::Object(NODE_SETTINGS.key("", "cluster"))]
+        [key(), NODE_SETTINGS.key("", "cluster"), FEATURE_GATES.key("", "cluster")]
+            .map(Interest::Object)
+            .into()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

@@ -114,6 +114,22 @@ fn sets_the_kernel_arguments_of_the_cgroup_mode() {
 }
 
 #[test]
+fn sets_the_feature_gates_of_kubelets_by_the_feature_set() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    let before = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
+    let gate = json!({ "metadata": { "name": "cluster" }, "spec": { "featureSet": "TechPreviewNoUpgrade" } });
+    rig.put(&FEATURE_GATES, gate);
+    rig.run(10);
+    let now = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
+    let changed = now.iter().zip(&before).filter(|(now, before)| now["spec"] != before["spec"]);
+    let changed: Vec<_> = changed.map(|(now, _)| now.name()).collect();
+    assert_eq!(changed, ["98-master-generated-kubelet", "98-worker-generated-kubelet"]);
+}
+
+#[test]
 fn a_restart_after_any_write_does_not_change_the_machineconfigs() {
     let story = |rig: &mut Rig| {
         prepare(rig);
