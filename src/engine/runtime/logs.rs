@@ -67,7 +67,9 @@ impl Logs {
     /// Notes that an instance of a container has ended. Its log stays until the next instance ends.
     pub(in crate::engine) fn ended(&mut self, pod: &Key, container: &str) {
         let log = self.by_container.get_mut(pod).and_then(|containers| containers.get_mut(container));
-        log.into_iter().for_each(|log| log.has_ended = true);
+        if let Some(log) = log {
+            log.has_ended = true;
+        }
     }
 
     /// Drops the logs of a deleted pod.

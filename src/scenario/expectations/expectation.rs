@@ -176,20 +176,22 @@ fn expected_state(
             let metric = monitoring::metric(reader, node)?;
             Some(if absent { ExpectedState::NoMetric(metric) } else { ExpectedState::Metric(metric) })
         }
-        "writes" => {
-            if let Some(at) = map.get("throughout") {
-                reader.problem(at, "`throughout` cannot be combined with `writes`: use `within`, or neither");
-            }
-            let items = reader.list(node, "writes");
-            if items.is_empty() && matches!(node.kind, Kind::List(_)) {
-                reader.problem(node, "expected at least one write");
-            }
-            let exactly = map.get("exactly").is_some_and(|at| reader.flag(at) == Some(true));
-            let writes = items.iter().filter_map(|item| write(reader, item)).collect();
-            Some(if exactly { ExpectedState::OnlyWrites(writes) } else { ExpectedState::Writes(writes) })
-        }
+        "writes" => Some(expected_writes(reader, map, node)),
         _ => statuses(reader, node),
     }
+}
+
+fn expected_writes(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> ExpectedState {
+    if let Some(at) = map.get("throughout") {
+        reader.problem(at, "`throughout` cannot be combined with `writes`: use `within`, or neither");
+    }
+    let items = reader.list(node, "writes");
+    if items.is_empty() && matches!(node.kind, Kind::List(_)) {
+        reader.problem(node, "expected at least one write");
+    }
+    let exactly = map.get("exactly").is_some_and(|at| reader.flag(at) == Some(true));
+    let writes = items.iter().filter_map(|item| write(reader, item)).collect();
+    if exactly { ExpectedState::OnlyWrites(writes) } else { ExpectedState::Writes(writes) }
 }
 
 /// Returns whether `never: true` is set; `None` for a subject that does not support it.

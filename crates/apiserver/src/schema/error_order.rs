@@ -4,15 +4,17 @@
 //! another order with each request. Those of list items keep their order, and missing fields come last.
 
 use crate::field::{Cause, FieldError};
-use crate::server::draws::Draws;
+
+/// Draws the index of the next property among this many.
+type Draw<'d> = &'d mut dyn FnMut(usize) -> usize;
 
 /// Draws the order of errors that are sorted by property.
-pub(crate) fn draw(errors: Vec<FieldError>, draws: &mut Draws) -> Vec<FieldError> {
-    if errors.len() < 2 { errors } else { arrange(errors, 0, draws) }
+pub(crate) fn draw(errors: Vec<FieldError>, next: Draw<'_>) -> Vec<FieldError> {
+    if errors.len() < 2 { errors } else { arrange(errors, 0, next) }
 }
 
 /// Draws the order of errors whose paths have the same first `depth` bytes.
-fn arrange(errors: Vec<FieldError>, depth: usize, draws: &mut Draws) -> Vec<FieldError> {
+fn arrange(errors: Vec<FieldError>, depth: usize, draw: Draw<'_>) -> Vec<FieldError> {
     // Consecutive errors of the same property or list item.
     let mut groups: Vec<(usize, Vec<FieldError>)> = Vec::new();
     for error in errors {
@@ -33,14 +35,14 @@ fn arrange(errors: Vec<FieldError>, depth: usize, draws: &mut Draws) -> Vec<Fiel
     let mut rest = places.clone();
     let mut drawn: Vec<usize> = (0..groups.len()).collect();
     for place in places {
-        let next = if rest.len() == 1 { 0 } else { draws.next_property(rest.len()) };
+        let next = if rest.len() == 1 { 0 } else { draw(rest.len()) };
         drawn[place] = rest.remove(next);
     }
     let mut groups: Vec<Option<_>> = groups.into_iter().map(Some).collect();
     let mut arranged = Vec::new();
     for place in drawn {
         let Some((end, group)) = groups[place].take() else { continue };
-        arranged.extend(if end > depth && group.len() > 1 { arrange(group, end, draws) } else { group });
+        arranged.extend(if end > depth && group.len() > 1 { arrange(group, end, draw) } else { group });
     }
     arranged
 }
@@ -67,6 +69,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::server::draws::Draws;
 
     fn texts(seed: u64, fields: &[&str]) -> Vec<String> {
         let error = |field: &&str| match field.strip_prefix('!') {
@@ -74,7 +77,8 @@ mod tests {
             None => FieldError::new(Cause::NotSupported, *field, json!("x"), ""),
         };
         let errors = fields.iter().map(error).collect();
-        draw(errors, &mut Draws::new(seed, 0)).into_iter().map(|error| error.field).collect()
+        let mut draws = Draws::new(seed, 0);
+        draw(errors, &mut |count| draws.next_property(count)).into_iter().map(|error| error.field).collect()
     }
 
     #[test]

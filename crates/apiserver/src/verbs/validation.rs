@@ -47,7 +47,7 @@ pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile, draws
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "" };
         let found = validate::validate(object, None, &custom.version.schema, context);
-        errors.extend(error_order::draw(found, draws));
+        errors.extend(error_order::draw(found, &mut |count| draws.next_property(count)));
         errors.extend(beyond_schema(custom, object, None, None));
         let validated = ValidatedObject { object, old: None, ratchets: false };
         let version = &custom.version;
@@ -147,7 +147,7 @@ fn custom_update(
             .or(ratchets.then_some(old.into()));
         validate::validate(object, old, schema, context)
     };
-    errors = error_order::draw(errors, draws);
+    errors = error_order::draw(errors, &mut |count| draws.next_property(count));
     errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));
     let validated = ValidatedObject { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, validated, &errors, profile);

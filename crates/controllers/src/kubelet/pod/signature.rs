@@ -68,9 +68,10 @@ fn rejection_by(policy: &Object, signature: Signature) -> Option<String> {
         (Signature::Valid, _) | (Signature::Expired, Trust::Key { .. }) => return None,
         (Signature::Missing, _) => "A signature was required, but no signature exists".to_owned(),
         (Signature::WrongKey, Trust::Key { is_rsa }) => {
-            let error = match is_rsa {
-                true => "crypto/rsa: verification error",
-                false => "invalid signature when validating ASN.1 encoded signature",
+            let error = if is_rsa {
+                "crypto/rsa: verification error"
+            } else {
+                "invalid signature when validating ASN.1 encoded signature"
             };
             format!("cryptographic signature verification failed: {error}")
         }
@@ -111,7 +112,7 @@ mod tests {
 
     const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000";
 
-    fn policy(name: &str, scope: &str, root: Value) -> Value {
+    fn policy(name: &str, scope: &str, root: &Value) -> Value {
         let policy = json!({ "rootOfTrust": root });
         json!({ "metadata": { "name": name }, "spec": { "scopes": [scope], "policy": policy } })
     }
@@ -151,7 +152,7 @@ mod tests {
             (pki(json!({ "email": "release@redhat.com" })), [unknown, email, expired]),
             (pki(json!({ "hostname": "builds.redhat.com" })), [unknown, host, expired]),
         ] {
-            let found = rejections(&[policy("openshift", "quay.io", root.clone())]);
+            let found = rejections(&[policy("openshift", "quay.io", &root)]);
             let found = found.each_ref().map(|cause| cause.as_deref().unwrap_or_default());
             assert_eq!(found, ["", missing, expected[0], expected[1], expected[2]], "{root}");
         }
@@ -161,14 +162,14 @@ mod tests {
     fn the_longest_scope_decides() {
         let key = || json!({ "policyType": "PublicKey" });
         let fulcio = || json!({ "policyType": "FulcioCAWithRekor" });
-        let near = policy("a", "quay.io/openshift-release-dev/ocp-release", key());
-        let far = policy("b", "quay.io", fulcio());
+        let near = policy("a", "quay.io/openshift-release-dev/ocp-release", &key());
+        let far = policy("b", "quay.io", &fulcio());
         let [.., expired] = rejections(&[near.clone(), far.clone()]);
         assert_eq!(expired, None);
         let [.., expired] =
-            rejections(&[near, policy("c", "quay.io/openshift-release-dev/ocp-release", fulcio())]);
+            rejections(&[near, policy("c", "quay.io/openshift-release-dev/ocp-release", &fulcio())]);
         assert!(expired.is_some());
-        assert!(rejections(&[policy("d", "quay.io/other", key())]).iter().all(Option::is_none));
+        assert!(rejections(&[policy("d", "quay.io/other", &key())]).iter().all(Option::is_none));
     }
 
     #[test]

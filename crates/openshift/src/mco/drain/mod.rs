@@ -213,12 +213,16 @@ impl DrainController {
             let least = drain.began + pace::draw(self.streams, &name, StepDurations::of(view).drain);
             if least > now {
                 self.queue.add_at(key.clone(), least);
-                lines.into_iter().for_each(|line| self.print(node.name(), line, now));
+                for line in lines {
+                    self.print(node.name(), line, now);
+                }
                 return (progress_writes(node, &progress, view, now), false);
             }
             self.end(key);
             lines.push("operation successful; applying completion annotation".to_owned());
-            lines.into_iter().for_each(|line| self.print(node.name(), line, now));
+            for line in lines {
+                self.print(node.name(), line, now);
+            }
             progress.push(progress_steps::drained(desired));
             return (progress_writes(node, &progress, view, now), true);
         }
@@ -234,7 +238,9 @@ impl DrainController {
         self.queue.add_at(key.clone(), next);
         let notices =
             failure.map(|failure| drain.failure_events(node.name(), &failure, line, now)).unwrap_or_default();
-        lines.into_iter().for_each(|line| self.print(node.name(), line, now));
+        for line in lines {
+            self.print(node.name(), line, now);
+        }
         if takes_long {
             self.count(key, true);
         }
