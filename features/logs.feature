@@ -9,3 +9,9 @@ Feature: Logs of simulated programs
     Then the log of pod "openshift-cluster-version/cluster-version-operator" contains "successfully acquired lease"
     When I update to 4.18.7
     Then within 5 minutes the log of pod "openshift-cluster-version/cluster-version-operator" container "cluster-version-operator" contains /apply: 4\.18\.7 on generation \d+ in state Updating/
+
+  Scenario: The update status controller prints what it publishes
+    Given the feature set "DevPreviewNoUpgrade"
+    Then within 2 minutes the log of pod "openshift-update-status-controller/update-status-controller" contains "Status API CM does not exist -> nothing to update"
+    When I ask for published insights
+    Then within 2 minutes the log of pod "openshift-update-status-controller/update-status-controller" contains "Updated insight in status API (uid=usc.cpi.cv-version)"

@@ -257,11 +257,7 @@ impl Controller {
 
     async fn round(&mut self) -> Result<(), RoundError> {
         if self.state.wants_config_map() {
-            let found = self.publisher.config_map().await?;
-            if found.is_none() {
-                self.observer.note(Note::NoConfigMap);
-            }
-            self.state.config_map_read(found);
+            self.state.config_map_read(self.publisher.config_map().await?);
         }
         self.read_update_status().await?;
         if self.state.wants_version() {

@@ -31,6 +31,9 @@ impl Controller {
         }
         self.config_map_due = None;
         let Some(patch) = self.state.patch() else {
+            if self.state.lacks_config_map() {
+                self.observer.note(Note::NoConfigMap);
+            }
             if !self.state.is_patch_refused() {
                 self.rejections.remove(&*resources::CONFIG_MAPS.kind);
             }

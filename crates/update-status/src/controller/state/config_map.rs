@@ -31,6 +31,11 @@ impl State {
         self.mark_unpublished();
     }
 
+    /// Returns whether the ConfigMap is known not to exist.
+    pub(in crate::controller) fn lacks_config_map(&self) -> bool {
+        self.config_map.is_synced() && self.config_map.get().is_none()
+    }
+
     /// Notes that another client wrote the ConfigMap.
     pub(in crate::controller) fn discard_config_map(&mut self) {
         self.config_map.discard();
