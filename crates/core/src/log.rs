@@ -38,5 +38,12 @@ pub fn klog(severity: Severity, at: Time, source: &str, message: impl fmt::Displ
         Severity::Warning => 'W',
         Severity::Error => 'E',
     };
-    format!("{letter}{} {:7} {source}] {message}", at.strftime("%m%d %H:%M:%S%.6f"), 1)
+    let time = jiff::tz::Offset::UTC.to_datetime(at);
+    let (month, day) = (time.month(), time.day());
+    let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+    let micros = time.subsec_nanosecond() / 1000;
+    format!(
+        "{letter}{month:02}{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06} {:7} {source}] {message}",
+        1
+    )
 }

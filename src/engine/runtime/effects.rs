@@ -37,7 +37,7 @@ impl Simulation {
                 }
             }
             Effect::Exit => {
-                if let Some((pod, container)) = self.processes.of_actor(id) {
+                if let Some((pod, container)) = self.processes.of_actor(id).cloned() {
                     self.end_process(&pod, &container, 0);
                 }
             }
@@ -67,13 +67,12 @@ impl Simulation {
     /// Prints a line to the log of the actor's container. Programs on machines have no pod; their logs have the
     /// names that their pods would begin with.
     fn print(&self, id: ActorId, text: &str) {
-        let place = self.processes.of_actor(id).or_else(|| {
-            let (pod, container) = mco::log_name(self.schedule.name(id)?)?;
-            Some((PODS.key(mco::NAMESPACE, &pod), container.to_owned()))
-        });
-        if let Some((pod, container)) = place {
-            let now = self.now();
-            self.exports.with_logs(|logs| logs.print(&pod, &container, text, now));
+        let now = self.now();
+        if let Some((pod, container)) = self.processes.of_actor(id) {
+            self.exports.with_logs(|logs| logs.print(pod, container, text, now));
+        } else if let Some((pod, container)) = self.schedule.name(id).and_then(mco::log_name) {
+            let pod = PODS.key(mco::NAMESPACE, &pod);
+            self.exports.with_logs(|logs| logs.print(&pod, container, text, now));
         }
     }
 
@@ -178,7 +177,7 @@ impl Simulation {
 
     /// Crashes a process: its memory is lost.
     pub(in crate::engine) fn crash(&mut self, id: ActorId) {
-        if let Some((pod, container)) = self.processes.of_actor(id) {
+        if let Some((pod, container)) = self.processes.of_actor(id).cloned() {
             return self.end_process(&pod, &container, PANIC);
         }
         self.replace(id);

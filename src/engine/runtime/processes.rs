@@ -70,6 +70,8 @@ pub(in crate::engine) enum Running {
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Processes {
     by_container: BTreeMap<(Key, String), Process>,
+    /// The containers of actors, because each of their log lines needs its container.
+    of_actors: BTreeMap<ActorId, (Key, String)>,
 }
 
 impl Processes {
@@ -85,11 +87,14 @@ impl Processes {
             Some(((pod.clone(), container.clone()), Process { kubelet: process.kubelet, program, running }))
         };
         let by_container = self.by_container.iter().map(copy).collect::<Option<_>>()?;
-        Some(Self { by_container })
+        Some(Self { by_container, of_actors: self.of_actors.clone() })
     }
 
     /// Adds a started process.
     pub(in crate::engine) fn insert(&mut self, pod: Key, container: String, process: Process) {
+        if let Running::Actor(actor) = process.running {
+            self.of_actors.insert(actor, (pod.clone(), container.clone()));
+        }
         self.by_container.insert((pod, container), process);
     }
 
@@ -114,14 +119,15 @@ impl Processes {
 
     /// Removes an ended process.
     pub(in crate::engine) fn remove(&mut self, pod: &Key, container: &str) -> Option<Process> {
-        self.by_container.remove(&(pod.clone(), container.to_owned()))
+        let process = self.by_container.remove(&(pod.clone(), container.to_owned()));
+        if let Some(Process { running: Running::Actor(actor), .. }) = process {
+            self.of_actors.remove(&actor);
+        }
+        process
     }
 
     /// The container that an actor runs in.
-    pub(in crate::engine) fn of_actor(&self, actor: ActorId) -> Option<(Key, String)> {
-        self.by_container
-            .iter()
-            .find(|(_, process)| matches!(process.running, Running::Actor(id) if id == actor))
-            .map(|(place, _)| place.clone())
+    pub(in crate::engine) fn of_actor(&self, actor: ActorId) -> Option<&(Key, String)> {
+        self.of_actors.get(&actor)
     }
 }
