@@ -75,6 +75,7 @@ Feature: Feature sets that block minor updates
     And within 30 minutes MachineConfigPool/master condition Updated is True
     And within 30 minutes MachineConfigPool/worker condition Updated is True
     And ClusterVersion condition Progressing is False with message "Cluster version is <version>"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
     Examples:
       | version | set                  |
@@ -96,6 +97,7 @@ Feature: Feature sets that block minor updates
     Then it is refused with a text with "updatestatus is a singleton; .metadata.name must be 'cluster'"
     And UpdateStatus/second does not exist
     And UpdateStatus/cluster exists
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   @own
   Scenario: The cluster-version operator restarts when the feature set changes

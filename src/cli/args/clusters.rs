@@ -1,5 +1,6 @@
 //! Arguments of the commands that record and serve clusters.
 
+#[cfg(any(feature = "live", feature = "serve"))]
 use std::path::PathBuf;
 
 #[cfg(feature = "serve")]

@@ -15,10 +15,12 @@ pub(in crate::cli) struct Dumped {
     /// Its objects, each with its file.
     pub(in crate::cli) objects: Vec<(String, Object)>,
     /// The body of Prometheus' answer, if there is one.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) alerts: Option<String>,
     /// Errors of unreadable files.
     pub(in crate::cli) problems: Vec<String>,
     /// The moment of a record's state; `None` for a dump.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) moment: Option<Time>,
 }
 

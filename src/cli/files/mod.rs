@@ -133,6 +133,7 @@ pub(super) fn read_beside(file: &str, folder: &str) -> Result<Vec<Source>, Strin
 ///
 /// # Errors
 /// As [`read`].
+#[cfg(feature = "gherkin")]
 pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
     read(&Path::new(file).parent().unwrap_or(Path::new("")).join(name))
 }

@@ -41,6 +41,10 @@ struct State {
     reaction: AtomicU8,
     /// Whether the reaction never changes.
     is_fixed: bool,
+    #[cfg_attr(
+        not(any(feature = "live", feature = "serve")),
+        expect(dead_code, reason = "no signals are handled")
+    )]
     stop: Stop,
     cleanups: Cleanups,
 }
