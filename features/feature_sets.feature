@@ -18,6 +18,8 @@ Feature: Feature sets that block minor updates
     Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_<set>" and message matching /^Cluster operator <reporter> should not be upgraded between minor versions: FeatureGatesUpgradeable: "<set>" does not allow updates$/
     And within 1 minute alert "ClusterNotUpgradeable" is pending
     And throughout 58 minutes alert "ClusterNotUpgradeable" is not firing
+    # The operator moves when its node is drained for the new kubelet configuration. If Prometheus misses a scrape
+    # meanwhile, the hour begins anew.
     And within 20 minutes alert "ClusterNotUpgradeable" is firing
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight

@@ -43,7 +43,7 @@ pub(crate) struct Call<'a> {
     /// The media type of the response.
     pub(crate) media: Media,
     pub(crate) warnings: Vec<String>,
-    /// The paths of repeated fields in the body, of which the last one counts. For applies, messages about repeated keys.
+    /// The paths of repeated fields in the body; the last field with a name counts. For applies, messages about repeated keys.
     pub(crate) duplicates: Vec<String>,
     /// The object before and after, for the log.
     pub(crate) before: Option<Stored>,

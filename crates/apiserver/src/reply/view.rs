@@ -6,7 +6,7 @@ use windtunnel_core::clock::Time;
 
 use crate::kinds::Kind;
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::table::{Partial, Printer};
+use crate::reply::table::{Partial, Printer, Table};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
 use crate::request::view::View;
@@ -31,16 +31,7 @@ impl View {
                 ReplyBody::List(list)
             }
             (ReplyBody::Object(object), Shape::Table(version)) => {
-                let printer = Printer::for_kind(kind, self.minor);
-                let version = version.api_version();
-                let table = printer.table(
-                    version,
-                    &object["metadata"],
-                    [LazyObject::Loaded(object.clone())],
-                    self.include,
-                    now,
-                );
-                ReplyBody::Table(Box::new(table))
+                ReplyBody::Table(Box::new(self.table_of_one(kind, version, &object, now)))
             }
             (ReplyBody::List(list), Shape::Table(version)) => {
                 let printer = Printer::for_kind(kind, self.minor);
@@ -54,6 +45,13 @@ impl View {
         Ok(reply)
     }
 
+    /// A Table with the row of one object.
+    fn table_of_one(self, kind: &Kind, version: MetaVersion, object: &Stored, now: Time) -> Table {
+        let row = [LazyObject::Loaded(object.clone())];
+        let printer = Printer::for_kind(kind, self.minor);
+        printer.table(version.api_version(), &object["metadata"], row, self.include, now)
+    }
+
     /// A line of a watch. `first` is whether it is the first one, which has the columns of a Table.
     pub(crate) fn line(self, kind: &Kind, event: &str, object: &Stored, first: bool, now: Time) -> Bytes {
         match self.shape {
@@ -62,15 +60,7 @@ impl View {
                 store::watch_line(event, &Partial(object, version.api_version()))
             }
             Shape::Table(version) => {
-                let printer = Printer::for_kind(kind, self.minor);
-                let version = version.api_version();
-                let table = printer.table(
-                    version,
-                    &object["metadata"],
-                    [LazyObject::Loaded(object.clone())],
-                    self.include,
-                    now,
-                );
+                let table = self.table_of_one(kind, version, object, now);
                 store::watch_line(event, &if first { table } else { table.without_columns() })
             }
         }

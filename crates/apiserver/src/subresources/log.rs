@@ -33,27 +33,37 @@ impl ApiServer {
         }
         let pod = self.entry(call)?.served();
         let container = container::choose(&pod, query.get("container"))?;
-        let log = pod["metadata"]["annotations"][format!("{ANNOTATION}/{container}")].as_str();
         let previous = query.is_true("previous");
-        let printed = self.printed_lines(&pod, container, previous);
-        match log {
-            _ if printed.is_some() => {
-                let lines = printed.unwrap_or_default();
-                Ok(text(200, range.select(&range.render(&lines, call.now))))
-            }
-            Some(log) if !previous => Ok(text(200, range.select(log))),
-            _ if log.is_some() || previous && self.printed_lines(&pod, container, false).is_some() => {
-                let (container, pod) = (quote(container), quote(name));
-                let why = format!("previous terminated container {container} in pod {pod} not found");
-                Err(Refused::bad_request(why))
-            }
-            // For a pod without a node, the real server does not ask a kubelet.
-            _ if !container::has_node(&pod) => Ok(text(204, String::new())),
-            _ => {
-                self.check_node(call, &pod)?;
-                Err(Refused::no_containers(&format!("{} has no log", describe(container, &pod))))
-            }
+        if let Some(log) = self.container_log(&pod, container, previous, &range, call.now) {
+            return Ok(text(200, range.select(&log)));
         }
+        if previous && self.container_log(&pod, container, false, &range, call.now).is_some() {
+            let (container, pod) = (quote(container), quote(name));
+            let why = format!("previous terminated container {container} in pod {pod} not found");
+            return Err(Refused::bad_request(why));
+        }
+        // For a pod without a node, the real server does not ask a kubelet.
+        if !container::has_node(&pod) {
+            return Ok(text(204, String::new()));
+        }
+        self.check_node(call, &pod)?;
+        Err(Refused::no_containers(&format!("{} has no log", describe(container, &pod))))
+    }
+
+    /// The log of an instance of a container: what its program printed, or the pod's annotation. `None` without both.
+    fn container_log(
+        &self,
+        pod: &Value,
+        container: &str,
+        previous: bool,
+        range: &Range,
+        now: Time,
+    ) -> Option<String> {
+        if let Some(lines) = self.printed_lines(pod, container, previous) {
+            return Some(range.render(&lines, now));
+        }
+        let annotation = &pod["metadata"]["annotations"][format!("{ANNOTATION}/{container}")];
+        annotation.as_str().filter(|_| !previous).map(str::to_owned)
     }
 
     /// The lines that a simulated program printed; `None` if it printed none.

@@ -137,7 +137,7 @@ impl ClusterVersionOperator {
             Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
             Some(Purpose::Apply) => {
                 if let Some(apply) = &mut self.worker.apply {
-                    apply.answered(answer, now);
+                    apply.answered(answer, now, &mut self.out);
                 }
             }
             Some(Purpose::FailingStatus) => self.worker.failing_status_answered(answer, now, &mut self.out),

@@ -37,7 +37,7 @@ pub(super) fn vector(value: Value) -> Result<Vec<Sample>, String> {
     }
 }
 
-/// Returns the samples, all of which must have different labels.
+/// Returns the samples if no two have the same labels.
 ///
 /// # Errors
 /// Two samples have the same labels.

@@ -251,7 +251,7 @@ fn the_apply_loop_continues_when_the_clusterversion_is_deleted() {
                 panic!("{write:?}")
             };
             let answer = Answer { write, outcome: Ok(Object::new(object)) };
-            worker.apply.as_mut().unwrap().answered(&answer, at);
+            worker.apply.as_mut().unwrap().answered(&answer, at, &mut out);
         }
         at = worker.wake_at().max(at + SignedDuration::from_secs(1));
     }

@@ -108,8 +108,6 @@ pub(in crate::cvo) struct ApplyLoop {
     pub(in crate::cvo) failed_attempts: u64,
     /// Manifests done in the current or last pass.
     pub(in crate::cvo) pass_done: u32,
-    /// Lines about answers, which the next run prints: whether it is an error, source and message.
-    answer_lines: Vec<(bool, &'static str, String)>,
 }
 
 impl ApplyLoop {
@@ -143,7 +141,6 @@ impl ApplyLoop {
             reconciles_next: false,
             failed_attempts: 0,
             pass_done: 0,
-            answer_lines: Vec::new(),
         }
     }
 
@@ -160,9 +157,6 @@ impl ApplyLoop {
         now: Time,
         out: &mut Outbox,
     ) -> bool {
-        for (is_error, source, message) in std::mem::take(&mut self.answer_lines) {
-            if is_error { out.error(now, source, message) } else { out.info(now, source, message) }
-        }
         if self.pass.is_none() && self.next_pass_at <= now {
             self.forget_other_owner(view);
             self.work.generation = self.latest_generation;
@@ -199,7 +193,7 @@ impl ApplyLoop {
     }
 
     /// Handles the answer to the write of a manifest.
-    pub(in crate::cvo) fn answered(&mut self, answer: &Answer, now: Time) {
+    pub(in crate::cvo) fn answered(&mut self, answer: &Answer, now: Time, out: &mut Outbox) {
         let logs_tasks = self.logs_tasks();
         let Some(pass) = self.pass.as_mut() else { return };
         match (pass.awaits.take(), &answer.outcome) {
@@ -219,8 +213,8 @@ impl ApplyLoop {
                 if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {
                     let task = &self.payload.tasks[index];
                     if logs_tasks && task.object().is_some() {
-                        let done = format!("Done syncing for {}", describe(task, self.payload.total));
-                        self.answer_lines.push((false, DONE, done));
+                        let name = describe(task, self.payload.total);
+                        out.info(now, DONE, format_args!("Done syncing for {name}"));
                     }
                     pass.task_done();
                     pass.depart(1, self.limit.take(1, self.mode, now));
@@ -230,8 +224,8 @@ impl ApplyLoop {
                 self.failed_attempts += 1;
                 let task = &self.payload.tasks[index];
                 let name = describe(task, self.payload.total);
-                let error = format!("error running apply for {name}: {}", refusal.message);
-                self.answer_lines.push((true, TASK_FAILED, error));
+                let error = format_args!("error running apply for {name}: {}", refusal.message);
+                out.error(now, TASK_FAILED, error);
                 let failure =
                     Failure::of_manifest(&task.name(), task.index, self.payload.total, &refusal.reason);
                 pass.rejected(failure, now);

@@ -98,7 +98,7 @@ impl Cluster {
             self.apply.run(&self.view, &capabilities, self.now, &mut out);
             for write in out.take() {
                 let answer = self.answer(write);
-                self.apply.answered(&answer, self.now);
+                self.apply.answered(&answer, self.now, &mut out);
             }
             let Some(next) = self.apply.wake_at() else { continue };
             if next > end {
