@@ -49,7 +49,13 @@ fn cases() -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn every_case_has_its_row_and_every_row_its_files() {
-    assert_eq!(rows(&["id", "risk", "case"]), cases());
+    let (rows, cases) = (rows(&["id", "risk", "case"]), cases());
+    let names: BTreeSet<&String> = rows.keys().chain(cases.keys()).collect();
+    let differs = names.into_iter().filter(|name| rows.get(*name) != cases.get(*name));
+    let differences: Vec<String> = differs
+        .map(|name| format!("{name}: the row has {:?}, the files are {:?}", rows.get(name), cases.get(name)))
+        .collect();
+    assert!(differences.is_empty(), "docs/coverage.md:\n{}", differences.join("\n"));
 }
 
 #[test]
