@@ -10,8 +10,8 @@ use windtunnel_core::clock::{Clock as _, ManualClock, Time, WallClock};
 use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NODES};
 use windtunnel_openshift::manifests;
 
-use super::remote::marks::runs;
 use super::remote::marks::sweep::sweep;
+use super::remote::marks::{policy, runs};
 use super::remote::{self, Link, Remote, Stamp, Terms, Wire, heartbeats};
 use super::{
     Backend, BackendError, Capabilities, Cleanups, ClusterConnection, Order, RUN, ReportProgress, Stop,
@@ -127,6 +127,9 @@ impl Backend for Existing {
         };
         // From now on, `end` removes everything that the run creates.
         remote::grant_kubelet_permissions(&bound.0, &bound.1)?;
+        if capabilities.real_kubelets {
+            policy::install(&bound.0, &bound.1, &self.report)?;
+        }
         if controllers {
             link.wait_for_controllers();
             heartbeats::start(&bound.0, &bound.1, capabilities.speed, time);

@@ -5,7 +5,9 @@ mod control_plane;
 
 use std::process::{Child, Stdio};
 
-use self::control_plane::{CONTEXT, ControlPlane};
+use serde_json::json;
+
+use self::control_plane::{CONTEXT, ControlPlane, NODE};
 use crate::cli::backends::{signal, tools};
 use crate::cli::environment::{Output, TestEnvironment};
 
@@ -114,6 +116,47 @@ fn check_clean(plane: &ControlPlane) {
     assert_eq!(cleaned.code, Some(0), "{cleaned}");
     assert_eq!(cleaned.stderr.matches("removed ").count(), 1, "{cleaned}");
     assert_eq!(plane.objects(), before);
+}
+
+/// The name of a workload that a user creates beside a run, and a namespace of the run.
+const WORKLOAD: &str = "of-a-user";
+const NAMESPACE: &str = "openshift-config";
+
+/// Creates Deployments beside a run, as users do, and checks that simulated kubelets run their pods.
+fn check_workloads_of_others(plane: &ControlPlane) {
+    let (environment, before) = (environment(plane), plane.objects());
+    let child = start_endless_run(plane, &environment);
+    let container = json!({ "name": "c", "image": "registry.example.com/i:1" });
+    let (labels, tolerations) = (json!({ "app": WORKLOAD }), json!([{ "key": "x", "operator": "Exists" }]));
+    let selector = json!({ "kubernetes.io/os": "linux" });
+    let plain = json!({ "containers": [container] });
+    let placed = json!({ "containers": [container], "tolerations": tolerations, "nodeSelector": selector });
+    for (name, spec) in [("plain", plain), ("placed", placed)] {
+        let deployment = json!({
+            "metadata": { "name": format!("{WORKLOAD}-{name}"), "namespace": NAMESPACE },
+            "spec": {
+                "selector": { "matchLabels": labels },
+                "template": { "metadata": { "labels": labels }, "spec": spec },
+            },
+        });
+        let node = plane.node_of_new_workload(&serde_json::from_value(deployment).unwrap());
+        assert_ne!(node, NODE, "{name}");
+    }
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(plane.objects(), before);
+}
+
+#[test]
+fn simulated_kubelets_run_the_pods_that_others_create_in_a_run() {
+    let Some(plane) = ControlPlane::real() else { return };
+    check_workloads_of_others(&plane);
+}
+
+#[test]
+fn simulated_kubelets_run_the_pods_of_others_with_our_controllers() {
+    check_workloads_of_others(&ControlPlane::ours());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Marks on the objects of a run, by which its cleanup finds them.
 
 pub(super) mod keep_marks;
+pub(in crate::backends) mod policy;
 pub(in crate::backends) mod runs;
 pub(super) mod stamp;
 pub(in crate::backends) mod sweep;

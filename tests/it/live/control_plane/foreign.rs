@@ -15,7 +15,7 @@ use crate::cli::environment::pause;
 use crate::cli::serve::{client, run};
 
 /// The name of the node.
-pub(super) const NODE: &str = "foreign-control-plane";
+pub(crate) const NODE: &str = "foreign-control-plane";
 /// The name of the DaemonSet.
 const DAEMON_SET: &str = "kube-proxy";
 /// The interval of the renewals of the node's Lease.

@@ -10,12 +10,15 @@ mod programs;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::ResourceExt as _;
+use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::discovery::{Discovery, verbs};
 
 use self::bound_pods::BoundPods;
 use self::foreign::Heartbeat;
+pub(crate) use self::foreign::NODE;
 use self::programs::Programs;
 use crate::cli::environment::{TestEnvironment, pause};
 use crate::cli::serve::{Served, client, run};
@@ -120,17 +123,35 @@ impl ControlPlane {
 
     /// Waits until a pod has this prefix in its name.
     pub(crate) fn wait_for_pod(&self, namespace: &str, prefix: &str) {
+        self.wait_for_pod_that(namespace, prefix, |_| true);
+    }
+
+    /// Creates a Deployment, and waits until a pod of it runs. Returns the name of the pod's node.
+    pub(crate) fn node_of_new_workload(&self, deployment: &Deployment) -> String {
+        let (namespace, name) = (deployment.namespace().unwrap(), deployment.name_any());
+        run(async {
+            let deployments: Api<Deployment> = Api::namespaced(client(self.kubeconfig()).await, &namespace);
+            deployments.create(&PostParams::default(), deployment).await.unwrap();
+        });
+        let runs =
+            |pod: &Pod| pod.status.as_ref().is_some_and(|status| status.phase.as_deref() == Some("Running"));
+        let pod = self.wait_for_pod_that(&namespace, &format!("{name}-"), runs);
+        pod.spec.and_then(|spec| spec.node_name).unwrap()
+    }
+
+    /// Waits until a pod with this prefix in its name meets a condition.
+    fn wait_for_pod_that(&self, namespace: &str, prefix: &str, is_met: impl Fn(&Pod) -> bool) -> Pod {
         for _ in 0..1200 {
-            let found = run(async {
+            let pods = run(async {
                 let pods: Api<Pod> = Api::namespaced(client(self.kubeconfig()).await, namespace);
-                let pods = pods.list(&ListParams::default()).await.unwrap().items;
-                pods.into_iter().any(|pod| pod.metadata.name.is_some_and(|name| name.starts_with(prefix)))
+                pods.list(&ListParams::default()).await.unwrap().items
             });
-            if found {
-                return;
+            let named = |pod: &Pod| pod.name_any().starts_with(prefix);
+            if let Some(pod) = pods.into_iter().find(|pod| named(pod) && is_met(pod)) {
+                return pod;
             }
             pause(100);
         }
-        panic!("there is no pod {namespace}/{prefix}*");
+        panic!("no pod {namespace}/{prefix}* meets the condition");
     }
 }
