@@ -15,6 +15,8 @@ mod kubectl;
 mod live;
 mod manifests;
 mod oc;
+#[cfg(unix)]
+mod operator;
 mod real;
 mod recordings;
 mod scenarios;

@@ -168,9 +168,7 @@ impl Release {
         if !payload.channels.is_empty() {
             release.channels.clone_from(&payload.channels);
         }
-        if !payload.url.is_empty() {
-            release.url.clone_from(&payload.url);
-        }
+        release.url.clone_from(&payload.url);
         release.components = operators::components(&release, &payload).into();
         release.payload = Some(payload);
         Ok(release)
@@ -199,9 +197,11 @@ impl Release {
         let mut status = json!({
             "version": self.version.to_string(),
             "image": self.image,
-            "url": self.url,
             "channels": self.channels,
         });
+        if !self.url.is_empty() {
+            status["url"] = json!(self.url);
+        }
         self.add_architecture(&mut status);
         status
     }

@@ -109,6 +109,9 @@ impl Failure {
             }
             ("ClusterOperatorsNotAvailable", _) => "some cluster operators are not available".to_owned(),
             ("ClusterOperatorDegraded", [name]) => format!("the cluster operator {name} is degraded"),
+            ("ClusterOperatorNoVersions", [name]) => {
+                format!("the cluster operator {name} does not declare expected versions")
+            }
             ("UpdatePayloadResourceNotFound" | "UpdatePayloadResourceConflict", _) => {
                 "some resources could not be updated".to_owned()
             }
@@ -132,8 +135,8 @@ impl Failure {
             (reason, []) if !self.workload.is_empty() => {
                 format!("{} has an unknown error: {reason}", self.workload)
             }
-            (reason, [name]) => format!("{name} has an unknown error: {reason}"),
-            (reason, _) => format!("an unknown error has occurred: {reason}"),
+            (reason, []) => format!("an unknown error has occurred: {reason}"),
+            (reason, names) => format!("{} has an unknown error: {reason}", names.join(", ")),
         }
     }
 }
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_names_a_single_operator_but_not_several() {
+    fn the_summary_names_the_operators() {
         let summary = |reason: &str, names: &[&str]| {
             let each = names.iter().map(|name| Failure::of_operator(reason, "", FailingEffect::Fail, name));
             merge(each.collect()).unwrap().summary()
@@ -341,17 +344,17 @@ mod tests {
             (
                 "ClusterOperatorDegraded",
                 "the cluster operator dns is degraded",
-                "an unknown error has occurred: ClusterOperatorsDegraded",
+                "dns, etcd has an unknown error: ClusterOperatorsDegraded",
             ),
             (
                 "ClusterOperatorUpdating",
                 "dns has an unknown error: ClusterOperatorUpdating",
-                "an unknown error has occurred: ClusterOperatorsUpdating",
+                "dns, etcd has an unknown error: ClusterOperatorsUpdating",
             ),
             (
                 "ClusterOperatorNoVersions",
-                "dns has an unknown error: ClusterOperatorNoVersions",
-                "an unknown error has occurred: ClusterOperatorsNoVersions",
+                "the cluster operator dns does not declare expected versions",
+                "dns, etcd has an unknown error: ClusterOperatorsNoVersions",
             ),
         ] {
             assert_eq!(

@@ -283,8 +283,10 @@ impl Updates {
     pub(super) fn desired(&self, current: &Release) -> Value {
         let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
         let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
-        let mut status =
-            json!({ "version": current.version.to_string(), "image": current.image, "url": current.url });
+        let mut status = json!({ "version": current.version.to_string(), "image": current.image });
+        if !current.url.is_empty() {
+            status["url"] = json!(current.url);
+        }
         current.add_architecture(&mut status);
         // The same digest in another repository is the same release.
         let is_same = |node: &&Node| {
