@@ -39,7 +39,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
 fn read(files: Vec<File>, version: &str) -> Result<Release, String> {
     let version = version.parse().map_err(|_| "no version".to_owned())?;
     let payload = Payload::parse(files, "quay.io/release").map_err(|problems| problems.join("\n"))?;
-    Release::with_payload(&version, Arc::new(payload)).map_err(|error| error.to_string())
+    Ok(Release::with_payload(&version, Arc::new(payload)))
 }
 
 fn plan(from: &Release, to: &Release) -> Result<Plan, String> {

@@ -30,7 +30,7 @@ fn files(manifests: &[(&str, &str)]) -> Vec<(String, String)> {
 /// The release of these files, if they can be parsed.
 fn release(files: Vec<(String, String)>) -> Option<Release> {
     let payload = Files::parse(files, "quay.io/r@sha256:1").ok()?;
-    Some(Release::with_payload(&payload.version.clone(), Arc::new(payload)).unwrap())
+    Some(Release::with_payload(&payload.version.clone(), Arc::new(payload)))
 }
 
 fn load(manifests: &[(&str, &str)]) -> Payload {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use windtunnel_controllers::registry::{Image, Registry};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Object, Resource, Write};
 
 use super::*;
 use crate::cvo::behaviour::Behaviour;
-use crate::release::Release;
 
 const HOST: &str = "quay.io/openshift-release-dev/ocp-release";
 const DIGEST: &str = "sha256:aaaa";
@@ -22,7 +21,7 @@ fn now() -> Time {
 /// The operator of `version` in an environment whose only image is [`DIGEST`].
 fn site(version: &str, image: Image, keyrings: &[&str]) -> OperatorContext {
     let registry = Registry { images: BTreeMap::from([(DIGEST.to_owned(), image)]) };
-    let keyrings = keyrings.iter().map(|keyring| (*keyring).to_owned()).collect();
+    let keyrings = Some(keyrings.iter().map(|keyring| (*keyring).to_owned()).collect());
     let release = Release::find(&version.parse().unwrap()).unwrap();
     OperatorContext {
         node: "master-0".to_owned(),
@@ -30,6 +29,7 @@ fn site(version: &str, image: Image, keyrings: &[&str]) -> OperatorContext {
         environment: Arc::new(Environment { registry, keyrings, ..Environment::default() }),
         names: Streams::new(1).stream("names"),
         stored_image: String::new(),
+        trust: Trust::by_facts(),
         verifier: Verifier::new(SignedDuration::from_mins(3), now()),
     }
 }
