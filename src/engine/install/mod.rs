@@ -127,10 +127,8 @@ pub(super) fn writes(
         writes.extend(with_status(&resources::NODES, node.to_value()));
     }
     writes.extend(namespaces.into_iter().map(created));
-    if plan.installed {
-        // Manifests may be in them, such as the rights of Prometheus.
-        writes.extend(operators::operand_namespaces(&plan.release));
-    }
+    // The installer creates them. Manifests may be in them, such as the rights of Prometheus.
+    writes.extend(operators::operand_namespaces(&plan.release));
     writes.extend(others.into_iter().map(created));
     if let Some(pools) = pools(plan, installed).filter(|_| plan.installed) {
         for (resource, object) in pools.objects(&nodes, &infrastructure, &proxy, now - COMPLETED_AGO) {

@@ -117,3 +117,67 @@ fn proxy_status(proxy: &Value) -> Value {
 fn ca_data(subject: &str) -> String {
     STANDARD.encode(Certificate::of_signer(subject, subject).pem())
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::{Change, ChangeKind, Object, Operation};
+
+    use super::*;
+
+    /// The required fields of the schema of openshift/api, and whether they may be null.
+    const REQUIRED: [(&str, bool); 14] = [
+        ("additionalTrustBundle", true),
+        ("baseOSContainerImage", false),
+        ("cloudProviderCAData", true),
+        ("cloudProviderConfig", false),
+        ("clusterDNSIP", false),
+        ("dns", false),
+        ("images", false),
+        ("infra", false),
+        ("ipFamilies", false),
+        ("kubeAPIServerServingCAData", false),
+        ("network", true),
+        ("proxy", true),
+        ("releaseImage", false),
+        ("rootCAData", false),
+    ];
+
+    fn release(version: &str) -> Release {
+        Release::find(&version.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn has_all_fields_that_the_real_schema_requires() {
+        let infrastructure =
+            json!({ "spec": { "a": 1 }, "status": { "apiServerURL": "https://api.x.example.com:6443" } });
+        let proxy = json!({ "status": { "httpProxy": "http://p" } });
+        for (infrastructure, proxy) in [(&infrastructure, &proxy), (&Value::Null, &Value::Null)] {
+            let config = controller_config(&release("4.18.3"), infrastructure, proxy);
+            for (field, may_be_null) in REQUIRED {
+                let value = config["spec"].get(field).unwrap_or_else(|| panic!("{field} is missing"));
+                assert!(may_be_null || !value.is_null(), "{field}");
+            }
+        }
+        let spec = &controller_config(&release("4.18.3"), &infrastructure, &proxy)["spec"];
+        assert_eq!(spec["dns"]["spec"]["baseDomain"], "x.example.com");
+        assert_eq!(spec["infra"]["spec"]["a"], 1);
+        assert_eq!(spec["proxy"]["httpProxy"], "http://p");
+    }
+
+    #[test]
+    fn an_update_keeps_the_fields_of_others_and_sets_nulls() {
+        let mut view = View::default();
+        let mut existing = controller_config(&release("4.18.3"), &Value::Null, &Value::Null);
+        existing["spec"]["other"] = json!("kept");
+        existing["metadata"]["annotations"]["other"] = json!("kept");
+        let (key, object) = (CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG), Object::new(existing));
+        view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+        let write = write(&release("4.19.1"), &view);
+        let Operation::Update(object) = &write.operation else { panic!("{write:?}") };
+        assert_eq!(object["spec"]["other"], "kept");
+        assert_eq!(object["metadata"]["annotations"]["other"], "kept");
+        assert_eq!(object["metadata"]["annotations"][RELEASE_VERSION], "4.19.1");
+        assert_eq!(object["spec"]["releaseImage"], release("4.19.1").image);
+        assert!(object["spec"].as_object().is_some_and(|spec| spec.contains_key("proxy")));
+    }
+}

@@ -65,6 +65,14 @@ impl Trust {
     fn keyrings<'a>(&'a self, environment: &'a Environment) -> &'a [String] {
         environment.keyrings.as_ref().unwrap_or(&self.0.keyrings)
     }
+
+    /// Its stores. Keyrings of the environment come with Red Hat's stores where the payload has none.
+    fn stores(&self, environment: &Environment) -> Vec<&str> {
+        if self.0.stores.is_empty() && environment.keyrings.is_some() {
+            return signature::STORES.to_vec();
+        }
+        self.0.stores.iter().map(String::as_str).collect()
+    }
 }
 
 impl OperatorContext {
@@ -101,7 +109,7 @@ impl<'a> SignatureSources<'a> {
         let url = |store: &str| store.trim_end_matches('/').to_owned();
         let stores = match own {
             Some(list) => list.iter().filter_map(|store| store["url"].as_str()).map(url).collect(),
-            None => site.trust.0.stores.iter().map(|store| url(store)).collect(),
+            None => site.trust.stores(&site.environment).into_iter().map(url).collect(),
         };
         let keyrings = site.trust.keyrings(&site.environment);
         let may_have_own = site.behaviour.custom_signature_stores;
