@@ -39,7 +39,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
 fn read(files: Vec<File>, version: &str) -> Result<Release, String> {
     let version = version.parse().map_err(|_| "no version".to_owned())?;
     let payload = Payload::parse(files, "quay.io/release").map_err(|problems| problems.join("\n"))?;
-    Release::with_payload(&version, Arc::new(payload)).map_err(|error| error.to_string())
+    Ok(Release::with_payload(&version, Arc::new(payload)))
 }
 
 fn plan(from: &Release, to: &Release) -> Result<Plan, String> {
@@ -49,12 +49,27 @@ fn plan(from: &Release, to: &Release) -> Result<Plan, String> {
     Ok(plan)
 }
 
+/// The keys by which the operator verifies the update.
+const KEYS: &str = "apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: release-verification
+  namespace: openshift-config-managed
+  annotations:
+    include.release.openshift.io/self-managed-high-availability: \"true\"
+    release.openshift.io/verification-config-map: \"\"
+data:
+  verifier-public-key-redhat: key
+  store-official: https://storage.googleapis.com/openshift-release/official/signatures/openshift/release
+";
+
 fn files(version: &str) -> Vec<File> {
     let metadata = format!(r#"{{"kind": "cincinnati-metadata-v0", "version": "{version}"}}"#);
     let images = format!(
         r#"{{"kind": "ImageStream", "apiVersion": "image.openshift.io/v1", "metadata": {{"name": "{version}"}}}}"#
     );
     let mut files = vec![("release-metadata".to_owned(), metadata), ("image-references".to_owned(), images)];
+    files.push(("0000_90_cluster-update-keys_configmap.yaml".to_owned(), KEYS.to_owned()));
     for index in 0..OPERATORS {
         let level = [5, 10, 20, 25, 30, 50, 50, 50, 50, 70][index % 10];
         for (name, text) in manifests(index, version) {

@@ -1,15 +1,17 @@
 //! Payloads in folders: `--payload VERSION=DIR`, and those that scenarios name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use semver::Version;
+use windtunnel_openshift::manifests::MajorMinor;
 use windtunnel_openshift::payload::{File, METADATA, OWN, Payload, RELEASE, is_payload_file};
 use windtunnel_openshift::release::{Release, UnknownRelease};
 
 use super::files::{self, snapshots};
+use super::print_notice;
 use crate::plan::Snapshot;
 use crate::scenario;
 
@@ -19,6 +21,8 @@ pub struct Releases {
     payloads: BTreeMap<Version, Release>,
     /// Whether snapshots are written instead of compared.
     update_snapshots: bool,
+    /// The minors whose payloads are completed with the facts of another minor, as already printed.
+    noted: Mutex<BTreeSet<MajorMinor>>,
 }
 
 impl Releases {
@@ -38,11 +42,30 @@ impl Releases {
                 Err(found) => problems.extend(found),
             }
         }
-        if problems.is_empty() { Ok(Self { payloads, ..Self::default() }) } else { Err(problems.join("\n")) }
+        if !problems.is_empty() {
+            return Err(problems.join("\n"));
+        }
+        let releases = Self { payloads, ..Self::default() };
+        releases.payloads.keys().for_each(|version| releases.note_other_facts(version));
+        Ok(releases)
     }
 }
 
 impl Releases {
+    /// Prints a note, once per minor, if the payload of this version is completed with the facts of another
+    /// minor.
+    fn note_other_facts(&self, version: &Version) {
+        let (major, minor) = (version.major, version.minor);
+        let used = Release::line_of_facts(version);
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if used != (major, minor) && noted.insert((major, minor)) {
+            print_notice(&format!(
+                "note: windtunnel has no facts for {major}.{minor}: payloads of {major}.{minor} are completed with those of {}.{}",
+                used.0, used.1
+            ));
+        }
+    }
+
     /// Sets whether snapshots are written instead of compared.
     pub(super) fn with_snapshots_updated(self, update_snapshots: bool) -> Self {
         Self { update_snapshots, ..self }
@@ -59,7 +82,9 @@ impl scenario::Releases for Releases {
             return Ok(release.clone());
         }
         let parent = Path::new(file).parent().unwrap_or(Path::new(""));
-        release(version, &parent.join(folder))
+        let release = release(version, &parent.join(folder))?;
+        self.note_other_facts(version);
+        Ok(release)
     }
 
     fn files(&self, folder: &str, file: &str) -> Result<Vec<(String, String)>, String> {
@@ -82,8 +107,7 @@ impl scenario::Releases for Releases {
 
 /// Returns the release of this version from the payload in a folder.
 fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
-    let known = Release::find(version).map_err(|error| vec![error.to_string()])?;
-    let payload = Payload::parse(payload_files(folder)?, &known.image);
+    let payload = Payload::parse(payload_files(folder)?, &Release::nearest(version).image);
     let with_folder = |problem: String| {
         let problem_of_folder = problem.starts_with("expected ");
         let between = if problem_of_folder { ": " } else { "/" };
@@ -97,7 +121,7 @@ fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
             payload.version
         )]);
     }
-    Release::with_payload(version, Arc::new(payload)).map_err(|error| vec![error.to_string()])
+    Ok(Release::with_payload(version, Arc::new(payload)))
 }
 
 /// Returns the files of a payload, by their paths below its folder.

@@ -1,5 +1,7 @@
 //! Parses typed values from a YAML tree and collects all problems.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::text::did_you_mean;
@@ -15,6 +17,8 @@ pub(super) struct Reader<'a> {
     releases: &'a dyn Releases,
     /// The architecture of the scenario's releases, once it is known.
     pub(super) architecture: Architecture,
+    /// The releases from payload folders that the scenario names.
+    from_folders: BTreeMap<Version, Release>,
     problems: Vec<Problem>,
     /// Problems of included files, which come last.
     included: Vec<Problem>,
@@ -46,7 +50,15 @@ impl<'n> Map<'n> {
 impl<'a> Reader<'a> {
     pub(super) fn new(file: &'a str, releases: &'a dyn Releases) -> Self {
         let architecture = Architecture::default();
-        Self { file, releases, architecture, problems: Vec::new(), included: Vec::new(), depth: 0 }
+        Self {
+            file,
+            releases,
+            architecture,
+            from_folders: BTreeMap::new(),
+            problems: Vec::new(),
+            included: Vec::new(),
+            depth: 0,
+        }
     }
 
     /// Returns names and texts of the YAML files in a folder that this file names.
@@ -74,7 +86,8 @@ impl<'a> Reader<'a> {
         file: &str,
         read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
     ) -> Option<T> {
-        let mut reader = Reader { depth: self.depth + 1, ..Reader::new(file, self.releases) };
+        let from_folders = self.from_folders.clone();
+        let mut reader = Reader { depth: self.depth + 1, from_folders, ..Reader::new(file, self.releases) };
         let found = read(&mut reader);
         self.included.extend(reader.into_problems().0);
         found
@@ -245,20 +258,25 @@ impl<'a> Reader<'a> {
         self.releases.find(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
     }
 
-    /// Loads the release from a payload folder next to the scenario; all mistakes in the payload become
-    /// problems. `words` are the values that are not a folder.
-    pub(super) fn extracted(&mut self, node: &Node, release: &Release, words: &[&str]) -> Option<Release> {
+    /// Loads the release of this version from a payload folder next to the scenario; all mistakes in the
+    /// payload become problems. `words` are the values that are not a folder. A version without facts is
+    /// allowed.
+    pub(super) fn extracted(&mut self, version: &Node, node: &Node, words: &[&str]) -> Option<Release> {
+        let version = self.version(version)?;
         let folder = self.text(node, "the folder of a payload")?;
-        let found = self.releases.extracted(&release.version, &folder, self.file);
+        let found = self.releases.extracted(&version, &folder, self.file);
         let hint = did_you_mean(&folder, words.iter().copied());
         let problems = match found {
-            Ok(release) => return Some(release),
+            Ok(release) => {
+                self.from_folders.insert(version, release.clone());
+                return Some(release);
+            }
             Err(problems) => problems,
         };
         for text in problems {
             self.problem(node, format!("{text}{hint}"));
         }
-        None
+        self.releases.find(&version).ok()
     }
 
     /// Returns the releases that exist in every scenario.
@@ -282,6 +300,9 @@ impl<'a> Reader<'a> {
 
     /// Returns the image of the release of this version.
     pub(super) fn image_of(&self, version: &Version) -> Result<String, String> {
+        if let Some(found) = self.from_folders.get(version) {
+            return Ok(found.clone().for_architecture(self.architecture).image);
+        }
         let found = self.releases.find(version).map_err(|unknown| unknown.to_string())?;
         Ok(found.for_architecture(self.architecture).image)
     }

@@ -33,11 +33,9 @@ const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 pub(super) fn environment(plan: &ClusterPlan) -> Environment {
     let workloads = plan.workloads.clone();
     let metrics = plan.metrics.clone();
+    let keyrings = plan.keyrings.clone();
     let mut environment =
-        Environment { node_leases: plan.node_leases, workloads, metrics, ..Environment::default() };
-    if let Some(keyrings) = &plan.keyrings {
-        environment.keyrings.clone_from(keyrings);
-    }
+        Environment { node_leases: plan.node_leases, workloads, metrics, keyrings, ..Environment::default() };
     let mut add = |version: &Version, payload: Release, image: Image| {
         for pullspec in [&payload.image, &payload.multi_image()] {
             if let Some(digest) = digest_of(pullspec) {
@@ -119,7 +117,7 @@ pub(super) fn writes(
     let base = manifests::objects("base").iter().filter(|object| is_custom(object) && !plan.has(object));
     writes.extend(base.cloned().filter_map(create));
     writes.extend(create(feature_gate(&plan.feature_set)));
-    writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure));
+    writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure.clone()));
     for operator in installed.operators().filter(|_| plan.installed) {
         let object = cluster_operator(plan, operator, cluster_version, now);
         writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
@@ -128,12 +126,12 @@ pub(super) fn writes(
     for node in &nodes {
         writes.extend(with_status(&resources::NODES, node.to_value()));
     }
-    writes.extend(namespaces.into_iter().chain(others).map(created));
-    if plan.installed {
-        writes.extend(operators::operand_namespaces(&plan.release));
-    }
+    writes.extend(namespaces.into_iter().map(created));
+    // The installer creates them. Manifests may be in them, such as the rights of Prometheus.
+    writes.extend(operators::operand_namespaces(&plan.release));
+    writes.extend(others.into_iter().map(created));
     if let Some(pools) = pools(plan, installed).filter(|_| plan.installed) {
-        for (resource, object) in pools.objects(&nodes, now - COMPLETED_AGO) {
+        for (resource, object) in pools.objects(&nodes, &infrastructure, &proxy, now - COMPLETED_AGO) {
             match object.get("status") {
                 Some(_) => writes.extend(with_status(&resource, object)),
                 None => writes.push(Write::create(&resource, object)),

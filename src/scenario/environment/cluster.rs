@@ -54,10 +54,10 @@ pub(in crate::scenario) fn read(
     let releases = releases.map(|node| self::releases(reader, node)).unwrap_or_default();
     let map = reader.map(cluster?, "the cluster", KEYS)?;
     let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
-    let mut release = version.and_then(|node| reader.release(node));
-    if let (Some(node), Some(known)) = (map.get("payload"), &release) {
-        release = reader.extracted(node, known, PAYLOADS).or(release);
-    }
+    let release = match (version, map.get("payload")) {
+        (Some(version), Some(folder)) => reader.extracted(version, folder, PAYLOADS),
+        (version, _) => version.and_then(|node| reader.release(node)),
+    };
     let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
     let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
     let architecture = map.get("architecture").and_then(|node| reader.word(node, Architecture::NAMES));
@@ -265,7 +265,6 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         "signature-stores",
         "signature-config-map",
     ];
-    let mut release = reader.release(version);
     let map = match facts.kind {
         Kind::Null => None,
         _ => Some(reader.map(facts, "a release", RELEASE_KEYS)?),
@@ -281,11 +280,10 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     });
     let contents = contents(payload.as_ref().map_or("", |(_, word)| word));
     let payload_version = get("payload-version").and_then(|node| reader.release(node));
-    if let (Some((node, word)), Some(known)) = (payload, &release)
-        && !PAYLOADS.contains(&word.as_str())
-    {
-        release = reader.extracted(node, known, PAYLOADS).or(release);
-    }
+    let release = match payload {
+        Some((node, word)) if !PAYLOADS.contains(&word.as_str()) => reader.extracted(version, node, PAYLOADS),
+        _ => reader.release(version),
+    };
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));

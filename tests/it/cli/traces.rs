@@ -13,7 +13,7 @@ use super::environment::TestEnvironment;
 const ANNOTATED: &str =
     "  annotations: {include.release.openshift.io/self-managed-high-availability: \"true\"}\n";
 
-/// A payload of four ClusterOperators and two ConfigMaps, in addition to the eleven manifests of the
+/// A payload of four ClusterOperators and two ConfigMaps, in addition to the six manifests of the
 /// operator's own image.
 fn write_payload(environment: &TestEnvironment, version: &str) {
     let file = |name: &str, text: String| environment.write(&format!("{version}/{name}"), text);
@@ -97,9 +97,8 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
     value[field].as_str().unwrap_or_default()
 }
 
-const CLUSTER: &str = "cluster: {version: 4.20.1, payload: 4.20.1}\nreleases: {4.20.2: {payload: 4.20.2}}\n";
-const UNSIGNED: &str =
-    "cluster: {version: 4.20.1, payload: 4.20.1}\nreleases: {4.20.2: {payload: 4.20.2, openpgp: missing}}\n";
+const CLUSTER: &str = "cluster: {version: 4.20.1, payload: 4.20.1, keyrings: [verifier-public-key-redhat]}\nreleases: {4.20.2: {payload: 4.20.2}}\n";
+const UNSIGNED: &str = "cluster: {version: 4.20.1, payload: 4.20.1, keyrings: [verifier-public-key-redhat]}\nreleases: {4.20.2: {payload: 4.20.2, openpgp: missing}}\n";
 
 #[test]
 fn an_update_completes() {
@@ -107,13 +106,13 @@ fn an_update_completes() {
         00:00 administrator: generation 2
         00:15 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
         00:15 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
-        00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
-        00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 18 done (16% complete)"
+        00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
+        00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 12 done (25% complete)"
         00:18 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-        00:18 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
-        00:18 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 18 done (66% complete), waiting on kube-apiserver"
-        11:46 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
-        11:46 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
+        00:18 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
+        00:18 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
+        11:46 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 7 of 12 done (58% complete)"
+        11:46 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 12 done (91% complete), waiting on machine-config"
         21:44 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
         24:18 cluster-version-operator: no Upgradeable
         "#);
@@ -152,16 +151,16 @@ fn a_forced_update_to_an_unsigned_release_completes_after_its_request_is_cleared
         02:00 administrator: generation 3
         02:10 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
         02:10 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
-        02:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 18 done (16% complete)"
+        02:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 12 done (25% complete)"
         02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-        02:12 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 18)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
+        02:12 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 12)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
         02:12 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
-        02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
-        02:12 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 18 done (66% complete), waiting on kube-apiserver"
+        02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
+        02:12 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
         07:00 administrator: generation 4
         07:12 cluster-version-operator: observedGeneration 4
-        13:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
-        13:41 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
+        13:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 7 of 12 done (58% complete)"
+        13:41 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 12 done (91% complete), waiting on machine-config"
         23:39 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
         26:12 cluster-version-operator: no Upgradeable
         "#);

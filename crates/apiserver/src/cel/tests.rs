@@ -190,7 +190,7 @@ fn functions_are_available_from_their_minor_on() {
         ("1 < 1.5", 28),
         ("sets.contains([1], [1])", 29),
         ("isIP('1.1.1.1')", 27),
-        ("format.dns1123Label().validate('a').hasValue()", 31),
+        ("format.dns1123Label().validate('a').hasValue()", 30),
         ("[1].all(i, v, true)", 32),
         ("isSemver('1.1.1')", 33),
         ("[1].sort() == [1]", 34),

@@ -115,6 +115,22 @@ pub fn from_str_multi<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlErr
 /// # Errors
 /// The same as of [`from_str`].
 pub fn from_str_multi_large<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlError> {
+    serde_saphyr::from_multiple_with_options(text, large(text)).map_err(|e| error(&e))
+}
+
+/// Like [`from_str_multi_large`], but accepts duplicate keys, of which the last value wins. Kubernetes'
+/// decoder for manifests does this (sigs.k8s.io/yaml without strict decoding).
+///
+/// # Errors
+/// The same as of [`from_str`].
+pub fn from_str_multi_lenient<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlError> {
+    let mut settings = large(text);
+    settings.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
+    serde_saphyr::from_multiple_with_options(text, settings).map_err(|e| error(&e))
+}
+
+/// Options for a text of any length.
+fn large(text: &str) -> serde_saphyr::Options {
     let mut settings = options();
     let length = text.len();
     // A text cannot have more nodes than characters.
@@ -126,7 +142,7 @@ pub fn from_str_multi_large<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Y
         max_total_comment_bytes: length + 100,
         max_documents: length + 100,
     };
-    serde_saphyr::from_multiple_with_options(text, settings).map_err(|e| error(&e))
+    settings
 }
 
 /// Serializes a value as one document that ends with a newline.
@@ -141,6 +157,16 @@ pub fn to_string(value: &impl serde::Serialize) -> Result<String, YamlError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_lenient_parser_accepts_duplicate_keys() {
+        let twice = "{a: 1, b: 2, a: 3}\n---\nc: 4\n";
+        assert!(from_str_multi_large::<serde_json::Value>(twice).is_err());
+        let documents = from_str_multi_lenient::<serde_json::Value>(twice).unwrap();
+        assert_eq!(documents, [serde_json::json!({ "a": 3, "b": 2 }), serde_json::json!({ "c": 4 })]);
+        let error = from_str_multi_lenient::<serde_json::Value>("a: [1\n").unwrap_err();
+        assert_eq!(error.line, 1, "{error}");
+    }
 
     #[test]
     fn only_the_large_parser_accepts_very_long_texts() {

@@ -1,16 +1,31 @@
 //! The objects of a payload that a cluster has when its installation is complete.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
-use windtunnel_core::{Resource, text_of as text};
+use windtunnel_core::{Resource, resources, text_of as text};
 
 use super::capabilities::Capabilities;
 use super::payload::{ApplyRule, Payload, Task, TaskKind, cluster_operator};
 use super::sync::inject::{self, Surroundings};
 use super::sync::manifest;
+use crate::manifests;
 use crate::payload::Selection;
 use crate::release::{OperatorFacts, Release};
+
+/// Schemas that an installer creates before the operator runs, because the cluster needs them: its operator,
+/// its nodes or its monitoring use them.
+const BOOTSTRAPPED: [&str; 8] = [
+    "clusterversions.config.openshift.io",
+    "clusteroperators.config.openshift.io",
+    "featuregates.config.openshift.io",
+    "apiservers.config.openshift.io",
+    "infrastructures.config.openshift.io",
+    "proxies.config.openshift.io",
+    "prometheusrules.monitoring.coreos.com",
+    "servicemonitors.monitoring.coreos.com",
+];
 
 /// The payload that a cluster was installed with, and its enabled capabilities.
 #[derive(Debug)]
@@ -18,6 +33,8 @@ pub struct InstalledPayload<'r> {
     release: &'r Release,
     payload: Payload,
     capabilities: Capabilities,
+    /// Schemas from the installer that the payload lacks. The operator does not apply them.
+    bootstrapped: Vec<Arc<Value>>,
 }
 
 impl<'r> InstalledPayload<'r> {
@@ -29,11 +46,16 @@ impl<'r> InstalledPayload<'r> {
             feature_gates: Vec::new(),
             major: release.version.major,
         };
-        Self {
-            release,
-            payload: Payload::load(release, selection),
-            capabilities: Capabilities::at_start(release, feature_set, cluster_version),
-        }
+        let payload = Payload::load(release, selection);
+        let objects = || payload.tasks.iter().filter_map(Task::object);
+        let is_missing = |name: &&str| {
+            !objects().any(|object| is_definition(object) && text(&object["metadata"], "name") == *name)
+        };
+        let lacks = BOOTSTRAPPED.into_iter().filter(is_missing);
+        let bootstrapped =
+            lacks.filter_map(|name| manifests::crd_with(name, release.line(), feature_set)).collect();
+        let capabilities = Capabilities::at_start(release, feature_set, cluster_version);
+        Self { release, payload, capabilities, bootstrapped }
     }
 
     /// The tasks whose capabilities are enabled.
@@ -48,11 +70,11 @@ impl<'r> InstalledPayload<'r> {
 
     fn definitions(&self) -> impl Iterator<Item = &Value> {
         let objects = self.payload.tasks.iter().filter_map(Task::object);
-        objects.filter(|object| object["kind"] == "CustomResourceDefinition")
+        objects.chain(self.bootstrapped.iter().map(|object| &**object)).filter(|object| is_definition(object))
     }
 
     /// The objects in the order in which they are applied, owned by `cluster_version` and with values of
-    /// `around` injected. Objects of unknown kinds are omitted.
+    /// `around` injected, after the installer's schemas. Objects of unknown kinds are omitted.
     pub fn objects(&self, cluster_version: &Value, around: Surroundings<'_>) -> Vec<(Resource, Value)> {
         let definitions: Vec<&Value> = self.definitions().collect();
         let owned = |task: &Task| match &task.what {
@@ -64,7 +86,9 @@ impl<'r> InstalledPayload<'r> {
             }
             _ => None,
         };
-        self.tasks().filter_map(owned).collect()
+        let bootstrapped = self.bootstrapped.iter().map(|object| Value::clone(object));
+        let bootstrapped = bootstrapped.map(|object| (resources::CUSTOM_RESOURCE_DEFINITIONS, object));
+        bootstrapped.chain(self.tasks().filter_map(owned)).collect()
     }
 
     /// The operators whose ClusterOperators are among the manifests.
@@ -80,4 +104,8 @@ impl<'r> InstalledPayload<'r> {
 /// A ClusterOperator as in the payload's manifest, without status, owned by `cluster_version`.
 pub fn installed_cluster_operator(operator: &OperatorFacts, cluster_version: &Value) -> Value {
     manifest::owned(&cluster_operator(operator), cluster_version, ApplyRule::Apply)
+}
+
+fn is_definition(object: &Value) -> bool {
+    object["kind"] == "CustomResourceDefinition"
 }

@@ -42,7 +42,7 @@ use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::OperatorContext;
 pub use self::retrieve::load::installed_release;
-use self::retrieve::verify::Verifier;
+use self::retrieve::verify::{Trust, Verifier};
 use self::serving::Serving;
 use self::sync::apply::PassPace;
 pub use self::sync::inject::Surroundings;
@@ -92,6 +92,7 @@ impl ClusterVersionOperator {
             environment: Arc::clone(environment),
             names: streams.stream(&format!("version-pod/{}", pod.name())),
             stored_image: String::new(),
+            trust: Trust::default(),
             verifier: Verifier::new(interval, now),
         };
         let candidate = Some(candidate(pod, site.behaviour, *streams, now));
@@ -188,11 +189,22 @@ impl ClusterVersionOperator {
         }
     }
 
+    /// Loads the keyrings and signature stores in the payload of this process.
+    fn load_trust(&mut self, view: &View, now: Time) {
+        let feature_gate = view.get(&FEATURE_GATES, "", "cluster").map(|gate| &**gate);
+        self.site.trust = Trust::of(self.worker.own_release(), feature_gate);
+        if !self.site.can_verify() {
+            let warning = "WARNING: No release authenticity verification is configured, all releases are considered unverified";
+            self.out.warning(now, "cvo.go:428", warning);
+        }
+    }
+
     fn run(&mut self, view: &View, alerts: &[ActiveAlert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
             self.election = Some(Election::new(candidate, view, self.ready_at));
             let version = format!("ClusterVersionOperator {}", self.worker.version());
             self.out.info(now, "start.go:23", version);
+            self.load_trust(view, now);
             let attempt = "attempting to acquire leader lease openshift-cluster-version/version...";
             self.out.info(now, "leaderelection.go:257", attempt);
             self.site.find_stored_payload(view);

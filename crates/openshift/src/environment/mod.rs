@@ -17,7 +17,6 @@ use windtunnel_core::Object;
 use crate::graph::UpdateService;
 use crate::promql::Sample;
 use crate::release::{self, Architecture, Release};
-use crate::signature;
 pub use faults::ReleaseFault;
 pub use outages::Outages;
 
@@ -39,9 +38,9 @@ pub struct Environment {
     pub workloads: Workloads,
     /// Samples of metrics whose exporters are not simulated.
     pub metrics: Vec<Sample>,
-    /// Keyrings in the payloads of releases. Each must have signed a release. Without any, payloads
-    /// configure no verification.
-    pub keyrings: Vec<String>,
+    /// Keyrings in the payloads of all releases, instead of those in the payloads' manifests. Each must have
+    /// signed a release. An empty list means that payloads configure no verification.
+    pub keyrings: Option<Vec<String>>,
     /// Whether the cluster has its own Kubernetes controllers, which restart nothing on machines.
     pub has_controllers: bool,
     /// Whether kubelets renew Leases.
@@ -61,7 +60,7 @@ impl Default for Environment {
             outages: Outages::default(),
             workloads: Workloads::default(),
             metrics: Vec::new(),
-            keyrings: vec![signature::KEYRING.to_owned()],
+            keyrings: None,
             has_controllers: false,
             node_leases: false,
             node_lease_stretch: 1,

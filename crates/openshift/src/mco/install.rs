@@ -10,13 +10,13 @@ use windtunnel_core::resources::{
 use windtunnel_core::{Object, Resource, View, Write};
 
 use super::annotations::{
-    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, GENERATED_BY, LAST_APPLIED_DRAIN,
-    LAST_OBSERVED_SERVER_CA, REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN,
+    LAST_OBSERVED_SERVER_CA, REASON, REQUIRED, ROLE, STATE,
 };
 use super::render::render_succeeded;
 use super::rendered::Rendered;
 use super::templates::Settings;
-use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, daemon_set, membership, pool, templates};
+use super::{CONTROLLER, DAEMON, NAMESPACE, controller_config, daemon_set, membership, pool, templates};
 use crate::control_plane;
 use crate::manifests::MajorMinor;
 use crate::release::Release;
@@ -36,36 +36,8 @@ pub(super) fn writes(release: &Release, view: &View) -> Vec<Write> {
             writes.push(Write::create(&resource, object));
         }
     }
-    let wanted = controller_config(release);
-    writes.push(match view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) {
-        None => Write::create(&CONTROLLER_CONFIGS, wanted),
-        Some(_) => {
-            let annotations = &wanted["metadata"]["annotations"];
-            let patch = json!({ "metadata": { "annotations": annotations }, "spec": wanted["spec"] });
-            Write::merge_patch(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG, patch)
-        }
-    });
+    writes.push(controller_config::write(release, view));
     writes
-}
-
-fn controller_config(release: &Release) -> Value {
-    json!({
-        "apiVersion": CONTROLLER_CONFIGS.api_version(),
-        "kind": CONTROLLER_CONFIGS.kind,
-        "metadata": {
-            "name": CONTROLLER_CONFIG,
-            "annotations": {
-                (GENERATED_BY): release.machine_config_commit(),
-                (RELEASE_VERSION): release.version.to_string(),
-            },
-        },
-        "spec": {
-            "releaseImage": release.image,
-            "osImageURL": release.os_image(),
-            "baseOSContainerImage": release.os_image(),
-            "baseOSExtensionsContainerImage": release.image_of("rhel-coreos-extensions"),
-        },
-    })
 }
 
 /// The pool of a role, without a configuration yet.
@@ -158,11 +130,19 @@ impl InstalledPools {
     }
 
     /// All objects except nodes. The pools' `nodes` have all been done since `since`.
-    pub fn objects(&self, nodes: &[Object], since: Time) -> Vec<(Resource, Value)> {
+    /// `infrastructure` and `proxy` are those of the cluster, or null.
+    pub fn objects(
+        &self,
+        nodes: &[Object],
+        infrastructure: &Value,
+        proxy: &Value,
+        since: Time,
+    ) -> Vec<(Resource, Value)> {
         let mut objects = access();
         let settings = Settings { feature_set: &self.feature_set, ..Settings::default() };
         objects.push((DAEMON_SETS, daemon_set::installed(&self.release, nodes.len())));
-        objects.push((CONTROLLER_CONFIGS, controller_config(&self.release)));
+        let config = controller_config::controller_config(&self.release, infrastructure, proxy);
+        objects.push((CONTROLLER_CONFIGS, config));
         for role in ROLES {
             let configs = templates::machine_configs(role, &self.release, None, settings);
             objects.extend(
@@ -228,7 +208,7 @@ mod tests {
 
     #[test]
     fn an_installed_pool_has_render_degraded_false() {
-        let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
+        let objects = installed("4.16.0").objects(&[], &Value::Null, &Value::Null, Time::UNIX_EPOCH);
         let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
         for (_, pool) in pools {
             let condition =

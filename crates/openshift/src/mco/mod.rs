@@ -14,6 +14,7 @@
 
 pub mod annotations;
 mod config_node;
+mod controller_config;
 mod daemon;
 mod daemon_set;
 mod drain;

@@ -28,9 +28,10 @@ pub(super) fn json_error(error: &serde_json::Error) -> String {
     format!("{}:{}: {what}", error.line().max(1), error.column().max(1))
 }
 
-/// The documents of a stream, each with its first line. Empty documents are omitted.
+/// The documents of a stream, each with its first line. Empty documents are omitted. Of duplicate keys the
+/// last value wins, as in the operator.
 fn stream(text: &str) -> Result<Vec<(usize, Value)>, String> {
-    let documents: Vec<Value> = yaml::from_str_multi(text).map_err(|error| error.to_string())?;
+    let documents: Vec<Value> = yaml::from_str_multi_lenient(text).map_err(|error| error.to_string())?;
     let mut starts = Vec::new();
     let mut start = None;
     for (index, line) in text.lines().enumerate() {

@@ -10,6 +10,7 @@ mod selection;
 mod template;
 #[cfg(test)]
 mod tests;
+mod verification;
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 pub use selection::Selection;
 use template::ExpandError;
+pub use verification::Verification;
 
 /// The folder of the operator's own manifests in a release image, which are templates.
 pub const OWN: &str = "manifests";
@@ -94,7 +96,11 @@ impl Payload {
             };
             match documents::parse_objects(path, expanded.as_deref().unwrap_or(text)) {
                 Ok(objects) => {
-                    manifests.extend(objects.into_iter().map(|object| Manifest::new(path, object)));
+                    let found = objects.into_iter().map(|object| Manifest::new(path, object));
+                    let found: Vec<Manifest> = found.collect();
+                    let faults = found.iter().filter_map(verification::problem);
+                    problems.extend(faults.map(|problem| format!("{path}: {problem}")));
+                    manifests.extend(found);
                 }
                 Err(error) => problems.push(format!("{path}:{error}")),
             }

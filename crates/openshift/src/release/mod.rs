@@ -19,8 +19,8 @@ use windtunnel_core::text;
 use super::manifests::MajorMinor;
 use super::payload::Payload;
 pub use architecture::Architecture;
-use facts::FACTS;
-pub use operators::{OwnCondition, version_in};
+use facts::{FACTS, Facts};
+pub use operators::{OwnCondition, related_objects, version_in};
 
 /// The repository of release images.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
@@ -140,9 +140,13 @@ impl Release {
     /// There are no facts for its minor.
     pub fn find(version: &Version) -> Result<Self, UnknownRelease> {
         let facts = FACTS.get(&(version.major, version.minor)).ok_or_else(|| UnknownRelease::new(version))?;
+        Ok(Self::from_facts(version, facts))
+    }
+
+    fn from_facts(version: &Version, facts: &Facts) -> Self {
         let digest = Sha256::digest(format!("windtunnel {version}"));
         let serial = 1000 + u32::from(u16::from_be_bytes([digest[0], digest[1]])) % 9000;
-        Ok(Self {
+        Self {
             version: version.clone(),
             image: pullspec(&digest),
             architecture: Architecture::default(),
@@ -154,16 +158,24 @@ impl Release {
             capability_sets: facts.frozen_sets(),
             components: Arc::clone(&facts.components),
             payload: None,
-        })
+        }
+    }
+
+    /// The minor whose facts complete the payload of this version: its own, or else the newest one before it,
+    /// or else the oldest.
+    pub fn line_of_facts(version: &Version) -> MajorMinor {
+        nearest_facts(version).0
+    }
+
+    /// The release of this version with the facts of the nearest minor ([`Release::line_of_facts`]).
+    pub fn nearest(version: &Version) -> Self {
+        Self::from_facts(version, nearest_facts(version).1)
     }
 
     /// The release of this version with the manifests of `payload`, which take precedence over the facts of
-    /// its minor.
-    ///
-    /// # Errors
-    /// As [`Release::find`].
-    pub fn with_payload(version: &Version, payload: Arc<Payload>) -> Result<Self, UnknownRelease> {
-        let mut release = Self::find(version)?;
+    /// the nearest minor.
+    pub fn with_payload(version: &Version, payload: Arc<Payload>) -> Self {
+        let mut release = Self::nearest(version);
         release.kubernetes_minor = payload.kubernetes_minor.unwrap_or(release.kubernetes_minor);
         if !payload.channels.is_empty() {
             release.channels.clone_from(&payload.channels);
@@ -171,7 +183,7 @@ impl Release {
         release.url.clone_from(&payload.url);
         release.components = operators::components(&release, &payload).into();
         release.payload = Some(payload);
-        Ok(release)
+        release
     }
 
     /// The same release for this architecture. All machines of a run have the same architecture, so only the
@@ -250,6 +262,14 @@ impl Release {
     pub fn line(&self) -> MajorMinor {
         (self.version.major, self.version.minor)
     }
+}
+
+/// The facts of the nearest minor, and that minor.
+fn nearest_facts(version: &Version) -> (MajorMinor, &'static Facts) {
+    let line = (version.major, version.minor);
+    let nearest = FACTS.range(..=line).next_back().or_else(|| FACTS.first_key_value());
+    let (line, facts) = nearest.unwrap_or_else(|| panic!("manifests/releases has no file"));
+    (*line, facts)
 }
 
 fn pullspec(digest: &[u8]) -> String {

@@ -88,7 +88,7 @@ fn operator<'a>(
         rollout_seconds: known(name).map_or(ROLLOUT_SECONDS, |operator| operator.rollout_seconds),
         says: known(name).map_or_else(Vec::new, |operator| operator.says.clone()),
         versions: Some(versions(&manifest.object)),
-        related_objects: Some(manifest.object["status"]["relatedObjects"].clone()),
+        related_objects: Some(related_objects(&manifest.object)),
         account: if bound { Account::Named(account) } else { Account::Unknown },
         namespace,
     }
@@ -136,6 +136,22 @@ pub fn version_in(deployment: &Value) -> Option<&str> {
     VERSION_VARIABLES
         .iter()
         .find_map(|name| variables().find(|variable| variable["name"] == *name)?["value"].as_str())
+}
+
+/// `status.relatedObjects` of a ClusterOperator's manifest, or null. Group, resource and name are empty where
+/// the manifest omits them, because the operators write typed objects.
+pub fn related_objects(cluster_operator: &Value) -> Value {
+    let Some(list) = cluster_operator["status"]["relatedObjects"].as_array() else { return Value::Null };
+    let mut list = list.clone();
+    for object in list.iter_mut().filter_map(Value::as_object_mut) {
+        for field in ["group", "resource", "name"] {
+            let value = object.entry(field).or_insert(Value::Null);
+            if value.is_null() {
+                *value = json!("");
+            }
+        }
+    }
+    Value::Array(list)
 }
 
 fn versions(cluster_operator: &Value) -> Vec<(String, String)> {

@@ -183,3 +183,16 @@ fn nodes_run_the_kernel_of_their_rhel() {
     }
     assert_ne!(kernel("4.18.3", "amd64"), kernel("4.18.7", "amd64"));
 }
+
+#[test]
+fn a_payload_is_completed_with_the_facts_of_the_nearest_minor() {
+    for (version, line) in
+        [("4.14.8", (4, 14)), ("5.1.0", (5, 0)), ("4.99.0", (4, 22)), ("9.0.0", (5, 0)), ("4.2.1", (4, 11))]
+    {
+        let version: Version = version.parse().unwrap();
+        assert_eq!(Release::line_of_facts(&version), line, "{version}");
+        let nearest = Release::nearest(&version);
+        assert_eq!(nearest.version, version);
+        assert_eq!(nearest.components, release(&format!("{}.{}.0", line.0, line.1)).components);
+    }
+}

@@ -10,7 +10,7 @@ use super::{ApplyRule, ClusterOperatorTask, PayloadObject, Place, Task, TaskKind
 use crate::cvo::NAME;
 use crate::cvo::lease::NAMESPACE;
 use crate::payload::{Manifest, Payload, Selection};
-use crate::release::Release;
+use crate::release::{self, Release};
 
 /// Groups of OpenShift's own API servers, which are not simulated. Objects of these groups take time but are
 /// not written, except for kinds with a CustomResourceDefinition.
@@ -28,20 +28,8 @@ const AGGREGATED: &[&str] = &[
     "template.openshift.io",
     "user.openshift.io",
 ];
-/// Schemas that every simulated cluster needs, because its operator, its nodes or its monitoring use them.
-const SCHEMAS: &[&str] = &[
-    "clusterversions.config.openshift.io",
-    "clusteroperators.config.openshift.io",
-    "featuregates.config.openshift.io",
-    "apiservers.config.openshift.io",
-    "infrastructures.config.openshift.io",
-    "proxies.config.openshift.io",
-    "prometheusrules.monitoring.coreos.com",
-    "servicemonitors.monitoring.coreos.com",
-];
-
-/// The tasks of the manifests that this cluster includes, and their hash. An extracted payload may lack the
-/// manifests in the operator's own image. Those of its minor replace them.
+/// The tasks of the manifests that this cluster includes, and their hash. An extracted payload lacks the
+/// manifests in the operator's own image. Those of the nearest minor replace them; nothing else is added.
 pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection) -> (Vec<Task>, String) {
     let mut places = BTreeMap::new();
     let included: Vec<&Manifest> =
@@ -57,30 +45,27 @@ pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection)
     });
     let own: Vec<Task> = own.collect();
     let mut tasks = missing(release, &own, &selection.feature_set);
-    if selection.feature_set == "DevPreviewNoUpgrade" {
-        tasks.extend(facts::update_status_controller(release));
-    }
     tasks.extend(own);
     (tasks, payload.version_hash(selection))
 }
 
-/// The operator's own manifests that the payload lacks.
+/// The manifests in the operator's own image, if the payload lacks them, as the folder that
+/// `oc adm release extract` writes. Its Deployment shows whether they are there.
 fn missing(release: &Release, tasks: &[Task], feature_set: &str) -> Vec<Task> {
-    let Ok(known) = Release::find(&release.version) else { return Vec::new() };
     let has = |wanted: &Value| tasks.iter().filter_map(Task::object).any(|object| same(object, wanted));
-    let known = Release { image: release.image.clone(), ..known };
-    let has_deployment = has(&json!({
-        "kind": "Deployment",
-        "metadata": { "name": NAME, "namespace": NAMESPACE },
-    }));
-    let parts =
-        known.components.iter().flat_map(|component| facts::own_objects(&known, component, feature_set));
-    let needed = parts.filter(|task| {
-        let Some(object) = task.object() else { return false };
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        SCHEMAS.contains(&name) || (task.place.component == NAME && !has_deployment)
-    });
-    needed.filter(|task| task.object().is_some_and(|object| !has(object))).collect()
+    let deployment = json!({ "kind": "Deployment", "metadata": { "name": NAME, "namespace": NAMESPACE } });
+    if has(&deployment) {
+        return Vec::new();
+    }
+    let known = Release { image: release.image.clone(), ..Release::nearest(&release.version) };
+    let own = known.components.iter().filter(|component| component.name == NAME);
+    let parts = own.flat_map(|component| facts::own_objects(&known, component, feature_set));
+    let insights = if feature_set == "DevPreviewNoUpgrade" {
+        facts::update_status_controller(release)
+    } else {
+        Vec::new()
+    };
+    parts.chain(insights).filter(|task| task.object().is_some_and(|object| !has(object))).collect()
 }
 
 fn same(one: &Value, other: &Value) -> bool {
@@ -157,7 +142,7 @@ fn cluster_operator(object: &Arc<Value>) -> ClusterOperatorTask {
     let versions = versions.collect();
     let mut object = (**object).clone();
     // Until the operator is deployed, its ClusterOperator has only `relatedObjects` as status.
-    let related_objects = object.pointer_mut("/status/relatedObjects").map(Value::take).unwrap_or_default();
+    let related_objects = release::related_objects(&object);
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
         fields.entry("spec").or_insert_with(|| json!({}));

@@ -30,7 +30,7 @@ fn files(manifests: &[(&str, &str)]) -> Vec<(String, String)> {
 /// The release of these files, if they can be parsed.
 fn release(files: Vec<(String, String)>) -> Option<Release> {
     let payload = Files::parse(files, "quay.io/r@sha256:1").ok()?;
-    Some(Release::with_payload(&payload.version.clone(), Arc::new(payload)).unwrap())
+    Some(Release::with_payload(&payload.version.clone(), Arc::new(payload)))
 }
 
 fn load(manifests: &[(&str, &str)]) -> Payload {
@@ -56,17 +56,11 @@ fn adds_the_manifests_in_the_operators_own_image_if_the_folder_lacks_them() {
         "CustomResourceDefinition clusterversions.config.openshift.io",
         "Deployment cluster-version-operator",
         "Service cluster-version-operator",
-        "CustomResourceDefinition proxies.config.openshift.io",
-        "CustomResourceDefinition apiservers.config.openshift.io",
-        "CustomResourceDefinition featuregates.config.openshift.io",
-        "CustomResourceDefinition infrastructures.config.openshift.io",
-        "CustomResourceDefinition prometheusrules.monitoring.coreos.com",
-        "CustomResourceDefinition servicemonitors.monitoring.coreos.com",
         "ServiceMonitor cluster-version-operator",
         "Namespace a",
     ];
     assert_eq!(names(&payload), expected);
-    assert_eq!(payload.total, 13);
+    assert_eq!(payload.total, 7);
     let deployment = "spec: {template: {spec: {containers: [{name: cluster-version-operator, image: '{{.ReleaseImage}}'}]}}}\n";
     let own = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cluster-version-operator, namespace: openshift-cluster-version, annotations: "
         .to_owned()
@@ -74,6 +68,7 @@ fn adds_the_manifests_in_the_operators_own_image_if_the_folder_lacks_them() {
         + "}}\n"
         + deployment;
     let payload = load(&[("manifests/0000_00_cluster-version-operator_03_deployment.yaml", &own)]);
+    assert_eq!(names(&payload), ["Deployment cluster-version-operator"], "nothing else is added");
     let own: Vec<&Value> = payload
         .tasks
         .iter()
@@ -102,10 +97,10 @@ fn objects_of_unserved_groups_are_not_written_unless_the_payload_defines_their_k
         definition,
     );
     let files = [("0000_10_a_1.yaml", stream.as_str()), ("0000_10_a_2.yaml", &class)];
-    assert_eq!(names(&load(&files))[12..], ["(1)", "(1)"]);
+    assert_eq!(names(&load(&files))[6..], ["(1)", "(1)"]);
     let files = [files[0], files[1], ("0000_10_a_0.yaml", definition.as_str())];
     let payload = load(&files);
-    assert_eq!(names(&payload)[13..], ["(1)", "SecurityContextConstraints restricted"]);
+    assert_eq!(names(&payload)[7..], ["(1)", "SecurityContextConstraints restricted"]);
     let release = release(self::files(&files)).unwrap();
     let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
     let installed = InstalledPayload::of(&release, "", &cluster_version);
@@ -114,6 +109,31 @@ fn objects_of_unserved_groups_are_not_written_unless_the_payload_defines_their_k
     let (resource, object) = installed.last().unwrap();
     assert_eq!(resource.plural, "securitycontextconstraints");
     assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "u");
+}
+
+#[test]
+fn an_installed_cluster_has_the_schemas_of_its_installer_but_its_payload_does_not() {
+    let definition = manifest(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        "proxies.config.openshift.io",
+        "spec: {group: config.openshift.io, names: {kind: Proxy, plural: proxies}}\n",
+    );
+    let release = release(files(&[("0000_10_a_1.yaml", &definition)])).unwrap();
+    let installed = InstalledPayload::of(&release, "", &Value::Null);
+    let around = Surroundings { proxy: &Value::Null, infrastructure: &Value::Null };
+    let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
+    let objects = installed.objects(&cluster_version, around);
+    let owner = |name: &str| {
+        let named = |object: &&(_, Value)| object.1["metadata"]["name"] == name;
+        let [(_, object)] = objects.iter().filter(named).collect::<Vec<_>>()[..] else { panic!("{name}") };
+        object["metadata"]["ownerReferences"][0]["uid"].clone()
+    };
+    assert_eq!(owner("proxies.config.openshift.io"), "u", "that of the payload");
+    assert_eq!(owner("infrastructures.config.openshift.io"), Value::Null);
+    assert!(installed.definition("infrastructures.config.openshift.io").is_some());
+    let payload = Payload::load(&release, selection());
+    assert!(!names(&payload).iter().any(|name| name.contains("infrastructures")));
 }
 
 #[test]
@@ -160,7 +180,7 @@ fn recognizes_an_unknown_operator_by_its_manifests() {
                 "config.openshift.io/v1",
                 "ClusterOperator",
                 "lamp",
-                "status: {versions: [{name: operator, version: 4.18.9}]}\n",
+                "status: {versions: [{name: operator, version: 4.18.9}], relatedObjects: [{resource: lamps}]}\n",
             ),
         ),
         ("0000_20_bare_1.yaml", manifest("config.openshift.io/v1", "ClusterOperator", "bare", "")),
@@ -172,6 +192,8 @@ fn recognizes_an_unknown_operator_by_its_manifests() {
     assert_eq!(lamp.deployment, "lamp-operator");
     assert_eq!(lamp.account, crate::release::Account::Named("lamp".to_owned()));
     assert_eq!(release.versions_of(lamp), [("operator".to_owned(), "4.18.9".to_owned())]);
+    assert_eq!(lamp.related_objects(), json!([{ "group": "", "resource": "lamps", "name": "" }]));
+    assert_eq!(bare.related_objects(), Value::Null);
     assert_eq!(bare.deployment, "");
     assert_eq!(bare.account, crate::release::Account::Unknown);
     assert_eq!(release.versions_of(bare), []);

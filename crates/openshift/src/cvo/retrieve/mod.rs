@@ -18,7 +18,7 @@ use windtunnel_core::resources::{JOBS, PODS};
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Answer, Object, Operation, Resource, View, Write};
 
-use self::verify::{STORE_TIMEOUT, SignatureSources, Verifier};
+use self::verify::{STORE_TIMEOUT, SignatureSources, Trust, Verifier};
 use self::version_pod::{Judgement, VersionPod};
 use super::behaviour::{Behaviour, RetrievalMethod as By};
 use super::desired::Target;
@@ -95,6 +95,8 @@ pub(super) struct OperatorContext {
     pub(super) names: Stream,
     /// Image of the payload on the node's disk, which needs no second Pod. Empty for none.
     pub(super) stored_image: String,
+    /// The keyrings and stores in the operator's own payload.
+    pub(super) trust: Trust,
     pub(super) verifier: Verifier,
 }
 

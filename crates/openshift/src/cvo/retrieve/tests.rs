@@ -24,6 +24,7 @@ fn begun(version: &str, view: &View) -> (OperatorContext, Retrieval) {
         environment: Arc::new(Environment::default()),
         names: Streams::new(1).stream("names"),
         stored_image: String::new(),
+        trust: Trust::by_facts(),
         verifier: Verifier::new(SignedDuration::from_mins(3), now()),
     };
     let target = Target { version: String::new(), image: IMAGE.to_owned(), force: true, generation: 2 };
@@ -163,7 +164,7 @@ fn a_payload_on_the_disk_needs_no_pod() {
 fn before_4_12_only_force_stops_the_wait_for_unresponsive_signature_stores() {
     let image = Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
     let mut environment =
-        Environment { keyrings: vec![signature::KEYRING.to_owned()], ..Environment::default() };
+        Environment { keyrings: Some(vec![signature::KEYRING.to_owned()]), ..Environment::default() };
     environment.registry.images.insert("sha256:aaaa".to_owned(), image);
     let (mut site, forced) = begun("4.11.1", &View::default());
     site.environment = Arc::new(environment);

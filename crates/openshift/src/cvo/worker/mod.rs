@@ -76,6 +76,11 @@ impl Worker {
         }
     }
 
+    /// The operator's own release.
+    pub(super) fn own_release(&self) -> &Release {
+        &self.own
+    }
+
     /// The version of the operator's own release.
     pub(super) fn version(&self) -> &semver::Version {
         &self.own.version

@@ -61,6 +61,7 @@ fn started() -> (Worker, OperatorContext) {
         environment: Arc::new(Environment::default()),
         names: Streams::new(1).stream("names"),
         stored_image: String::new(),
+        trust: crate::cvo::Trust::by_facts(),
         verifier: Verifier::new(interval, now()),
     };
     let pace = PassPace { interval, jitter: Streams::new(1).stream("jitter"), orders: Streams::new(1) };

@@ -8,22 +8,27 @@ use crate::cel::value::{EvalError, Outcome, Value};
 use crate::gotext::url::Url;
 use crate::names;
 
+/// First minor whose functions OpenShift's API servers let new rules of 1.31 use, because an update applies
+/// definitions of 4.19 before its kube-apiserver (openshift/api#2109). Upstream API servers have them from 1.31
+/// on, for new rules from 1.32 on.
+const OPENSHIFT: u32 = 30;
+
 pub(in crate::cel::library) const ROWS: &[Row] = &[
-    (31, "kubernetes.NamedFormat: validate(string) -> optional(list(string))", validate),
-    (31, "format.named(string) -> optional(kubernetes.NamedFormat)", named),
-    (31, "format.dns1123Label() -> kubernetes.NamedFormat", dns1123_label),
-    (31, "format.dns1123Subdomain() -> kubernetes.NamedFormat", dns1123_subdomain),
-    (31, "format.dns1035Label() -> kubernetes.NamedFormat", dns1035_label),
-    (31, "format.qualifiedName() -> kubernetes.NamedFormat", qualified_name),
-    (31, "format.dns1123LabelPrefix() -> kubernetes.NamedFormat", dns1123_label_prefix),
-    (31, "format.dns1123SubdomainPrefix() -> kubernetes.NamedFormat", dns1123_subdomain_prefix),
-    (31, "format.dns1035LabelPrefix() -> kubernetes.NamedFormat", dns1035_label_prefix),
-    (31, "format.labelValue() -> kubernetes.NamedFormat", label_value),
-    (31, "format.uri() -> kubernetes.NamedFormat", uri),
-    (31, "format.uuid() -> kubernetes.NamedFormat", uuid),
-    (31, "format.byte() -> kubernetes.NamedFormat", byte),
-    (31, "format.date() -> kubernetes.NamedFormat", date),
-    (31, "format.datetime() -> kubernetes.NamedFormat", datetime),
+    (OPENSHIFT, "kubernetes.NamedFormat: validate(string) -> optional(list(string))", validate),
+    (OPENSHIFT, "format.named(string) -> optional(kubernetes.NamedFormat)", named),
+    (OPENSHIFT, "format.dns1123Label() -> kubernetes.NamedFormat", dns1123_label),
+    (OPENSHIFT, "format.dns1123Subdomain() -> kubernetes.NamedFormat", dns1123_subdomain),
+    (OPENSHIFT, "format.dns1035Label() -> kubernetes.NamedFormat", dns1035_label),
+    (OPENSHIFT, "format.qualifiedName() -> kubernetes.NamedFormat", qualified_name),
+    (OPENSHIFT, "format.dns1123LabelPrefix() -> kubernetes.NamedFormat", dns1123_label_prefix),
+    (OPENSHIFT, "format.dns1123SubdomainPrefix() -> kubernetes.NamedFormat", dns1123_subdomain_prefix),
+    (OPENSHIFT, "format.dns1035LabelPrefix() -> kubernetes.NamedFormat", dns1035_label_prefix),
+    (OPENSHIFT, "format.labelValue() -> kubernetes.NamedFormat", label_value),
+    (OPENSHIFT, "format.uri() -> kubernetes.NamedFormat", uri),
+    (OPENSHIFT, "format.uuid() -> kubernetes.NamedFormat", uuid),
+    (OPENSHIFT, "format.byte() -> kubernetes.NamedFormat", byte),
+    (OPENSHIFT, "format.date() -> kubernetes.NamedFormat", date),
+    (OPENSHIFT, "format.datetime() -> kubernetes.NamedFormat", datetime),
 ];
 
 const NAMES: [&str; 13] = [

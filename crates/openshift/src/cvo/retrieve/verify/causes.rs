@@ -14,7 +14,7 @@ impl SignatureSources<'_> {
     /// The causes of the error that `image` cannot be verified. Empty if the operator searched for no
     /// signature.
     pub(in crate::cvo) fn causes(&self, image: &str, now: Time) -> String {
-        let Ok(digest) = verifiable_digest(image, self.environment) else { return String::new() };
+        let Ok(digest) = verifiable_digest(image, self.keyrings) else { return String::new() };
         let mut causes = self.in_config_maps(digest);
         if self.own_stores && self.stores.is_empty() {
             causes.push(

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
+use serde_json::Value;
 use windtunnel_controllers::registry::{OpenPgp, digest_of};
 use windtunnel_core::View;
 use windtunnel_core::clock::Time;
@@ -18,6 +19,8 @@ use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
 
 use super::OperatorContext;
 use crate::environment::Environment;
+use crate::payload::{Selection, Verification};
+use crate::release::Release;
 use crate::signature;
 
 /// How long it takes to check the cache and the ConfigMaps.
@@ -38,10 +41,53 @@ pub(in crate::cvo) struct Verifier {
     schedule: persist::PersistSchedule,
 }
 
+/// The keyrings and signature stores in the payload that a process runs from. Empty if the payload configures
+/// no verification.
+#[derive(Debug, Clone, Default)]
+pub(in crate::cvo) struct Trust(Verification);
+
+impl Trust {
+    /// The keyrings and stores in the manifests of `release` that a cluster includes. Without manifests they
+    /// are Red Hat's.
+    pub(in crate::cvo) fn of(release: &Release, feature_gate: Option<&Value>) -> Self {
+        let Some(payload) = &release.payload else { return Self::by_facts() };
+        let selection = Selection::of(feature_gate, &release.version);
+        Self(payload.verification(&selection).unwrap_or_default())
+    }
+
+    /// Red Hat's keyring and stores.
+    pub(in crate::cvo) fn by_facts() -> Self {
+        let keyrings = vec![signature::KEYRING.to_owned()];
+        Self(Verification { keyrings, stores: signature::STORES.map(str::to_owned).to_vec() })
+    }
+
+    /// Its keyrings, unless the environment has others for all payloads.
+    fn keyrings<'a>(&'a self, environment: &'a Environment) -> &'a [String] {
+        environment.keyrings.as_ref().unwrap_or(&self.0.keyrings)
+    }
+
+    /// Its stores. Keyrings of the environment come with Red Hat's stores where the payload has none.
+    fn stores(&self, environment: &Environment) -> Vec<&str> {
+        if self.0.stores.is_empty() && environment.keyrings.is_some() {
+            return signature::STORES.to_vec();
+        }
+        self.0.stores.iter().map(String::as_str).collect()
+    }
+}
+
+impl OperatorContext {
+    /// Returns whether there is any keyring to verify releases.
+    pub(in crate::cvo) fn can_verify(&self) -> bool {
+        !self.trust.keyrings(&self.environment).is_empty()
+    }
+}
+
 /// The places with signatures.
 pub(in crate::cvo) struct SignatureSources<'a> {
     view: &'a View,
     environment: &'a Environment,
+    /// The keyrings that must have signed a release.
+    keyrings: &'a [String],
     /// URLs of the stores.
     stores: Vec<String>,
     /// Whether the spec can name stores, and whether it does.
@@ -63,13 +109,15 @@ impl<'a> SignatureSources<'a> {
         let url = |store: &str| store.trim_end_matches('/').to_owned();
         let stores = match own {
             Some(list) => list.iter().filter_map(|store| store["url"].as_str()).map(url).collect(),
-            None => signature::STORES.map(url).to_vec(),
+            None => site.trust.stores(&site.environment).into_iter().map(url).collect(),
         };
+        let keyrings = site.trust.keyrings(&site.environment);
         let may_have_own = site.behaviour.custom_signature_stores;
         let store_timeout = site.behaviour.limits_retrieval.then_some(STORE_TIMEOUT);
         Self {
             view,
             environment: &site.environment,
+            keyrings,
             stores,
             may_have_own,
             own_stores: own.is_some(),
@@ -135,10 +183,9 @@ impl Verifier {
         places: &SignatureSources<'_>,
         now: Time,
     ) -> Option<Time> {
-        match verifiable_digest(image, places.environment) {
+        match verifiable_digest(image, places.keyrings) {
             Ok(digest) if !self.verified.contains_key(digest) => {
-                let unsigned =
-                    unsigned_by(digest, &places.environment.keyrings, &places.in_cluster(digest)).is_some();
+                let unsigned = unsigned_by(digest, places.keyrings, &places.in_cluster(digest)).is_some();
                 let takes = if unsigned { places.answer_time(image) } else { Some(LOCAL_CHECK) };
                 takes.map(|takes| now + takes)
             }
@@ -156,19 +203,19 @@ impl Verifier {
         image: &str,
         places: &SignatureSources<'_>,
     ) -> Result<(String, Vec<String>), String> {
-        let digest = verifiable_digest(image, places.environment)?;
+        let digest = verifiable_digest(image, places.keyrings)?;
         if let Some(known) = self.verified.get(digest) {
             return Ok((digest.to_owned(), known.clone()));
         }
         let mut documents = places.in_cluster(digest);
         // The operator queries the stores only if the cluster lacks signatures.
-        if unsigned_by(digest, &places.environment.keyrings, &documents).is_some() {
+        if unsigned_by(digest, places.keyrings, &documents).is_some() {
             documents.extend(places.in_stores(image, digest));
         }
-        if let Some(keyrings) = unsigned_by(digest, &places.environment.keyrings, &documents) {
+        if let Some(keyrings) = unsigned_by(digest, places.keyrings, &documents) {
             return Err(format!("unable to verify {digest} against keyrings: {keyrings}"));
         }
-        let mut wanted: BTreeSet<&String> = places.environment.keyrings.iter().collect();
+        let mut wanted: BTreeSet<&String> = places.keyrings.iter().collect();
         documents.retain(|document| {
             signature::signer(document, digest).is_some_and(|signer| wanted.remove(&signer))
         });
@@ -187,8 +234,8 @@ impl Verifier {
 }
 
 /// The digest of an image, if it can be verified at all.
-fn verifiable_digest<'a>(image: &'a str, environment: &Environment) -> Result<&'a str, String> {
-    if environment.keyrings.is_empty() {
+fn verifiable_digest<'a>(image: &'a str, keyrings: &[String]) -> Result<&'a str, String> {
+    if keyrings.is_empty() {
         return Err("verification is not possible".to_owned());
     }
     let digest = digest_of(image).filter(|digest| !digest.is_empty());

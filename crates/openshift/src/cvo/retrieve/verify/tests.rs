@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use windtunnel_controllers::registry::{Image, Registry};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Object, Resource, Write};
 
 use super::*;
 use crate::cvo::behaviour::Behaviour;
-use crate::release::Release;
 
 const HOST: &str = "quay.io/openshift-release-dev/ocp-release";
 const DIGEST: &str = "sha256:aaaa";
@@ -22,7 +21,7 @@ fn now() -> Time {
 /// The operator of `version` in an environment whose only image is [`DIGEST`].
 fn site(version: &str, image: Image, keyrings: &[&str]) -> OperatorContext {
     let registry = Registry { images: BTreeMap::from([(DIGEST.to_owned(), image)]) };
-    let keyrings = keyrings.iter().map(|keyring| (*keyring).to_owned()).collect();
+    let keyrings = Some(keyrings.iter().map(|keyring| (*keyring).to_owned()).collect());
     let release = Release::find(&version.parse().unwrap()).unwrap();
     OperatorContext {
         node: "master-0".to_owned(),
@@ -30,6 +29,7 @@ fn site(version: &str, image: Image, keyrings: &[&str]) -> OperatorContext {
         environment: Arc::new(Environment { registry, keyrings, ..Environment::default() }),
         names: Streams::new(1).stream("names"),
         stored_image: String::new(),
+        trust: Trust::by_facts(),
         verifier: Verifier::new(SignedDuration::from_mins(3), now()),
     }
 }
@@ -252,4 +252,53 @@ fn an_empty_list_of_stores_is_a_cause() {
         "",
         "the operator searched for no signature"
     );
+}
+
+#[test]
+fn the_keyrings_and_stores_are_those_of_the_running_payload() {
+    let config_map = |name: &str, included: &str, data: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  annotations:\n    include.release.openshift.io/self-managed-high-availability: '{included}'\n    release.openshift.io/verification-config-map: ''\ndata: {data}\n"
+        )
+    };
+    let other = "{verifier-public-key-b: k, verifier-public-key-a: k, store-b: ' https://b.example.com/ '}";
+    let default = "{verifier-public-key-redhat: k, store-a: 'https://a.example.com'}";
+    let trust = |manifests: &[String]| {
+        let metadata = r#"{"kind": "cincinnati-metadata-v0", "version": "4.18.9"}"#;
+        let images = r#"{"kind": "ImageStream", "apiVersion": "image.openshift.io/v1", "metadata": {"name": "4.18.9"}}"#;
+        let mut files = vec![("release-metadata".to_owned(), metadata.to_owned())];
+        files.push(("image-references".to_owned(), images.to_owned()));
+        files.push((
+            "0000_00_a_0.yaml".to_owned(),
+            "{apiVersion: v1, kind: Namespace, metadata: {name: a}}".to_owned(),
+        ));
+        files.extend(
+            manifests.iter().enumerate().map(|(at, text)| (format!("0000_90_a_{at}.yaml"), text.clone())),
+        );
+        let payload = crate::payload::Payload::parse(files, "quay.io/r@sha256:1").unwrap();
+        Trust::of(&Release::with_payload(&"4.18.9".parse().unwrap(), Arc::new(payload)), None)
+    };
+    let first = [config_map("excluded", "false", default), config_map("first", "true", other)];
+    let mut site = site("4.18.9", Image::default(), &[]);
+    Arc::make_mut(&mut site.environment).keyrings = None;
+    for (trust, can_verify, error) in [
+        (trust(&[]), false, "verification is not possible"),
+        (
+            trust(&[first.as_slice(), &[config_map("second", "true", default)]].concat()),
+            true,
+            "unable to verify sha256:aaaa against keyrings: verifier-public-key-a, verifier-public-key-b",
+        ),
+        (
+            trust(&[config_map("stores", "true", default)]),
+            true,
+            // The registry's signatures are in Red Hat's stores only.
+            UNSIGNED,
+        ),
+    ] {
+        site.trust = trust;
+        assert_eq!(site.can_verify(), can_verify);
+        let view = View::default();
+        let found = site.verifier.verify(&image(), &SignatureSources::of(&site, &view));
+        assert_eq!(found.unwrap_err(), error);
+    }
 }
