@@ -1,6 +1,7 @@
 //! The environment of the cluster: the existing releases, and the image registry.
 
 mod faults;
+mod graph_api;
 mod outages;
 mod update_graph;
 
@@ -19,6 +20,7 @@ use crate::promql::Sample;
 use crate::release::{self, Architecture, Release};
 use crate::signature;
 pub use faults::ReleaseFault;
+pub use graph_api::{GraphAnswer, PATHS as GRAPH_PATHS};
 pub use outages::Outages;
 
 /// Everything outside the cluster that its components can reach.

@@ -57,7 +57,8 @@ fn shown(text: &str) -> String {
             sample.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{}:{}", labels.join(","), sample.value)
     };
-    match parse(text).and_then(|expr| evaluate(&expr, &TestMetrics)) {
+    let parsed = parse(text).map_err(|error| error.to_string());
+    match parsed.and_then(|expr| evaluate(&expr, &TestMetrics)) {
         Ok(Value::Scalar(number)) => number.to_string(),
         Ok(Value::Vector(samples)) => samples.iter().map(show).collect::<Vec<_>>().join(" "),
         Err(error) => format!("error: {error}"),

@@ -6,7 +6,9 @@ mod exposition;
 mod machine_config;
 mod objects;
 mod operator;
+mod origin;
 mod transitions;
+mod workloads;
 
 use windtunnel_controllers::counter::Counter;
 use windtunnel_core::clock::Time;
@@ -20,6 +22,7 @@ pub use exposition::{EXPOSITION, exposition};
 pub(super) use machine_config::{COUNTED, counters, is_counted};
 pub(super) use operator::is_exported;
 pub(crate) use operator::{PAYLOAD, PAYLOAD_ERRORS};
+pub(super) use origin::{Origin, origin};
 pub use transitions::Transitions;
 
 /// The metrics of a cluster at one moment.
