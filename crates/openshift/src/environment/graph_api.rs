@@ -147,6 +147,7 @@ mod tests {
         let mut environment = environment();
         let GraphAnswer::Json(400, error) = answer(&environment, &[("arch", "amd64")]) else { panic!() };
         assert_eq!(error["kind"], "missing_params");
+        environment.service.conditional.clear();
         let faults = [ServiceFault::ServerError, ServiceFault::InvalidJson, ServiceFault::Unreachable];
         let channels = faults.iter().map(|fault| (format!("{fault:?}"), Channel::Fails(*fault)));
         environment.service.channels = Some(channels.collect::<BTreeMap<_, _>>());

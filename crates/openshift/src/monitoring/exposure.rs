@@ -117,7 +117,7 @@ impl Cluster<'_> {
         if self.given.iter().any(|sample| sample.labels[NAME] == metric) {
             return None;
         }
-        let source = if self.is_complete { "a simulated cluster" } else { "a dump" };
+        let source = if self.is_complete { "simulated cluster" } else { "dump" };
         let has_samples = || {
             let mut taken = SampleCollector::for_selector(selector);
             scraped.collect(metric, &mut taken);
@@ -125,24 +125,23 @@ impl Cluster<'_> {
         };
         match origin(metric) {
             None | Some(Origin::Memory) => {
-                Some(format!("needs metric {metric}, which {source} does not contain"))
+                Some(format!("needs metric {metric}, which a {source} does not contain"))
             }
             Some(Origin::Storage) => {
-                let resource = selector.equal_to("resource").unwrap_or_default();
-                (!self.is_complete && !has_samples()).then(|| {
-                    format!("needs metric {metric} of {resource}, and this dump has no such objects")
-                })
+                let of = selector.equal_to("resource").map_or_else(String::new, |name| format!(" of {name}"));
+                (!self.is_complete && !has_samples())
+                    .then(|| format!("needs metric {metric}{of}, and the dump has no such objects"))
             }
             Some(Origin::InNamespace(kind, namespace)) => {
                 let is_known = self.is_complete || self.view.list_in(kind, namespace).next().is_some();
                 (!is_known).then(|| {
-                    format!("needs metric {metric}, and this dump has no {} in {namespace}", kind.kind)
+                    format!("needs metric {metric}, and the dump has no {} in {namespace}", kind.kind)
                 })
             }
             Some(Origin::Objects(kinds)) => {
                 let missing = kinds.iter().find(|kind| self.view.list(kind).next().is_none());
                 if let Some(missing) = missing {
-                    return Some(format!("needs metric {metric}, and there is no {}", missing.kind));
+                    return Some(format!("needs metric {metric}, and the {source} has no {}", missing.kind));
                 }
                 let partial = kinds.iter().find(|kind| !self.has_all(kind, selector))?;
                 (!has_samples()).then(|| {
@@ -160,5 +159,148 @@ impl Cluster<'_> {
             || selector
                 .equal_to("namespace")
                 .is_some_and(|namespace| self.view.list_in(kind, namespace).next().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use windtunnel_core::resources::{INFRASTRUCTURES, NODES, PODS};
+    use windtunnel_core::{Change, ChangeKind, Object};
+
+    use super::*;
+
+    fn view(objects: &[(&Resource, Value)]) -> View {
+        let mut view = View::default();
+        for (resource, object) in objects {
+            let object = Object::new(object.clone());
+            let key = resource.key(object.namespace(), object.name());
+            view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+        }
+        view
+    }
+
+    fn cluster() -> View {
+        let pod = |name: &str| json!({ "metadata": { "namespace": "n", "name": name }, "status": { "containerStatuses": [{ "name": "c", "image": format!("example.com/{name}") }] } });
+        view(&[
+            (
+                &INFRASTRUCTURES,
+                json!({ "metadata": { "name": "cluster" }, "status": { "platformStatus": { "type": "AWS" } } }),
+            ),
+            (&NODES, json!({ "metadata": { "name": "a" } })),
+            (&PODS, pod("web")),
+        ])
+    }
+
+    /// The answers for a dump and for a whole cluster with the same objects.
+    fn answers(query: &str) -> [String; 2] {
+        [false, true].map(|is_complete| {
+            let (view, history) = (cluster(), History::default());
+            let given = [Sample { labels: [(NAME.to_owned(), "given".to_owned())].into(), value: 1.0 }];
+            let known =
+                Cluster { view: &view, is_complete, given: &given, history: &history, now: Time::UNIX_EPOCH };
+            match known.exposure(&[MatchingRule::PromQl(query.to_owned())]) {
+                Exposure::Applies => "applies".to_owned(),
+                Exposure::DoesNotApply => "no".to_owned(),
+                Exposure::Unknown(why) => format!("unknown: {why}"),
+                Exposure::Error(why) => format!("error: {why}"),
+            }
+        })
+    }
+
+    #[track_caller]
+    fn check(query: &str, of_dump: &str, of_cluster: &str) {
+        assert_eq!(answers(query), [of_dump, of_cluster], "{query}");
+    }
+
+    #[test]
+    fn a_risk_applies_if_its_query_is_one() {
+        check(r#"cluster_infrastructure_provider{type="AWS"}"#, "applies", "applies");
+        check("0 * cluster_infrastructure_provider", "no", "no");
+        check("given", "applies", "applies");
+        let error = "error: invalid PromQL result (must be 0 or 1): 2";
+        check("2 * cluster_infrastructure_provider", error, error);
+        let none = "error: invalid PromQL result length must be one, but is 0";
+        check(r#"cluster_infrastructure_provider{type="GCP"}"#, none, none);
+        let scalar = "error: invalid PromQL result type is scalar, not vector";
+        check("1", scalar, scalar);
+        let invalid = "error: 1:5: parse error: expected an expression, found \"*\"";
+        check("max(* 1)", invalid, invalid);
+    }
+
+    #[test]
+    fn metrics_that_cannot_be_known_are_named() {
+        let memory = |source: &str| {
+            format!("unknown: needs metric ceph_health_status, which a {source} does not contain")
+        };
+        check("group(ceph_health_status)", &memory("dump"), &memory("simulated cluster"));
+        let secret =
+            |source: &str| format!("unknown: needs metric kube_secret_info, and the {source} has no Secret");
+        check("group(kube_secret_info)", &secret("dump"), &secret("simulated cluster"));
+        let none = "error: invalid PromQL result length must be one, but is 0";
+        check(
+            r#"group(kube_pod_container_info{image="other"})"#,
+            "unknown: needs metric kube_pod_container_info of every Pod, and a dump has only some",
+            none,
+        );
+        check(r#"group(kube_pod_container_info{image="other",namespace="n"})"#, none, none);
+        check(r#"group(kube_pod_container_info{image="example.com/web"})"#, "applies", "applies");
+        check(
+            r#"group(apiserver_storage_objects{resource="routes.route.openshift.io"})"#,
+            "unknown: needs metric apiserver_storage_objects of routes.route.openshift.io, and the dump has no such objects",
+            none,
+        );
+        check(
+            r#"group(max_over_time(apiserver_storage_objects{resource="nodes"}[1h]))"#,
+            "applies",
+            "applies",
+        );
+        let installer =
+            "unknown: needs metric cluster_installer, and the dump has no ConfigMap in openshift-config";
+        check("group(cluster_installer)", installer, "applies");
+    }
+
+    #[test]
+    fn unknown_metrics_that_decide_nothing_do_not_matter() {
+        let same = |query: &str, expected: &str| check(query, expected, expected);
+        same("0 * cluster_infrastructure_provider * on () group_left (x) ceph_health_status", "no");
+        same("cluster_infrastructure_provider or on (_id) ceph_health_status", "applies");
+        let none = "error: invalid PromQL result length must be one, but is 0";
+        same(r#"cluster_infrastructure_provider{type="GCP"} and on () ceph_health_status"#, none);
+        same(r#"ceph_health_status * on () cluster_infrastructure_provider{type="GCP"}"#, none);
+    }
+
+    #[test]
+    fn an_unknown_first_rule_decides_before_later_ones() {
+        let (view, history) = (cluster(), History::default());
+        let known =
+            Cluster { view: &view, is_complete: false, given: &[], history: &history, now: Time::UNIX_EPOCH };
+        let rule = |text: &str| MatchingRule::PromQl(text.to_owned());
+        let unknown = known.exposure(&[rule("ceph_health_status"), MatchingRule::Always]);
+        assert!(matches!(unknown, Exposure::Unknown(_)), "{unknown:?}");
+        assert_eq!(known.exposure(&[rule("1"), MatchingRule::Always]), Exposure::Applies);
+        let errors = known.exposure(&[rule("1"), rule("(")]);
+        assert!(
+            matches!(&errors, Exposure::Error(why) if why.starts_with("[invalid PromQL result type is scalar")),
+            "{errors:?}"
+        );
+    }
+
+    #[test]
+    fn a_query_looks_back_at_earlier_scrapes() {
+        let query = MatchingRule::PromQl(
+            r#"max_over_time(apiserver_storage_objects{resource="nodes"}[1h]) == 1"#.to_owned(),
+        );
+        let (mut history, view) = (History::default(), View::default());
+        let metrics = BTreeSet::from(["apiserver_storage_objects".to_owned()]);
+        let at = |minutes: i64| Time::UNIX_EPOCH + SignedDuration::from_mins(minutes);
+        history.scrape(&metrics, &cluster(), at(10));
+        history.scrape(&metrics, &view, at(20));
+        let exposure = |now: Time| {
+            let known = Cluster { view: &view, is_complete: true, given: &[], history: &history, now };
+            known.exposure(std::slice::from_ref(&query))
+        };
+        assert_eq!(exposure(at(75)), Exposure::Applies, "the node was there until minute 20");
+        assert!(matches!(exposure(at(90)), Exposure::Error(_)));
     }
 }

@@ -126,3 +126,86 @@ fn rule(rule: &Json, active: &[ActiveAlert]) -> Option<Json> {
         "labels": texts("labels"), "annotations": texts("annotations"), "alerts": alerts, "health": "ok",
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use windtunnel_core::alert::{Alert, AlertState};
+    use windtunnel_core::resources::INFRASTRUCTURES;
+    use windtunnel_core::{Change, ChangeKind, Object, Resource};
+
+    use super::*;
+
+    fn view() -> View {
+        let mut view = View::default();
+        let mut add = |resource: &Resource, object: Json| {
+            let object = Object::new(object);
+            let key = resource.key(object.namespace(), object.name());
+            view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+        };
+        add(
+            &INFRASTRUCTURES,
+            json!({ "metadata": { "name": "cluster" }, "status": { "platformStatus": { "type": "AWS" } } }),
+        );
+        let rules = json!([
+            { "alert": "Down", "expr": "up == 0", "for": "10m", "labels": { "severity": "critical" } },
+            { "alert": "Slow", "expr": 1, "labels": { "severity": "info" } },
+            { "record": "r", "expr": "up" },
+        ]);
+        add(
+            &PROMETHEUS_RULES,
+            json!({ "metadata": { "namespace": "n", "name": "p" }, "spec": { "groups": [{ "name": "g", "rules": rules }] } }),
+        );
+        view
+    }
+
+    fn ask(path: &str, query: &str) -> Option<(u16, Json)> {
+        let labels = [("alertname", "Down"), ("severity", "critical")];
+        let labels: BTreeMap<_, _> = labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let alert = Alert { labels, annotations: BTreeMap::new(), state: AlertState::Firing };
+        let alerts = [ActiveAlert { alert, active_at: Some(Time::UNIX_EPOCH) }];
+        let (view, environment) = (view(), Environment::default());
+        let (counted, now) = (Counted::default(), Time::constant(100, 500_000_000));
+        answer(
+            path,
+            query,
+            &ServedState { view: &view, environment: &environment, counted, alerts: &alerts, now },
+        )
+    }
+
+    #[test]
+    fn queries_have_vectors_scalars_and_errors() {
+        let (code, body) = ask("/api/v1/query", "cluster_infrastructure_provider").unwrap();
+        let metric = json!({ "__name__": "cluster_infrastructure_provider", "type": "AWS" });
+        let result = json!([{ "metric": metric, "value": [100.5, "1"] }]);
+        assert_eq!((code, &body["data"]), (200, &json!({ "resultType": "vector", "result": result })));
+        let (_, body) = ask("/api/v1/query", "time() + 1").unwrap();
+        assert_eq!(body["data"], json!({ "resultType": "scalar", "result": [100.5, "101"] }));
+        let (code, body) = ask("/api/v1/query", "group(\n  a").unwrap();
+        assert_eq!((code, &body["errorType"]), (400, &json!("bad_data")));
+        assert_eq!(
+            body["error"],
+            "invalid parameter \"query\": 2:4: parse error: expected \")\", found the end"
+        );
+        let (code, body) = ask("/api/v1/query", "1 > 2").unwrap();
+        assert_eq!((code, &body["errorType"]), (422, &json!("execution")));
+        assert_eq!(ask("/api/v1/labels", ""), None);
+    }
+
+    #[test]
+    fn alerts_and_rules_have_the_states_of_prometheus() {
+        let (_, body) = ask("/api/v1/alerts", "").unwrap();
+        let alert = &body["data"]["alerts"][0];
+        assert_eq!((&alert["state"], &alert["activeAt"]), (&json!("firing"), &json!("1970-01-01T00:00:00Z")));
+        let (_, body) = ask("/api/v1/rules", "").unwrap();
+        let group = &body["data"]["groups"][0];
+        assert_eq!((&group["name"], &group["file"]), (&json!("g"), &json!("n-p.yaml")));
+        let rules = group["rules"].as_array().unwrap();
+        let shown = |rule: &Json| format!("{} {} {}", rule["name"], rule["state"], rule["duration"]);
+        assert_eq!(
+            rules.iter().map(shown).collect::<Vec<_>>(),
+            ["\"Down\" \"firing\" 600", "\"Slow\" \"inactive\" 0"]
+        );
+    }
+}
