@@ -44,6 +44,9 @@ impl KnownCluster {
             let at = moment::of_record(&record, at)?;
             return Ok(Self::of_record(name, &record, at, ranged));
         }
+        if at.is_some() {
+            return Err(format!("--at: expected records, but {name} is not one"));
+        }
         match scenario_text(path) {
             Some(text) => Self::of_scenario(name, &text),
             None => Self::of_dump(name, path),

@@ -104,6 +104,7 @@ fn unreadable_input_exits_with_2() {
     check(&["nowhere"], "error: nowhere/blocked-edges: No such file or directory");
     check(&[&graph, "--over", "nowhere"], "error: nowhere: No such file or directory");
     check(&[&graph, "--over", "not.txt"], "expected objects of a cluster");
+    check(&[&graph, "--at", "1m", "--over", &data("dumps/paused-workers")], "--at: expected records, but ");
     check(&[&graph, "--arch", "vax"], "expected one of amd64, arm64");
     check(&[&graph, "--to", "4.18"], "invalid value '4.18' for '--to <VERSION>'");
     check(&[], "<GRAPH_DATA>");
