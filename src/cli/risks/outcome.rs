@@ -44,7 +44,7 @@ impl Outcome<'_> {
         let names: BTreeSet<&str> = self.risks.iter().map(|risk| risk.name.as_str()).collect();
         let _ = writeln!(
             text,
-            "{} blocked edges, {} of them without a risk; {} risks with {} queries",
+            "blocked edges {}, without a risk {}, risks {}, queries {}",
             self.edges,
             self.edges - with_risk,
             names.len(),

@@ -45,7 +45,7 @@ fn success(data: &Json) -> (u16, Json) {
     (200, json!({ "status": "success", "data": data }))
 }
 
-fn failure(code: u16, kind: &str, error: String) -> (u16, Json) {
+fn failure(code: u16, kind: &str, error: &str) -> (u16, Json) {
     (code, json!({ "status": "error", "errorType": kind, "error": error }))
 }
 
@@ -55,7 +55,7 @@ fn evaluate(query: &str, state: &ServedState<'_>) -> (u16, Json) {
         Err(error) => {
             let (line, column) = error.position(query);
             let error = format!("invalid parameter \"query\": {line}:{column}: parse error: {error}");
-            return failure(400, "bad_data", error);
+            return failure(400, "bad_data", &error);
         }
     };
     let moment = Moment::scraped(state.view, state.now, state.counted);
@@ -71,7 +71,7 @@ fn evaluate(query: &str, state: &ServedState<'_>) -> (u16, Json) {
             let result: Vec<Json> = samples.iter().map(of).collect();
             success(&json!({ "resultType": "vector", "result": result }))
         }
-        Err(error) => failure(422, "execution", error),
+        Err(error) => failure(422, "execution", &error),
     }
 }
 
