@@ -70,7 +70,8 @@ impl Outcome<'_> {
             }
         }
         reasons.sort();
-        reasons.into_iter().map(|(line, names)| format!("  {line} ({})\n", names.join(", "))).collect()
+        let lines = reasons.into_iter().map(|(line, names)| format!("  {line} ({})\n", names.join(", ")));
+        lines.collect::<Vec<_>>().concat()
     }
 
     /// Returns the result as data.
