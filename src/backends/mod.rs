@@ -14,7 +14,7 @@ pub mod tools;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-pub use windtunnel_apiserver::{LogRequest, PodRequest, PodResponse, Upstream};
+pub use windtunnel_apiserver::{LogRequest, PathRequest, Permission, PodRequest, PodResponse, Upstream};
 
 pub use cleanup::{Cleanups, Guard, Stop};
 #[cfg(feature = "live")]

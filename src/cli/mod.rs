@@ -11,6 +11,8 @@ mod args;
 mod backend;
 mod dump;
 #[cfg(feature = "serve")]
+mod endpoint;
+#[cfg(feature = "serve")]
 mod envtest;
 mod files;
 #[cfg(all(feature = "live", feature = "serve"))]
@@ -24,6 +26,7 @@ mod payload;
 #[cfg(feature = "live")]
 mod record;
 mod report;
+mod risks;
 mod run;
 mod schema;
 #[cfg(feature = "serve")]
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
     let exit = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
+        Command::Risks(args) => risks::risks(&args),
         Command::Status(args) => status::status(&args),
         #[cfg(feature = "live")]
         Command::Adm(command) => adm::adm(&command),

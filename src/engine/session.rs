@@ -1,11 +1,14 @@
 //! A session: one simulated cluster on its own paused runtime, driven by commands. Time stands still between
 //! two commands.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 use windtunnel_controllers::Actor;
 use windtunnel_core::View;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::text::short_duration;
+use windtunnel_openshift::environment::Environment;
 
 use super::error::SessionError;
 use super::expectations::{self, captures, status};
@@ -47,6 +50,11 @@ impl Session {
     /// The cluster as it is now.
     pub fn view(&self) -> &View {
         &self.simulation.view
+    }
+
+    /// The services and machines outside the cluster.
+    pub fn environment(&self) -> &Arc<Environment> {
+        &self.simulation.environment
     }
 
     /// The components that wait for something.

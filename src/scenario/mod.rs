@@ -28,6 +28,7 @@ pub mod upgrade_split;
 #[cfg(test)]
 mod tests;
 
+pub use environment::graph_data::BlockedEdgeFile;
 pub use object::Star;
 pub use problem::{Problem, Problems};
 pub use source::{Folders, Releases};
@@ -140,6 +141,27 @@ pub fn graph_data(
     }
     let problems = reader.into_problems();
     if problems.0.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// Loads all blocked edges of a folder of graph data, for releases that exist or not. Problems of its files are
+/// returned beside the edges; an expression with a problem is among the rules of its edge.
+///
+/// # Errors
+/// There are no such files.
+pub fn blocked_edges(
+    folder: &str,
+    releases: &dyn Releases,
+) -> Result<(Vec<BlockedEdgeFile>, Problems), String> {
+    let mut reader = Reader::new("", releases);
+    let edges = match yaml::parse_tree(&Value::from(folder).to_string()) {
+        Ok((node, _)) => graph_data::read_all_blocked(&mut reader, &node),
+        Err(error) => return Err(error.to_string()),
+    };
+    let problems = reader.into_problems();
+    match problems.0.iter().find(|problem| problem.file.is_empty()) {
+        Some(problem) => Err(problem.message.clone()),
+        None => Ok((edges, problems)),
+    }
 }
 
 /// Parses a positive span of virtual time; `example` shows the syntax in the error message.

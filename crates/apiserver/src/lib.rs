@@ -87,7 +87,7 @@ mod verbs;
 pub use crate::outbound::hooks::{
     Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks,
 };
-pub use crate::outbound::upstream::{LogRequest, PodRequest, PodResponse, Upstream};
+pub use crate::outbound::upstream::{LogRequest, PathRequest, Permission, PodRequest, PodResponse, Upstream};
 pub use crate::pipeline::Step;
 pub use crate::reply::table::Table;
 pub use crate::reply::watch_stream::{Poll, Watch};

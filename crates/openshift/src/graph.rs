@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 use semver::Version;
+use serde_json::{Value, json};
 
 use super::release::Architecture;
 
@@ -41,8 +42,17 @@ impl PartialEq for BlockedEdge {
 
 impl BlockedEdge {
     pub(crate) fn is_about(&self, edge: &Edge, architecture: Architecture) -> bool {
-        matches_release(&self.to, &edge.to, architecture)
-            && self.from.is_match(&format!("{}+{}", edge.from, architecture.name()))
+        self.leads_to(&edge.to, architecture) && self.leads_from(&edge.from, architecture)
+    }
+
+    /// Returns whether these updates lead to a release.
+    pub fn leads_to(&self, release: &Version, architecture: Architecture) -> bool {
+        matches_release(&self.to, release, architecture)
+    }
+
+    /// Returns whether these updates lead from a release.
+    pub fn leads_from(&self, release: &Version, architecture: Architecture) -> bool {
+        self.from.is_match(&format!("{release}+{}", architecture.name()))
     }
 }
 
@@ -115,6 +125,14 @@ pub struct Risk {
     pub rules: Vec<MatchingRule>,
 }
 
+impl Risk {
+    /// Returns it as in answers of the update service, and in `conditionalUpdates` of a ClusterVersion.
+    pub fn to_json(&self) -> Value {
+        let rules: Vec<Value> = self.rules.iter().map(MatchingRule::to_json).collect();
+        json!({ "name": self.name, "url": self.url, "message": self.message, "matchingRules": rules })
+    }
+}
+
 /// A rule that selects clusters exposed to a risk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MatchingRule {
@@ -122,6 +140,16 @@ pub enum MatchingRule {
     Always,
     /// Clusters for which this PromQL expression results in 1, and not 0.
     PromQl(String),
+}
+
+impl MatchingRule {
+    /// Returns it as in answers of the update service.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Always => json!({ "type": "Always" }),
+            Self::PromQl(text) => json!({ "type": "PromQL", "promql": { "promql": text } }),
+        }
+    }
 }
 
 /// A release in a graph, with its metadata.

@@ -67,6 +67,13 @@ pub(in crate::cli) struct ServeArgs {
     /// Serve the cluster and the releases of a scenario; its timeline does not run.
     #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
     pub(in crate::cli) scenario: Option<PathBuf>,
+    /// Take channels, edges and risks of a simulated cluster's update service from a folder in the layout of
+    /// cincinnati-graph-data, as far as they are about its releases [default: those of the scenario].
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["bare", "from", "data_dir"])]
+    pub(in crate::cli) graph_data: Option<PathBuf>,
+    /// Port of a simulated cluster's update service, over plain HTTP on the loopback interface; 0 selects a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(in crate::cli) update_service_port: u16,
     /// Speed of time in a simulated cluster, such as `60x`: an hour in a minute. Above `1x` the cluster starts in the past,
     /// and its clock is behind yours for eight hours; responses carry its time as `Date`.
     #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]

@@ -7,6 +7,7 @@ pub(super) mod controllers;
 pub(super) mod insights;
 mod payload;
 mod place;
+mod risks;
 mod run_options;
 mod status;
 
@@ -23,6 +24,7 @@ pub(super) use self::clusters::{EnvtestArgs, Listening, ReplayArgs, ServeArgs, k
 pub(super) use self::place::{BackendKind, PlaceArgs};
 #[cfg(feature = "live")]
 pub(super) use self::place::{CleanArgs, WRITES_PER_SECOND};
+pub(super) use self::risks::RisksArgs;
 pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
 pub(super) use self::status::StatusArgs;
 use super::templates;
@@ -49,6 +51,8 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Print the output of `oc adm upgrade status` for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
+    /// Evaluate the risks of graph data for clusters, and check their PromQL.
+    Risks(RisksArgs),
     /// Run the update status controller for a cluster, and publish insights until SIGTERM or SIGINT.
     #[cfg(all(feature = "live", feature = "serve"))]
     Insights(insights::InsightsArgs),

@@ -13,9 +13,9 @@ use windtunnel_apiserver::https::random_token;
 use windtunnel_core::text::error_chain;
 use windtunnel_update_status::controller::{self, Election, Parts};
 
-use self::endpoint::Endpoint;
 use self::monitor::Monitor;
 use super::args::insights::InsightsArgs;
+use super::endpoint::Endpoint;
 use super::live::connection::Connection;
 use super::live::{clock, error_message};
 use super::terminal::signal::Signal;
@@ -46,7 +46,10 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
             election.release().await;
             return exit.unwrap_or(Ok(Exit::Failed));
         }
-        let endpoint = Endpoint::listen(args.listen, monitor).await?;
+        let answer = move |request: &http::Request<hyper::body::Incoming>| {
+            Some(endpoint::answer(request.method(), request.uri().path(), &monitor))
+        };
+        let endpoint = Endpoint::listen("--listen", args.listen, Arc::new(answer)).await?;
         print_output(&format!("listening on http://{}\n", endpoint.address()));
         let ended = until(signal, Box::pin(lead(&mut election, parts))).await;
         election.release().await;

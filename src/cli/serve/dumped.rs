@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::Value;
 use windtunnel_apiserver::https::{Serving, Webhooks};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, Builder};
@@ -18,6 +18,7 @@ use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::manifests::{self, MajorMinor};
 use windtunnel_openshift::release::Release;
 
+use super::route;
 use crate::cli::args::ServeArgs;
 use crate::cli::dump::cluster::Dumped;
 use crate::cli::print_notice;
@@ -86,7 +87,7 @@ impl Files {
         let names = manifests::crds((u64::MAX, 0)).filter_map(|newest| newest["metadata"]["name"].as_str());
         let ours = names.filter_map(|name| manifests::crd_with(name, line, &facts.feature_set));
         let ours = ours.map(|definition| Value::clone(&definition));
-        let ours = ours.chain(manifests::objects("served").iter().cloned());
+        let ours = ours.chain(route::definitions());
         ours.filter(|definition| !is_dumped(definition) && is_needed(definition)).collect()
     }
 
@@ -131,16 +132,7 @@ impl Files {
         if self.0.alerts.is_none() {
             return;
         }
-        let host = serving.url().trim_start_matches("https://").to_owned();
-        let route = json!({
-            "apiVersion": "route.openshift.io/v1",
-            "kind": "Route",
-            "metadata": { "name": "thanos-querier", "namespace": "openshift-monitoring" },
-            "spec": { "host": host, "path": "/api", "to": { "kind": "Service", "name": "thanos-querier" } },
-            "status": { "ingress": [{ "host": host }] },
-        });
-        let now = shared.now();
-        shared.with(|server| server.import(vec![route], now));
+        route::point(shared, serving);
     }
 }
 

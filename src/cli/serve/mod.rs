@@ -4,8 +4,10 @@ pub(super) mod controllers;
 mod dumped;
 mod kubeconfig;
 pub(super) mod replay;
+mod route;
 mod simulated;
 mod still;
+mod update_service;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,7 +29,7 @@ use simulated::Simulated;
 pub(super) use still::serve_stopped;
 
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
-    serve_until_signal(&args.listening, || {
+    serve_until_signal(&args.listening, args.update_service_port, || {
         let started = start_server(args).map_err(|error| error.to_string())?;
         let authority = started.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
         let properties = ServerProperties { minor: minor(args), authority };
@@ -45,6 +47,7 @@ fn minor(args: &ServeArgs) -> u32 {
 /// answers.
 fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
     args: &Listening,
+    update_service_port: u16,
     begin: impl FnOnce() -> Result<(StartedServer, Background), String>,
 ) -> Result<Exit, String> {
     let given_token = args.token.as_deref().map(checked_token).transpose()?;
@@ -70,7 +73,22 @@ fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
         if let Some(dumped) = dumped {
             dumped.route_alerts(&shared, &serving);
         }
+        let service = match &simulated {
+            None => None,
+            Some(simulated) => {
+                route::create(&shared, &serving);
+                Some(update_service::listen(update_service_port, Arc::clone(&simulated.environment)).await?)
+            }
+        };
         announce(args, &serving)?;
+        if let Some(service) = &service {
+            print_output(&format!(
+                "update service {}\nPrometheus {}/api/v1/query (Route {})\n",
+                update_service::url(service),
+                serving.url(),
+                route::NAME
+            ));
+        }
         let background = tokio::spawn(background);
         signal.received().await;
         background.abort();

@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::service_accounts::RootCaPublisher;
 use windtunnel_core::clock::{Clock as _, ScaledClock, Time, WallClock, after};
+use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::release::Release;
 
 use crate::backends::in_process::InProcess;
@@ -35,6 +36,8 @@ const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Simulated {
     /// The API server for clients.
     pub(super) shared: Shared,
+    /// The services outside the cluster.
+    pub(super) environment: Arc<Environment>,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -45,9 +48,22 @@ pub(super) struct Simulated {
 /// The arguments or the scenario are invalid.
 pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     let known = Releases::read(&args.payload)?;
+    let Some(mut plan) = cluster_plan(args, &known)? else { return Ok(None) };
+    if let Some(folder) = &args.graph_data {
+        let releases = plan.releases.iter().map(|other| &other.release).chain([&plan.release]);
+        let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
+        let (folder, service) = (folder.display().to_string(), &mut plan.update_service);
+        scenario::graph_data("--graph-data", &folder, &versions, service, &known)
+            .map_err(|problems| problems.to_string())?;
+    }
+    Ok(Some(plan))
+}
+
+/// Returns the cluster without the graph data of `--graph-data`.
+fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<ClusterPlan>, String> {
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
-        let plan = scenario::parse(&path.display().to_string(), &text, &known);
+        let plan = scenario::parse(&path.display().to_string(), &text, known);
         // Users of a served cluster expect live kubelets.
         let served = plan.map(|plan| Some(ClusterPlan { node_leases: true, ..plan.cluster }));
         return served.map_err(|problems| problems.to_string());
@@ -119,14 +135,15 @@ impl Simulated {
             };
             session.add(Box::new(RootCaPublisher::new(certificate)));
             let clock = Arc::new(ScaledClock::starting_at(start, speed));
-            if sender.send(Ok(shared.with_clock(clock.clone()))).is_ok()
+            let environment = Arc::clone(session.environment());
+            if sender.send(Ok((shared.with_clock(clock.clone()), environment))).is_ok()
                 && let Err(error) = advance_until_stopped(&mut session, &clock, &shared, &stopped, &runtime)
             {
                 print_errors(&format!("the simulated cluster stopped: {error}"));
             }
         });
         match receiver.recv() {
-            Ok(Ok(shared)) => Ok(Self { shared, stopping, thread }),
+            Ok(Ok((shared, environment))) => Ok(Self { shared, environment, stopping, thread }),
             Ok(Err(error)) => Err(format!("the cluster could not be installed: {error}")),
             Err(_) => Err(SessionError::Ended.to_string()),
         }

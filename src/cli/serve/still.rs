@@ -6,7 +6,7 @@ use windtunnel_apiserver::https::{self, Settings, random_token};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{ManualClock, Time};
 
-use super::Signal;
+use super::{Signal, route};
 use crate::cli::{files, print_output};
 
 /// Serves the state of a cluster at `now`, on a free port, until SIGTERM or SIGINT. It stores writes of
@@ -24,7 +24,8 @@ pub(in crate::cli) fn serve_stopped(shared: &Shared, now: Time, kubeconfig: &Pat
         let address = ([127, 0, 0, 1], 0).into();
         let settings = Settings { address, token: random_token(), ..Settings::default() };
         let shared = shared.with_clock(ManualClock::at(now));
-        let serving = https::serve(shared, settings).await.map_err(|error| error.to_string())?;
+        let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
+        route::create(&shared, &serving);
         files::write_private(kubeconfig, &serving.kubeconfig())?;
         print_output(&format!(
             "serving {} with its clock stopped; kubectl --kubeconfig {}\n",

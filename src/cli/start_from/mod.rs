@@ -246,7 +246,7 @@ fn texts(list: &[Value]) -> Vec<String> {
 }
 
 /// Returns the time of the dump, which is at least the latest time in its objects.
-fn moment<'a>(objects: impl Iterator<Item = &'a Object>) -> Time {
+pub(super) fn moment<'a>(objects: impl Iterator<Item = &'a Object>) -> Time {
     let fields = ["lastTransitionTime", "startedTime", "completionTime"];
     let entries = objects
         .flat_map(|object| object.list("/status/conditions").iter().chain(object.list("/status/history")));

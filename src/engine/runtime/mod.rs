@@ -10,6 +10,7 @@ mod machines;
 pub(super) mod metrics;
 mod pending;
 mod processes;
+mod programs;
 mod reboots;
 mod requests;
 mod simulation;

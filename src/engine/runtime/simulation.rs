@@ -23,6 +23,7 @@ use super::machines::Machines;
 use super::metrics::Exports;
 use super::pending::Pending;
 use super::processes::Processes;
+use super::programs::Programs;
 use crate::backends::ClusterConnection;
 use crate::engine::error::SessionError;
 use crate::engine::invariants::Invariants;
@@ -79,14 +80,30 @@ pub(in crate::engine) struct Simulation {
 impl Simulation {
     /// Creates a simulation of the cluster behind `connection`, without actors.
     pub(in crate::engine) fn new(
-        mut connection: Box<dyn ClusterConnection>,
+        connection: Box<dyn ClusterConnection>,
         clock: Arc<VirtualClock>,
         environment: Arc<Environment>,
         streams: Streams,
         record: Record,
     ) -> Self {
-        let exports = Arc::new(Exports::default());
-        connection.set_upstream(exports.clone());
+        Self::with_exports(connection, clock, environment, streams, record, Arc::default())
+    }
+
+    /// Creates a simulation whose programs have counted and printed before.
+    pub(in crate::engine) fn with_exports(
+        mut connection: Box<dyn ClusterConnection>,
+        clock: Arc<VirtualClock>,
+        environment: Arc<Environment>,
+        streams: Streams,
+        record: Record,
+        exports: Arc<Exports>,
+    ) -> Self {
+        let alerts = watch::Sender::new(Vec::new());
+        connection.set_upstream(Arc::new(Programs {
+            exports: Arc::clone(&exports),
+            environment: Arc::clone(&environment),
+            alerts: alerts.subscribe(),
+        }));
         let phases = Phases::new(record.header.epoch);
         let invariants = Invariants::new(Invariant::all(), record.header.epoch);
         Self {
@@ -97,7 +114,7 @@ impl Simulation {
             view: View::default(),
             record,
             folding: Folding::default(),
-            alerts: watch::Sender::new(Vec::new()),
+            alerts,
             snapshots: Vec::new(),
             last_output: None,
             halt: None,

@@ -173,14 +173,12 @@ impl Simulation {
     /// server or a process cannot be copied.
     fn fork(&self, header: Header, now: Time, environment: Arc<Environment>) -> Option<Self> {
         let clock = VirtualClock::starting_at(now);
-        let mut connection = self.connection.fork(clock.clone())?;
+        let connection = self.connection.fork(clock.clone())?;
         let exports = Arc::new(Exports::clone(&self.exports));
-        connection.set_upstream(exports.clone());
         let header = Header { epoch: self.record.header.epoch, ..header };
         let record = Record { header, entries: self.record.entries.clone() };
-        let mut copy = Self::new(connection, clock, environment, self.streams, record);
+        let mut copy = Self::with_exports(connection, clock, environment, self.streams, record, exports);
         (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
-        copy.exports = exports;
         copy.view = self.view.clone();
         copy.alerts.send_replace(self.alerts.borrow().clone());
         copy.processes = self.processes.copied()?;

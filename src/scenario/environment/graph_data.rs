@@ -36,13 +36,40 @@ pub(in crate::scenario) fn read_into(
     let listed: BTreeMap<String, Channel> = listed.collect();
     service.channels = Some(listed);
     let blocks = files(reader, node, &format!("{folder}/blocked-edges"), false);
-    let blocked = blocks.iter().filter_map(|(file, text)| {
-        reader.in_file(file, |reader| {
-            let tree = parse_document(reader, text)?;
-            blocked_edge(reader, &tree, versions)
-        })
-    });
-    service.blocked = blocked.collect();
+    let document = |text| Document { text, versions: Some(versions) };
+    service.blocked = blocks
+        .iter()
+        .filter_map(|(file, text)| reader.in_file(file, |reader| blocked_edge(reader, document(text))))
+        .collect();
+}
+
+/// Blocked updates, with the file that they are defined in.
+#[derive(Debug, Clone)]
+pub struct BlockedEdgeFile {
+    /// The path of the file.
+    pub file: String,
+    /// Its content.
+    pub edge: BlockedEdge,
+}
+
+/// Loads all blocked edges of the folder that `node` names, of releases that exist or not.
+pub(in crate::scenario) fn read_all_blocked(reader: &mut Reader<'_>, node: &Node) -> Vec<BlockedEdgeFile> {
+    let Some(folder) = reader.text(node, "a folder with `blocked-edges`") else { return Vec::new() };
+    let blocks = files(reader, node, &format!("{folder}/blocked-edges"), true);
+    let read = |(file, text): &(String, String)| {
+        let document = Document { text, versions: None };
+        let edge = reader.in_file(file, |reader| blocked_edge(reader, document))?;
+        Some(BlockedEdgeFile { file: file.clone(), edge })
+    };
+    blocks.iter().filter_map(read).collect()
+}
+
+/// The text of a file, and the releases that matter.
+#[derive(Clone, Copy)]
+struct Document<'a> {
+    text: &'a str,
+    /// The releases that exist in the run; `None` if all matter.
+    versions: Option<&'a [Version]>,
 }
 
 /// Returns names and texts of the YAML files in a folder.
@@ -79,26 +106,28 @@ fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     let name = name.and_then(|node| reader.text(node, "a channel"));
     let listed = map.required(reader, "versions", "the releases that it lists");
     let listed = listed.map(|node| reader.list(node, "versions")).unwrap_or_default();
-    let listed = listed.iter().filter_map(|node| version(reader, node, versions)).collect();
+    let listed = listed.iter().filter_map(|node| version(reader, node, Some(versions))).collect();
     Some((name?, Channel::Lists(listed)))
 }
 
 /// Parses a version and returns it if it exists in the run. It may have an architecture suffix
 /// (`4.14.1+amd64`).
-fn version(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
+fn version(reader: &mut Reader<'_>, node: &Node, versions: Option<&[Version]>) -> Option<Version> {
     let version = reader.version(node)?;
-    versions.iter().any(|known| known.cmp_precedence(&version).is_eq()).then_some(version)
+    let exists = |versions: &[Version]| versions.iter().any(|known| known.cmp_precedence(&version).is_eq());
+    versions.is_none_or(exists).then_some(version)
 }
 
 /// Parses the blocked updates to one release. A risk needs all four keys; without any of them the updates are
 /// removed.
-fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<BlockedEdge> {
-    let map = reader.map(node, "a blocked edge", BLOCK_KEYS)?;
+fn blocked_edge(reader: &mut Reader<'_>, document: Document<'_>) -> Option<BlockedEdge> {
+    let tree = parse_document(reader, document.text)?;
+    let map = reader.map(&tree, "a blocked edge", BLOCK_KEYS)?;
     let to = map.required(reader, "to", "the target release of the updates");
-    let to = to.and_then(|node| version(reader, node, versions));
+    let to = to.and_then(|node| version(reader, node, document.versions));
     let from = map.required(reader, "from", "a regular expression for the source releases");
     let from = from.and_then(|node| pattern(reader, node));
-    let exists = to.is_some();
+    let document = to.is_some().then_some(document);
     let risk = if ["url", "name", "message", "matchingRules"].iter().any(|key| map.get(key).is_some()) {
         let mut text = |key, meaning| {
             let node = map.required(reader, key, meaning)?;
@@ -109,7 +138,7 @@ fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> O
         let message = text("message", "a sentence about the risk");
         let rules = map.required(reader, "matchingRules", "the rules that select the exposed clusters");
         let rules = rules.map(|node| reader.list(node, "rules")).unwrap_or_default();
-        let rules = rules.iter().filter_map(|node| rule(reader, node, exists)).collect();
+        let rules = rules.iter().filter_map(|node| rule(reader, node, document)).collect();
         Some(Risk { name: name?, url: url?, message: message?, rules })
     } else {
         None
@@ -128,9 +157,9 @@ fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
     pattern.ok()
 }
 
-/// Parses `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. Rules of releases that do not
-/// exist in the run are not parsed as PromQL.
-fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<MatchingRule> {
+/// Parses `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. Without a document, the release does
+/// not exist in the run, and its PromQL is not parsed.
+fn rule(reader: &mut Reader<'_>, node: &Node, document: Option<Document<'_>>) -> Option<MatchingRule> {
     let map = reader.map(node, "a rule", &["type", "promql"])?;
     let kind = map.required(reader, "type", "`Always` or `PromQL`")?;
     if reader.word(kind, &["Always", "PromQL"])? == "Always" {
@@ -140,19 +169,25 @@ fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<MatchingRu
     let outer = map.required(reader, "promql", meaning)?;
     let inner = reader.map(outer, "a query", &["promql"])?;
     let expression = inner.required(reader, "promql", meaning)?;
-    if needed { promql(reader, expression) } else { None }
+    promql(reader, expression, Some(document?.text))
 }
 
-/// Parses an expression and checks that windtunnel can evaluate it.
-pub(super) fn promql(reader: &mut Reader<'_>, expression: &Node) -> Option<MatchingRule> {
+/// Parses an expression and checks that windtunnel can evaluate it. With the text of the document, problems have
+/// the position within the expression.
+pub(super) fn promql(
+    reader: &mut Reader<'_>,
+    expression: &Node,
+    document: Option<&str>,
+) -> Option<MatchingRule> {
     let text = reader.text(expression, "a PromQL expression")?;
-    match promql::parse(&text) {
-        Ok(_) => Some(MatchingRule::PromQl(text)),
-        Err(error) => {
-            reader.problem(expression, format!("this PromQL cannot be evaluated: {error}"));
-            None
-        }
+    if let Err(error) = promql::parse(&text) {
+        let (line, column) = error.position(&text);
+        let (line, column) = document.map_or((expression.line, expression.column), |document| {
+            yaml::position_of_text(document, expression, line, column)
+        });
+        reader.problem_at(line, column, format!("this PromQL cannot be evaluated: {error}"));
     }
+    Some(MatchingRule::PromQl(text))
 }
 
 #[cfg(test)]
@@ -219,8 +254,17 @@ mod tests {
              data/blocked-edges/b.yaml:1:1: a blocked edge needs `url`: a page about the risk\n\
              data/blocked-edges/b.yaml:1:1: a blocked edge needs `message`: a sentence about the risk\n\
              data/blocked-edges/b.yaml:4:24: expected one of `Always`, `PromQL`, found `Alway`; did you mean `Always`?\n\
-             data/blocked-edges/c.yaml:8:20: this PromQL cannot be evaluated: expected an expression, found the end\n\
+             data/blocked-edges/c.yaml:8:26: this PromQL cannot be evaluated: expected an expression, found the end\n\
              data/blocked-edges/d.yaml:1:4: unclosed bracket '['",
+        );
+    }
+
+    #[test]
+    fn reports_the_position_within_an_expression_of_several_lines() {
+        let risky = "to: 4.16.5\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules:\n- type: PromQL\n  promql:\n    promql: |\n      group(a)\n      or 0 * grup(a)\n";
+        check(
+            &[STABLE, ("data/blocked-edges/a.yaml", risky)],
+            "data/blocked-edges/a.yaml:11:14: this PromQL cannot be evaluated: unknown function with name \"grup\"",
         );
     }
 

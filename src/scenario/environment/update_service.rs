@@ -117,5 +117,5 @@ fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<MatchingRule> {
     let map = reader.map(node, "a rule", &["PromQL"])?;
     let expression =
         map.required(reader, "PromQL", "an expression that is 1 for clusters that are exposed")?;
-    promql(reader, expression)
+    promql(reader, expression, None)
 }

@@ -16,6 +16,7 @@ fn the_help_lists_the_commands() {
           report         Print the timeline of a record
           status         Print the output of `oc adm upgrade status` for a record, the files of a cluster,
                          or a cluster
+          risks          Evaluate the risks of graph data for clusters, and check their PromQL
           insights       Run the update status controller for a cluster, and publish insights until SIGTERM
                          or SIGINT
           adm            Run `oc adm` commands against any cluster

@@ -62,9 +62,7 @@ fn until_with_serve_serves_the_cluster_of_that_moment() {
     let mut out = BufReader::new(run.0.stdout.take().unwrap());
     let output = read_until(&mut out, "serving https://");
     let served = environment.run(&["status", "--kubeconfig", "wind.kubeconfig"]);
-    let (complaint, text) = served.stdout.split_once('\n').unwrap();
-    assert!(complaint.starts_with("Unable to fetch alerts"), "{served}");
-    assert!(output.contains(text), "{served}\nbut the run printed\n{output}");
+    assert!(output.contains(&served.stdout), "{served}\nbut the run printed\n{output}");
     assert!(served.stdout.contains("Target Version:  4.20.3 (from 4.20.1)"), "{served}");
     let sent = std::process::Command::new("kill").args(["-INT", &run.0.id().to_string()]).status().unwrap();
     assert!(sent.success());

@@ -23,6 +23,7 @@ mod payloads;
 mod published;
 mod records;
 mod reports;
+mod risks;
 mod scenarios;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;

@@ -292,15 +292,7 @@ fn status_reads_a_served_cluster_like_oc() {
         }
         updating = status();
     }
-    let (first, rest) = updating.stdout.split_once('\n').unwrap();
-    let complaint =
-        "Unable to fetch alerts, ignoring alerts in 'Update Health':  failed to get alerts from Thanos: ";
-    assert_eq!(
-        first,
-        format!(
-            "{complaint}the server could not find the requested resource (get routes.route.openshift.io thanos-querier)"
-        )
-    );
+    let rest = &updating.stdout;
     assert!(rest.starts_with("= Control Plane =\nAssessment:      Progressing\n"), "{updating}");
     assert!(rest.contains("\nTarget Version:  4.18.4 (from 4.18.3)\n"), "{updating}");
     assert!(rest.contains("\nWorker Pool Nodes: worker\n"), "{updating}");

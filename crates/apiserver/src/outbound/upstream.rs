@@ -1,4 +1,5 @@
-//! The handler of requests that clients send to pods through `proxy`, and of requests for logs.
+//! The handler of requests that clients send to pods through `proxy`, of requests for logs, and of requests to programs
+//! that share the address of the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,6 +7,8 @@ use std::sync::Arc;
 use windtunnel_core::clock::Time;
 use windtunnel_core::log::LogLine;
 use windtunnel_core::{Object, View};
+
+use crate::request::Query;
 
 /// A request to a pod.
 #[derive(Debug)]
@@ -53,6 +56,34 @@ pub struct LogRequest<'a> {
     pub previous: bool,
 }
 
+/// A request to a program that answers at paths of the server's own address.
+#[derive(Debug)]
+pub struct PathRequest<'a> {
+    /// The path, with its leading slash.
+    pub path: &'a str,
+    /// The parameters of the URL, then those of a form in the body.
+    pub parameters: &'a Query,
+    /// All objects of the cluster.
+    pub view: View,
+    /// The current time.
+    pub now: Time,
+}
+
+/// The object that a user must have access to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Permission {
+    /// API group of the object.
+    pub group: &'static str,
+    /// Its plural.
+    pub resource: &'static str,
+    /// Its subresource.
+    pub subresource: &'static str,
+    /// Its namespace.
+    pub namespace: &'static str,
+    /// Its name.
+    pub name: &'static str,
+}
+
 /// The programs in the pods of a cluster.
 pub trait Upstream: Send + Sync {
     /// The response of the program that listens on the port; `None` if there is none.
@@ -60,6 +91,17 @@ pub trait Upstream: Send + Sync {
 
     /// The lines of a container, oldest first; `None` if it has no log.
     fn log(&self, _: &LogRequest<'_>) -> Option<Vec<LogLine>> {
+        None
+    }
+
+    /// The permission that a client needs for a path: the verb `get` for GET, and `create` for POST. `None` if no
+    /// program answers at the path.
+    fn permission(&self, _path: &str) -> Option<Permission> {
+        None
+    }
+
+    /// The response of the program at a path; `None` if there is none.
+    fn serve(&self, _: &PathRequest<'_>) -> Option<PodResponse> {
         None
     }
 }
@@ -75,6 +117,10 @@ impl Programs {
 
     pub(crate) fn any(&self) -> Option<&dyn Upstream> {
         self.0.as_deref()
+    }
+
+    pub(crate) fn shared(&self) -> Option<Arc<dyn Upstream>> {
+        self.0.clone()
     }
 }
 

@@ -75,6 +75,9 @@ impl ApiServer {
     /// Advances a request as its user, after impersonation.
     fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         self.expire(now);
+        if let Some(reply) = self.program(request, now) {
+            return Step::Done(reply);
+        }
         let mut access = self.authorize(request);
         let (kind, path) = match self.route(request, &mut access, now) {
             Route::Answered(reply) => return Step::Done(reply),

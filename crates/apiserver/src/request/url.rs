@@ -49,6 +49,16 @@ impl Query {
         Self(pairs.collect())
     }
 
+    /// All parameters, by name.
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// These parameters, then those of another query.
+    pub(crate) fn followed_by(&self, other: Self) -> Self {
+        Self(self.0.iter().cloned().chain(other.0).collect())
+    }
+
     /// The first value of a parameter; empty if it is not given.
     pub fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)

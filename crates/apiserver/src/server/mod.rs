@@ -10,6 +10,7 @@ pub(crate) mod expiry;
 pub(crate) mod faults;
 pub(crate) mod log;
 mod paths;
+mod programs;
 mod restore;
 mod rewind;
 

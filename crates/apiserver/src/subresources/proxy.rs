@@ -121,7 +121,8 @@ impl ApiServer {
         (address["ip"] == pod.text("/status/podIP")).then_some(pod)
     }
 
-    fn full_view(&self) -> View {
+    /// All objects.
+    pub(crate) fn full_view(&self) -> View {
         let mut view = View::default();
         for (key, object) in self.objects() {
             view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });

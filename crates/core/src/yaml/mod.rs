@@ -4,9 +4,11 @@
 use serde::de::DeserializeOwned;
 
 mod node;
+mod position;
 mod write;
 
 pub use node::{Kind, Node};
+pub use position::position_of_text;
 
 /// An error in a YAML text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

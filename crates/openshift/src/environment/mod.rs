@@ -1,6 +1,7 @@
 //! The environment of the cluster: the existing releases, and the image registry.
 
 mod faults;
+mod graph_api;
 mod outages;
 mod update_graph;
 
@@ -18,6 +19,7 @@ use crate::graph::UpdateService;
 use crate::promql::Sample;
 use crate::release::{self, Architecture, Release};
 pub use faults::ReleaseFault;
+pub use graph_api::{GraphAnswer, PATHS as GRAPH_PATHS};
 pub use outages::Outages;
 
 /// Everything outside the cluster that its components can reach.

@@ -3,6 +3,8 @@
 //! Metrics are computed from the objects of a moment, so queries need no server. Alerts depend on the past,
 //! so an actor keeps them ([`Prometheus`]).
 
+mod exposure;
+pub mod http_api;
 mod metrics;
 mod prometheus;
 mod rules;
@@ -16,6 +18,7 @@ use windtunnel_core::clock::Time;
 use self::metrics::Moment;
 use crate::environment::Environment;
 use crate::promql::{self, Value};
+pub use exposure::{Cluster, Exposure, History};
 pub(super) use metrics::{CERTIFICATE, PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
 pub use metrics::{Counted, EXPOSITION, Transitions, exposition};
 pub use prometheus::Prometheus;
@@ -44,10 +47,19 @@ pub(super) fn is_true(
     view: &View,
     now: Time,
 ) -> Result<bool, String> {
-    let expr = promql::parse(query)
-        .map_err(|error| format!("bad_data: invalid parameter \"query\": parse error: {error}"))?;
+    let expr = promql::parse(query).map_err(|error| {
+        let (line, column) = error.position(query);
+        format!("bad_data: invalid parameter \"query\": {line}:{column}: parse error: {error}")
+    })?;
     let moment = Moment { operator_runs: true, given: &environment.metrics, ..Moment::of(view, now) };
-    let value = promql::evaluate(&expr, &moment);
+    one_or_zero(promql::evaluate(&expr, &moment))
+}
+
+/// Returns whether the result of a query is one sample with value 1.
+///
+/// # Errors
+/// The operator's message about a result that is not one sample with value 1 or 0.
+fn one_or_zero(value: Result<Value, String>) -> Result<bool, String> {
     let samples = match value.map_err(|error| format!("execution: {error}"))? {
         Value::Vector(samples) => samples,
         Value::Scalar(_) => return Err("invalid PromQL result type is scalar, not vector".to_owned()),

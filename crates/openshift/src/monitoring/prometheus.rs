@@ -297,7 +297,7 @@ fn is_scrape(at: Time) -> bool {
 }
 
 /// The first scrape after this time.
-fn next_scrape(at: Time) -> Time {
+pub(super) fn next_scrape(at: Time) -> Time {
     let into = at.as_second().rem_euclid(INTERVAL.as_secs());
     Time::from_second(at.as_second() - into + INTERVAL.as_secs()).unwrap_or(Time::MAX)
 }

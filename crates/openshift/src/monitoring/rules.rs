@@ -69,7 +69,8 @@ fn fault_of(object: &Object, rule: &Json, fault: &str) -> String {
 
 fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
     // An expression can be a plain number.
-    let expr = promql::parse(&rule["expr"].as_str().map_or_else(|| rule["expr"].to_string(), str::to_owned))?;
+    let text = rule["expr"].as_str().map_or_else(|| rule["expr"].to_string(), str::to_owned);
+    let expr = promql::parse(&text).map_err(|error| error.to_string())?;
     let hold = match rule["for"].as_str() {
         Some(text) => {
             windtunnel_core::text::parse_units(text).ok_or_else(|| format!("`for: {text}` is no duration"))?

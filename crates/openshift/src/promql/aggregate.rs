@@ -21,6 +21,7 @@ pub(super) fn aggregate(aggregate: &Aggregate, parameter: Option<f64>, samples: 
             "max" => values.fold(f64::NEG_INFINITY, f64::max),
             "min" => values.fold(f64::INFINITY, f64::min),
             "sum" => values.sum(),
+            "avg" => values.clone().sum::<f64>() / values.map(|_| 1.0).sum::<f64>(),
             "count" => values.map(|_| 1.0).sum(),
             _ => 1.0,
         };

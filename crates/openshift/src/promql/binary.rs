@@ -119,8 +119,10 @@ fn pairs(binary: &Binary, left: Vec<Sample>, right: Vec<Sample>) -> Result<Vec<S
         let mut sample = relabelled(binary, sample, value);
         match group {
             Some(taken) => take(&mut sample.labels, taken, &other.labels),
-            // In one-to-one matching, the result has only the shared labels.
-            None => sample.labels = key,
+            // In one-to-one matching, the result has only the shared labels. A comparison without `on` also
+            // keeps the metric's name.
+            None if matching.on => sample.labels = key,
+            None => sample.labels.retain(|name, _| name == NAME || key.contains_key(name)),
         }
         found.push(sample);
     }

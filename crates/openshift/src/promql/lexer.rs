@@ -3,6 +3,8 @@
 use jiff::SignedDuration;
 use windtunnel_core::text::parse_units;
 
+use super::ParseError;
+
 /// A token, without its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
@@ -21,19 +23,22 @@ const SIGNS: &[&str] = &[
     ",",
 ];
 
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+/// Returns the tokens with their positions, in bytes from the start of the text.
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ParseError> {
     let mut rest = text;
     let mut found = Vec::new();
     loop {
         rest = rest.trim_start();
         let Some(first) = rest.chars().next() else { return Ok(found) };
+        let at = text.len() - rest.len();
+        let failed = |message: String| ParseError::new(message, at);
         let (token, length) = match first {
             '#' => {
                 rest = rest.find('\n').map_or("", |end| &rest[end..]);
                 continue;
             }
-            '"' | '\'' | '`' => quoted(rest, first)?,
-            '0'..='9' | '.' => number(rest)?,
+            '"' | '\'' | '`' => quoted(rest, first).map_err(failed)?,
+            '0'..='9' | '.' => number(rest).map_err(failed)?,
             _ if first.is_ascii_alphabetic() || first == '_' || first == ':' => {
                 let inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
                 let end = rest.find(|c| !inside(c)).unwrap_or(rest.len());
@@ -41,11 +46,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
             }
             _ => {
                 let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
-                let sign = sign.ok_or_else(|| format!("unexpected character: {first:?}"))?;
+                let sign = sign.ok_or_else(|| failed(format!("unexpected character: {first:?}")))?;
                 (Token::Sign(sign), sign.len())
             }
         };
-        found.push(token);
+        found.push((token, at));
         rest = &rest[length..];
     }
 }

@@ -7,6 +7,8 @@ mod aggregate;
 mod binary;
 mod evaluate;
 mod lexer;
+mod missing;
+mod parse_error;
 mod parser;
 mod sample;
 #[cfg(test)]
@@ -18,6 +20,8 @@ use regex::Regex;
 use windtunnel_core::clock::Time;
 
 pub use evaluate::{SampleCollector, evaluate};
+pub use missing::{is_zero_or_empty, missing_metrics};
+pub use parse_error::ParseError;
 pub use parser::parse;
 pub use sample::{Labels, NAME, Sample, Value};
 pub use validity::valid_until;
@@ -142,6 +146,14 @@ impl Selector {
     /// Returns how far it looks back; `None` for an instant selector.
     pub fn range(&self) -> Option<SignedDuration> {
         self.range
+    }
+
+    /// Returns the value that a label must be equal to; `None` if several values can match.
+    pub fn equal_to(&self, label: &str) -> Option<&str> {
+        self.matchers.iter().find_map(|matcher| match &matcher.test {
+            Test::Equal(value) if matcher.label == label => Some(value.as_str()),
+            _ => None,
+        })
     }
 
     /// Returns the labels of the single series that it selects, including the metric's name; `None` if it can

@@ -3,12 +3,12 @@
 use regex::Regex;
 
 use super::lexer::{Token, tokens};
-use super::{Aggregate, Binary, Expr, Matcher, Matching, Selector, Test};
+use super::{Aggregate, Binary, Expr, Matcher, Matching, ParseError, Selector, Test};
 
 /// Maximum nesting depth of expressions.
 const DEPTH_MAX: usize = 40;
 
-const AGGREGATIONS: &[&str] = &["group", "max", "min", "sum", "count", "topk", "bottomk"];
+const AGGREGATIONS: &[&str] = &["group", "max", "min", "sum", "avg", "count", "topk", "bottomk"];
 
 /// Functions with their number of arguments.
 const FUNCTIONS: &[(&str, usize)] =
@@ -25,8 +25,8 @@ const LEVELS: &[&[&str]] =
 ///
 /// # Errors
 /// It is invalid PromQL, or uses unsupported parts of it.
-pub fn parse(text: &str) -> Result<Expr, String> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+pub fn parse(text: &str) -> Result<Expr, ParseError> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, end: text.trim_end().len() };
     let expr = parser.level(0)?;
     if parser.at < parser.tokens.len() {
         return Err(parser.unexpected("the end"));
@@ -35,17 +35,29 @@ pub fn parse(text: &str) -> Result<Expr, String> {
 }
 
 struct Parser {
-    tokens: Vec<Token>,
+    tokens: Vec<(Token, usize)>,
     at: usize,
     depth: usize,
+    /// The end of the text, in bytes.
+    end: usize,
 }
 
 impl Parser {
     fn peek(&self) -> Option<&Token> {
-        self.tokens.get(self.at)
+        self.tokens.get(self.at).map(|(token, _)| token)
     }
 
-    fn unexpected(&self, wanted: &str) -> String {
+    /// The position of the next token, in bytes.
+    fn position(&self) -> usize {
+        self.tokens.get(self.at).map_or(self.end, |(_, at)| *at)
+    }
+
+    /// The error at the next token.
+    fn error(&self, message: String) -> ParseError {
+        ParseError::new(message, self.position())
+    }
+
+    fn unexpected(&self, wanted: &str) -> ParseError {
         let found = match self.peek() {
             None => "the end".to_owned(),
             Some(Token::Name(name)) => format!("{name:?}"),
@@ -54,7 +66,7 @@ impl Parser {
             Some(Token::Span(_)) => "a duration".to_owned(),
             Some(Token::Sign(sign)) => format!("{sign:?}"),
         };
-        format!("expected {wanted}, found {found}")
+        self.error(format!("expected {wanted}, found {found}"))
     }
 
     /// Consumes the next token if it is this one.
@@ -68,18 +80,18 @@ impl Parser {
         matches
     }
 
-    fn expect(&mut self, wanted: &str) -> Result<(), String> {
+    fn expect(&mut self, wanted: &str) -> Result<(), ParseError> {
         if self.take(wanted) { Ok(()) } else { Err(self.unexpected(&format!("{wanted:?}"))) }
     }
 
-    fn name(&mut self) -> Result<String, String> {
+    fn name(&mut self) -> Result<String, ParseError> {
         let Some(Token::Name(name)) = self.peek() else { return Err(self.unexpected("a name")) };
         let name = name.clone();
         self.at += 1;
         Ok(name)
     }
 
-    fn level(&mut self, level: usize) -> Result<Expr, String> {
+    fn level(&mut self, level: usize) -> Result<Expr, ParseError> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
         // Each operator nests the tree by one level, and trees are walked recursively.
@@ -93,10 +105,10 @@ impl Parser {
             let operator = (*operator).to_owned();
             left = Expr::Binary(Box::new(Binary { operator, left, right, returns_bool, matching }));
         }
-        Err(format!("more than {DEPTH_MAX} operators in a row"))
+        Err(self.error(format!("more than {DEPTH_MAX} operators in a row")))
     }
 
-    fn matching(&mut self) -> Result<Matching, String> {
+    fn matching(&mut self) -> Result<Matching, ParseError> {
         let mut matching = Matching { on: self.take("on"), ..Matching::default() };
         if !matching.on && !self.take("ignoring") {
             return Ok(matching);
@@ -113,7 +125,7 @@ impl Parser {
         Ok(matching)
     }
 
-    fn labels(&mut self) -> Result<Vec<String>, String> {
+    fn labels(&mut self) -> Result<Vec<String>, ParseError> {
         self.expect("(")?;
         let mut labels = Vec::new();
         while !self.take(")") {
@@ -126,18 +138,18 @@ impl Parser {
         Ok(labels)
     }
 
-    fn unary(&mut self) -> Result<Expr, String> {
+    fn unary(&mut self) -> Result<Expr, ParseError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(format!("nested deeper than {DEPTH_MAX} levels"));
+            return Err(self.error(format!("nested deeper than {DEPTH_MAX} levels")));
         }
         let expr = if self.take("-") { Expr::Negative(Box::new(self.unary()?)) } else { self.primary()? };
         self.depth -= 1;
         Ok(expr)
     }
 
-    fn primary(&mut self) -> Result<Expr, String> {
-        let token = self.peek().cloned();
+    fn primary(&mut self) -> Result<Expr, ParseError> {
+        let (token, at) = (self.peek().cloned(), self.position());
         self.at += 1;
         match token {
             Some(Token::Number(number)) => Ok(Expr::Number(number)),
@@ -147,8 +159,8 @@ impl Parser {
                 self.expect(")")?;
                 Ok(inner)
             }
-            Some(Token::Name(name)) if AGGREGATIONS.contains(&name.as_str()) => self.aggregate(name),
-            Some(Token::Name(name)) if self.peek() == Some(&Token::Sign("(")) => self.call(name),
+            Some(Token::Name(name)) if AGGREGATIONS.contains(&name.as_str()) => self.aggregate(name, at),
+            Some(Token::Name(name)) if self.peek() == Some(&Token::Sign("(")) => self.call(name, at),
             Some(Token::Name(name)) => self.selector(name),
             _ => {
                 self.at -= 1;
@@ -157,7 +169,7 @@ impl Parser {
         }
     }
 
-    fn aggregate(&mut self, operator: String) -> Result<Expr, String> {
+    fn aggregate(&mut self, operator: String, at: usize) -> Result<Expr, ParseError> {
         let before = self.grouping()?;
         let mut arguments = self.arguments()?;
         let (without, labels) = match before {
@@ -166,15 +178,16 @@ impl Parser {
         };
         let wanted = if operator.ends_with('k') { 2 } else { 1 };
         if arguments.len() != wanted {
-            return Err(format!("{operator} takes {wanted} arguments, found {}", arguments.len()));
+            let message = format!("{operator} takes {wanted} arguments, found {}", arguments.len());
+            return Err(ParseError::new(message, at));
         }
-        let operand = arguments.pop().ok_or("no argument")?;
+        let operand = arguments.pop().ok_or_else(|| self.unexpected("an argument"))?;
         let parameter = arguments.pop();
         Ok(Expr::Aggregate(Box::new(Aggregate { operator, parameter, operand, without, labels })))
     }
 
     /// Parses `by (...)` or `without (...)`.
-    fn grouping(&mut self) -> Result<Option<(bool, Vec<String>)>, String> {
+    fn grouping(&mut self) -> Result<Option<(bool, Vec<String>)>, ParseError> {
         if self.take("by") {
             return Ok(Some((false, self.labels()?)));
         }
@@ -184,7 +197,7 @@ impl Parser {
         Ok(None)
     }
 
-    fn arguments(&mut self) -> Result<Vec<Expr>, String> {
+    fn arguments(&mut self) -> Result<Vec<Expr>, ParseError> {
         self.expect("(")?;
         let mut arguments = Vec::new();
         if self.take(")") {
@@ -200,22 +213,23 @@ impl Parser {
         Ok(arguments)
     }
 
-    fn call(&mut self, name: String) -> Result<Expr, String> {
+    fn call(&mut self, name: String, at: usize) -> Result<Expr, ParseError> {
+        let failed = |message: String| ParseError::new(message, at);
         let Some((_, wanted)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
-            return Err(format!("unknown function with name {name:?}"));
+            return Err(failed(format!("unknown function with name {name:?}")));
         };
         let arguments = self.arguments()?;
         if arguments.len() != *wanted {
-            return Err(format!("{name} takes {wanted} arguments, found {}", arguments.len()));
+            return Err(failed(format!("{name} takes {wanted} arguments, found {}", arguments.len())));
         }
         let ranged = |expr: &Expr| matches!(expr, Expr::Select(selector) if selector.range.is_some());
         if arguments.iter().any(|argument| ranged(argument) != OVER_TIME.contains(&name.as_str())) {
-            return Err(format!("{name} does not take this kind of vector"));
+            return Err(failed(format!("{name} does not take this kind of vector")));
         }
         Ok(Expr::Call(name, arguments))
     }
 
-    fn selector(&mut self, metric: String) -> Result<Expr, String> {
+    fn selector(&mut self, metric: String) -> Result<Expr, ParseError> {
         let mut matchers = Vec::new();
         if self.take("{") {
             while !self.take("}") {
@@ -236,18 +250,19 @@ impl Parser {
         Ok(Expr::Select(Selector { metric, matchers, range }))
     }
 
-    fn matcher(&mut self) -> Result<Matcher, String> {
+    fn matcher(&mut self) -> Result<Matcher, ParseError> {
         let label = self.name()?;
         let operator = ["=~", "!~", "!=", "="].into_iter().find(|operator| self.take(operator));
         let operator = operator.ok_or_else(|| self.unexpected("`=`, `!=`, `=~` or `!~`"))?;
         let Some(Token::Text(text)) = self.peek().cloned() else { return Err(self.unexpected("a string")) };
-        self.at += 1;
+        let pattern = |text: &str| anchored(text).map_err(|message| self.error(message));
         let test = match operator {
             "=" => Test::Equal(text),
             "!=" => Test::Differs(text),
-            "=~" => Test::Fits(anchored(&text)?),
-            _ => Test::FitsNot(anchored(&text)?),
+            "=~" => Test::Fits(pattern(&text)?),
+            _ => Test::FitsNot(pattern(&text)?),
         };
+        self.at += 1;
         Ok(Matcher { label, test })
     }
 }

@@ -41,6 +41,11 @@ impl Metrics for TestMetrics {
         static SCRAPES: LazyLock<[[Sample; 1]; 3]> = LazyLock::new(|| {
             [0.0, 1.0, 0.0].map(|value| [Sample { labels: labels(&[("job", "a")]), value }])
         });
+        static ENDED: LazyLock<[Sample; 1]> =
+            LazyLock::new(|| [Sample { labels: labels(&[("job", "z")]), value: 7.0 }]);
+        if metric == "ended" {
+            return vec![ENDED.as_slice()];
+        }
         let scraped = if metric == "up" { usize::try_from(span.as_mins()).unwrap().min(3) } else { 0 };
         SCRAPES[3 - scraped..].iter().map(<[Sample; 1]>::as_slice).collect()
     }
@@ -57,7 +62,8 @@ fn shown(text: &str) -> String {
             sample.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{}:{}", labels.join(","), sample.value)
     };
-    match parse(text).and_then(|expr| evaluate(&expr, &TestMetrics)) {
+    let parsed = parse(text).map_err(|error| error.to_string());
+    match parsed.and_then(|expr| evaluate(&expr, &TestMetrics)) {
         Ok(Value::Scalar(number)) => number.to_string(),
         Ok(Value::Vector(samples)) => samples.iter().map(show).collect::<Vec<_>>().join(" "),
         Err(error) => format!("error: {error}"),
@@ -91,6 +97,8 @@ fn aggregations_group_by_labels() {
     assert_eq!(shown("sum(node) by (role)"), "role=master:1 role=worker:5");
     assert_eq!(shown("count without (name) (node)"), "role=master:1 role=worker:2");
     assert_eq!(shown("min(node)"), ":1");
+    assert_eq!(shown("avg by (role) (node)"), "role=master:1 role=worker:2.5");
+    assert_eq!(shown("topk(1, group by (role) (node) or 0 * group(node))").matches(":1").count(), 1);
     assert_eq!(
         shown("topk by (role) (1, node)"),
         "__name__=node,name=a,role=master:1 __name__=node,name=c,role=worker:3"
@@ -118,7 +126,45 @@ fn comparisons_filter_unless_they_return_bool() {
     assert_eq!(shown("objects > 8 < 20"), "__name__=objects,resource=secrets:9");
     assert_eq!(shown("objects > bool 8"), "resource=pods:1 resource=nodes:0 resource=secrets:1");
     assert_eq!(shown("2 + 3 * 4 - -1"), "15");
+    assert_eq!(
+        shown("role_weight > ignoring (note, name) node{name='a'}"),
+        "__name__=role_weight,role=master:100"
+    );
+    assert_eq!(shown("role_weight > on (role) node{name='a'}"), "role=master:100");
     assert_eq!(shown("1 > 2"), "error: comparisons between scalars must use BOOL modifier");
+}
+
+#[test]
+fn or_on_no_labels_takes_the_right_side_only_if_the_left_one_is_empty() {
+    assert_eq!(shown("min(nothing) or on () 0 * min(node)"), ":0");
+    assert_eq!(shown("min(node) or on () 0 * min(objects)"), ":1");
+    assert_eq!(shown("provider or on (_id) 0 * group(node)"), "__name__=provider,region=here,type=AWS:1");
+    assert_eq!(
+        shown("group(node{role='master'}) * on () group_left (type) group by (type) (provider)"),
+        "type=AWS:1"
+    );
+}
+
+#[test]
+fn errors_have_the_line_and_column_of_the_first_wrong_token() {
+    let position = |text: &str| parse(text).unwrap_err().position(text);
+    assert_eq!(position("group(a)\n  or 0 * grup(a)"), (2, 10));
+    assert_eq!(position("a{b=~\"(\"}"), (1, 6));
+    assert_eq!(position("# é\na{b}"), (2, 4));
+    assert_eq!(position("max(a"), (1, 6));
+    assert_eq!(position("'é' ; a"), (1, 5));
+    assert_eq!(position("a[5x]"), (1, 3));
+    assert_eq!(position(""), (1, 1));
+    assert_eq!(position("1 + topk(a)"), (1, 5));
+}
+
+#[test]
+fn a_series_that_ends_is_in_ranges_alone() {
+    // `earlier` has three scrapes of job a; the current scrape of `up` has jobs a and b.
+    assert_eq!(shown("up{job='c'}"), "");
+    assert_eq!(shown("max_over_time(up{job='a'}[3m])"), "job=a:1");
+    assert_eq!(shown("max_over_time(ended[3m])"), "job=z:7");
+    assert_eq!(shown("ended"), "");
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub(crate) mod controllers;
 mod dumped;
 #[cfg(unix)]
 mod full;
+mod monitored;
 mod restart;
 mod simulated;
 mod startup_objects;
@@ -39,6 +40,13 @@ impl Served {
         stdout.read_line(&mut line).unwrap();
         let url = line.strip_prefix("serving ").unwrap_or_else(|| panic!("found {line:?}")).trim_end();
         Self { url: url.to_owned(), child, stdout }
+    }
+
+    /// The next line of stdout.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
     }
 
     pub(crate) fn signal(&self, signal: &str) {

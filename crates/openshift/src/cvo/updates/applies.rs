@@ -69,7 +69,7 @@ pub(super) fn write_risks(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
     let risks: Vec<Value> = applies
         .iter()
         .map(|(risk, conditions)| {
-            let mut entry = recommend::as_status(risk);
+            let mut entry = risk.to_json();
             entry["conditions"] = json!(conditions);
             entry
         })

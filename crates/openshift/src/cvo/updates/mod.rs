@@ -310,6 +310,6 @@ fn release(node: &Node) -> Value {
 }
 
 fn conditional_update(node: &Node, risks: &[Risk], conditions: &[Value]) -> Value {
-    let risks: Vec<Value> = risks.iter().map(recommend::as_status).collect();
+    let risks: Vec<Value> = risks.iter().map(Risk::to_json).collect();
     json!({ "release": release(node), "risks": risks, "conditions": conditions })
 }

@@ -3,11 +3,10 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::{Value, json};
 use windtunnel_core::condition::Condition;
 
 use super::accepted::Accepted;
-use crate::graph::{MatchingRule, Risk};
+use crate::graph::Risk;
 
 const NOT_EXPOSED: &str = "NotExposedToRisks";
 /// The reason in releases up to 4.14.
@@ -87,19 +86,10 @@ pub(super) fn unknown(risk: &Risk, error: &str) -> String {
     )
 }
 
-/// A risk as in `conditionalUpdates`.
-pub(super) fn as_status(risk: &Risk) -> Value {
-    let rule = |rule: &MatchingRule| match rule {
-        MatchingRule::Always => json!({ "type": "Always" }),
-        MatchingRule::PromQl(text) => json!({ "type": "PromQL", "promql": { "promql": text } }),
-    };
-    let rules: Vec<Value> = risk.rules.iter().map(rule).collect();
-    json!({ "name": risk.name, "url": risk.url, "message": risk.message, "matchingRules": rules })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::MatchingRule;
 
     fn check(risks: &[(&str, Result<bool, &str>)], expected: (&str, &str, &str)) {
         check_accepted(None, true, risks, expected);

@@ -67,7 +67,7 @@ const FAMILIES: &[Family] = &[
         "Failed attempts to apply a manifest, by the version of the payload.",
     ),
     ("cluster_operator_up", "gauge", "Whether each cluster operator is available."),
-    ("cluster_installer", "gauge", "How the cluster was installed."),
+    (operator::INSTALLER, "gauge", "How the cluster was installed."),
 ];
 
 /// One line, without the labels that a scrape adds.

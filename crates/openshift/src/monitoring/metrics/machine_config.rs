@@ -13,7 +13,7 @@ pub(in crate::monitoring) const COUNTED: [&str; 4] =
     [DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS];
 
 /// The metric of nodes that several pools select: 1 for the chosen pool.
-const POOL_ALERT: &str = "mcc_pool_alert";
+pub(super) const POOL_ALERT: &str = "mcc_pool_alert";
 
 /// The labels that a scrape of the controller adds.
 const CONTROLLER: &[(&str, &str)] = &[

@@ -6,12 +6,16 @@ mod exposition;
 mod machine_config;
 mod objects;
 mod operator;
+mod origin;
 mod transitions;
+mod workloads;
 
 use windtunnel_controllers::counter::Counter;
 use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{CONFIG_MAPS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Key, View};
 
+use self::operator::Source;
 use crate::promql::{Metrics, NAME, Sample, SampleCollector, Selector};
 pub(super) use certificates::certificates_served;
 pub(crate) use certificates::{CERTIFICATE, SERVING_CERTIFICATE};
@@ -20,6 +24,7 @@ pub use exposition::{EXPOSITION, exposition};
 pub(super) use machine_config::{COUNTED, counters, is_counted};
 pub(super) use operator::is_exported;
 pub(crate) use operator::{PAYLOAD, PAYLOAD_ERRORS};
+pub(super) use origin::Origin;
 pub use transitions::Transitions;
 
 /// The metrics of a cluster at one moment.
@@ -104,6 +109,32 @@ pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, compare
     let (metric, change) = (selector.metric(), compared.change);
     operator::is_touched(selector, labels, compared)
         .unwrap_or_else(|| machine_config::is_touched(metric, change) || objects::is_touched(metric, change))
+}
+
+const OF_INSTALLER: Origin = Origin::InNamespace(&CONFIG_MAPS, "openshift-config");
+const OF_POOLS: Origin = Origin::Objects(&[MACHINE_CONFIG_POOLS, NODES]);
+
+/// Returns the origin of a metric; `None` if windtunnel does not compute it.
+pub(super) fn origin(metric: &str) -> Option<Origin> {
+    if metric == operator::INSTALLER {
+        return Some(OF_INSTALLER);
+    }
+    if let Some((name, _, source)) = operator::METRICS.iter().find(|(name, ..)| *name == metric) {
+        return Some(match source {
+            Source::Memory => Origin::Memory,
+            Source::Kinds(_) if ["up", "cluster_operator_condition_transitions"].contains(name) => {
+                Origin::Memory
+            }
+            Source::Kinds(kinds) | Source::Each(kinds, _) => Origin::Objects(kinds),
+        });
+    }
+    if metric == machine_config::POOL_ALERT {
+        return Some(OF_POOLS);
+    }
+    if machine_config::is_counted(metric) {
+        return Some(Origin::Memory);
+    }
+    objects::origin(metric)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and seconds are far below 2^52")]

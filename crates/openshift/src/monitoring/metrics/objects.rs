@@ -3,38 +3,52 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_core::resources::{CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES};
+use windtunnel_core::resources::{
+    CONFIG_MAPS, DEPLOYMENTS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS, PROXIES, SECRETS,
+};
 use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View};
 
+use super::origin::Origin;
+use super::workloads::{CLUSTER_SERVICE_VERSIONS, containers, csv_count, csv_succeeded, node_info, replicas};
 use super::{count, truth};
 use crate::promql::SampleCollector;
 
-/// No simulated component reads this kind.
-const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+type Collect = fn(&View, &mut SampleCollector<'_>);
+
+/// Name, function and origin of each metric.
+const METRICS: &[(&str, Collect, Origin)] = &[
+    ("cluster_infrastructure_provider", infrastructure, Origin::Objects(&[INFRASTRUCTURES])),
+    ("cluster_feature_set", feature_set, Origin::Objects(&[FEATURE_GATES])),
+    ("cluster_proxy_enabled", proxy, Origin::Objects(&[PROXIES])),
+    ("apiserver_storage_objects", storage_objects, Origin::Storage),
+    ("csv_count", csv_count, Origin::Objects(&[CLUSTER_SERVICE_VERSIONS])),
+    ("csv_succeeded", csv_succeeded, Origin::Objects(&[CLUSTER_SERVICE_VERSIONS])),
+    ("kube_configmap_info", config_maps, Origin::Objects(&[CONFIG_MAPS])),
+    ("kube_deployment_spec_replicas", replicas, Origin::Objects(&[DEPLOYMENTS])),
+    ("kube_secret_info", secrets, Origin::Objects(&[SECRETS])),
+    ("kube_pod_container_info", containers, Origin::Objects(&[PODS])),
+    ("kube_node_info", node_info, Origin::Objects(&[NODES])),
+    ("kube_node_role", node_roles, Origin::Objects(&[NODES])),
+    ("kube_node_labels", node_labels, Origin::Objects(&[NODES])),
+];
 
 /// Collects the samples of a metric. An unknown metric has none.
 pub(super) fn collect(metric: &str, view: &View, taken: &mut SampleCollector<'_>) {
-    match metric {
-        "cluster_infrastructure_provider" => infrastructure(view, taken),
-        "cluster_feature_set" => feature_set(view, taken),
-        "apiserver_storage_objects" => storage_objects(view, taken),
-        "kube_configmap_info" => info(view, &CONFIG_MAPS, "configmap", taken),
-        "kube_secret_info" => info(view, &SECRETS, "secret", taken),
-        "kube_node_role" => node_roles(view, taken),
-        "kube_node_labels" => node_labels(view, taken),
-        _ => {}
+    if let Some((_, collect, _)) = METRICS.iter().find(|(name, ..)| *name == metric) {
+        collect(view, taken);
     }
+}
+
+/// Returns the origin of a metric; `None` for an unknown one.
+pub(super) fn origin(metric: &str) -> Option<Origin> {
+    METRICS.iter().find(|(name, ..)| *name == metric).map(|(.., origin)| *origin)
 }
 
 /// Returns whether objects of this kind can affect a metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
-    match metric {
-        "cluster_infrastructure_provider" => kind.is_kind(&INFRASTRUCTURES),
-        "cluster_feature_set" => kind.is_kind(&FEATURE_GATES),
-        "apiserver_storage_objects" => true,
-        "kube_configmap_info" => kind.is_kind(&CONFIG_MAPS),
-        "kube_secret_info" => kind.is_kind(&SECRETS),
-        "kube_node_role" | "kube_node_labels" => kind.is_kind(&NODES),
+    match origin(metric) {
+        Some(Origin::Objects(kinds)) => kinds.iter().any(|resource| kind.is_kind(resource)),
+        Some(Origin::Storage) => true,
         _ => false,
     }
 }
@@ -44,6 +58,23 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
 pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
     let counts = ["apiserver_storage_objects", "kube_configmap_info", "kube_secret_info"].contains(&metric);
     (change.kind != ChangeKind::Modified || !counts) && concerns(metric, &change.key)
+}
+
+fn config_maps(view: &View, taken: &mut SampleCollector<'_>) {
+    info(view, &CONFIG_MAPS, "configmap", taken);
+}
+
+fn secrets(view: &View, taken: &mut SampleCollector<'_>) {
+    info(view, &SECRETS, "secret", taken);
+}
+
+/// Whether the cluster uses a proxy, by the setting (cluster-config-operator).
+fn proxy(view: &View, taken: &mut SampleCollector<'_>) {
+    let Some(proxy) = view.get(&PROXIES, "", "cluster") else { return };
+    let set = |pointer: &str| truth(!proxy.text(pointer).is_empty());
+    taken.add(&[("type", "http")], set("/spec/httpProxy"));
+    taken.add(&[("type", "https")], set("/spec/httpsProxy"));
+    taken.add(&[("type", "trusted_ca")], set("/spec/trustedCA/name"));
 }
 
 fn infrastructure(view: &View, taken: &mut SampleCollector<'_>) {

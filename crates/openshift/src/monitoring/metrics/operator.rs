@@ -19,6 +19,8 @@ const JOB: &str = "cluster-version-operator";
 /// Metrics that the operator counts in memory: manifests of its pass, and failed attempts to apply a
 /// manifest.
 pub(crate) const PAYLOAD: &str = "cluster_version_payload";
+/// The metric of the installation method.
+pub(super) const INSTALLER: &str = "cluster_installer";
 pub(crate) const PAYLOAD_ERRORS: &str = "cluster_operator_payload_errors";
 
 /// The labels that a scrape adds to the operator's samples, by its ServiceMonitor.
@@ -195,7 +197,7 @@ pub(super) const METRICS: &[(&str, Collect, Source)] = &[
     ),
     (PAYLOAD_ERRORS, payload_errors, Source::Memory),
     ("cluster_operator_up", operators_up, Source::Each(&[CLUSTER_OPERATORS], CollectOf::Availability(up_of))),
-    ("cluster_installer", installer, Source::Kinds(&[CONFIG_MAPS])),
+    (INSTALLER, installer, Source::Kinds(&[CONFIG_MAPS])),
 ];
 
 pub(super) fn offer(taken: &mut SampleCollector<'_>, labels: &[(&str, &str)], value: f64) {
