@@ -5,6 +5,7 @@ pub mod certificate;
 mod control_plane;
 pub mod cvo;
 pub mod environment;
+mod feature_gates;
 pub mod graph;
 pub mod manifests;
 pub mod mco;

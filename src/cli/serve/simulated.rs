@@ -67,6 +67,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
     Ok(Some(ClusterPlan {
         releases,
+        feature_set: args.feature_set.clone().unwrap_or_default(),
         node_leases: true,
         kubernetes_minor: args.kubernetes,
         ..ClusterPlan::new(release)

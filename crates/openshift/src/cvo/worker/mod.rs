@@ -2,6 +2,7 @@
 //! is the only writer of that status, and it does nothing else while it retrieves a payload.
 
 mod adopt;
+mod preflight;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
+use self::preflight::PreflightCheck;
 use super::agentic::AgenticRuns;
 use super::behaviour::UpgradeableStyle;
 use super::capabilities::Capabilities;
@@ -46,6 +48,7 @@ pub(super) struct Worker {
     events: Events,
     updates: Updates,
     agentic_runs: AgenticRuns,
+    preflight: PreflightCheck,
     invalid: Vec<String>,
     /// Whether the current status update has already failed with a conflict once.
     conflicted: bool,
@@ -70,6 +73,7 @@ impl Worker {
             events: Events::default(),
             updates: Updates::new(interval),
             agentic_runs: AgenticRuns::default(),
+            preflight: PreflightCheck::default(),
             invalid: Vec::new(),
             conflicted: false,
             last_error: String::new(),
@@ -157,6 +161,10 @@ impl Worker {
                     && !retrieved.risk.is_empty()
                 {
                     out.warning(now, "updatepayload.go:141", &retrieved.risk);
+                }
+                if self.preflight.take_retrieval() {
+                    self.preflight_retrieved(&target, outcome, site, view, cluster_version, now, out);
+                    return;
                 }
                 let mut notices = Vec::new();
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
@@ -279,7 +287,10 @@ impl Worker {
         let Some(apply) = &mut self.apply else { return };
         apply.latest_generation = cluster_version.generation();
         // During the installation no other payload is retrieved.
-        let accepted = apply.work.release.image == target.image || apply.mode == ApplyMode::Initializing;
+        let is_initializing = apply.mode == ApplyMode::Initializing;
+        let is_preflight = !is_initializing && self.is_preflight(cluster_version, &target, view, now);
+        let Some(apply) = &mut self.apply else { return };
+        let accepted = apply.work.release.image == target.image || is_initializing || is_preflight;
         if accepted {
             if matches!(self.load, LoadResult::Failed { .. }) {
                 self.load = LoadResult::returned(&apply.work.release);
@@ -306,6 +317,9 @@ impl Worker {
             return;
         }
         self.write_status(site, cluster_version, now, out);
+        if is_preflight {
+            self.check_target(target, site, view, cluster_version, now, out);
+        }
     }
 
     /// Updates the Upgradeable checks.
