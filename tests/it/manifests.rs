@@ -59,6 +59,7 @@ const WITHOUT_REAL_CRD: &[&str] = &[
     "controllerconfigs",
     "infrastructures",
     "machineconfignodes",
+    "machineconfigurations",
     "nodes",
     "prometheusrules",
     "proxies",

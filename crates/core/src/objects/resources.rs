@@ -54,6 +54,9 @@ kinds! {
     /// The progress of a node in applying its MachineConfig.
     MACHINE_CONFIG_NODES =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigNode", "machineconfignodes");
+    /// Settings of the machine-config operator, such as the check of boot images.
+    MACHINE_CONFIGURATIONS =
+        cluster("operator.openshift.io", "v1", "MachineConfiguration", "machineconfigurations");
     /// Input of the machine-config controller, written by the machine-config operator.
     CONTROLLER_CONFIGS =
         cluster("machineconfiguration.openshift.io", "v1", "ControllerConfig", "controllerconfigs");

@@ -100,6 +100,11 @@ fn access() -> Vec<(Resource, Value)> {
         rule(&[""], &["events"], &["create", "patch", "update"]),
         rule(&["apps"], &["daemonsets"], &reads),
         rule(&[GROUP], &["*"], &changes),
+        rule(
+            &["operator.openshift.io"],
+            &["machineconfigurations", "machineconfigurations/status"],
+            &changes
+        ),
     ]);
     let daemon = json!([
         rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),

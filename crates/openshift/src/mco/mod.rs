@@ -8,11 +8,13 @@
 //! * [`render`] merges them into one per pool.
 //! * [`pool`] selects the nodes of a pool to update next.
 //! * [`drain`] cordons and drains nodes.
+//! * [`boot_images`] records the boot images of the machines.
 //!
 //! The daemon of a node ([`daemon`]) applies the update. The parts communicate only through API objects,
 //! mostly Node annotations and MachineConfigPools.
 
 pub mod annotations;
+mod boot_images;
 mod config_node;
 mod daemon;
 mod daemon_set;
@@ -69,6 +71,7 @@ pub fn controller(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
         Box::new(render::RenderController::new()),
         Box::new(pool::NodeController::new()),
         Box::new(drain::DrainController::new(*streams)),
+        Box::new(boot_images::controller::BootImageController::new()),
     ]
 }
 
@@ -82,6 +85,7 @@ pub fn operator(
     vec![
         Box::new(MachineConfigOperator::new(facts, component, Arc::clone(environment), streams)),
         Box::new(config_node::keeper::MachineConfigNodes::new(facts)),
+        Box::new(boot_images::configuration::MachineConfigurationKeeper::new(facts)),
     ]
 }
 
