@@ -61,6 +61,7 @@ const WITHOUT_REAL_CRD: &[&str] = &[
     "machineconfignodes",
     "machineconfigurations",
     "nodes",
+    "pinnedimagesets",
     "prometheusrules",
     "proxies",
     "securitycontextconstraints",

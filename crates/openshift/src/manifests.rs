@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(crd(policies, (4, 19)), None);
         assert!(crd(policies, (4, 20)).is_some());
         assert_eq!(crd("nothing.config.openshift.io", (4, 20)), None);
-        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 2);
+        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 3);
     }
 
     #[test]

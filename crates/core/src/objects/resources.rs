@@ -54,6 +54,9 @@ kinds! {
     /// The progress of a node in applying its MachineConfig.
     MACHINE_CONFIG_NODES =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigNode", "machineconfignodes");
+    /// Images that the nodes of a pool pull in advance and keep.
+    PINNED_IMAGE_SETS =
+        cluster("machineconfiguration.openshift.io", "v1", "PinnedImageSet", "pinnedimagesets");
     /// Settings of the machine-config operator, such as the check of boot images.
     MACHINE_CONFIGURATIONS =
         cluster("operator.openshift.io", "v1", "MachineConfiguration", "machineconfigurations");

@@ -109,7 +109,11 @@ fn access() -> Vec<(Resource, Value)> {
     let daemon = json!([
         rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
         rule(&[""], &["events"], &["create", "patch", "update"]),
-        rule(&[GROUP], &["machineconfigs", "controllerconfigs", "machineconfigpools"], &reads),
+        rule(
+            &[GROUP],
+            &["machineconfigs", "controllerconfigs", "machineconfigpools", "pinnedimagesets"],
+            &reads
+        ),
         rule(&[GROUP], &["machineconfignodes", "machineconfignodes/status"], &changes),
     ]);
     let mut all = Vec::new();
