@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod certificate;
+mod compatibility;
 mod control_plane;
 pub mod cvo;
 pub mod environment;
@@ -79,6 +80,9 @@ pub fn components(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
     }
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
     actors.push(Box::new(monitoring::Prometheus::new(Arc::clone(environment))));
+    if environment.releases.values().any(compatibility::is_shipped_by) {
+        actors.push(Box::new(compatibility::controller::CompatibilityController::new()));
+    }
     let last = operators::LAST_MINOR_WITH_BACKUPS;
     if operators.contains_key(&"etcd".to_owned())
         && environment.releases.keys().any(|version| version.minor <= last)

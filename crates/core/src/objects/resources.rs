@@ -66,6 +66,10 @@ kinds! {
     /// Schemas of custom resources.
     CUSTOM_RESOURCE_DEFINITIONS =
         cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    /// Schemas that CustomResourceDefinitions must stay compatible with.
+    COMPATIBILITY_REQUIREMENTS = cluster(
+        "apiextensions.openshift.io", "v1alpha1", "CompatibilityRequirement", "compatibilityrequirements"
+    );
     /// Priorities of pods.
     PRIORITY_CLASSES = cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses");
     /// Machines that run pods.
