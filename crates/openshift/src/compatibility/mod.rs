@@ -1,5 +1,5 @@
 //! CompatibilityRequirements (feature gate CRDCompatibilityRequirementOperator, a preview from 4.22 on): schemas
-//! that a CustomResourceDefinition must stay compatible with, whoever manages it.
+//! that a CustomResourceDefinition must stay compatible with, also if another component manages it.
 //!
 //! The controller ([`controller`]) reports whether the definition is compatible. The admission plug-in
 //! (`admission/compatibility.rs`) rejects changes that are not. A definition is compatible if it serves all

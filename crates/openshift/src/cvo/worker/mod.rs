@@ -19,7 +19,7 @@ use super::desired;
 use super::events::{Events, Notice};
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
-use super::retrieve::accept::accept;
+use super::retrieve::accept::{accept, load};
 use super::retrieve::load::LoadResult;
 use super::retrieve::{OperatorContext, Retrieval};
 use super::status::{self, Report};
@@ -162,11 +162,12 @@ impl Worker {
                 {
                     out.warning(now, "updatepayload.go:141", &retrieved.risk);
                 }
-                if self.preflight.take_retrieval() {
-                    self.preflight_retrieved(&target, outcome, site, view, cluster_version, now, out);
-                    return;
-                }
                 let mut notices = Vec::new();
+                if self.preflight.take_retrieval() {
+                    let loaded = load(&target, outcome, site, &mut notices);
+                    notices.extend(self.preflight_retrieved(&target, loaded, view, cluster_version, now));
+                    return self.events.publish(notices, now, out);
+                }
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load = accepted
                     .as_ref()

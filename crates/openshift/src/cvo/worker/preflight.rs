@@ -11,9 +11,11 @@ use windtunnel_core::{Object, View};
 
 use super::{Worker, retrieving};
 use crate::cvo::desired::Target;
+use crate::cvo::events::Notice;
 use crate::cvo::outbox::Outbox;
-use crate::cvo::retrieve::accept::{Loaded, load};
-use crate::cvo::retrieve::{OperatorContext, Retrieval, RetrievalError, Retrieved, preconditions};
+use crate::cvo::retrieve::accept::Loaded;
+use crate::cvo::retrieve::load::LoadResult;
+use crate::cvo::retrieve::{OperatorContext, Retrieval, preconditions};
 use crate::cvo::updates::preflights::Outcome;
 use crate::feature_gates::PREFLIGHT;
 use crate::release::Release;
@@ -84,33 +86,30 @@ impl Worker {
         }
     }
 
-    /// Handles the end of a retrieval for a preflight check.
+    /// Handles the end of a retrieval for a preflight check. Returns the Event about a failure.
     pub(super) fn preflight_retrieved(
         &mut self,
         target: &Target,
-        outcome: Result<Retrieved, RetrievalError>,
-        site: &OperatorContext,
+        loaded: Result<Loaded, LoadResult>,
         view: &View,
         cluster_version: &Object,
         now: Time,
-        out: &mut Outbox,
-    ) {
-        let mut notices = Vec::new();
-        match load(target, outcome, site, &mut notices) {
+    ) -> Option<Notice> {
+        match loaded {
             Ok(Loaded { release, .. }) => {
                 self.preflight.loaded = Some(release);
                 self.judge_loaded(view, cluster_version, now);
+                None
             }
             Err(load) => {
-                notices.extend(load.notice());
                 let why = load.condition().map(|condition| condition.message).unwrap_or_default();
                 if let Ok(version) = target.version.parse() {
                     self.updates.preflights().set(&version, &target.image, "", Outcome::Failed(why));
                 }
                 self.queue.notify_progress(now);
+                load.notice()
             }
         }
-        self.events.publish(notices, now, out);
     }
 
     /// Runs the preconditions of the loaded release.

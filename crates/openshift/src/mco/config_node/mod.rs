@@ -77,6 +77,20 @@ pub(super) fn failure(node: &str, view: &View) -> Option<String> {
     Some(message.unwrap_or_default().to_owned())
 }
 
+/// The names of the pinned image sets that a node has completely, in the current generation.
+pub(super) fn complete_sets(object: &Object) -> impl Iterator<Item = (&str, i64)> {
+    object.list("/status/pinnedImageSets").iter().filter_map(|set| {
+        let (current, desired) = (set["currentGeneration"].as_i64()?, set["desiredGeneration"].as_i64()?);
+        (current == desired).then_some((set["name"].as_str()?, current))
+    })
+}
+
+/// Returns whether a node has all images of its pinned image sets (`isPinnedImageSetsUpdated`).
+pub(super) fn has_pinned_images(node: &str, view: &View) -> bool {
+    view.get_key(&key(node))
+        .is_none_or(|object| complete_sets(object).count() == object.list("/status/pinnedImageSets").len())
+}
+
 /// The write of conditions and entries about pinned images to a node's object. `None` if the node has no object
 /// or nothing changes.
 pub(super) fn write_pinned(

@@ -74,17 +74,3 @@ fn sets_of(node: &str, view: &View) -> Vec<PinnedSet> {
     }
     sets
 }
-
-/// The names of the sets that a node has completely, in the current generation.
-fn complete_sets(object: &Object) -> impl Iterator<Item = (&str, i64)> {
-    object.list("/status/pinnedImageSets").iter().filter_map(|set| {
-        let (current, desired) = (set["currentGeneration"].as_i64()?, set["desiredGeneration"].as_i64()?);
-        (current == desired).then_some((set["name"].as_str()?, current))
-    })
-}
-
-/// Returns whether a node has all images of its sets (`isPinnedImageSetsUpdated`).
-pub(super) fn is_updated(node: &str, view: &View) -> bool {
-    view.get_key(&config_node::key(node))
-        .is_none_or(|object| complete_sets(object).count() == object.list("/status/pinnedImageSets").len())
-}

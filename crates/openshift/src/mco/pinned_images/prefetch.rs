@@ -17,7 +17,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, View};
 
 use super::plan::{Attempt, Source, attempt};
-use super::{PinnedSet, complete_sets, is_in_use, sets_of};
+use super::{PinnedSet, is_in_use, sets_of};
 use crate::environment::Environment;
 use crate::mco::{DAEMON, NAMESPACE, config_node, pace};
 
@@ -83,7 +83,7 @@ impl ImagePrefetcher {
             self.phase = Phase::Idle;
             return;
         };
-        let complete: Vec<(&str, i64)> = complete_sets(object).collect();
+        let complete: Vec<(&str, i64)> = config_node::complete_sets(object).collect();
         let is_complete = |set: &PinnedSet| complete.contains(&(set.name.as_str(), set.generation));
         let reported = object.list("/status/pinnedImageSets").len();
         if reported == sets.len() && sets.iter().all(is_complete) {
@@ -121,7 +121,7 @@ impl ImagePrefetcher {
         let failure = result.failure.as_deref();
         let complete: Vec<(&str, i64)> = view
             .get_key(&config_node::key(&self.node))
-            .map(|object| complete_sets(object).collect())
+            .map(|object| config_node::complete_sets(object).collect())
             .unwrap_or_default();
         let entries = self.sets.iter().map(|set| {
             let was_complete = complete.contains(&(set.name.as_str(), set.generation));

@@ -8,9 +8,10 @@ use windtunnel_controllers::registry::{Image, Pull};
 use windtunnel_core::resources::PINNED_IMAGE_SETS;
 use windtunnel_core::{Change, ChangeKind, Object, View};
 
+use super::PinnedSet;
 use super::controller::references;
 use super::plan::{Attempt, Source, attempt};
-use super::{PinnedSet, complete_sets};
+use crate::mco::config_node::complete_sets;
 
 fn node(labels: Value, ready: &str, storage: &str) -> Object {
     Object::new(json!({

@@ -24,7 +24,7 @@ use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
 };
 use super::node::{NodeState, taints};
-use super::{NAMESPACE, config_node, controller_line, membership, pinned_images, pool_events};
+use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
 pub(super) use status::status;
 
 /// How long it waits for further changes.
@@ -116,7 +116,7 @@ impl NodeController {
         }
         let (Some(node), Some(pool)) = (found, pool) else { return };
         let member = NodeState::of(node, config_node::failure(name, input.view))
-            .with_pinned_images(pinned_images::is_updated(name, input.view));
+            .with_pinned_images(config_node::has_pinned_images(name, input.view));
         let members = self.pools.entry(pool.to_owned()).or_default();
         if members.get(name) != Some(&member) {
             members.insert(name.to_owned(), member);
