@@ -10,7 +10,9 @@ use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::EVENT_TTL;
 use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
 use windtunnel_openshift::SERVICE_NETWORK;
-use windtunnel_openshift::admission::{ClusterConfiguration, SecurityContextConstraints};
+use windtunnel_openshift::admission::{
+    ClusterConfiguration, CompatibilityRequirements, SecurityContextConstraints,
+};
 
 use super::{Backend, BackendError, Capabilities, ClusterConnection, Order, Upstream};
 use crate::record::WriteEvent;
@@ -53,6 +55,7 @@ pub(super) fn server(minor: u32, seed: u64, now: Time, clients: Clients) -> ApiS
         .history(HISTORY)
         .status_ratcheting_backports(true)
         .admission_plugin(ClusterConfiguration)
+        .admission_plugin(CompatibilityRequirements)
         .admission_plugin(SecurityContextConstraints::default())
         .event_ttl(EVENT_TTL)
         .service_network(SERVICE_NETWORK.parse().unwrap_or_default())

@@ -24,6 +24,7 @@ impl Registry {
             contents: Contents::default(),
             containers: Containers::Run,
             signature_stores: Vec::new(),
+            size: None,
         })
     }
 }
@@ -47,6 +48,7 @@ impl Workloads {
             contents: Contents::NoPayload,
             containers,
             signature_stores: Vec::new(),
+            size: None,
         }
     }
 }
@@ -73,6 +75,8 @@ pub struct Image {
     pub containers: Containers,
     /// The URLs of the signature stores that have its signature; empty for the stores that payloads name.
     pub signature_stores: Vec<String>,
+    /// The compressed size of its layers in bytes. `None` for a typical one.
+    pub size: Option<u64>,
 }
 
 /// The result of a pull.

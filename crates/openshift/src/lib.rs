@@ -2,9 +2,11 @@
 
 pub mod admission;
 pub mod certificate;
+mod compatibility;
 mod control_plane;
 pub mod cvo;
 pub mod environment;
+mod feature_gates;
 pub mod graph;
 pub mod manifests;
 pub mod mco;
@@ -62,6 +64,7 @@ pub fn on_machine(
     if !disk.config.is_empty() {
         let daemon = mco::MachineConfigDaemon::new(node, disk.clone(), streams, ready);
         actors.push(Box::new(if is_started { daemon.started_anew() } else { daemon }));
+        actors.push(Box::new(mco::ImagePrefetcher::new(node, environment, streams, ready)));
     }
     actors
 }
@@ -77,6 +80,9 @@ pub fn components(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
     }
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
     actors.push(Box::new(monitoring::Prometheus::new(Arc::clone(environment))));
+    if environment.releases.values().any(compatibility::is_shipped_by) {
+        actors.push(Box::new(compatibility::controller::CompatibilityController::new()));
+    }
     let last = operators::LAST_MINOR_WITH_BACKUPS;
     if operators.contains_key(&"etcd".to_owned())
         && environment.releases.keys().any(|version| version.minor <= last)

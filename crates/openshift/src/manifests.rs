@@ -2,9 +2,10 @@
 //!
 //! `manifests/crds/<plural>.<group>/` contains one CRD. Its first file is the whole definition (`base.yaml`,
 //! or the minor that introduced it). Each later `<major>.<minor>.yaml` is an RFC 6902 patch with the changes
-//! of that minor. Additions behind feature gates are below it in `tech-preview/`: each file there patches the
-//! definition of its minor and later ones. A file for a minor before the first definition turns that
-//! definition into the preview of that minor.
+//! of that minor. Additions behind feature gates are below it: in `tech-preview/` those of technology previews,
+//! in `dev-preview/` those that only developer previews have. Each file there patches the definition of its
+//! minor and later ones. A file for a minor before the first definition turns that definition into the preview
+//! of that minor. A custom feature set has all of them.
 //!
 //! `manifests/payload/` contains objects of components. `manifests/releases/` assigns them to components and
 //! minors.
@@ -37,17 +38,26 @@ static CRDS: LazyLock<BTreeMap<String, BTreeMap<MajorMinor, Arc<Value>>>> = Lazy
         .collect()
 });
 
-/// The additions to each CRD behind feature gates, by their first minor.
-static GATED: LazyLock<BTreeMap<String, BTreeMap<MajorMinor, Value>>> = LazyLock::new(|| {
+/// Additions to CRDs by the CRD's name and their first minor.
+type Additions = BTreeMap<String, BTreeMap<MajorMinor, Value>>;
+
+/// The additions to each CRD in technology previews.
+static TECH_PREVIEW: LazyLock<Additions> = LazyLock::new(|| additions("tech-preview"));
+/// The further additions to each CRD in developer previews.
+static DEV_PREVIEW: LazyLock<Additions> = LazyLock::new(|| additions("dev-preview"));
+
+fn additions(folder_name: &str) -> Additions {
     let gated = folder("crds").dirs().filter_map(|dir| {
         let name = dir.path().file_name()?.to_string_lossy().into_owned();
-        let gated = dir.get_dir(dir.path().join("tech-preview"))?;
+        let gated = dir.get_dir(dir.path().join(folder_name))?;
         let files = gated.files().filter_map(|file| Some((line_of(file)?, only_document(file)))).collect();
         Some((name, files))
     });
     gated.collect()
-});
+}
 
+/// The feature set with the gates that an administrator lists.
+const CUSTOM: &str = "CustomNoUpgrade";
 /// Feature sets that enable gated features.
 const PREVIEWS: [&str; 2] = ["TechPreviewNoUpgrade", "DevPreviewNoUpgrade"];
 
@@ -103,24 +113,26 @@ fn plain(name: &str, line: MajorMinor) -> Option<&'static Arc<Value>> {
 
 /// The CRD with this name for a feature set.
 pub fn crd_with(name: &str, line: MajorMinor, feature_set: &str) -> Option<Arc<Value>> {
-    let Some(gated) = GATED.get(name).filter(|_| is_preview(feature_set)) else {
-        return plain(name, line).cloned();
+    let previews: &[(&str, &LazyLock<Additions>)] = match feature_set {
+        "TechPreviewNoUpgrade" => &[("tech-preview", &TECH_PREVIEW)],
+        "DevPreviewNoUpgrade" | CUSTOM => &[("tech-preview", &TECH_PREVIEW), ("dev-preview", &DEV_PREVIEW)],
+        _ => &[],
     };
-    let first = CRDS.get(name)?.first_key_value()?;
-    let newest = plain(name, line);
-    // Before the first definition, the newest preview file is complete. Later, preview files add up.
-    let files: Vec<_> = match newest {
-        None => gated.range(..=line).next_back().into_iter().collect(),
-        Some(_) => gated.range(first.0..=&line).collect(),
-    };
-    if files.is_empty() {
-        return newest.cloned();
+    let (first, newest) = (CRDS.get(name)?.first_key_value()?, plain(name, line));
+    let mut patched: Option<Value> = None;
+    for (folder_name, additions) in previews {
+        let Some(gated) = additions.get(name) else { continue };
+        // Before the first definition, the newest preview file is complete. Later, preview files add up.
+        let files: Vec<_> = match newest {
+            None => gated.range(..=line).next_back().into_iter().collect(),
+            Some(_) => gated.range(first.0..=&line).collect(),
+        };
+        for (from, file) in files {
+            let definition = patched.get_or_insert_with(|| Value::clone(newest.unwrap_or(first.1)));
+            patch(definition, file.clone(), &format!("{name}/{folder_name}/{}.{}", from.0, from.1));
+        }
     }
-    let mut definition = Value::clone(newest.unwrap_or(first.1));
-    for (from, file) in files {
-        patch(&mut definition, file.clone(), &format!("{name}/tech-preview/{}.{}", from.0, from.1));
-    }
-    Some(Arc::new(definition))
+    patched.map(Arc::new).or_else(|| newest.cloned())
 }
 
 /// All modelled CRDs for releases of `line`, sorted by name.
@@ -200,7 +212,7 @@ mod tests {
         assert_eq!(crd(policies, (4, 19)), None);
         assert!(crd(policies, (4, 20)).is_some());
         assert_eq!(crd("nothing.config.openshift.io", (4, 20)), None);
-        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 2);
+        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 3);
     }
 
     #[test]
@@ -208,9 +220,23 @@ mod tests {
         let name = "clusterversions.config.openshift.io";
         let risks = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/desiredUpdate/properties/acceptRisks";
         let has = |minor, set| crd_with(name, (4, minor), set).unwrap().pointer(risks).is_some();
-        assert!(has(22, "TechPreviewNoUpgrade") && has(22, "DevPreviewNoUpgrade"));
-        assert!(!has(22, "") && !has(21, "TechPreviewNoUpgrade") && !has(22, "CustomNoUpgrade"));
+        assert!(
+            has(22, "TechPreviewNoUpgrade") && has(22, "DevPreviewNoUpgrade") && has(22, "CustomNoUpgrade")
+        );
+        assert!(!has(22, "") && !has(21, "TechPreviewNoUpgrade") && !has(22, "OKD"));
         assert_eq!(crd_with("nothing.config.openshift.io", (4, 22), "TechPreviewNoUpgrade"), None);
+    }
+
+    #[test]
+    fn fields_of_developer_previews_are_in_no_technology_preview() {
+        let mode = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/desiredUpdate/properties/mode";
+        let has = |line, set| {
+            crd_with("clusterversions.config.openshift.io", line, set).unwrap().pointer(mode).is_some()
+        };
+        assert!(has((4, 22), "DevPreviewNoUpgrade") && has((5, 0), "CustomNoUpgrade"));
+        assert!(
+            !has((4, 22), "TechPreviewNoUpgrade") && !has((4, 21), "DevPreviewNoUpgrade") && !has((5, 0), "")
+        );
     }
 
     #[test]

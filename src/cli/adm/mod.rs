@@ -3,8 +3,10 @@
 mod status;
 
 use clap::Parser as _;
-use http::{Method, Request};
+use http::{HeaderValue, Method, Request};
+use http_body_util::BodyExt as _;
 use kube::Client;
+use kube::client::Body;
 use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::text::error_chain;
@@ -71,20 +73,43 @@ fn alerts_in(body: &str) -> Result<Vec<Alert>, String> {
     Ok(answer["data"]["alerts"].as_array().into_iter().flatten().map(Alert::read).collect())
 }
 
-/// Sends the patch and handles the answer.
-async fn send(client: &Client, patch: Patch) -> CommandOutput {
+/// Sends the patch and handles the answer. Like the client, prints the API server's warnings.
+async fn send(client: &Client, mut patch: Patch) -> CommandOutput {
     let request = Request::builder()
         .method(Method::PATCH)
         .uri(CLUSTER_VERSION)
         .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
-        .body(patch.body.clone().into_bytes());
+        .body(Body::from(patch.body.clone().into_bytes()));
     let answer = match request {
-        Ok(request) => client.request::<Value>(request).await,
+        Ok(request) => client.send(request).await,
         Err(error) => return patch.finish(Err(&error.to_string())),
     };
-    match answer {
-        Ok(object) => patch.finish(Ok(&Object::new(object))),
-        Err(kube::Error::Api(status)) => patch.finish(Err(&status.message)),
-        Err(error) => patch.finish(Err(&error_chain(&error))),
+    let (head, body) = match answer {
+        Ok(answer) => answer.into_parts(),
+        Err(error) => return patch.finish(Err(&error_chain(&error))),
+    };
+    for warning in head.headers.get_all(http::header::WARNING).iter().filter_map(warning_text) {
+        patch = patch.with_warning(&warning);
     }
+    let object: Value = match body.collect().await {
+        Ok(body) => serde_json::from_slice(&body.to_bytes()).unwrap_or_default(),
+        Err(error) => return patch.finish(Err(&error_chain(&error))),
+    };
+    if head.status.is_success() {
+        return patch.finish(Ok(&Object::new(object)));
+    }
+    let status = head.status.to_string();
+    patch.finish(Err(object["message"].as_str().unwrap_or(&status)))
+}
+
+/// The text of a warning header: `299 - "unknown field"` (RFC 7234, section 5.5).
+fn warning_text(header: &HeaderValue) -> Option<String> {
+    let text = header.to_str().ok()?.strip_prefix("299 ")?;
+    let quoted = text.split_once(' ')?.1.strip_prefix('"')?.strip_suffix('"')?;
+    let mut escaped = false;
+    let keeps = |character: &char| {
+        escaped = *character == '\\' && !escaped;
+        !escaped
+    };
+    Some(quoted.chars().filter(keeps).collect())
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 #[cfg(feature = "serve")]
 use super::controllers::Controller;
+#[cfg(feature = "serve")]
+use crate::plan::FEATURE_SETS;
 
 /// `windtunnel record`.
 #[cfg(feature = "live")]
@@ -58,6 +60,10 @@ pub(in crate::cli) struct ServeArgs {
     /// Serve a simulated cluster of this OpenShift release, with running operators, nodes and cluster-version operator.
     #[arg(long, value_name = "4.N.Z", conflicts_with_all = ["scenario", "data_dir"])]
     pub(in crate::cli) version: Option<semver::Version>,
+    /// Feature set of the cluster: `TechPreviewNoUpgrade`, `DevPreviewNoUpgrade` or `CustomNoUpgrade` [default: the
+    /// default set].
+    #[arg(long, value_name = "SET", requires = "version", value_parser = FEATURE_SETS.to_vec())]
+    pub(in crate::cli) feature_set: Option<String>,
     /// Release to update to [default: the next patch and the next minor].
     #[arg(long, value_name = "4.N.Z", requires = "version")]
     pub(in crate::cli) release: Vec<semver::Version>,

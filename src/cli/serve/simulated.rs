@@ -83,6 +83,7 @@ fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<ClusterPlan
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
     Ok(Some(ClusterPlan {
         releases,
+        feature_set: args.feature_set.clone().unwrap_or_default(),
         node_leases: true,
         kubernetes_minor: args.kubernetes,
         ..ClusterPlan::new(release)

@@ -289,7 +289,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));
     let containers = images::containers(reader, get("containers"));
     let signature_stores = stores.unwrap_or_default();
-    let image = Image { pull, sigstore, openpgp, contents, containers, signature_stores };
+    let image = Image { pull, sigstore, openpgp, contents, containers, signature_stores, size: None };
     let signature_config_map = in_config_map.unwrap_or(false);
     let payload = payload_version.map(|other| other.version);
     Some(ReleasePlan {

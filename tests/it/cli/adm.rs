@@ -1,7 +1,7 @@
 //! `windtunnel adm upgrade` against a served cluster.
 
 use kube::Api;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::json;
 
@@ -33,6 +33,13 @@ fn adm_upgrade_shows_and_updates_a_served_cluster_like_oc() {
         "error: the update is not one of the possible targets: 4.19.1, 4.18.4. specify --to-image to continue with the update.\n",
     );
     check(&with(&["--to", "4.18.4"]), 0, "Requested update to 4.18.4\n", "");
+    check(&with(&["--clear"]), 0, "Cancelled requested upgrade to 4.18.4\n", "");
+    check(
+        &with(&["--mode=preflight", "--to", "4.18.4"]),
+        0,
+        "Requested preflight check of 4.18.4\n",
+        "Warning: unknown field \"spec.desiredUpdate.mode\"\n",
+    );
     check(&with(&["--clear"]), 0, "Cancelled requested upgrade to 4.18.4\n", "");
     check(&with(&["channel", "fast-4.18"]), 0, "", "");
     check(
@@ -100,4 +107,31 @@ fn adm_upgrade_reports_connection_errors() {
         "error: No cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version\n",
     );
     check(&["--to"], "error: flag needs an argument: --to\nSee 'oc adm upgrade --help' for usage.\n");
+}
+
+/// The body that the real `oc adm upgrade accept B,A` sent (`tests/oc/transcripts.txt`).
+const RECORDED: &str = r#"{"spec": {"desiredUpdate": {"acceptRisks": [{"name":"A"},{"name":"B"}]}}}"#;
+
+#[test]
+fn accept_works_with_a_preview_feature_set_like_the_recorded_request() {
+    let environment = TestEnvironment::new();
+    let flags = ["--version", "4.22.1", "--feature-set", "TechPreviewNoUpgrade", "--kubeconfig", "config"];
+    let _served = Served::start(&environment, &flags);
+    let accept = |risks: &str| {
+        let mut command = environment.command(&["adm", "upgrade", "accept", risks, "--kubeconfig", "config"]);
+        let output = command.env("OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS", "true").output().unwrap();
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    run(async {
+        let client = client(&environment.read("config")).await;
+        let api: Api<DynamicObject> = Api::all_with(
+            client,
+            &ApiResource::from_gvk(&GroupVersionKind::gvk("config.openshift.io", "v1", "ClusterVersion")),
+        );
+        let body: serde_json::Value = serde_json::from_str(RECORDED).unwrap();
+        let patched = api.patch("version", &PatchParams::default(), &Patch::Merge(&body)).await.unwrap();
+        assert_eq!(patched.data["spec"]["desiredUpdate"], body["spec"]["desiredUpdate"]);
+    });
+    assert_eq!(accept("B,A"), ["info: Accept risks are not changed\n", ""]);
+    assert_eq!(accept("C,A-"), ["info: Accept risks are [B, C]\n", ""]);
 }

@@ -202,7 +202,7 @@ impl<'a> Admitter<'a> {
     /// Runs validating admission on the object to store and its managed fields.
     ///
     /// # Errors
-    /// A LimitRange, a quota, a policy or a webhook rejects the write.
+    /// A LimitRange, a quota, a policy, a webhook or a plug-in rejects the write.
     pub(crate) fn validate(
         &self,
         call: &mut Call<'_>,
@@ -216,6 +216,9 @@ impl<'a> Admitter<'a> {
         if self.admission.has_policies_or_webhooks() && !is_exempt(&call.kind) {
             let whole = written.map(|(object, owners)| joined(object, owners));
             self.run_policies_and_webhooks(call, attributes, whole.as_ref())?;
+        }
+        if !self.admission.plugins.is_empty() {
+            self.check_by_plugins(call, attributes, object)?;
         }
         // Quotas come last, so that a write that other checks reject uses none of a quota.
         match object.filter(|_| self.admission.quotas.is_some()) {

@@ -4,8 +4,8 @@ use serde_json::Value;
 use windtunnel_core::requests::admission::{AdmissionRequest, AdmittingCluster, Permission};
 use windtunnel_core::{Identity, Object, Resource};
 
-use crate::access::{Access, Attributes};
-use crate::admission::Admission;
+use crate::access::{Access, Attributes as AccessAttributes};
+use crate::admission::{Admission, Admitter, Attributes};
 use crate::call::Call;
 use crate::kinds::objects::Objects;
 use crate::metadata;
@@ -72,25 +72,62 @@ impl Admission {
     }
 }
 
+impl Admitter<'_> {
+    /// Checks a write with all plug-ins.
+    ///
+    /// # Errors
+    /// A plug-in rejects it.
+    pub(super) fn check_by_plugins(
+        &self,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Outcome<()> {
+        if !call.path.subresource.is_empty() {
+            return Ok(());
+        }
+        let request = AdmissionRequest {
+            resource: &call.kind.resource,
+            namespace: attributes.namespace,
+            name: attributes.name,
+            user: call.request.user,
+            old: attributes.old,
+        };
+        let objects = |resource: &Resource| list(self.objects(), resource);
+        let mut warnings = Vec::new();
+        for plugin in &self.admission.plugins {
+            let found = plugin.check_write(&request, object, &objects);
+            warnings.extend(found.map_err(|message| Refused::by_webhook(403, "Forbidden", message, None))?);
+        }
+        call.warnings.extend(warnings);
+        Ok(())
+    }
+}
+
+/// All objects of a kind. Empty if the server does not have the kind.
+fn list(objects: Objects<'_>, resource: &Resource) -> Vec<Object> {
+    let kind = objects.catalog.find(&resource.group, &resource.version, &resource.plural);
+    let stored = kind.into_iter().flat_map(|kind| objects.store.list(kind.table, ""));
+    stored.map(|(_, _, entry)| Object::from(entry.served().tree())).collect()
+}
+
 impl AdmittingCluster for PluginCluster<'_> {
     fn object(&self, resource: &Resource, namespace: &str, name: &str) -> Option<Object> {
         self.objects.get(resource, namespace, name)
     }
 
     fn objects(&self, resource: &Resource) -> Vec<Object> {
-        let kind = self.objects.catalog.find(&resource.group, &resource.version, &resource.plural);
-        let stored = kind.into_iter().flat_map(|kind| self.objects.store.list(kind.table, ""));
-        stored.map(|(_, _, entry)| Object::from(entry.served().tree())).collect()
+        list(self.objects, resource)
     }
 
     fn allows(&mut self, user: &Identity, permission: Permission<'_>) -> bool {
-        let asked = Attributes {
+        let asked = AccessAttributes {
             verb: permission.verb.into(),
             group: (&*permission.resource.group).into(),
             resource: (&*permission.resource.plural).into(),
             namespace: permission.namespace.into(),
             name: permission.name.into(),
-            ..Attributes::default()
+            ..AccessAttributes::default()
         };
         self.access.may(self.objects, user, &asked)
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod documents;
 pub(crate) mod encode;
+pub(crate) mod followed_log;
 pub(crate) mod lazy_object;
 pub(crate) mod table;
 pub(crate) mod view;
@@ -16,6 +17,7 @@ use windtunnel_core::{Object, Refusal};
 
 use super::status::Refused;
 use super::store::Stored;
+use crate::reply::followed_log::Follow;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Table};
 use crate::reply::watch_stream::Watch;
@@ -64,6 +66,8 @@ pub enum ReplyBody {
     },
     /// Events until the watch ends.
     Watch(Box<Watch>),
+    /// The lines of a log until its container ends.
+    Follow(Box<Follow>),
 }
 
 /// A list of objects.
@@ -176,7 +180,7 @@ impl Reply {
             ReplyBody::Object(object) => Some(object.to_value()),
             ReplyBody::Value(value) => Some(value.clone()),
             ReplyBody::List(list) => serde_json::to_value(list).ok(),
-            ReplyBody::Text(_) | ReplyBody::Watch(_) => None,
+            ReplyBody::Text(_) | ReplyBody::Watch(_) | ReplyBody::Follow(_) => None,
         }
     }
 
@@ -189,7 +193,7 @@ impl Reply {
             ReplyBody::Table(table) => self.media.encode(table),
             ReplyBody::Text(text) => return Some((PLAIN.into(), Bytes::copy_from_slice(text.as_bytes()))),
             ReplyBody::Bytes { content_type, bytes } => return Some(((*content_type).into(), bytes.clone())),
-            ReplyBody::Watch(_) => return None,
+            ReplyBody::Watch(_) | ReplyBody::Follow(_) => return None,
         };
         Some((self.media.content_type().into(), bytes))
     }

@@ -10,7 +10,11 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 
 use super::{ReplyStream, Shared};
+use crate::reply::followed_log::Follow;
 use crate::reply::watch_stream::{Poll, Progress, Watch};
+
+/// How often a followed log is checked for new lines.
+const LOG_POLL: Duration = Duration::from_millis(200);
 
 /// A complete body.
 pub(crate) fn full(bytes: Bytes) -> ReplyStream {
@@ -32,6 +36,19 @@ pub(crate) fn watch(shared: Shared, watch: Watch) -> ReplyStream {
     let frames = stream::unfold(lines, |mut lines| async move {
         let line = lines.next().await?;
         Some((Ok::<_, Infallible>(Frame::data(line)), lines))
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
+
+/// A body with the lines of a log, as they are printed. It looks for new lines a few times a second of the wall clock.
+pub(crate) fn follow(shared: Shared, follow: Follow) -> ReplyStream {
+    let frames = stream::unfold((shared, follow), |(shared, mut follow)| async move {
+        let mut text = follow.take_first();
+        while text.is_empty() {
+            tokio::time::sleep(LOG_POLL).await;
+            text = shared.lock().more_lines(&mut follow)?;
+        }
+        Some((Ok::<_, Infallible>(Frame::data(Bytes::from(text))), (shared, follow)))
     });
     StreamBody::new(frames).boxed_unsync()
 }

@@ -83,6 +83,10 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
             builder = builder.header(CONTENT_TYPE, reply.media.content_type());
             body::watch(shared.clone(), *watch)
         }
+        (_, ReplyBody::Follow(follow)) => {
+            builder = builder.header(CONTENT_TYPE, "text/plain");
+            body::follow(shared.clone(), *follow)
+        }
         // A caching client replaces the headers of its cached response by these, so they must not have a content type.
         (Some(_), _) if reply.code == 304 => body::full(Bytes::new()),
         (Some((content_type, bytes)), _) => {

@@ -2,19 +2,22 @@
 //!
 //! No kubelet runs containers here. The lines come from the [`Upstream`](crate::Upstream), which has those of simulated
 //! programs. For tests, the annotation `log.windtunnel.dev/CONTAINER` of a pod contains the log. Without both the client
-//! gets an error that says so. `follow` is ignored: the answer has the lines that exist, and ends.
+//! gets an error that says so. With `follow`, the answer of a service goes on with the lines that are printed later, until
+//! the container ends.
 
 use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, after, parse_rfc3339};
 use windtunnel_core::log::LogLine;
+use windtunnel_core::resources::PODS;
 
 use super::container;
 use crate::call::Call;
 use crate::field::FieldError;
 use crate::gotext::quote;
 use crate::outbound::upstream::LogRequest;
+use crate::reply::followed_log::Follow;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Query;
 use crate::server::ApiServer;
@@ -35,7 +38,15 @@ impl ApiServer {
         let container = container::choose(&pod, query.get("container"))?;
         let previous = query.is_true("previous");
         if let Some(log) = self.container_log(&pod, container, previous, &range, call.now) {
-            return Ok(text(200, range.select(&log)));
+            let first = range.select(&log);
+            let follows = query.is_true("follow") && !previous && range.limit_bytes.is_none();
+            return Ok(match self.printed_lines(&pod, container, false).filter(|_| follows) {
+                Some(lines) => {
+                    let follow = Follow::new(first, &pod, container, &lines, range.timestamps);
+                    Reply::new(200, ReplyBody::Follow(Box::new(follow)))
+                }
+                None => text(200, first),
+            });
         }
         if previous && self.container_log(&pod, container, false, &range, call.now).is_some() {
             let (container, pod) = (quote(container), quote(name));
@@ -73,6 +84,32 @@ impl ApiServer {
         let lines = upstream.log(&LogRequest { pod: &pod, container, previous })?;
         (!lines.is_empty()).then_some(lines)
     }
+}
+
+impl ApiServer {
+    /// The lines of a followed log that were printed since the last call. `None` if the container has ended and all of
+    /// its lines were sent.
+    pub(crate) fn more_lines(&self, follow: &mut Follow) -> Option<String> {
+        let pod = self.object(&PODS, follow.namespace(), follow.pod()).filter(|pod| follow.is_of(pod))?;
+        let lines = self.printed_lines(&pod, follow.container(), false).unwrap_or_default();
+        let mut text = String::new();
+        let timestamps = follow.has_timestamps();
+        for line in follow.unsent(&lines) {
+            push_line(&mut text, line, timestamps);
+        }
+        let statuses = pod.list("/status/containerStatuses").iter();
+        let mut own = statuses.filter(|status| status["name"] == follow.container());
+        let has_ended = own.any(|status| status["state"]["terminated"].is_object());
+        (!text.is_empty() || !has_ended).then_some(text)
+    }
+}
+
+fn push_line(text: &mut String, line: &LogLine, timestamps: bool) {
+    if timestamps {
+        *text += &format!("{:.9} ", line.at);
+    }
+    *text += &line.text;
+    text.push('\n');
 }
 
 /// A container as error messages name it.
@@ -141,11 +178,7 @@ impl Range {
         let since = seconds.or(self.since_time);
         let mut text = String::new();
         for line in lines.iter().filter(|line| since.is_none_or(|since| line.at >= since)) {
-            if self.timestamps {
-                text += &format!("{:.9} ", line.at);
-            }
-            text += &line.text;
-            text.push('\n');
+            push_line(&mut text, line, self.timestamps);
         }
         text
     }

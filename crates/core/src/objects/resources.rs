@@ -54,12 +54,22 @@ kinds! {
     /// The progress of a node in applying its MachineConfig.
     MACHINE_CONFIG_NODES =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigNode", "machineconfignodes");
+    /// Images that the nodes of a pool pull in advance and keep.
+    PINNED_IMAGE_SETS =
+        cluster("machineconfiguration.openshift.io", "v1", "PinnedImageSet", "pinnedimagesets");
+    /// Settings of the machine-config operator, such as the check of boot images.
+    MACHINE_CONFIGURATIONS =
+        cluster("operator.openshift.io", "v1", "MachineConfiguration", "machineconfigurations");
     /// Input of the machine-config controller, written by the machine-config operator.
     CONTROLLER_CONFIGS =
         cluster("machineconfiguration.openshift.io", "v1", "ControllerConfig", "controllerconfigs");
     /// Schemas of custom resources.
     CUSTOM_RESOURCE_DEFINITIONS =
         cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    /// Schemas that CustomResourceDefinitions must stay compatible with.
+    COMPATIBILITY_REQUIREMENTS = cluster(
+        "apiextensions.openshift.io", "v1alpha1", "CompatibilityRequirement", "compatibilityrequirements"
+    );
     /// Priorities of pods.
     PRIORITY_CLASSES = cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses");
     /// Machines that run pods.

@@ -40,6 +40,20 @@ pub trait AdmissionPlugin: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Checks a create or an update with the object to store, or a deletion without one. `objects` lists all
+    /// stored objects of a kind. Returns warnings for the client.
+    ///
+    /// # Errors
+    /// The whole message of the rejection, which the server answers with 403.
+    fn check_write(
+        &self,
+        _request: &AdmissionRequest<'_>,
+        _object: Option<&Value>,
+        _objects: &dyn Fn(&Resource) -> Vec<Object>,
+    ) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+
     /// Handles a change of objects of a kind.
     fn note_change(&mut self, _kind: &Resource) {}
 }

@@ -72,11 +72,20 @@ fn access() -> Vec<(Resource, Value)> {
         rule(&[""], &["events"], &["create", "patch", "update"]),
         rule(&["apps"], &["daemonsets"], &reads),
         rule(&[GROUP], &["*"], &changes),
+        rule(
+            &["operator.openshift.io"],
+            &["machineconfigurations", "machineconfigurations/status"],
+            &changes
+        ),
     ]);
     let daemon = json!([
         rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
         rule(&[""], &["events"], &["create", "patch", "update"]),
-        rule(&[GROUP], &["machineconfigs", "controllerconfigs", "machineconfigpools"], &reads),
+        rule(
+            &[GROUP],
+            &["machineconfigs", "controllerconfigs", "machineconfigpools", "pinnedimagesets"],
+            &reads
+        ),
         rule(&[GROUP], &["machineconfignodes", "machineconfignodes/status"], &changes),
     ]);
     let mut all = Vec::new();

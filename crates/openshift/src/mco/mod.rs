@@ -8,11 +8,14 @@
 //! * [`render`] merges them into one per pool.
 //! * [`pool`] selects the nodes of a pool to update next.
 //! * [`drain`] cordons and drains nodes.
+//! * [`boot_images`] records the boot images of the machines.
+//! * [`pinned_images`] assigns images to pools, whose nodes pull them in advance.
 //!
 //! The daemon of a node ([`daemon`]) applies the update. The parts communicate only through API objects,
 //! mostly Node annotations and MachineConfigPools.
 
 pub mod annotations;
+mod boot_images;
 mod config_node;
 mod controller_config;
 mod daemon;
@@ -23,6 +26,7 @@ mod membership;
 mod node;
 mod operator;
 mod pace;
+mod pinned_images;
 mod pool;
 mod render;
 mod rendered;
@@ -50,6 +54,7 @@ pub(super) use drain::DRAIN_ERRORS;
 pub use install::{InstalledPools, annotate_node};
 pub(super) use membership::nodes_in_custom_pools;
 pub use operator::MachineConfigOperator;
+pub(super) use pinned_images::prefetch::ImagePrefetcher;
 
 /// Namespace of the operator, the controller and the daemons.
 pub const NAMESPACE: &str = "openshift-machine-config-operator";
@@ -70,6 +75,8 @@ pub fn controller(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
         Box::new(render::RenderController::new()),
         Box::new(pool::NodeController::new()),
         Box::new(drain::DrainController::new(*streams)),
+        Box::new(boot_images::controller::BootImageController::new()),
+        Box::new(pinned_images::controller::PinnedImageSetController::new()),
     ]
 }
 
@@ -83,6 +90,7 @@ pub fn operator(
     vec![
         Box::new(MachineConfigOperator::new(facts, component, Arc::clone(environment), streams)),
         Box::new(config_node::keeper::MachineConfigNodes::new(facts)),
+        Box::new(boot_images::configuration::MachineConfigurationKeeper::new(facts)),
     ]
 }
 
@@ -96,7 +104,10 @@ fn cgroup_mode(view: &View) -> &str {
 /// controller run without pods: their logs have the names that their pods would begin with.
 pub fn log_name(actor: &str) -> Option<(String, &'static str)> {
     match actor.split_once('/')? {
-        (DAEMON, node) => Some((format!("{DAEMON}-{node}"), DAEMON)),
+        (DAEMON, node) => {
+            let node = node.split('/').next().unwrap_or(node);
+            Some((format!("{DAEMON}-{node}"), DAEMON))
+        }
         (CONTROLLER, _) => Some((CONTROLLER.to_owned(), CONTROLLER)),
         _ => None,
     }

@@ -28,6 +28,8 @@ pub(super) struct NodeState {
     pub(super) reason: String,
     /// The failure in its MachineConfigNode. `None` if that has no such condition.
     pub(super) failure: Option<String>,
+    /// Whether it has all pinned images of its pool.
+    pub(super) has_pinned_images: bool,
     /// Whether it has the taint of nodes that wait for their update.
     pub(super) tainted: bool,
     /// Whether it has the annotation with the control plane's topology.
@@ -52,11 +54,17 @@ impl NodeState {
             degraded: failed && !desired.is_empty(),
             reason: text(REASON).to_owned(),
             failure,
+            has_pinned_images: true,
             tainted: taints(node).any(|taint| taint["key"] == UPDATE_IN_PROGRESS),
             knows_topology: !text(CONTROL_PLANE_TOPOLOGY).is_empty(),
             zone: node.label(ZONE).map(str::to_owned),
             created: node.text("/metadata/creationTimestamp").to_owned(),
         }
+    }
+
+    /// The same node, with or without all its pinned images.
+    pub(super) fn with_pinned_images(self, has_pinned_images: bool) -> Self {
+        Self { has_pinned_images, ..self }
     }
 
     /// Returns whether it counts as unavailable in its pool.

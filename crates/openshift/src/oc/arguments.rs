@@ -89,6 +89,12 @@ pub(super) struct Upgrade {
     /// Upgrade to a version that is not recommended.
     #[arg(long)]
     pub(super) allow_not_recommended: bool,
+    /// Only check the update: `preflight`. Nothing is updated.
+    #[arg(long, default_value = "")]
+    mode: String,
+    /// Cancel a preflight check.
+    #[arg(long)]
+    pub(super) clear_preflight: bool,
     #[arg(hide = true)]
     words: Vec<String>,
 }
@@ -148,8 +154,29 @@ impl Upgrade {
         self.to_latest || !self.to.is_empty() || !self.to_image.is_empty()
     }
 
+    /// Returns whether the flags request a preflight check.
+    pub(super) fn is_preflight(&self) -> bool {
+        !self.mode.is_empty()
+    }
+
+    /// Validates the flags of preflight checks.
+    fn check_mode(&self) -> Result<(), String> {
+        if self.is_preflight() && self.mode != "preflight" {
+            return Err(format!("--mode must be \"preflight\", not {:?}", self.mode));
+        }
+        if self.is_preflight() && !self.requests_update() {
+            return Err("--mode requires a target: add --to, --to-image or --to-latest".to_owned());
+        }
+        let others = self.requests_update() || self.to_multi_arch || self.clear;
+        if self.clear_preflight && others {
+            return Err("--clear-preflight may not be specified with any other flags".to_owned());
+        }
+        Ok(())
+    }
+
     /// Validates the flags; adds warnings to `output`.
     fn check(&self, output: &mut CommandOutput) -> Result<(), String> {
+        self.check_mode()?;
         if self.clear && (self.requests_update() || self.to_multi_arch) {
             return Err("--clear may not be specified with any other flags".to_owned());
         }

@@ -1,6 +1,6 @@
 //! The parts of a ClusterVersion that the client reads and writes.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::condition::{self, Condition};
@@ -108,6 +108,48 @@ pub(super) struct Update<'a> {
     /// The accepted risks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) accept_risks: Option<&'a Value>,
+    /// Whether only to check the update.
+    #[serde(skip_serializing_if = "Mode::is_kept")]
+    pub(super) mode: Mode,
+}
+
+/// The mode of an update in a merge patch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// There is no mode, and none is requested.
+    #[default]
+    Kept,
+    /// The update is only checked.
+    Preflight,
+    /// An earlier preflight check ends.
+    Reset,
+}
+
+impl Mode {
+    /// Returns whether a patch omits it. The borrow is that of serde.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    fn is_kept(&self) -> bool {
+        *self == Self::Kept
+    }
+
+    /// The mode of an update that is started or cancelled.
+    pub(super) fn without_preflight(cluster_version: &Object) -> Self {
+        if is_preflight(cluster_version) { Self::Reset } else { Self::Kept }
+    }
+}
+
+impl Serialize for Mode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Preflight => serializer.serialize_str("Preflight"),
+            Self::Kept | Self::Reset => serializer.serialize_none(),
+        }
+    }
+}
+
+/// Returns whether the spec requests a preflight check.
+pub(super) fn is_preflight(cluster_version: &Object) -> bool {
+    cluster_version.text("/spec/desiredUpdate/mode") == "Preflight"
 }
 
 impl Update<'_> {

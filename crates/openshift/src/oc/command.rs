@@ -52,6 +52,7 @@ impl Command {
         };
         match &self.verb {
             Verb::Upgrade(flags) if flags.clear => clear::clear(cluster_version, output),
+            Verb::Upgrade(flags) if flags.clear_preflight => clear::clear_preflight(cluster_version, output),
             Verb::Upgrade(flags) if flags.to_multi_arch => {
                 request::to_multi_arch(flags, cluster_version, output)
             }

@@ -92,6 +92,13 @@ impl Patch {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
+    /// Prints a warning of the API server's answer.
+    #[must_use]
+    pub fn with_warning(mut self, text: &str) -> Self {
+        self.output.warn(&format!("Warning: {text}"));
+        self
+    }
+
     /// Finishes the command with the patched object, or with the API server's error message.
     pub fn finish(self, answer: Result<&Object, &str>) -> CommandOutput {
         let Self { mut output, success, unable, .. } = self;

@@ -5,7 +5,7 @@ use windtunnel_core::Object;
 
 use super::arguments::Upgrade;
 use super::cluster_version::{
-    NotRecommended, Release, Update, accepted_risks, available, desired, not_recommended, sort,
+    Mode, NotRecommended, Release, Update, accepted_risks, available, desired, not_recommended, sort,
 };
 use super::conditions::{self, reason_and_message};
 use super::outcome::{CommandOutput, CommandStep, Patch, Success};
@@ -37,9 +37,10 @@ pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut output: Comm
                 return CommandStep::Done(output.fail(&error));
             }
             let Release { version, image, .. } = target;
+            let what = if flags.is_preflight() { "preflight check of" } else { "update to" };
             let line = match version {
-                "" => format!("Requested update to release image {image}"),
-                _ => format!("Requested update to {version}"),
+                "" => format!("Requested {what} release image {image}"),
+                _ => format!("Requested {what} {version}"),
             };
             request(Update { version, image, ..Update::default() }, flags, cluster_version, output, line)
         }
@@ -82,7 +83,8 @@ fn request(
     output: CommandOutput,
     line: String,
 ) -> CommandStep {
-    let update = Update { force: flags.force, accept_risks: accepted_risks(cluster_version), ..update };
+    let mode = if flags.is_preflight() { Mode::Preflight } else { Mode::without_preflight(cluster_version) };
+    let update = Update { force: flags.force, accept_risks: accepted_risks(cluster_version), mode, ..update };
     CommandStep::Patch(Patch {
         body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),
         output,
@@ -147,10 +149,13 @@ impl<'a> Search<'a> {
     fn conditional(&mut self, output: &mut CommandOutput) -> Result<Option<Release<'a>>, String> {
         for update in not_recommended(self.cluster_version) {
             if self.is_meant(update.release) {
-                if !self.flags.allow_not_recommended {
-                    return Err(risky(&update));
+                // A preflight check finds risks, so it needs no acceptance of them.
+                if !self.flags.is_preflight() {
+                    if !self.flags.allow_not_recommended {
+                        return Err(risky(&update));
+                    }
+                    output.warn(&accepted_risk_warning(&update));
                 }
-                output.warn(&accepted_risk_warning(&update));
                 return Ok(Some(update.release));
             }
             if self.flags.allow_not_recommended {

@@ -3,7 +3,7 @@
 use semver::Version;
 use windtunnel_core::Object;
 
-use super::cluster_version::{Release, Update, desired};
+use super::cluster_version::{Mode, Release, Update, desired};
 use super::outcome::{CommandOutput, CommandStep, Patch, Success};
 use super::{conditions, semantic_version};
 
@@ -14,7 +14,8 @@ pub(super) fn rollback(cluster_version: &Object, output: CommandOutput) -> Comma
         Ok(previous) => {
             let Release { version, image, .. } = previous;
             // The patch omits accepted risks, so a merge patch keeps them.
-            let update = Update { version, image, ..Update::default() };
+            let mode = Mode::without_preflight(cluster_version);
+            let update = Update { version, image, mode, ..Update::default() };
             let from = desired(cluster_version).version;
             CommandStep::Patch(Patch {
                 body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),

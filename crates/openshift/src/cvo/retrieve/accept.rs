@@ -23,6 +23,50 @@ pub(in crate::cvo) fn accept(
     cluster_version: &Object,
     notices: &mut Vec<Notice>,
 ) -> Result<Work, LoadResult> {
+    let Loaded { release, verified, risk } = load(target, outcome, site, notices)?;
+    let loaded = format!("payload loaded version=\"{}\" image=\"{}\"", release.version, target.image);
+    let mut risks = vec![risk];
+    match preconditions::check(site.behaviour, view, cluster_version, &release, target.force) {
+        Verdict::Passed => {}
+        Verdict::PassedWithRisk(risk) => {
+            let message = format!("precondition warning for {loaded}: {risk}");
+            notices.push(Notice::warning("PreconditionWarn", message));
+            risks.push(risk);
+        }
+        Verdict::Blocked(summary) => return Err(LoadResult::blocked(&release, &summary)),
+    }
+    notices.push(Notice::normal("PreconditionsPassed", format!("preconditions passed for {loaded}")));
+    risks.retain(|risk| !risk.is_empty());
+    let risks = updates::accepted_risks_text(cluster_version, &target.image, risks.join("\n"));
+    Ok(Work {
+        release,
+        generation: target.generation,
+        force: target.force,
+        verified,
+        accepted_risks: Some(risks),
+    })
+}
+
+/// A loaded payload whose preconditions have not been checked.
+#[derive(Debug)]
+pub(in crate::cvo) struct Loaded {
+    pub(in crate::cvo) release: Release,
+    /// Whether the signature is valid.
+    verified: bool,
+    /// The verification error that `force` overrode, or empty.
+    risk: String,
+}
+
+/// Loads a retrieved payload. Events are added to `notices`.
+///
+/// # Errors
+/// The payload could not be retrieved or loaded, or it has another version.
+pub(in crate::cvo) fn load(
+    target: &Target,
+    outcome: Result<Retrieved, RetrievalError>,
+    site: &OperatorContext,
+    notices: &mut Vec<Notice>,
+) -> Result<Loaded, LoadResult> {
     let retrieved = outcome.map_err(|error| {
         let load = LoadResult::not_retrieved(target, &error.text);
         let text = load.condition().map_or_else(String::new, |condition| condition.message);
@@ -55,27 +99,7 @@ pub(in crate::cvo) fn accept(
     if !target.version.is_empty() && target.version != actual {
         return Err(LoadResult::wrong_version(target, &actual));
     }
-    let loaded = format!("payload loaded version=\"{actual}\" image=\"{image}\"");
-    let mut risks = vec![risk];
-    match preconditions::check(site.behaviour, view, cluster_version, &release, target.force) {
-        Verdict::Passed => {}
-        Verdict::PassedWithRisk(risk) => {
-            let message = format!("precondition warning for {loaded}: {risk}");
-            notices.push(Notice::warning("PreconditionWarn", message));
-            risks.push(risk);
-        }
-        Verdict::Blocked(summary) => return Err(LoadResult::blocked(&release, &summary)),
-    }
-    notices.push(Notice::normal("PreconditionsPassed", format!("preconditions passed for {loaded}")));
-    risks.retain(|risk| !risk.is_empty());
-    let risks = updates::accepted_risks_text(cluster_version, &target.image, risks.join("\n"));
-    Ok(Work {
-        release,
-        generation: target.generation,
-        force: target.force,
-        verified: retrieved.verified,
-        accepted_risks: Some(risks),
-    })
+    Ok(Loaded { release, verified: retrieved.verified, risk })
 }
 
 /// Returns the error for an image whose contents cannot be loaded as a payload.

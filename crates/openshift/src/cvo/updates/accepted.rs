@@ -5,17 +5,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use windtunnel_core::condition;
-use windtunnel_core::resources::FEATURE_GATES;
 use windtunnel_core::{Object, View};
 
-use crate::manifests::is_preview;
+use crate::feature_gates::ACCEPT_RISKS;
 use crate::release::Release;
 
 /// Returns whether the operator of this release supports accepting risks.
 pub(in crate::cvo) fn can_accept(own: &Release, view: &View) -> bool {
-    let feature_set =
-        || view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
-    (own.version.major, own.version.minor) >= (4, 22) && is_preview(feature_set())
+    ACCEPT_RISKS.is_enabled(own, view)
 }
 
 /// The names of accepted risks.

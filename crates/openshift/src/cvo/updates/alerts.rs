@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use semver::Version;
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 
 use super::fetch::Fetched;
+use super::preflights::Preflights;
 use crate::graph::{MatchingRule, Node, Risk};
 use crate::release::Release;
 
@@ -67,6 +69,8 @@ pub(super) struct OwnRisks {
     pub(super) of_minors: Vec<Risk>,
     /// Major and minor of this release.
     pub(super) line: (u64, u64),
+    /// Those that preflight checks found for single releases.
+    pub(super) of_targets: Preflights,
 }
 
 impl OwnRisks {
@@ -74,7 +78,21 @@ impl OwnRisks {
     fn for_update(&self, node: &Node) -> Vec<Risk> {
         let is_minor = (node.version.major, node.version.minor) > self.line;
         let of_minors = self.of_minors.iter().filter(|risk| is_minor && is_name(&risk.name));
-        self.of_all.iter().chain(of_minors).cloned().collect()
+        let of_targets = self.of_targets.targets().filter(|(target, _)| target.version == node.version);
+        let of_targets = of_targets.flat_map(|(_, risks)| risks);
+        self.of_all.iter().chain(of_minors).cloned().chain(of_targets).collect()
+    }
+
+    /// The checked releases with risks that the update service does not offer.
+    fn unoffered(&self, fetched: &Fetched) -> Vec<(Node, Vec<Risk>)> {
+        let offered = |version: &Version| {
+            let conditional = fetched.conditional.iter().map(|(node, _)| node);
+            fetched.updates.iter().chain(conditional).any(|node| node.version == *version)
+        };
+        self.of_targets
+            .targets()
+            .filter(|(node, risks)| !risks.is_empty() && !offered(&node.version))
+            .collect()
     }
 }
 
@@ -98,6 +116,7 @@ pub(super) fn merge(fetched: &Fetched, own: &OwnRisks) -> Fetched {
         }
         if risks.is_empty() { merged.updates.push(node) } else { merged.conditional.push((node, risks)) }
     }
+    merged.conditional.extend(own.unoffered(fetched));
     if merged.conditional.len() > fetched.conditional.len() {
         merged.conditional.sort_by(|(a, _), (b, _)| b.version.cmp(&a.version));
     }
@@ -132,6 +151,7 @@ mod tests {
             of_all: of_all.iter().map(|name| risk(name)).collect(),
             of_minors: of_minors.iter().map(|name| risk(name)).collect(),
             line: (5, 0),
+            ..OwnRisks::default()
         };
         let targets = |own: &OwnRisks| {
             let merged = merge(&fetched, own);

@@ -10,13 +10,22 @@ use windtunnel_core::condition::{self, Condition};
 use super::recommend;
 use crate::graph::{Node, Risk};
 
+/// How the cluster is exposed to a risk.
+#[derive(Debug)]
+pub(super) enum Exposure {
+    /// The result of the risk's rules.
+    Evaluated(Result<bool, String>),
+    /// A preflight check found the risk. Reason and message of the condition.
+    Found((&'static str, String)),
+}
+
 /// The condition Applies of every risk, those of the latest release first and then by name. Unchanged
 /// conditions keep the transition times in `old`.
 pub(super) fn conditions(
     conditional: &[(Node, Vec<Risk>)],
     old: &[(Risk, Vec<Value>)],
     now: Time,
-    mut exposed: impl FnMut(&Risk) -> Result<bool, String>,
+    mut exposed: impl FnMut(&Risk) -> Exposure,
 ) -> Vec<(Risk, Vec<Value>)> {
     let mut latest: BTreeMap<&str, (&Version, &Risk)> = BTreeMap::new();
     for (node, risk) in
@@ -31,9 +40,12 @@ pub(super) fn conditions(
     risks.sort_by(|(a, _), (b, _)| b.cmp(a));
     let conditions = risks.into_iter().map(|(_, risk)| {
         let (status, reason, message) = match exposed(risk) {
-            Ok(true) => ("True", "Match", String::new()),
-            Ok(false) => ("False", "NotMatch", String::new()),
-            Err(error) => ("Unknown", "EvaluationFailed", recommend::unknown(risk, &error)),
+            Exposure::Evaluated(Ok(true)) => ("True", "Match", String::new()),
+            Exposure::Evaluated(Ok(false)) => ("False", "NotMatch", String::new()),
+            Exposure::Evaluated(Err(error)) => {
+                ("Unknown", "EvaluationFailed", recommend::unknown(risk, &error))
+            }
+            Exposure::Found((reason, message)) => ("True", reason, message),
         };
         let known = old.iter().find(|(other, _)| other.name == risk.name);
         let mut conditions = known.map(|(_, conditions)| conditions.clone()).unwrap_or_default();

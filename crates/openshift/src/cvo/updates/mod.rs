@@ -5,6 +5,7 @@ mod accepted;
 mod alerts;
 mod applies;
 mod fetch;
+pub(super) mod preflights;
 mod recommend;
 mod risks;
 #[cfg(test)]
@@ -21,7 +22,9 @@ use windtunnel_core::{Object, View};
 use self::accepted::Accepted;
 pub(super) use self::accepted::{accepted_risks_text, can_accept};
 use self::alerts::OwnRisks;
+use self::applies::Exposure;
 use self::fetch::{Fetched, fetch};
+use self::preflights::Preflights;
 use self::risks::Queries;
 use super::behaviour::Behaviour;
 use super::upgradeable::risks as risks_of_state;
@@ -48,6 +51,8 @@ pub(super) struct Updates {
     own_risks: OwnRisks,
     /// Objects that the payload deletes and that still exist.
     deletions: Vec<String>,
+    /// Results of preflight checks.
+    preflights: Preflights,
     /// The fetched updates with the cluster's own risks.
     offered: Fetched,
     retrieved: Condition,
@@ -89,6 +94,7 @@ impl Updates {
             fetched: Fetched::default(),
             own_risks: OwnRisks::default(),
             deletions: Vec::new(),
+            preflights: Preflights::default(),
             offered: Fetched::default(),
             retrieved: Condition::new("RetrievedUpdates", "False", "", ""),
             recommended: Vec::new(),
@@ -131,11 +137,12 @@ impl Updates {
                 .is_none_or(|last| last.at + self.interval <= now || last.architecture != architecture);
         let accepted = can_accept(own, view).then(|| Accepted::from_spec(cluster_version));
         let weighs_cluster = accepted.is_some() && alerts::are_risks(own);
-        let own_risks = if weighs_cluster {
+        let mut own_risks = if weighs_cluster {
             self.cluster_risks(view, alerts, cluster_version, own)
         } else {
             OwnRisks::default()
         };
+        own_risks.of_targets.clone_from(&self.preflights);
         let changed = accepted != self.accepted || own_risks != self.own_risks;
         if !due && !changed && self.next_evaluation_at().is_none_or(|at| at > now) {
             return false;
@@ -180,12 +187,17 @@ impl Updates {
             &self.deletions,
             view,
         );
-        OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line() }
+        OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line(), ..OwnRisks::default() }
     }
 
     /// Stores the objects that the payload deletes and that still exist.
     pub(super) fn set_deletions(&mut self, deletions: Vec<String>) {
         self.deletions = deletions;
+    }
+
+    /// The results of preflight checks. Changes take effect in the next run.
+    pub(super) fn preflights(&mut self) -> &mut Preflights {
+        &mut self.preflights
     }
 
     fn request_updates(
@@ -244,12 +256,16 @@ impl Updates {
         }
         self.recommended = recommended;
         self.refresh_at = must_refresh.then(|| now + REFRESH_INTERVAL);
-        self.applies = match &self.accepted {
-            None => Vec::new(),
-            Some(_) => applies::conditions(&self.offered.conditional, &self.applies, now, |risk| {
-                self.queries.exposed(risk, &query, now)
-            }),
-        };
+        self.applies =
+            match &self.accepted {
+                None => Vec::new(),
+                Some(_) => applies::conditions(&self.offered.conditional, &self.applies, now, |risk| {
+                    match self.own_risks.of_targets.applies(risk) {
+                        Some(found) => Exposure::Found(found),
+                        None => Exposure::Evaluated(self.queries.exposed(risk, &query, now)),
+                    }
+                }),
+            };
     }
 
     /// Writes the updates into a status and returns RetrievedUpdates. Keeps the stored updates while the

@@ -93,6 +93,7 @@ impl Worker {
                 self.queue.notify_progress(now);
             }
             Ok(work) => {
+                self.updates.preflights().clear();
                 self.load = LoadResult::loaded(&work.release, &self.own);
                 let payload = Payload::load(&work.release, selection(view, &work.release));
                 if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {

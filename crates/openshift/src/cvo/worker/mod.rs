@@ -2,6 +2,7 @@
 //! is the only writer of that status, and it does nothing else while it retrieves a payload.
 
 mod adopt;
+mod preflight;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
+use self::preflight::PreflightCheck;
 use super::agentic::AgenticRuns;
 use super::behaviour::UpgradeableStyle;
 use super::capabilities::Capabilities;
@@ -17,7 +19,7 @@ use super::desired;
 use super::events::{Events, Notice};
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
-use super::retrieve::accept::accept;
+use super::retrieve::accept::{accept, load};
 use super::retrieve::load::LoadResult;
 use super::retrieve::{OperatorContext, Retrieval};
 use super::status::{self, Report};
@@ -46,6 +48,7 @@ pub(super) struct Worker {
     events: Events,
     updates: Updates,
     agentic_runs: AgenticRuns,
+    preflight: PreflightCheck,
     invalid: Vec<String>,
     /// Whether the current status update has already failed with a conflict once.
     conflicted: bool,
@@ -70,6 +73,7 @@ impl Worker {
             events: Events::default(),
             updates: Updates::new(interval),
             agentic_runs: AgenticRuns::default(),
+            preflight: PreflightCheck::default(),
             invalid: Vec::new(),
             conflicted: false,
             last_error: String::new(),
@@ -164,6 +168,11 @@ impl Worker {
                     out.warning(now, "updatepayload.go:141", &retrieved.risk);
                 }
                 let mut notices = Vec::new();
+                if self.preflight.take_retrieval() {
+                    let loaded = load(&target, outcome, site, &mut notices);
+                    notices.extend(self.preflight_retrieved(&target, loaded, view, cluster_version, now));
+                    return self.events.publish(notices, now, out);
+                }
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load = accepted
                     .as_ref()
@@ -284,7 +293,10 @@ impl Worker {
         let Some(apply) = &mut self.apply else { return };
         apply.latest_generation = cluster_version.generation();
         // During the installation no other payload is retrieved.
-        let accepted = apply.work.release.image == target.image || apply.mode == ApplyMode::Initializing;
+        let is_initializing = apply.mode == ApplyMode::Initializing;
+        let is_preflight = !is_initializing && self.is_preflight(cluster_version, &target, view, now);
+        let Some(apply) = &mut self.apply else { return };
+        let accepted = apply.work.release.image == target.image || is_initializing || is_preflight;
         if accepted {
             if matches!(self.load, LoadResult::Failed { .. }) {
                 self.load = LoadResult::returned(&apply.work.release);
@@ -311,6 +323,9 @@ impl Worker {
             return;
         }
         self.write_status(site, cluster_version, now, out);
+        if is_preflight {
+            self.check_target(target, site, view, cluster_version, now, out);
+        }
     }
 
     /// Updates the Upgradeable checks.

@@ -77,6 +77,52 @@ pub(super) fn failure(node: &str, view: &View) -> Option<String> {
     Some(message.unwrap_or_default().to_owned())
 }
 
+/// The names of the pinned image sets that a node has completely, in the current generation.
+pub(super) fn complete_sets(object: &Object) -> impl Iterator<Item = (&str, i64)> {
+    object.list("/status/pinnedImageSets").iter().filter_map(|set| {
+        let (current, desired) = (set["currentGeneration"].as_i64()?, set["desiredGeneration"].as_i64()?);
+        (current == desired).then_some((set["name"].as_str()?, current))
+    })
+}
+
+/// Returns whether a node has all images of its pinned image sets (`isPinnedImageSetsUpdated`).
+pub(super) fn has_pinned_images(node: &str, view: &View) -> bool {
+    view.get_key(&key(node))
+        .is_none_or(|object| complete_sets(object).count() == object.list("/status/pinnedImageSets").len())
+}
+
+/// The write of conditions and entries about pinned images to a node's object. `None` if the node has no object
+/// or nothing changes.
+pub(super) fn write_pinned(
+    node: &str,
+    view: &View,
+    conditions: &[Condition],
+    sets: Vec<Value>,
+    now: Time,
+) -> Option<Write> {
+    let (object, resource) = (view.get_key(&key(node))?, served(view)?);
+    let mut list = object.list("/status/conditions").to_vec();
+    if list.is_empty() {
+        list.extend(ALL.iter().map(|kind| condition_value(&initial_condition(kind), now)));
+    }
+    for wanted in conditions {
+        let old = condition::find(&list, &wanted.kind).map(Condition::from_value);
+        if old.as_ref() != Some(wanted) {
+            put(&mut list, wanted, now);
+        }
+    }
+    let sets = if sets.is_empty() { Value::Null } else { Value::Array(sets) };
+    let status = &object["status"];
+    if status["conditions"].as_array() == Some(&list) && status["pinnedImageSets"] == sets {
+        return None;
+    }
+    let mut patch = json!({ "conditions": list, "pinnedImageSets": sets });
+    if status["configVersion"].is_null() {
+        patch["configVersion"] = json!({ "desired": NOT_YET_SET });
+    }
+    Some(Write::merge_patch_status(&resource, "", node, json!({ "status": patch })))
+}
+
 /// Writes the progress of one node, each step as a separate write, because other clients see each of them.
 #[derive(Debug)]
 pub(super) struct ProgressWriter {

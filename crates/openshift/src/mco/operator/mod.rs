@@ -25,7 +25,7 @@ use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 use self::pools::{Problem, WantedRelease};
 use self::status::Report;
 use super::annotations::RELEASE_VERSION;
-use super::{CONTROLLER_CONFIG, daemon_set, install};
+use super::{CONTROLLER_CONFIG, boot_images, daemon_set, install};
 use crate::environment::Environment;
 use crate::manifests::MajorMinor;
 use crate::operators::health::FaultReport;
@@ -284,6 +284,7 @@ impl Actor for MachineConfigOperator {
             Interest::Object(daemon_set::key()),
             Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
             Interest::Object(NODE_SETTINGS.key("", "cluster")),
+            Interest::Object(boot_images::key()),
             Interest::Kind(MACHINE_CONFIG_POOLS),
             // A pool has reached a release only when its rendered MachineConfig has that release.
             Interest::Kind(MACHINE_CONFIGS),

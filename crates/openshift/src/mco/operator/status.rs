@@ -9,7 +9,7 @@ use windtunnel_core::{Object, View};
 
 use super::{pools, skew};
 use crate::manifests::MajorMinor;
-use crate::mco::cgroup_mode;
+use crate::mco::{boot_images, cgroup_mode};
 use crate::operators::health::WORKING_TOWARDS;
 use crate::release::Release;
 
@@ -132,6 +132,9 @@ fn upgradeable(view: &View, version: &Version, line: MajorMinor) -> Condition {
             "DegradedPool",
             "One or more machine config pools are degraded, please see `oc get mcp` for further details and resolve before upgrading",
         );
+    }
+    if let Some(message) = boot_images::guard::objection(view) {
+        return blocked("ClusterBootImageSkewError", &message);
     }
     if line <= UPDATING_BLOCKS && any("Updating") {
         return blocked(

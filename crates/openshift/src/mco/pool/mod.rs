@@ -115,7 +115,8 @@ impl NodeController {
             self.queue.add_by(MACHINE_CONFIG_POOLS.key("", &before), input.now + DEBOUNCE);
         }
         let (Some(node), Some(pool)) = (found, pool) else { return };
-        let member = NodeState::of(node, config_node::failure(name, input.view));
+        let member = NodeState::of(node, config_node::failure(name, input.view))
+            .with_pinned_images(config_node::has_pinned_images(name, input.view));
         let members = self.pools.entry(pool.to_owned()).or_default();
         if members.get(name) != Some(&member) {
             members.insert(name.to_owned(), member);

@@ -75,8 +75,8 @@ pub(in crate::mco) fn status(
         status["poolSynchronizersStatus"] = json!([{
             "poolSynchronizerType": "PinnedImageSets",
             "machineCount": counts.total,
-            "updatedMachineCount": counts.total - counts.unavailable,
-            "readyMachineCount": counts.total - counts.unavailable,
+            "updatedMachineCount": members.values().filter(|member| member.has_pinned_images).count(),
+            "readyMachineCount": counts.ready,
             "unavailableMachineCount": counts.unavailable,
             "availableMachineCount": counts.total - counts.unavailable,
         }]);

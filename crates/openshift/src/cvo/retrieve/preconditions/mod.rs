@@ -32,13 +32,20 @@ pub(in crate::cvo) enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Failed {
     text: String,
+    reason: String,
+    message: String,
     /// Whether it rejects the update, or is only a warning.
     blocks: bool,
 }
 
 impl Failed {
     fn new(name: &str, reason: &str, message: &str, blocks: bool) -> Self {
-        Self { text: format!("Precondition \"{name}\" failed because of \"{reason}\": {message}"), blocks }
+        Self {
+            text: format!("Precondition \"{name}\" failed because of \"{reason}\": {message}"),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            blocks,
+        }
     }
 }
 
@@ -51,7 +58,33 @@ pub(in crate::cvo) fn check(
     target: &Release,
     force: bool,
 ) -> Verdict {
-    let target = &target.version;
+    let mut failures = failures_of_state(behaviour, view, cluster_version, &target.version);
+    let known = cluster_version.text("/status/desired/version");
+    let recommended =
+        behaviour.checks_recommendation.then(|| recommended::check(cluster_version, known, &target.version));
+    failures.extend(recommended.flatten());
+    summarize(&failures, force)
+}
+
+/// Runs the preconditions of the release `target` for an update to it. Returns reason and message of each
+/// failure. The update service's recommendation is not among them, because the status has it already.
+pub(in crate::cvo) fn preflight(
+    view: &View,
+    cluster_version: &Object,
+    target: &Release,
+) -> Vec<(String, String)> {
+    let behaviour = Behaviour::for_release(target);
+    let failures = failures_of_state(behaviour, view, cluster_version, &target.version);
+    failures.into_iter().map(|failed| (failed.reason, failed.message)).collect()
+}
+
+/// The failures of the preconditions about the state of the cluster.
+fn failures_of_state(
+    behaviour: Behaviour,
+    view: &View,
+    cluster_version: &Object,
+    target: &Version,
+) -> Vec<Failed> {
     let known = cluster_version.text("/status/desired/version");
     let current = known.parse::<Version>();
     // Each check that needs the current version warns if it is invalid. The update is not rejected, because
@@ -61,7 +94,7 @@ pub(in crate::cvo) fn check(
         Err(_) => Some(Failed::new(name, "InvalidCurrentVersion", &wrong_version(known), false)),
     };
     let upgradeable_from = |current: &Version| upgradeable(behaviour, cluster_version, current, target);
-    let failures: Vec<Failed> = [
+    let failures = [
         behaviour
             .checks_rollback
             .then(|| from(ROLLBACK, &|current| rollback(cluster_version, current, target)))
@@ -72,12 +105,8 @@ pub(in crate::cvo) fn check(
             .flatten(),
         precondition::refuses(cluster_version).then(|| from(UPGRADEABLE, &upgradeable_from)).flatten(),
         behaviour.requires_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
-        behaviour.checks_recommendation.then(|| recommended::check(cluster_version, known, target)).flatten(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    summarize(&failures, force)
+    ];
+    failures.into_iter().flatten().collect()
 }
 
 /// The error of the operator's semver library for an invalid version.
