@@ -40,6 +40,7 @@ struct Metrics {
     watch_failures: Family<ResourceLabels, Counter>,
     lease_failures: Counter,
     alert_failures: Counter,
+    rejected: Counter,
 }
 
 impl Metrics {
@@ -58,6 +59,8 @@ impl Metrics {
         registry.register("lease_failures", failures, self.lease_failures.clone());
         let failures = "Failed requests to Prometheus.";
         registry.register("alert_failures", failures, self.alert_failures.clone());
+        let rejected = "Insights of producers that were rejected.";
+        registry.register("rejected_insights", rejected, self.rejected.clone());
         registry
     }
 }
@@ -178,6 +181,13 @@ impl Observer for Monitor {
                 metrics.insights.get_or_create(&labels).set(i64::try_from(count).unwrap_or(i64::MAX));
             }
             Note::NoConfigMap | Note::Changed { .. } => {}
+            Note::Rejected { informer, insight, why } => {
+                metrics.rejected.inc();
+                print_notice(&format!("rejected insight {insight} of informer {informer:?}: {why}"));
+            }
+            Note::Silent { informer } => {
+                print_notice(&format!("informer {informer} is silent: its insights expired"))
+            }
             Note::Published { to } => {
                 metrics.publishes.get_or_create(&KindLabels { kind: to.to_owned() }).inc();
             }

@@ -32,6 +32,13 @@ impl Observer for InsightLog {
             Note::Changed { insight, .. } => {
                 (Severity::Info, format!("USC :: Collector :: Updated insight in status API (uid={insight})"))
             }
+            Note::Rejected { informer, insight, why } => (
+                Severity::Warning,
+                format!("USC :: Rejected insight {insight} of informer {informer:?}: {why}"),
+            ),
+            Note::Silent { informer } => {
+                (Severity::Warning, format!("USC :: Informer {informer:?} is silent: its insights expired"))
+            }
             Note::Published { to } => (Severity::Info, format!("USC :: Updated status API ({to})")),
             Note::Failed { why } => (Severity::Error, format!("USC :: Failed to publish insights: {why}")),
             Note::WatchFailed { resource, why } => {

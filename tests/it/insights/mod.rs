@@ -227,6 +227,8 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
         "ClusterRole",
         "ClusterRoleBinding",
         "CustomResourceDefinition",
+        "CustomResourceDefinition",
+        "CustomResourceDefinition",
         "Deployment",
     ];
     assert_eq!(kinds, wanted);

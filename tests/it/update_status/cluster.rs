@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::clock::{Time, VirtualClock};
+use windtunnel_core::clock::{Clock as _, Time, VirtualClock, rfc3339};
 use windtunnel_core::{Identity, resources};
 use windtunnel_openshift::manifests;
 use windtunnel_update_status::controller;
@@ -107,6 +107,11 @@ impl Cluster {
         }
     }
 
+    /// The time of the cluster, in the form of the API.
+    pub(crate) fn now(&self) -> String {
+        rfc3339(self.clock.now())
+    }
+
     pub(crate) async fn pool(&self, name: &str) {
         let label = format!("node-role.kubernetes.io/{name}");
         self.create(json!({
@@ -166,8 +171,14 @@ impl Cluster {
 
 /// The CRD of UpdateStatus, from the manifests.
 pub(crate) fn definition() -> Value {
+    definition_of("updatestatuses")
+}
+
+/// The CRD of a kind of the controller, by its plural.
+pub(crate) fn definition_of(plural: &str) -> Value {
     let mut objects = manifests::objects("update-status-controller").iter();
-    objects.find(|object| object["kind"] == "CustomResourceDefinition").unwrap().clone()
+    let is_it = |object: &&Value| object["spec"]["names"]["plural"] == plural;
+    objects.find(is_it).unwrap().clone()
 }
 
 pub(crate) async fn pass(seconds: u64) {

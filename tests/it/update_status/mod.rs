@@ -2,8 +2,10 @@
 
 mod access;
 mod cluster;
+mod deliveries;
 mod election;
 mod large;
+mod producers;
 mod rejections;
 
 use kube::api::{DeleteParams, Patch, PatchParams};

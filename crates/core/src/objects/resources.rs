@@ -23,6 +23,10 @@ kinds! {
     CLUSTER_OPERATORS = cluster("config.openshift.io", "v1", "ClusterOperator", "clusteroperators");
     /// The progress of an update, published by the update status controller.
     UPDATE_STATUSES = cluster("update.openshift.io", "v1alpha1", "UpdateStatus", "updatestatuses");
+    /// The registrations of insight producers besides the update status controller.
+    UPDATE_INFORMERS = cluster("update.openshift.io", "v1alpha1", "UpdateInformer", "updateinformers");
+    /// The insights of registered producers.
+    UPDATE_INSIGHTS = namespaced("update.openshift.io", "v1alpha1", "UpdateInsight", "updateinsights");
     /// Requests to assess an update.
     AGENTIC_RUNS = namespaced("agentic.openshift.io", "v1alpha1", "AgenticRun", "agenticruns");
     /// The feature set of the cluster.

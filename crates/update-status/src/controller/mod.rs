@@ -7,6 +7,7 @@
 //! | `state` | the observed objects, and which insights are out of date; no IO |
 //! | `publishing` | the insights of each informer, and the writes that publish them |
 //! | `control_loop` | [`run`] and [`run_once`], which connect these to a `kube::Client` |
+//! | [`deliveries`] | insights that producers deliver over HTTPS |
 //! | `election` | leader election, for several replicas |
 //! | [`snapshot`] | the insights of a set of objects, without a running controller |
 //!
@@ -14,6 +15,7 @@
 //! simulated.
 
 mod control_loop;
+pub mod deliveries;
 mod election;
 mod observer;
 mod publishing;

@@ -38,6 +38,20 @@ pub enum Note<'a> {
         /// Whether it is dropped.
         is_dropped: bool,
     },
+    /// An insight of a producer is not published.
+    Rejected {
+        /// The informer that the insight claims; may be empty.
+        informer: &'a str,
+        /// The UpdateInsight, as `namespace/name`.
+        insight: &'a str,
+        /// Why.
+        why: &'a str,
+    },
+    /// The insights of a producer expired, and it has no others.
+    Silent {
+        /// Its informer.
+        informer: &'a str,
+    },
     /// Insights were written.
     Published {
         /// The kind they were written to.

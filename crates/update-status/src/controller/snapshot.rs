@@ -8,18 +8,19 @@ use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS,
-    MACHINE_CONFIGS, NODES, PODS,
+    MACHINE_CONFIGS, NODES, PODS, UPDATE_INFORMERS, UPDATE_INSIGHTS,
 };
 use windtunnel_core::yaml::{self, YamlError};
 use windtunnel_core::{Object, Resource};
 
 use super::publishing::api_insight::insight_from_api;
 use super::state::State;
-use super::watch::{CLUSTER_VERSION_CRD, CLUSTER_VERSION_NAMESPACE, waiting_reason};
+use super::watch::{CLUSTER_VERSION_CRD, CLUSTER_VERSION_NAMESPACE, UPDATE_INFORMER_CRD, waiting_reason};
 use crate::assessment::cluster_operator::{MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Operator, image_of};
 use crate::assessment::node::{Node, Pool, release_of};
 use crate::insight::published::{documents, insights_in_status};
 use crate::insight::{Detail, Insight};
+use crate::producer::{InformerObject, delivery_of_object};
 
 /// Insights by their data keys in the ConfigMap.
 pub type Insights = BTreeMap<String, Insight>;
@@ -34,6 +35,8 @@ pub const KINDS: &[&Resource] = &[
     &MACHINE_CONFIG_POOLS,
     &MACHINE_CONFIGS,
     &NODES,
+    &UPDATE_INFORMERS,
+    &UPDATE_INSIGHTS,
 ];
 
 /// Returns the insights of a controller that starts at `now` on these objects. `list` returns the objects of
@@ -70,9 +73,27 @@ pub fn insights_from_objects(
     deliver(all(&NODES), Node::read, |event| state.node(event));
     state.config_map(Event::InitDone);
     state.status_object.apply_crd_event(Event::InitDone);
+    deliver_producers(&mut state, &list);
     state.kubernetes_minor(kubernetes_minor);
     state.assess(now)?;
     Ok(state.insights_by_key())
+}
+
+/// Delivers the objects of producers, if there are any.
+fn deliver_producers(state: &mut State, list: &impl Fn(&Resource) -> Vec<Object>) {
+    let (informers, insights) = (list(&UPDATE_INFORMERS), list(&UPDATE_INSIGHTS));
+    if informers.is_empty() && insights.is_empty() {
+        return;
+    }
+    let producers = &mut state.producers;
+    producers.apply_crd_event(Event::InitApply((UPDATE_INFORMER_CRD.to_owned(), true)));
+    producers.apply_crd_event(Event::InitDone);
+    deliver(informers.into_iter(), InformerObject::read, |event| producers.apply_registration(event));
+    producers.apply_delivery(Event::Init);
+    for delivery in insights.iter().filter_map(|insight| delivery_of_object(insight)) {
+        producers.apply_delivery(Event::InitApply((delivery.key(), delivery)));
+    }
+    producers.apply_delivery(Event::InitDone);
 }
 
 /// Delivers the objects of a kind like a watch that lists them.
@@ -100,7 +121,12 @@ pub fn published_insights(config_map: Option<&Value>, update_status: Option<&Val
 
 fn in_update_status(update_status: &Value) -> Insights {
     let found = insights_in_status(&update_status["status"]);
-    found.filter_map(|(key, value)| Some((format!("usc.{key}"), insight_from_api(value)?))).collect()
+    found
+        .filter_map(|(key, value)| {
+            let (_, uid) = key.split_once('.')?;
+            Some((format!("usc.{key}"), insight_from_api(value, uid)?))
+        })
+        .collect()
 }
 
 fn has_cluster_version(insights: &Insights) -> bool {

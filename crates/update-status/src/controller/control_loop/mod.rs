@@ -153,6 +153,7 @@ impl Controller {
             None => self.wake(),
         }
         watches.watch_update_status(self.state.status_object.is_served());
+        watches.watch_producers(self.state.producers.is_served());
         self.round_unless_paused().await;
         Ok(())
     }
@@ -175,6 +176,9 @@ impl Controller {
             WatchEvent::ConfigMap(event) => self.state.config_map(event),
             WatchEvent::UpdateStatusCrd(event) => self.state.status_object.apply_crd_event(event),
             WatchEvent::UpdateStatus(event) => self.state.status_object.apply_object_event(event),
+            WatchEvent::UpdateInformerCrd(event) => self.state.producers.apply_crd_event(event),
+            WatchEvent::UpdateInformer(event) => self.state.producers.apply_registration(*event),
+            WatchEvent::UpdateInsight(event) => self.state.producers.apply_delivery(*event),
             WatchEvent::Failure(failure) => self.failed(failure),
             WatchEvent::Recovery(resource) => drop(self.missing.remove(&resource)),
         }
@@ -266,13 +270,15 @@ impl Controller {
             self.version_due = None;
         }
         self.state.assess(self.clock.now())?;
+        self.log_producers();
         if !self.publishes {
             return Ok(());
         }
         // A rejected write of one object does not prevent that of the other.
         let config_map = self.publish_config_map().await;
         self.publish_update_status().await?;
-        config_map
+        config_map?;
+        self.report_to_producers().await
     }
 
     /// Reads the minor version of the server's Kubernetes with `GET /version`.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
+use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 
 use super::{Controller, ControllerError, Parts};
 use crate::controller::watch::{ALERTS, Watches};
@@ -15,8 +16,17 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum number of failed rounds in a row.
 const FAILURES: u32 = 3;
 
-/// Resources that a cluster may lack: those of insights on nodes, the UpdateStatus, and alerts.
-const OPTIONAL: [&str; 5] = ["machineconfigpools", "machineconfigs", "nodes", "updatestatuses", ALERTS];
+/// Resources that a cluster may lack: those of insights on nodes, those of producers, the UpdateStatus, and
+/// alerts.
+const OPTIONAL: [&str; 7] = [
+    "machineconfigpools",
+    "machineconfigs",
+    "nodes",
+    "updateinformers",
+    "updateinsights",
+    "updatestatuses",
+    ALERTS,
+];
 
 /// The result of a single run.
 #[derive(Debug)]
@@ -52,10 +62,19 @@ impl Controller {
     fn is_complete(&mut self, reads_alerts: bool) -> bool {
         let is_published =
             !self.publishes || self.state.patch().is_none() && !self.state.wants_update_status();
-        let [control_plane, nodes] = self.state.informers();
+        let [control_plane, nodes, _] = self.state.informers();
         let has_nodes = nodes.has_begun() || OPTIONAL[..3].iter().any(|one| self.missing.contains_key(*one));
         let has_alerts = !reads_alerts || self.state.has_alerts() || self.missing.contains_key(ALERTS);
-        control_plane.has_begun() && has_nodes && has_alerts && self.failures == 0 && is_published
+        let has_producers = self.state.producers.is_assessed()
+            || [&*CUSTOM_RESOURCE_DEFINITIONS.plural, "updateinformers", "updateinsights"]
+                .iter()
+                .any(|one| self.missing.contains_key(*one));
+        control_plane.has_begun()
+            && has_nodes
+            && has_alerts
+            && has_producers
+            && self.failures == 0
+            && is_published
     }
 
     /// # Errors

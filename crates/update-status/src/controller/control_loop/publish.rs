@@ -9,6 +9,7 @@ use windtunnel_core::{Resource, resources};
 use super::{Controller, RETRY_MAX, RoundError};
 use crate::controller::observer::Note;
 use crate::controller::publishing::update_status_state::StatusWrite;
+use crate::controller::state::producers::ProducerNews;
 
 /// The pause between two writes of the UpdateStatus, which may be large.
 const PACE: Duration = Duration::from_secs(1);
@@ -145,6 +146,38 @@ impl Controller {
                 self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
                 self.state.update_status_written(version, operations);
             }
+        }
+        Ok(())
+    }
+}
+
+impl Controller {
+    /// Notes what became of the insights of producers.
+    pub(in crate::controller) fn log_producers(&mut self) {
+        for news in self.state.producers.take_news() {
+            self.observer.note(match &news {
+                ProducerNews::Rejected { informer, insight, why } => {
+                    Note::Rejected { informer, insight, why }
+                }
+                ProducerNews::Silent { informer } => Note::Silent { informer },
+            });
+        }
+    }
+
+    /// Writes the status of UpdateInformers. What the API server rejects waits for the next change.
+    pub(in crate::controller) async fn report_to_producers(&mut self) -> Result<(), RoundError> {
+        while let Some((name, status)) = self.state.producers.next_report() {
+            let (name, status) = (name.clone(), status.clone());
+            match self.publisher.report_to_informer(&name, &status).await {
+                Ok(()) => {}
+                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 403 | 404 | 405 | 413 | 422) => {
+                    if status.code != 404 {
+                        self.observer.note(Note::Failed { why: &status.message });
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+            self.state.producers.reported(&name);
         }
         Ok(())
     }

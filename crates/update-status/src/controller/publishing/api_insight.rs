@@ -31,9 +31,10 @@ pub(in crate::controller) struct ApiInsight {
 }
 
 impl ApiInsight {
-    /// Converts an insight; `None` if the API does not accept the name of its object.
-    pub(in crate::controller) fn new(insight: &Insight) -> Option<Self> {
-        let value = fit(insight)?;
+    /// Converts an insight that has this uid within its informer; `None` if the API does not accept the name of
+    /// its object.
+    pub(in crate::controller) fn new(insight: &Insight, uid: &str) -> Option<Self> {
+        let value = fit(insight, uid)?;
         Some(Self { size: value.to_string().len(), value })
     }
 }
@@ -49,9 +50,9 @@ pub(in crate::controller) fn member(insight: &Insight) -> &'static str {
     }
 }
 
-fn fit(insight: &Insight) -> Option<Value> {
+fn fit(insight: &Insight, uid: &str) -> Option<Value> {
     let mut value = serde_json::to_value(insight).ok()?;
-    value["uid"] = json!(uid::dns_label(&insight.uid));
+    value["uid"] = json!(uid::dns_label(uid));
     let acquired_at = rfc3339(insight.acquired_at);
     let content = &mut value[member(insight)];
     for condition in content["conditions"].as_array_mut().into_iter().flatten() {
@@ -78,8 +79,8 @@ fn fit(insight: &Insight) -> Option<Value> {
     Some(value)
 }
 
-/// Parses an insight of the API, and restores its original uid.
-pub(in crate::controller) fn insight_from_api(value: &Value) -> Option<Insight> {
+/// Parses an insight of the API, and restores its original uid; `uid` is that of a health insight.
+pub(in crate::controller) fn insight_from_api(value: &Value, uid: &str) -> Option<Insight> {
     let mut insight: Insight = serde_json::from_value(value.clone()).ok()?;
     let named = |prefix: &str, name: &str| uid::of_object(prefix, name);
     insight.uid = match &insight.detail {
@@ -87,7 +88,7 @@ pub(in crate::controller) fn insight_from_api(value: &Value) -> Option<Insight> 
         Detail::ClusterOperator(found) => named("co", &found.name),
         Detail::MachineConfigPool(found) => named("mcp", &found.name),
         Detail::Node(found) => named("node", &found.name),
-        Detail::Health(_) => insight.uid,
+        Detail::Health(_) => uid.to_owned(),
     };
     Some(insight)
 }

@@ -79,6 +79,18 @@ impl Publisher {
         let written: PartialObjectMeta = self.client.request(request).await?;
         Ok(resource_version(written.metadata))
     }
+
+    /// Merges a status into that of an UpdateInformer.
+    pub(in crate::controller) async fn report_to_informer(
+        &self,
+        name: &str,
+        status: &Value,
+    ) -> Result<(), kube::Error> {
+        let kind = api_resource(&resources::UPDATE_INFORMERS);
+        let api = Api::<PartialObjectMeta<DynamicObject>>::all_with(self.client.clone(), &kind);
+        let patch = Patch::Merge(json!({"status": status}));
+        api.patch_subresource("status", name, &PatchParams::apply(FIELD_MANAGER), &patch).await.map(drop)
+    }
 }
 
 fn named(name: &str) -> ListParams {

@@ -18,6 +18,9 @@ const STATUS: &str = "/status";
 /// If less than this is rejected as well, size is not the reason.
 const ROOM_MIN: usize = 8 * 1024;
 
+/// The revisions of the informers: of the control plane, of the nodes, and of the producers.
+pub(in crate::controller) type Revisions = [u64; 3];
+
 /// A write that is due.
 #[derive(Debug, PartialEq)]
 pub(in crate::controller) enum StatusWrite {
@@ -40,12 +43,12 @@ pub(in crate::controller) struct UpdateStatusState {
     /// the CRD does not define.
     is_guessed: bool,
     /// The revisions of the informers that the object is up to date with.
-    published_revisions: Option<[u64; 2]>,
+    published_revisions: Option<Revisions>,
     /// The size limit of the status in bytes. It shrinks when the API server rejects a write.
     room: usize,
     /// The resource version of a rejected patch, and the informers' revisions at that time, until the object
     /// is read again.
-    refused: Option<(String, [u64; 2])>,
+    refused: Option<(String, Revisions)>,
     /// Whether even the smallest size was rejected.
     is_given_up: bool,
 }
@@ -131,15 +134,15 @@ impl UpdateStatusState {
     }
 
     /// Returns whether the object may be out of date.
-    pub(in crate::controller) fn is_stale(&self, revisions: [u64; 2]) -> bool {
+    pub(in crate::controller) fn is_stale(&self, revisions: Revisions) -> bool {
         self.is_served() && self.seen.is_synced() && self.published_revisions != Some(revisions)
     }
 
     /// Returns the write that publishes the insights of `informers` at these revisions.
     pub(in crate::controller) fn write(
         &mut self,
-        informers: [&Informer; 2],
-        revisions: [u64; 2],
+        informers: [&Informer; 3],
+        revisions: Revisions,
         now: Time,
     ) -> Option<StatusWrite> {
         let Some((version, before)) = self.seen.get() else { return Some(StatusWrite::Create) };
@@ -160,7 +163,7 @@ impl UpdateStatusState {
         &mut self,
         version: String,
         operations: Vec<Value>,
-        revisions: [u64; 2],
+        revisions: Revisions,
     ) {
         (self.is_guessed, self.published_revisions, self.is_given_up) = (true, Some(revisions), false);
         if let Some(status) = self.seen.written(version) {
@@ -178,7 +181,7 @@ impl UpdateStatusState {
     /// Handles a write that the API server rejected as too large or invalid. If the status was only guessed,
     /// the patch may not have fit it, so it is just read again. Otherwise a smaller status may be accepted;
     /// if not, the object is left alone until the informers' `revisions` change.
-    pub(in crate::controller) fn handle_rejection(&mut self, revisions: [u64; 2]) {
+    pub(in crate::controller) fn handle_rejection(&mut self, revisions: Revisions) {
         match self.seen.get() {
             Some((version, _)) => {
                 self.refused = (!self.is_guessed).then(|| (version.to_owned(), revisions));
@@ -189,7 +192,7 @@ impl UpdateStatusState {
         }
     }
 
-    fn give_up(&mut self, revisions: [u64; 2]) {
+    fn give_up(&mut self, revisions: Revisions) {
         (self.room, self.published_revisions, self.is_given_up) = (ROOM, Some(revisions), true);
     }
 
@@ -202,7 +205,7 @@ impl UpdateStatusState {
 mod tests {
     use super::*;
 
-    const KNOWN: [u64; 2] = [1, 1];
+    const KNOWN: Revisions = [1, 1, 0];
 
     /// A singleton that was read at version 1.
     fn read() -> UpdateStatusState {
@@ -238,9 +241,9 @@ mod tests {
             state.is_given_up()
         });
         assert_eq!(tries, Some(7));
-        assert!(!state.is_stale(KNOWN) && state.is_stale([1, 2]));
+        assert!(!state.is_stale(KNOWN) && state.is_stale([1, 2, 0]));
         assert_eq!(state.room, ROOM);
-        state.written("2".to_owned(), Vec::new(), [1, 2]);
+        state.written("2".to_owned(), Vec::new(), [1, 2, 0]);
         assert!(!state.is_given_up());
     }
 }

@@ -54,11 +54,13 @@ impl State {
         }
         self.control_plane_informer.mark_published();
         self.node_informer.mark_published();
+        self.producers.informer_mut().mark_published();
     }
 
     fn mark_unpublished(&mut self) {
         self.control_plane_informer.mark_unpublished();
         self.node_informer.mark_unpublished();
+        self.producers.informer_mut().mark_unpublished();
     }
 
     /// Returns the merge patch that the ConfigMap needs, rejected if another client has written it meanwhile;
@@ -70,7 +72,9 @@ impl State {
         }
         let (version, ConfigMapData { texts, binary }) = self.config_map.get()?;
         let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
-        let foreign = texts.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
+        let producers = self.producers.informer_mut();
+        let is_own = |key: &str| control_plane.owns(key) || nodes.owns(key) || producers.owns(key);
+        let foreign = texts.iter().filter(|(key, _)| !is_own(key));
         let foreign: usize = foreign.map(|(_, text)| text.len()).sum();
         let room = ROOM.saturating_sub(foreign + binary);
         // However many alerts fire, insights on nodes get half of the space if they need it.
@@ -79,6 +83,8 @@ impl State {
         control_plane.changes(texts, of_control_plane, &mut changes);
         let left = room - control_plane.size().min(of_control_plane);
         nodes.changes(texts, left, &mut changes);
+        // Producers get the space that the controller's own insights leave.
+        producers.changes(texts, left - nodes.size().min(left), &mut changes);
         let metadata = json!({"resourceVersion": version});
         (!changes.is_empty()).then(|| json!({"metadata": metadata, "data": changes}))
     }

@@ -10,9 +10,10 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::yaml::YamlError;
 
 use super::publishing::informer::Informer;
-use super::publishing::update_status_state::{StatusWrite, UpdateStatusState};
+use super::publishing::update_status_state::{Revisions, StatusWrite, UpdateStatusState};
 use super::state::nodes::Nodes;
 use super::state::operators::{Operators, is_of_operator};
+use super::state::producers::Producers;
 use super::watch::cache::{Cache, Change};
 use super::watch::mirror::Mirror;
 use super::watch::{CLUSTER_VERSION_CRD, ConfigMapData};
@@ -40,9 +41,11 @@ pub(in crate::controller) struct State {
     alerts: Option<Vec<ActiveAlert>>,
     config_map: Mirror<ConfigMapData>,
     /// The ConfigMap's resource version and the informers' revisions at which a patch was rejected.
-    refused: Option<(String, [u64; 2])>,
+    refused: Option<(String, Revisions)>,
     /// The UpdateStatus, if the cluster serves that kind.
     pub(in crate::controller) status_object: UpdateStatusState,
+    /// The producers besides the controller.
+    pub(in crate::controller) producers: Producers,
     nodes: Nodes,
     /// Minor version of the API server's Kubernetes 1.x.
     kubernetes_minor: Option<u32>,
@@ -70,6 +73,7 @@ impl Default for State {
             config_map: Mirror::new(CONFIG_MAP),
             refused: None,
             status_object: UpdateStatusState::default(),
+            producers: Producers::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
             version_in_doubt: false,
@@ -207,6 +211,10 @@ impl State {
         }
         self.control_plane_informer.expire(now);
         self.node_informer.expire(now);
+        if self.producers.is_due(now) {
+            adopt_earlier_insights(self.producers.informer_mut(), &self.config_map, &self.status_object);
+            outcome = outcome.and(self.producers.assess(now));
+        }
         outcome
     }
 
@@ -233,7 +241,8 @@ impl State {
             return None;
         }
         let expiries = self.informers().map(Informer::next_expiry);
-        expiries.into_iter().chain([self.reassess_at, self.nodes.reassess_at()]).flatten().min()
+        let others = [self.reassess_at, self.nodes.reassess_at(), self.producers.due()];
+        expiries.into_iter().chain(others).flatten().min()
     }
 
     /// Returns whether the UpdateStatus may be out of date.
@@ -247,7 +256,7 @@ impl State {
             return None;
         }
         let revisions = self.revisions();
-        let informers = [&self.control_plane_informer, &self.node_informer];
+        let informers = [&self.control_plane_informer, &self.node_informer, self.producers.informer()];
         self.status_object.write(informers, revisions, now)
     }
 
@@ -263,8 +272,8 @@ impl State {
         self.status_object.handle_rejection(revisions);
     }
 
-    pub(in crate::controller) fn informers(&self) -> [&Informer; 2] {
-        [&self.control_plane_informer, &self.node_informer]
+    pub(in crate::controller) fn informers(&self) -> [&Informer; 3] {
+        [&self.control_plane_informer, &self.node_informer, self.producers.informer()]
     }
 
     pub(in crate::controller) fn insights_by_key(&self) -> BTreeMap<String, Insight> {
@@ -272,8 +281,8 @@ impl State {
         known.map(|(key, insight)| (key.clone(), insight.clone())).collect()
     }
 
-    fn revisions(&self) -> [u64; 2] {
-        [self.control_plane_informer.revision(), self.node_informer.revision()]
+    fn revisions(&self) -> Revisions {
+        self.informers().map(Informer::revision)
     }
 
     /// Returns all insights on the control plane at this time, except those on operators.
@@ -343,5 +352,6 @@ mod alarms;
 mod config_map;
 mod nodes;
 mod operators;
+pub(in crate::controller) mod producers;
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,7 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
 use windtunnel_core::condition::is_true;
 use windtunnel_core::text::go_quote::quote;
 use windtunnel_core::{Object, Resource, resources};
@@ -27,6 +28,7 @@ use super::observer::{Note, Observer};
 use crate::assessment::cluster_operator::{MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Operator, image_of};
 use crate::assessment::node::{Node, Pool, release_in};
 use crate::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
+use crate::producer::{Delivery, InformerObject, delivery_of_object};
 use fields::Watched;
 use poll_on_wake::PollOnWake;
 
@@ -42,6 +44,9 @@ pub(in crate::controller) const CLUSTER_VERSION_CRD: &str = "clusterversions.con
 
 /// The CustomResourceDefinition of the kind UpdateStatus.
 pub(in crate::controller) const UPDATE_STATUS_CRD: &str = "updatestatuses.update.openshift.io";
+
+/// The CustomResourceDefinition of the kind UpdateInformer, which comes with that of UpdateInsight.
+pub(in crate::controller) const UPDATE_INFORMER_CRD: &str = "updateinformers.update.openshift.io";
 
 /// The namespace of the cluster-version operator, and of the pods that fetch payloads for it.
 pub(in crate::controller) const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
@@ -68,6 +73,11 @@ pub(in crate::controller) enum WatchEvent {
     UpdateStatusCrd(Event<(String, bool)>),
     /// Its resource version.
     UpdateStatus(Event<(String, String)>),
+    /// Whether the kind UpdateInformer is served.
+    UpdateInformerCrd(Event<(String, bool)>),
+    UpdateInformer(Box<Event<(String, InformerObject)>>),
+    /// An UpdateInsight, named `namespace/name`.
+    UpdateInsight(Box<Event<(String, Delivery)>>),
     /// A watch failed; it resumes after its own pause.
     Failure(Failure),
     /// A watch that failed works again; the plural of its resource.
@@ -85,23 +95,26 @@ pub(in crate::controller) struct Failure {
     pub(in crate::controller) is_lasting: bool,
 }
 
-/// All watches as one stream. The watch of UpdateStatus objects starts and ends with their CRD.
+/// All watches as one stream. The watches of UpdateStatus objects and of producers start and end with their
+/// CRDs.
 pub(in crate::controller) struct Watches {
     client: Client,
     observer: Arc<dyn Observer>,
     fixed: BoxStream<'static, WatchEvent>,
     update_status: Option<BoxStream<'static, WatchEvent>>,
+    producers: Option<BoxStream<'static, WatchEvent>>,
 }
 
 impl Watches {
-    /// Starts all watches except that of UpdateStatus objects.
+    /// Starts all watches except those of UpdateStatus objects and of producers.
     pub(in crate::controller) fn new(
         client: &Client,
         alerts: Option<AlertStream>,
         observer: &Arc<dyn Observer>,
     ) -> Self {
         let fixed = watches(client, alerts, observer);
-        Self { client: client.clone(), observer: Arc::clone(observer), fixed, update_status: None }
+        let (client, observer) = (client.clone(), Arc::clone(observer));
+        Self { client, observer, fixed, update_status: None, producers: None }
     }
 
     /// Starts or stops the watch of UpdateStatus objects.
@@ -117,6 +130,13 @@ impl Watches {
             watch_stream(&resources::UPDATE_STATUSES, watch, &self.observer, convert)
         });
     }
+
+    /// Starts or stops the watches of UpdateInformers and UpdateInsights.
+    pub(in crate::controller) fn watch_producers(&mut self, is_served: bool) {
+        if is_served != self.producers.is_some() {
+            self.producers = is_served.then(|| producers(&self.client, &self.observer));
+        }
+    }
 }
 
 impl Stream for Watches {
@@ -126,10 +146,13 @@ impl Stream for Watches {
         if let Poll::Ready(event) = self.fixed.poll_next_unpin(context) {
             return Poll::Ready(event);
         }
-        match &mut self.update_status {
-            Some(watch) => watch.poll_next_unpin(context),
-            None => Poll::Pending,
+        let this = &mut *self;
+        for watch in [&mut this.update_status, &mut this.producers].into_iter().flatten() {
+            if let Poll::Ready(event) = watch.poll_next_unpin(context) {
+                return Poll::Ready(event);
+            }
         }
+        Poll::Pending
     }
 }
 
@@ -148,6 +171,7 @@ fn watches(
         |resource: &Resource| -> Api<Watched> { Api::all_with(client.clone(), &api_resource(resource)) };
     let crds = watcher(all_of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
     let own_crds = watcher(all_of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(UPDATE_STATUS_CRD));
+    let informer_crds = watcher(all_of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(UPDATE_INFORMER_CRD));
     let cluster_versions = watcher(all_of(&resources::CLUSTER_VERSIONS), all());
     let operators = watcher(all_of(&resources::CLUSTER_OPERATORS), all());
     let deployments: Api<Watched> =
@@ -170,6 +194,9 @@ fn watches(
         }),
         watch_stream(&known::CUSTOM_RESOURCE_DEFINITIONS, own_crds, observer, |event| {
             WatchEvent::UpdateStatusCrd(map_event(event, |object| named_as(object, is_served)))
+        }),
+        watch_stream(&known::CUSTOM_RESOURCE_DEFINITIONS, informer_crds, observer, |event| {
+            WatchEvent::UpdateInformerCrd(map_event(event, |object| named_as(object, is_served)))
         }),
         watch_stream(&known::CLUSTER_VERSIONS, cluster_versions, observer, |event| {
             WatchEvent::ClusterVersion(map_event(event, |object| {
@@ -199,6 +226,28 @@ fn watches(
             WatchEvent::ConfigMap(map_event(event, version))
         }),
     ];
+    in_order(watches)
+}
+
+/// Returns the watches of UpdateInformers and UpdateInsights as one stream, in this order.
+fn producers(client: &Client, observer: &Arc<dyn Observer>) -> BoxStream<'static, WatchEvent> {
+    let watch = |resource: &Resource| {
+        let api: Api<Watched> = Api::all_with(client.clone(), &api_resource(resource));
+        watcher(api, watcher::Config::default())
+    };
+    let (informers, insights) = (watch(&resources::UPDATE_INFORMERS), watch(&resources::UPDATE_INSIGHTS));
+    in_order([
+        watch_stream(&resources::UPDATE_INFORMERS, informers, observer, |event| {
+            WatchEvent::UpdateInformer(Box::new(map_event(event, informer_object)))
+        }),
+        watch_stream(&resources::UPDATE_INSIGHTS, insights, observer, |event| {
+            WatchEvent::UpdateInsight(Box::new(map_event(event, delivery)))
+        }),
+    ])
+}
+
+/// Returns the streams as one, in which simultaneous events have the order of the streams.
+fn in_order<const N: usize>(watches: [BoxStream<'static, WatchEvent>; N]) -> BoxStream<'static, WatchEvent> {
     let left = |(): &mut ()| PollNext::Left;
     let first_before = |rest, first| select_with_strategy(first, rest, left).boxed();
     watches.into_iter().rev().reduce(first_before).unwrap_or_else(|| futures::stream::empty().boxed())
@@ -285,6 +334,25 @@ fn json_of(object: Watched) -> (String, Value) {
         fields.insert("metadata".to_owned(), metadata);
     }
     (name, value)
+}
+
+/// Returns name and content of an UpdateInformer.
+fn informer_object(object: Watched) -> (String, InformerObject) {
+    let generation = object.metadata.generation;
+    let (name, mut value) = json_of(object);
+    value["metadata"]["generation"] = json!(generation);
+    (name, InformerObject::read(&value))
+}
+
+/// Returns an UpdateInsight with its namespace and name.
+fn delivery(object: Watched) -> (String, Delivery) {
+    let Watched { metadata, data } = object;
+    let value = json!({"metadata": metadata, "spec": data["spec"]});
+    let delivery = delivery_of_object(&value).unwrap_or_else(|| {
+        // The API server sets what is missing here, so this is no UpdateInsight.
+        Delivery::new(String::new(), String::new(), &Value::Null, Time::UNIX_EPOCH)
+    });
+    (delivery.key(), delivery)
 }
 
 fn named_as<T>(object: Watched, read: impl FnOnce(&Value) -> T) -> (String, T) {

@@ -62,7 +62,8 @@ fn patches(log: &[String]) -> Vec<&str> {
 }
 
 /// The initial lists of the watches.
-const LISTS: [&str; 10] = [
+const LISTS: [&str; 11] = [
+    "0 GET customresourcedefinitions",
     "0 GET customresourcedefinitions",
     "0 GET customresourcedefinitions",
     "0 GET clusterversions",

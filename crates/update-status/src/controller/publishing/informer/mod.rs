@@ -11,6 +11,7 @@ use windtunnel_core::yaml::{self, YamlError};
 
 use super::api_insight::ApiInsight;
 use super::keep_times::keep_times;
+use crate::insight::published::PRODUCERS;
 use crate::insight::{Detail, ImpactLevel, Insight, uid};
 
 /// How long a health insight stays after its cause is gone. If the cause returns by then, the insight
@@ -41,6 +42,8 @@ pub(in crate::controller) struct Informer {
     pub(in crate::controller) name: &'static str,
     /// The prefix of its data keys. Every key with this prefix belongs to it.
     prefix: String,
+    /// Whether it has the insights of several informers of the API.
+    is_shared: bool,
     /// `None` before the first assessment.
     known: Option<BTreeMap<String, Known>>,
     /// Keys ordered by importance, for when space is limited.
@@ -57,6 +60,18 @@ pub(in crate::controller) struct Informer {
     room: usize,
     /// The number of changes of the insights.
     revision: u64,
+}
+
+/// An insight, and how it is published in the UpdateStatus.
+pub(in crate::controller) struct Entry<'a> {
+    /// Its importance.
+    pub(in crate::controller) rank: Rank,
+    /// The name of its informer in the API.
+    pub(in crate::controller) informer: &'a str,
+    /// The insight.
+    pub(in crate::controller) insight: &'a Insight,
+    /// Its form in the API; `None` if the API does not accept it.
+    pub(in crate::controller) api_form: Option<&'a ApiInsight>,
 }
 
 /// The importance of an insight when space is limited, the most important first.
@@ -78,6 +93,7 @@ impl Informer {
         Self {
             name,
             prefix: format!("usc.{name}."),
+            is_shared: false,
             known: None,
             order: BTreeSet::new(),
             size: 0,
@@ -87,6 +103,12 @@ impl Informer {
             room: 0,
             revision: 0,
         }
+    }
+
+    /// Creates the informer that has the insights of all producers. Their uids start with the name of the
+    /// producer's informer and a dot.
+    pub(in crate::controller) fn of_producers() -> Self {
+        Self { is_shared: true, ..Self::new(PRODUCERS) }
     }
 
     pub(in crate::controller) fn revision(&self) -> u64 {
@@ -140,15 +162,25 @@ impl Informer {
     }
 
     /// Returns the insights ordered by importance and key, each with its form in the UpdateStatus.
-    pub(in crate::controller) fn by_importance(
-        &self,
-    ) -> impl Iterator<Item = (Rank, &Insight, Option<&ApiInsight>)> {
+    pub(in crate::controller) fn by_importance(&self) -> impl Iterator<Item = Entry<'_>> {
         let known = self.known.as_ref();
         self.order.iter().filter_map(move |(rank, key)| {
             let known = known?.get(key)?;
-            let api_form = known.api_form.get_or_init(|| ApiInsight::new(&known.insight));
-            Some((*rank, &known.insight, api_form.as_ref()))
+            let (informer, uid) = self.api_names(&known.insight.uid);
+            let api_form = known.api_form.get_or_init(|| ApiInsight::new(&known.insight, uid));
+            Some(Entry { rank: *rank, informer, insight: &known.insight, api_form: api_form.as_ref() })
         })
+    }
+
+    /// Returns the informer and the uid that an insight has in the API.
+    fn api_names<'a>(&self, uid: &'a str) -> (&'a str, &'a str)
+    where
+        'static: 'a,
+    {
+        match uid.split_once('.') {
+            Some(names) if self.is_shared => names,
+            _ => (self.name, uid),
+        }
     }
 
     /// Returns the uids of its health insights, each with the uid of the status insight on the affected
@@ -196,6 +228,25 @@ impl Informer {
         for key in gone {
             self.withdraw_key(key, now);
         }
+        outcome
+    }
+
+    /// Replaces all insights by `fresh`. Missing ones are removed at once.
+    ///
+    /// # Errors
+    /// An insight cannot be serialized as YAML; the others are kept nevertheless.
+    pub(in crate::controller) fn replace_at_once(
+        &mut self,
+        fresh: impl IntoIterator<Item = Insight>,
+    ) -> Result<(), YamlError> {
+        let mut gone: BTreeSet<String> = self.by_key().map(|(key, _)| key.clone()).collect();
+        let mut outcome = Ok(());
+        self.known.get_or_insert_default();
+        for insight in fresh {
+            gone.remove(&self.key(&insight.uid));
+            outcome = outcome.and(self.put(insight));
+        }
+        gone.iter().for_each(|key| drop(self.take(key)));
         outcome
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 
 use super::api_insight::{self, ApiInsight};
-use super::informer::{Informer, Rank};
+use super::informer::{Entry, Informer, Rank};
 use crate::assessment::node::MASTER;
 use crate::insight::uid::dns_label;
 use crate::insight::{Detail, Insight, ResourceRef, published};
@@ -24,6 +24,8 @@ const CONTROL_PLANE_MAX: usize = 128;
 const WORKER_POOL_MAX: usize = 1024;
 /// Maximum number of worker pools, by the API.
 const POOLS_MAX: usize = 32;
+/// Maximum number of informers of a part of the cluster, by the API.
+const INFORMERS_MAX: usize = 16;
 
 /// Less than the size of any insight, in bytes.
 const SMALLEST: usize = 256;
@@ -50,14 +52,16 @@ struct Builder<'a> {
     is_whole: bool,
 }
 
-/// Builds the status from the insights of `informers`, in at most `room` bytes. Keeps the insights of other
-/// informers in `before`. Returns `None` without a ClusterVersion, since the API requires one.
+/// Builds the status from the insights of the controller's own informers and of the producers, in at most `room`
+/// bytes. While producers are unknown, keeps the insights of other informers in `before`. Returns `None` without
+/// a ClusterVersion, since the API requires one.
 pub(in crate::controller) fn status<'a>(
-    informers: [&'a Informer; 2],
+    [control_plane, nodes, producers]: [&'a Informer; 3],
     before: &'a Value,
     room: usize,
     now: Time,
 ) -> Option<StatusDraft<'a>> {
+    let own = [control_plane, nodes];
     let mut builder = Builder {
         control_plane: Part::default(),
         resource: None,
@@ -65,19 +69,28 @@ pub(in crate::controller) fn status<'a>(
         pools: BTreeMap::new(),
         room,
         left_out: 0,
-        is_whole: informers.iter().all(|informer| informer.has_begun()),
+        is_whole: own.iter().all(|informer| informer.has_begun()),
     };
-    let begun = informers.iter().filter(|informer| informer.has_begun());
-    let own: Vec<&str> = begun.map(|informer| informer.name).collect();
-    builder.keep_foreign(before, &own);
+    let begun: Vec<&str> =
+        own.iter().filter(|informer| informer.has_begun()).map(|informer| informer.name).collect();
+    builder.keep_foreign(before, |name| match name {
+        "cpi" | "ni" => !begun.contains(&name),
+        _ => !producers.has_begun(),
+    });
     // Insights on the control plane or a whole pool take precedence over all others, of both informers.
     for is_of_whole in [true, false] {
-        for informer in informers {
-            for (_, insight, api_insight) in
-                informer.by_importance().filter(|(rank, ..)| (*rank == Rank::Whole) == is_of_whole)
-            {
-                builder.add(informer.name, insight, api_insight);
+        for entry in own.iter().flat_map(|informer| informer.by_importance()) {
+            if (entry.rank == Rank::Whole) == is_of_whole {
+                builder.add(&entry);
             }
+        }
+    }
+    // Producers get the space that is left, and create no pools.
+    for entry in producers.by_importance() {
+        if pool_of(entry.insight).is_none_or(|pool| builder.pools.contains_key(pool)) {
+            builder.add(&entry);
+        } else {
+            builder.left_out += 1;
         }
     }
     builder.build(before, now)
@@ -85,17 +98,20 @@ pub(in crate::controller) fn status<'a>(
 
 /// Returns the insights of an informer in an UpdateStatus, so that a new process keeps their times.
 pub(in crate::controller) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
-    let own = published::insights_in_status(status)
-        .filter(|(key, _)| key.strip_prefix(informer).is_some_and(|rest| rest.starts_with('.')));
-    own.filter_map(|(_, insight)| api_insight::insight_from_api(insight)).collect()
+    published::insights_in_status(status)
+        .filter_map(|(key, insight)| {
+            let uid = key.strip_prefix(informer)?.strip_prefix('.')?;
+            api_insight::insight_from_api(insight, uid)
+        })
+        .collect()
 }
 
 impl<'a> Builder<'a> {
-    /// Keeps the insights of foreign informers.
-    fn keep_foreign(&mut self, before: &'a Value, own: &[&str]) {
-        self.control_plane.informers = foreign(&before["controlPlane"], own);
+    /// Keeps the insights of the informers that `is_kept` selects.
+    fn keep_foreign(&mut self, before: &'a Value, is_kept: impl Fn(&str) -> bool) {
+        self.control_plane.informers = foreign(&before["controlPlane"], &is_kept);
         for pool in before["workerPools"].as_array().into_iter().flatten() {
-            let informers = foreign(pool, own);
+            let informers = foreign(pool, &is_kept);
             if let Some(name) = pool["name"].as_str().filter(|_| !informers.is_empty()) {
                 self.pools.insert(name, Part { informers, updating: None });
             }
@@ -106,7 +122,8 @@ impl<'a> Builder<'a> {
         self.room = self.room.saturating_sub(size);
     }
 
-    fn add(&mut self, informer: &'a str, insight: &'a Insight, api_insight: Option<&'a ApiInsight>) {
+    fn add(&mut self, entry: &Entry<'a>) {
+        let Entry { informer, insight, api_form, .. } = *entry;
         let pool = pool_of(insight);
         let is_new = pool.is_some_and(|pool| !self.pools.contains_key(pool));
         let is_invalid = pool.is_some_and(|pool| dns_label(pool) != pool);
@@ -118,12 +135,16 @@ impl<'a> Builder<'a> {
             Some(name) => (self.pools.entry(name).or_default(), WORKER_POOL_MAX),
             None => (&mut self.control_plane, CONTROL_PLANE_MAX),
         };
+        if part.informers.len() == INFORMERS_MAX && !part.informers.contains_key(informer) {
+            self.left_out += 1;
+            return;
+        }
         let members = part.informers.entry(informer).or_default();
         if members.len() == most || self.room < SMALLEST {
             self.left_out += 1;
             return;
         }
-        match api_insight.filter(|api_insight| api_insight.size <= self.room) {
+        match api_form.filter(|api_form| api_form.size <= self.room) {
             Some(ApiInsight { value, size }) => {
                 self.room -= size;
                 members.push(value);
@@ -201,11 +222,11 @@ fn keep_members<'a>(members: &mut Members<'a>, before: &'a Value, but: &str) {
     }
 }
 
-/// Returns the insights of foreign informers on a part of the cluster.
-fn foreign<'a>(part: &'a Value, own: &[&str]) -> BTreeMap<&'a str, Vec<&'a Value>> {
+/// Returns the insights of the informers that `is_kept` selects on a part of the cluster.
+fn foreign<'a>(part: &'a Value, is_kept: impl Fn(&str) -> bool) -> BTreeMap<&'a str, Vec<&'a Value>> {
     let informers = part["informers"].as_array().into_iter().flatten();
     let foreign = informers.filter_map(|informer| {
-        let name = informer["name"].as_str().filter(|name| !own.contains(name))?;
+        let name = informer["name"].as_str().filter(|name| is_kept(name))?;
         Some((name, informer["insights"].as_array().into_iter().flatten().collect()))
     });
     foreign.collect()

@@ -54,7 +54,7 @@ fn update_status(control_plane: Vec<Insight>, nodes: Vec<Insight>) -> Value {
     informers[0].replace(control_plane, now()).unwrap();
     informers[1].replace(nodes, now()).unwrap();
     let [control_plane, nodes] = &informers;
-    status([control_plane, nodes], &Value::Null, ROOM, now()).unwrap().value()
+    status([control_plane, nodes, &Informer::of_producers()], &Value::Null, ROOM, now()).unwrap().value()
 }
 
 #[test]
@@ -99,12 +99,67 @@ fn published_insights_on_nodes_stay_until_nodes_are_known() {
     let mut begun = Informer::new("cpi");
     begun.replace(vec![cluster_version("False")], now()).unwrap();
     let mut unknown = Informer::new("ni");
-    let after = status([&begun, &unknown], &before, ROOM, now()).unwrap().value();
+    let after = status([&begun, &unknown, &Informer::of_producers()], &before, ROOM, now()).unwrap().value();
     assert_eq!(after["workerPools"], before["workerPools"]);
     assert_eq!(after["controlPlane"]["poolResource"], before["controlPlane"]["poolResource"]);
     assert_eq!(after["controlPlane"]["informers"][1], before["controlPlane"]["informers"][1]);
     assert_ne!(after["controlPlane"]["conditions"], before["controlPlane"]["conditions"]);
     unknown.replace(Vec::new(), now()).unwrap();
-    let known = status([&begun, &unknown], &before, ROOM, now()).unwrap().value();
+    let known = status([&begun, &unknown, &Informer::of_producers()], &before, ROOM, now()).unwrap().value();
     assert_eq!((&known["workerPools"], known["controlPlane"].get("poolResource")), (&json!([]), None));
+}
+
+/// A health insight of the informer `store`.
+fn produced(number: usize, pool: Option<&str>) -> Insight {
+    let pool = pool.map(|name| json!({"resource": "machineconfigpools", "name": name}));
+    let health = json!({
+        "startedAt": NOW,
+        "scope": {"type": "ControlPlane", "resources": pool.into_iter().collect::<Vec<_>>()},
+        "impact": {"level": "Critical", "type": "None", "summary": "s", "description": "x".repeat(4000)},
+        "remediation": {"reference": "r"},
+    });
+    let health = serde_json::from_value(health).unwrap();
+    Insight { uid: format!("store.n{number}"), acquired_at: now(), detail: Detail::Health(health) }
+}
+
+#[test]
+fn producers_have_informers_of_their_own_and_get_the_space_that_is_left() {
+    let mut informers = [Informer::new("cpi"), Informer::new("ni"), Informer::of_producers()];
+    let own = [vec![cluster_version("True")], alerts(100, 4000)].concat();
+    informers[0].replace(own.clone(), now()).unwrap();
+    informers[1].replace(vec![pool("worker")], now()).unwrap();
+    let produced =
+        (0..100).map(|number| produced(number, [None, Some("worker"), Some("phantom")][number % 3]));
+    informers[2].replace_at_once(produced).unwrap();
+    let [control_plane, nodes, producers] = &informers;
+    let status = status([control_plane, nodes, producers], &Value::Null, ROOM, now()).unwrap().value();
+    let of = |part: &Value, name: &str| {
+        let mut informers = part["informers"].as_array().unwrap().iter();
+        let informer = informers.find(|informer| informer["name"] == name).unwrap();
+        informer["insights"].as_array().unwrap().clone()
+    };
+    assert_eq!(of(&status["controlPlane"], "cpi").len(), own.len());
+    let of_store = of(&status["controlPlane"], "store");
+    assert_eq!(of_store[0]["uid"], "n0");
+    assert!((10..34).contains(&of_store.len()), "{}", of_store.len());
+    assert!(!of(&status["workerPools"][0], "store").is_empty());
+    assert_eq!(status["workerPools"].as_array().unwrap().len(), 1, "a producer creates no pool");
+    assert_eq!(status["conditions"][1]["reason"], "TooManyInsights");
+}
+
+#[test]
+fn foreign_informers_leave_once_producers_are_known() {
+    let mut own = [Informer::new("cpi"), Informer::new("ni")];
+    own[0].replace(vec![cluster_version("True")], now()).unwrap();
+    own[1].replace(Vec::new(), now()).unwrap();
+    let mut producers = Informer::of_producers();
+    let before = json!({"controlPlane": {"informers": [{"name": "else", "insights": [{"uid": "a"}]}]}});
+    let names = |producers: &Informer| {
+        let status = status([&own[0], &own[1], producers], &before, ROOM, now()).unwrap().value();
+        let informers = status["controlPlane"]["informers"].as_array().unwrap().iter();
+        informers.map(|informer| informer["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(&producers), "cpi else");
+    producers.replace_at_once([]).unwrap();
+    assert_eq!(names(&producers), "cpi");
 }
