@@ -22,6 +22,7 @@ const PERIOD: Duration = Duration::from_secs(60);
 /// The field manager of the producer. Its time tells the controller when an insight was renewed.
 const MANAGER: &str = "insight-producer";
 
+#[expect(clippy::print_stdout, reason = "a program for a terminal")]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -64,7 +64,7 @@ pub fn on_machine(
     if !disk.config.is_empty() {
         let daemon = mco::MachineConfigDaemon::new(node, disk.clone(), streams, ready);
         actors.push(Box::new(if is_started { daemon.started_anew() } else { daemon }));
-        actors.push(Box::new(mco::ImagePrefetcher::new(node, environment, streams, ready)));
+        actors.push(Box::new(mco::ImagePrefetcher::new(node, environment, *streams, ready)));
     }
     actors
 }

@@ -55,7 +55,7 @@ fn payload(version: &str, content: &Content) -> Published {
     let image = Release::find(&parsed).unwrap().image;
     let payload = Payload::parse(files.clone().into_iter().collect(), &image);
     let payload = payload.unwrap_or_else(|problems| panic!("{version}: {problems:?}"));
-    Published { files, release: Release::with_payload(&parsed, Arc::new(payload)).unwrap() }
+    Published { files, release: Release::with_payload(&parsed, Arc::new(payload)) }
 }
 
 fn files(version: &str, more: &Value) -> BTreeMap<String, String> {

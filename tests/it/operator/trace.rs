@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Vec<Phase> {
             phases.push(Phase { after: after.clone(), statuses: Vec::new() });
         } else {
             json_patch::merge(&mut status, &line["status"]);
-            phases.last_mut().unwrap().statuses.push(status.clone());
+            phases.last_mut().unwrap().statuses.push(masked(&status));
         }
     }
     phases
@@ -71,7 +71,14 @@ pub(super) async fn follow(shared: Shared, trace: Trace) {
     }
 }
 
-static POD: LazyLock<Regex> = LazyLock::new(|| Regex::new("version--[a-z0-9]{5}").unwrap());
+static POD: LazyLock<Regex> = LazyLock::new(|| Regex::new("(version-[0-9.]*)-[a-z0-9]{5} ").unwrap());
+static TIME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ").unwrap());
+
+/// How much is applied.
+static DONE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r": \d+ of \d+ done \(\d+% complete\)(, )?").unwrap());
+/// The place of a manifest in a payload.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\(\d+ of \d+\)").unwrap());
 
 /// A status with times as whether they are there, conditions by type, and version pods without their random names.
 fn normalised(status: &Value) -> Value {
@@ -88,6 +95,14 @@ fn normalised(status: &Value) -> Value {
     status
 }
 
+/// Replaces names and times that differ between runs, and the numbers of manifests: the simulated operator adds its own
+/// manifests to a payload without them.
+fn mask_text(text: &str) -> String {
+    let masks: [(&LazyLock<Regex>, &str); 4] =
+        [(&POD, "$1-xxxxx "), (&TIME, "TIME"), (&DONE, "$1"), (&PLACE, "(N of M)")];
+    masks.iter().fold(text.to_owned(), |text, (mask, with)| mask.replace_all(&text, *with).into_owned())
+}
+
 fn masked(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -98,7 +113,7 @@ fn masked(value: &Value) -> Value {
             Value::Object(fields.iter().map(field).collect::<Map<_, _>>())
         }
         Value::Array(items) => items.iter().map(masked).collect(),
-        Value::String(text) => json!(POD.replace_all(text, "version--xxxxx")),
+        Value::String(text) => json!(mask_text(text)),
         // A merge patch cannot set a null.
         Value::Null => json!("null"),
         other => other.clone(),

@@ -110,7 +110,7 @@ fn collect_fields(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
 /// # Errors
 /// An excluded field does not exist.
 pub(crate) fn without_excluded_fields(mut required: Value, requirement: &Object) -> Result<Value, String> {
-    for excluded in requirement.list("/spec/compatibilitySchema/excludedFields").iter() {
+    for excluded in requirement.list("/spec/compatibilitySchema/excludedFields") {
         let path: Vec<&str> = excluded["path"].as_str().unwrap_or_default().split('.').collect();
         let names = excluded["versions"].as_array().cloned().unwrap_or_default();
         for version in required["spec"]["versions"].as_array_mut().into_iter().flatten() {

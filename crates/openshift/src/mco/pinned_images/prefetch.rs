@@ -56,12 +56,12 @@ enum Phase {
 
 impl ImagePrefetcher {
     /// The prefetcher of `node`, whose daemon is ready at `ready`.
-    pub(crate) fn new(node: &str, environment: &Arc<Environment>, streams: &Streams, ready: Time) -> Self {
+    pub(crate) fn new(node: &str, environment: &Arc<Environment>, streams: Streams, ready: Time) -> Self {
         Self {
             name: format!("{DAEMON}/{node}/pinned-images"),
             node: node.to_owned(),
             environment: Arc::clone(environment),
-            streams: *streams,
+            streams,
             phase: Phase::Checking(ready),
             sets: Vec::new(),
             present: BTreeSet::new(),
