@@ -32,6 +32,15 @@ pub(in crate::cli) struct InsightsArgs {
     /// Address to serve /healthz, /readyz and /metrics on, over HTTP.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(in crate::cli) listen: SocketAddr,
+    /// Address to take deliveries of insight producers on, over HTTPS [default: none].
+    #[arg(long, value_name = "ADDRESS", requires_all = ["tls_cert", "tls_key"], conflicts_with = "once")]
+    pub(in crate::cli) deliveries_listen: Option<SocketAddr>,
+    /// Certificate of that address, with its issuers, as PEM.
+    #[arg(long, value_name = "FILE", requires = "deliveries_listen")]
+    pub(in crate::cli) tls_cert: Option<PathBuf>,
+    /// Private key of that certificate, as PEM.
+    #[arg(long, value_name = "FILE", requires = "deliveries_listen")]
+    pub(in crate::cli) tls_key: Option<PathBuf>,
     /// Prometheus or Thanos to query for firing alerts, with the token of the kubeconfig or the pod [default: no insights
     /// on alerts].
     #[arg(long, value_name = "URL")]

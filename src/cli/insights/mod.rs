@@ -1,6 +1,8 @@
 //! `windtunnel insights`: runs the update status controller for any cluster until a signal.
 
 mod alerts;
+mod certificate;
+mod deliveries;
 mod endpoint;
 mod monitor;
 
@@ -11,8 +13,10 @@ use futures::future::{Either, select};
 use kube::Config;
 use windtunnel_apiserver::https::random_token;
 use windtunnel_core::text::error_chain;
+use windtunnel_update_status::controller::deliveries::Deliveries;
 use windtunnel_update_status::controller::{self, Election, Parts};
 
+use self::deliveries::DeliveryEndpoint;
 use self::endpoint::Endpoint;
 use self::monitor::Monitor;
 use super::args::insights::InsightsArgs;
@@ -40,6 +44,7 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
         let mut election =
             Election::new(client.clone(), &args.namespace, identity(), terms, clock.clone(), monitor.clone());
         let alerts = alerts::stream(args, &config, &monitor).await?;
+        let deliveries = Deliveries::new(client.clone(), clock.clone(), monitor.clone());
         let parts = Parts { client, clock, alerts, observer: monitor.clone() };
         if args.once {
             let exit = until(signal, Box::pin(assess_once(args, &mut election, parts))).await;
@@ -48,6 +53,10 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
         }
         let endpoint = Endpoint::listen(args.listen, monitor).await?;
         print_output(&format!("listening on http://{}\n", endpoint.address()));
+        let deliveries = DeliveryEndpoint::listen(args, deliveries).await?;
+        if let Some(deliveries) = &deliveries {
+            print_output(&format!("taking deliveries on https://{}\n", deliveries.address()));
+        }
         let ended = until(signal, Box::pin(lead(&mut election, parts))).await;
         election.release().await;
         Ok(ended.map_or(Exit::Passed, |why| {

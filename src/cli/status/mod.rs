@@ -75,6 +75,13 @@ fn print(args: &StatusArgs) -> Result<(), Failure> {
     if args.from_insights || args.output.is_some() {
         return insights::print(args);
     }
+    print_text(args)?;
+    insights::print_producers(args);
+    Ok(())
+}
+
+/// Prints the text of `oc adm upgrade status`.
+fn print_text(args: &StatusArgs) -> Result<(), Failure> {
     if let Some(path) = &args.source.record {
         let Report { text, .. } = of_record(path, args)?;
         print_output(&text);

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 use std::time::Duration;
 
 use kube::Api;
@@ -25,20 +25,30 @@ const TERMS: [&str; 3] = [
 ];
 
 /// The running controller, killed if a test fails.
-struct Controller {
+pub(super) struct Controller {
     child: Child,
+    stdout: BufReader<ChildStdout>,
     address: String,
 }
 
 impl Controller {
-    fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
+    pub(super) fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
         let arguments = [&["insights", "--listen", "127.0.0.1:0"], &TERMS[..], arguments].concat();
         let mut child =
             environment.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut controller = Self { address: String::new(), child, stdout };
+        let line = controller.next_line();
         let address = line.strip_prefix("listening on http://").unwrap_or_else(|| panic!("found {line:?}"));
-        Self { address: address.trim_end().to_owned(), child }
+        controller.address = address.trim_end().to_owned();
+        controller
+    }
+
+    /// The next line of its standard output.
+    pub(super) fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
     }
 
     /// Status code and body of a response of its endpoint.
@@ -55,7 +65,7 @@ impl Controller {
         self.get("/metrics").1.contains("update_status_controller_leader 1\n")
     }
 
-    fn end(mut self, signal: &str) -> (ExitStatus, String) {
+    pub(super) fn end(mut self, signal: &str) -> (ExitStatus, String) {
         let id = self.child.id().to_string();
         assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
         let mut err = String::new();
@@ -72,7 +82,7 @@ impl Drop for Controller {
 }
 
 /// Waits for a condition, with a timeout that is long enough for a busy machine.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub(super) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -82,12 +92,12 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 /// A cluster with its administrator's client.
-struct Cluster {
-    client: kube::Client,
+pub(super) struct Cluster {
+    pub(super) client: kube::Client,
 }
 
 impl Cluster {
-    fn api(&self, object: &Value) -> Api<DynamicObject> {
+    pub(super) fn api(&self, object: &Value) -> Api<DynamicObject> {
         let (group, version) = object["apiVersion"].as_str().unwrap().split_once('/').unwrap_or(("", "v1"));
         let kind = object["kind"].as_str().unwrap();
         let mut resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
@@ -100,7 +110,7 @@ impl Cluster {
         }
     }
 
-    async fn create(&self, object: &Value) {
+    pub(super) async fn create(&self, object: &Value) {
         let typed: DynamicObject = serde_json::from_value(object.clone()).unwrap();
         self.api(object).create(&PostParams::default(), &typed).await.unwrap();
     }
@@ -112,7 +122,7 @@ impl Cluster {
         found.map(|found| found.data[field].clone()).unwrap_or_default()
     }
 
-    async fn published(&self) -> [Value; 2] {
+    pub(super) async fn published(&self) -> [Value; 2] {
         let config_map = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": "status-api-cm-prototype", "namespace": NAMESPACE},
@@ -139,7 +149,7 @@ impl Cluster {
 }
 
 /// An updating cluster with the manifests of the controller, but without its Deployment.
-async fn updating(environment: &TestEnvironment) -> Cluster {
+pub(super) async fn updating(environment: &TestEnvironment) -> Cluster {
     let admin = environment.read("admin");
     let cluster = Cluster { client: client(&admin).await };
     for object in manifests::objects("update-status-controller") {
@@ -245,6 +255,10 @@ fn startup_errors_of_the_controller_are_reported() {
     check(&[&bare[..], &["--leader-elect-retry-period", "20ms"]].concat(), 2, "expected whole seconds");
     check(&[&bare[..], &["--listen", &address]].concat(), 2, &format!("error: --listen {address}: "));
     check(&[&bare[..], &["--once", "--dry-run"]].concat(), 1, "error: cluster");
+    let endpoint = ["--deliveries-listen", "127.0.0.1:0"];
+    check(&[&bare[..], &endpoint].concat(), 2, "--tls-cert <FILE>");
+    let missing = ["--tls-cert", "none", "--tls-key", "none", "--listen", "127.0.0.1:0"];
+    check(&[&bare[..], &endpoint, &missing].concat(), 2, "error: none: ");
     check(&["--once", "--dry-run", "--output", "text"], 2, "[possible values: yaml, json]");
 }
 

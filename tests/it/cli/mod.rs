@@ -14,6 +14,8 @@ mod help;
 mod html;
 mod input;
 #[cfg(all(feature = "live", feature = "serve"))]
+mod insight_producers;
+#[cfg(all(feature = "live", feature = "serve"))]
 mod insights;
 #[cfg(unix)]
 mod interactive_run;

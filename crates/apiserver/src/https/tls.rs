@@ -18,7 +18,7 @@ use windtunnel_core::Identity;
 use windtunnel_core::clock::Time;
 use windtunnel_core::text::hex;
 
-use super::{ServeError, subject};
+use super::{ServeError, ServerCertificate, subject};
 
 /// A random token of 128 bits.
 pub fn random_token() -> String {
@@ -26,6 +26,23 @@ pub fn random_token() -> String {
     // Without randomness there is no TLS either, so serving fails with this error.
     let _ = ring::default_provider().secure_random.fill(&mut bits);
     hex(&bits)
+}
+
+impl ServerCertificate {
+    /// An acceptor of TLS connections with this certificate, for servers besides the API server. It asks clients
+    /// for no certificate.
+    ///
+    /// # Errors
+    /// The certificate or the key cannot be read, or they do not belong together.
+    pub fn acceptor(&self) -> Result<TlsAcceptor, ServeError> {
+        let (chain, key) = self.read()?;
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
 }
 
 /// The TLS settings of a listener.

@@ -77,17 +77,16 @@ pub struct Outcome {
     pub next_expiry: Option<Time>,
 }
 
-/// Applies the rules to the deliveries of one informer, which come from its producer. If there are too many insights, the worst are kept;
+/// Applies the rules to the deliveries of one informer, which come from its producer, each with its last renewal. If there are too many insights, the worst are kept;
 /// among equals, the first by uid.
 pub fn admit<'a>(
     registration: &Registration,
-    deliveries: impl IntoIterator<Item = &'a Delivery>,
+    deliveries: impl IntoIterator<Item = (&'a Delivery, Time)>,
     now: Time,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut allowed = Vec::new();
-    for delivery in deliveries {
-        let renewed = delivery.renewed_by(now);
+    for (delivery, renewed) in deliveries {
         outcome.renewed = outcome.renewed.max(Some(renewed));
         let expires = after(renewed, registration.expiry);
         if expires <= now {
@@ -96,13 +95,13 @@ pub fn admit<'a>(
         }
         outcome.next_expiry = Some(outcome.next_expiry.map_or(expires, |next| next.min(expires)));
         match allowed_insight(registration, delivery) {
-            Ok((uid, health)) => allowed.push((delivery, uid, health)),
+            Ok((uid, health)) => allowed.push((delivery, renewed, uid, health)),
             Err(rejection) => outcome.rejected.push((delivery.key(), rejection)),
         }
     }
-    allowed.sort_by_key(|(_, uid, health)| (std::cmp::Reverse(health.impact.level), *uid));
+    allowed.sort_by_key(|(.., uid, health)| (std::cmp::Reverse(health.impact.level), *uid));
     let mut room = INFORMER_ROOM;
-    for (delivery, uid, health) in allowed {
+    for (delivery, renewed, uid, health) in allowed {
         let size = serde_json::to_vec(health).map_or(0, |json| json.len());
         let is_known = outcome.admitted.iter().any(|other| other.uid == uid);
         let rejection = if is_known {
@@ -116,7 +115,7 @@ pub fn admit<'a>(
             continue;
         }
         room -= size;
-        outcome.admitted.push(admitted(uid, health, delivery.renewed_by(now)));
+        outcome.admitted.push(admitted(uid, health, renewed));
     }
     outcome.rejected.sort_by(|(one, _), (other, _)| one.cmp(other));
     outcome

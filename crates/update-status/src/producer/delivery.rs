@@ -20,8 +20,10 @@ pub struct Delivery {
     pub health: Result<HealthInsight, String>,
     /// When the object was created, by the clock of the API server.
     pub created: Time,
-    /// When its spec last changed, by `metadata.managedFields`.
-    pub renewed: Time,
+    /// When its spec last changed, by `metadata.managedFields`. A simulated API server keeps none.
+    pub renewed: Option<Time>,
+    /// `spec.renewTime`.
+    pub claimed: Option<Time>,
 }
 
 /// How far a time may lie ahead because clocks differ.
@@ -33,14 +35,20 @@ impl Delivery {
         let informer = spec["informer"].as_str().unwrap_or_default().to_owned();
         let health =
             serde_json::from_value(spec["health"].clone()).map_err(|error| format!("spec.health: {error}"));
-        Self { namespace, name, informer, health, created: at, renewed: at }
+        let claimed = spec["renewTime"].as_str().and_then(parse_rfc3339);
+        Self { namespace, name, informer, health, created: at, renewed: None, claimed }
     }
 
-    /// Returns the last renewal. A client can write any time into `metadata.managedFields`: a time to come does
+    /// Returns the last renewal: the last change by `metadata.managedFields`, or else the one that the controller
+    /// observed, or what the producer claims. A client can write any time into these fields: a time to come does
     /// not count, since the insight would never expire.
-    pub(super) fn renewed_by(&self, now: Time) -> Time {
-        let is_possible = self.renewed <= after(now, SKEW);
-        (if is_possible { self.renewed } else { self.created }).min(now)
+    pub fn renewed_by(&self, now: Time, observed: Option<Time>) -> Time {
+        let is_possible = |at: &Time| *at <= after(now, SKEW);
+        let renewed = match self.renewed {
+            Some(at) => Some(at).filter(is_possible),
+            None => observed.max(self.claimed.filter(is_possible)),
+        };
+        renewed.map_or(self.created, |at| at.max(self.created)).min(now)
     }
 
     /// Returns whether the HTTPS endpoint stored the object: only the controller may write in its namespace.
@@ -77,8 +85,8 @@ pub(crate) fn is_label(text: &str) -> bool {
         && is_end(text.chars().next_back())
 }
 
-/// Reads an UpdateInsight from its JSON. The last change of its spec is the latest time in
-/// `metadata.managedFields` of a client that owns fields of the spec, or else the time of its creation.
+/// Reads an UpdateInsight from its JSON; `None` if its metadata lacks a name, a namespace or a time. The last
+/// change of its spec is the latest time in `metadata.managedFields` of a client that owns fields of the spec.
 pub fn delivery_of_object(object: &Value) -> Option<Delivery> {
     let metadata = &object["metadata"];
     let text = |field: &str| metadata[field].as_str().map(str::to_owned);
@@ -87,6 +95,8 @@ pub fn delivery_of_object(object: &Value) -> Option<Delivery> {
         .filter(|manager| manager["fieldsV1"].get("f:spec").is_some())
         .filter_map(|manager| parse_rfc3339(manager["time"].as_str()?));
     let created = metadata["creationTimestamp"].as_str().and_then(parse_rfc3339)?;
-    let renewed = times.max().map_or(created, |changed| changed.max(created));
-    Some(Delivery { renewed, ..Delivery::new(text("namespace")?, text("name")?, &object["spec"], created) })
+    Some(Delivery {
+        renewed: times.max(),
+        ..Delivery::new(text("namespace")?, text("name")?, &object["spec"], created)
+    })
 }

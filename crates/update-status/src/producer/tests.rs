@@ -43,6 +43,16 @@ fn delivery(name: &str, health: &Value) -> Delivery {
     Delivery::new("storage".to_owned(), name.to_owned(), &spec, at("2024-01-01T00:55:00Z"))
 }
 
+/// Applies the rules to deliveries that are not observed otherwise.
+fn admit<'a>(
+    registration: &Registration,
+    deliveries: impl IntoIterator<Item = &'a Delivery>,
+    now: Time,
+) -> Outcome {
+    let renewed = deliveries.into_iter().map(|delivery| (delivery, delivery.renewed_by(now, None)));
+    super::admit(registration, renewed, now)
+}
+
 /// The reason and message with which one insight is rejected; empty if it is admitted.
 fn rejection(registration: &Registration, delivery: &Delivery) -> String {
     let outcome = admit(registration, [delivery], at(NOW));

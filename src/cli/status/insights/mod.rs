@@ -32,9 +32,27 @@ pub(super) fn print(args: &StatusArgs) -> Result<(), Failure> {
     let insights = if args.from_insights { published_insights(args)? } else { computed_insights(args)? };
     match args.output {
         Some(format) => print_output(&format.text(&insights)?),
-        None => print_output(&published::sections_on_nodes(insights.values(), args.details.into())),
+        None => {
+            print_output(&published::sections_on_nodes(insights.values(), args.details.into()));
+            print_section_of_producers(&insights, args);
+        }
     }
     Ok(())
+}
+
+/// Prints the published health insights of producers besides the controller, if there are any.
+pub(super) fn print_producers(args: &StatusArgs) {
+    // A cluster without published insights has none of producers either.
+    if let Ok(insights) = published_insights(args) {
+        print_section_of_producers(&insights, args);
+    }
+}
+
+fn print_section_of_producers(insights: &Insights, args: &StatusArgs) {
+    let section = published::section_of_producers(insights, args.details.into());
+    if !section.is_empty() {
+        print_output(&format!("\n{section}"));
+    }
 }
 
 fn published_insights(args: &StatusArgs) -> Result<Insights, Failure> {

@@ -148,6 +148,9 @@ impl Deliveries {
         token: Option<&str>,
         body: &[u8],
     ) -> Result<Value, DeliveryError> {
+        if !is_label(informer) {
+            return Err(DeliveryError::new(404, "expected the name of an UpdateInformer"));
+        }
         let (found, registration) = self.authorize(informer, token).await?;
         let _turn = self.storing.lock().await;
         let wait = self.limits.lock().await.informers.take(informer.to_owned(), Instant::now());
@@ -276,7 +279,7 @@ fn check_authority(
             Delivery::new(NAMESPACE.to_owned(), format!("{informer}.{}", insight.uid), &spec, now)
         })
         .collect();
-    let outcome = admit(registration, &deliveries, now);
+    let outcome = admit(registration, deliveries.iter().map(|delivery| (delivery, now)), now);
     let Some((key, rejection)) = outcome.rejected.first() else { return Ok(()) };
     let place = deliveries.iter().position(|delivery| delivery.key() == *key).unwrap_or_default();
     let code = match rejection.reason {

@@ -6,16 +6,66 @@
 
 use std::collections::BTreeMap;
 
+use windtunnel_core::clock::rfc3339;
+
 use super::nodes::NodeStatus;
 use super::pools::{Group, any_outdated, sections};
-use super::{Details, NOT_UPDATING};
+use super::{Details, NOT_UPDATING, TABLE};
 use crate::assessment::node::phase::Phase;
 use crate::assessment::node::{NodeState, shortened};
 use crate::assessment::pool::NodeCounts;
+use crate::insight::published::{KEY_PREFIX, PRODUCERS};
 use crate::insight::{
-    Detail, Insight, InsightCondition, MachineConfigPoolStatusInsight, NodeStatusInsight,
+    Detail, HealthInsight, Insight, InsightCondition, MachineConfigPoolStatusInsight, NodeStatusInsight,
     PoolNodesSummaryType as Sort, PoolNodesUpdateSummary as Summary, UNAVAILABLE_DURING_UPDATE,
 };
+
+/// Renders the health insights of other producers, the worst first; empty without any. `oc` prints nothing like
+/// it: the section names the informers, since the controller vouches for none of their texts.
+pub fn section_of_producers<'a>(
+    insights: impl IntoIterator<Item = (&'a String, &'a Insight)>,
+    details: Details,
+) -> String {
+    let mark = format!("{KEY_PREFIX}{PRODUCERS}.");
+    let informer_in = |key: &'a str| Some(key.strip_prefix(&mark)?.split_once('.')?.0);
+    let produced = insights.into_iter().filter_map(|(key, insight)| match &insight.detail {
+        Detail::Health(health) => Some((informer_in(key)?, health)),
+        _ => None,
+    });
+    let mut produced: Vec<(&str, &HealthInsight)> = produced.collect();
+    if produced.is_empty() {
+        return String::new();
+    }
+    produced.sort_by_key(|(informer, health)| (std::cmp::Reverse(health.impact.level), *informer));
+    let title = "= Health Reported by Other Producers =\n";
+    if details.shows_health() {
+        let entries: Vec<String> =
+            produced.iter().map(|(informer, health)| in_full(informer, health)).collect();
+        return title.to_owned() + &entries.join("\n");
+    }
+    let rows = produced.iter().map(|(informer, health)| {
+        let impact = &health.impact;
+        format!("{:?}\t{}\t{informer}\t{}\n", impact.level, impact.kind.name(), impact.summary)
+    });
+    title.to_owned()
+        + &TABLE.layout(&("LEVEL\tIMPACT\tINFORMER\tMESSAGE\n".to_owned() + &rows.collect::<String>()))
+}
+
+fn in_full(informer: &str, health: &HealthInsight) -> String {
+    let impact = &health.impact;
+    let resources = health.scope.resources.iter().map(|resource| format!("    {resource}\n"));
+    format!(
+        "Message: {}\n  Informer:    {informer}\n  Since:       {}\n  Level:       {:?}\n  Impact:      {}\n  \
+         Reference:   {}\n  Resources:\n{}  Description: {}\n",
+        impact.summary,
+        rfc3339(health.started_at),
+        impact.level,
+        impact.kind.name(),
+        health.remediation.reference,
+        resources.collect::<String>(),
+        impact.description.replace('\n', "\n               "),
+    )
+}
 
 /// Renders the sections on nodes: the control plane, the worker pools, and the nodes of each pool. If the
 /// cluster is not updating, this is a single line saying so.

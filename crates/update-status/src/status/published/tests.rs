@@ -69,3 +69,33 @@ fn counts_a_pool_beyond_the_limit_of_summaries_correctly() {
     let row = "\nworker        Excluded     18% (900/5000)   5000 Available, 0 Progressing, 0 Draining, 4099 Excluded\n";
     assert!(text.contains(row), "{text}");
 }
+
+#[test]
+fn insights_of_producers_are_a_section_with_their_informers() {
+    let produced = |uid: &str, level: &str, summary: &str| -> (String, Insight) {
+        let health = json!({
+            "startedAt": "2024-01-01T00:00:00Z",
+            "scope": {"type": "ControlPlane", "resources": [{"resource": "nodes", "name": "n"}]},
+            "impact": {"level": level, "type": "Data Loss", "summary": summary, "description": "a\nb"},
+            "remediation": {"reference": "https://example.com"},
+        });
+        let insight = json!({
+            "uid": uid, "acquiredAt": "2024-01-01T00:00:00Z", "type": "Health", "health": health,
+        });
+        (format!("usc.{uid}"), serde_json::from_value(insight).unwrap())
+    };
+    let insights = BTreeMap::from([
+        produced("cpi.a", "Critical", "the controller's own"),
+        produced("x.backup.old", "Info", "The backup is old"),
+        produced("x.storage.replica", "Warning", "A replica is missing"),
+    ]);
+    let expected = "= Health Reported by Other Producers =\n\
+                    LEVEL     IMPACT      INFORMER   MESSAGE\n\
+                    Warning   Data Loss   storage    A replica is missing\n\
+                    Info      Data Loss   backup     The backup is old\n";
+    assert_eq!(section_of_producers(&insights, Details::None), expected);
+    let full = section_of_producers(&insights, Details::Health);
+    assert!(full.contains("Message: A replica is missing\n  Informer:    storage\n"), "{full}");
+    assert!(full.contains("  Description: a\n               b\n"), "{full}");
+    assert_eq!(section_of_producers(&BTreeMap::from([produced("cpi.a", "Info", "")]), Details::None), "");
+}

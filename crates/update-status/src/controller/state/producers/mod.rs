@@ -5,7 +5,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use kube::runtime::watcher::Event;
@@ -52,6 +52,10 @@ pub(in crate::controller) struct Producers {
     registrations: Cache<InformerObject>,
     /// Deliveries by `namespace/name`.
     deliveries: Cache<Delivery>,
+    /// Deliveries that changed since the last assessment.
+    changed: BTreeSet<String>,
+    /// When the controller observed the last change of a delivery.
+    observed: BTreeMap<String, Time>,
     /// Whether an object changed since the last assessment.
     is_stale: bool,
     /// The next assessment takes place no earlier.
@@ -72,6 +76,8 @@ impl Default for Producers {
             definitions: Cache::default(),
             registrations: Cache::default(),
             deliveries: Cache::default(),
+            changed: BTreeSet::new(),
+            observed: BTreeMap::new(),
             is_stale: true,
             paced_until: None,
             next_expiry: None,
@@ -99,7 +105,12 @@ impl Producers {
 
     /// Applies an event of the watch of UpdateInsights, named `namespace/name`.
     pub(in crate::controller) fn apply_delivery(&mut self, event: Event<(String, Delivery)>) {
-        self.is_stale |= self.deliveries.apply(event) != Change::Nothing;
+        match self.deliveries.apply(event) {
+            Change::Nothing => return,
+            Change::One(name) => drop(self.changed.insert(name)),
+            Change::Any => {}
+        }
+        self.is_stale = true;
     }
 
     pub(in crate::controller) fn is_served(&self) -> bool {
@@ -139,6 +150,10 @@ impl Producers {
         if !self.is_served() {
             return self.informer.replace_at_once([]);
         }
+        for name in std::mem::take(&mut self.changed) {
+            self.observed.insert(name, now);
+        }
+        self.observed.retain(|name, _| self.deliveries.get(name).is_some());
         self.paced_until = Some(after(now, PACE));
         self.next_expiry = None;
         let (mut insights, mut reports, mut rejected) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
@@ -181,6 +196,10 @@ impl Producers {
             let has_place =
                 delivery.namespace == registration.producer.namespace || delivery.is_of_endpoint();
             delivery.informer == name && has_place
+        });
+        let own = own.map(|delivery| {
+            let observed = self.observed.get(&delivery.key()).copied();
+            (delivery, delivery.renewed_by(now, observed))
         });
         let mut outcome = admit(registration, own, now);
         let is_foreign = |delivery: &&Delivery| {

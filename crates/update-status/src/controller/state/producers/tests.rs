@@ -33,7 +33,8 @@ fn deliver(producers: &mut Producers, namespace: &str, name: &str, informer: &st
         "remediation": {"reference": "https://example.com"},
     });
     let spec = json!({"informer": informer, "health": health});
-    let delivery = Delivery::new(namespace.to_owned(), name.to_owned(), &spec, at(minutes));
+    let mut delivery = Delivery::new(namespace.to_owned(), name.to_owned(), &spec, at(0));
+    delivery.renewed = Some(at(minutes));
     producers.apply_delivery(Event::Apply((delivery.key(), delivery)));
 }
 
@@ -106,6 +107,26 @@ fn a_liar_is_reported_and_logged_once_and_harms_nobody() {
     keys(&mut producers, 2);
     assert_eq!(lines(&mut producers), [""; 0]);
     assert_eq!(report(&mut producers, "one"), "");
+}
+
+#[test]
+fn without_managed_fields_a_change_is_a_renewal_when_it_is_observed() {
+    let mut producers = producers();
+    assert_eq!(keys(&mut producers, 0), "");
+    deliver(&mut producers, "one", "a", "one", 0);
+    let mut delivery = producers.deliveries.get("one/a").unwrap().clone();
+    delivery.renewed = None;
+    assert_eq!(keys(&mut producers, 1), "usc.x.one.a");
+    delivery.claimed = Some(at(-60));
+    producers.apply_delivery(Event::Apply((delivery.key(), delivery.clone())));
+    assert_eq!(keys(&mut producers, 8), "usc.x.one.a");
+    assert_eq!([keys(&mut producers, 17), keys(&mut producers, 18)], ["usc.x.one.a", ""]);
+    let claims_of = |claimed: i64, now: i64| {
+        let claimed = Some(at(claimed));
+        let delivery = Delivery { claimed, ..delivery.clone() };
+        delivery.renewed_by(at(now), None)
+    };
+    assert_eq!([claims_of(5, 9), claims_of(60, 9), claims_of(-5, 9)], [at(5), at(0), at(0)]);
 }
 
 #[test]
