@@ -32,7 +32,7 @@ pub const AUDIENCE: &str = "update-status-controller";
 /// Maximum size of the body of a delivery, in bytes.
 pub const BODY_MAX: usize = 64 * 1024;
 
-/// Attempts from one address, whoever makes them: each costs the API server a TokenReview.
+/// Attempts from one address, by any user: each costs the API server a TokenReview.
 const PER_ADDRESS: Rate = Rate { burst: 20, every: Duration::from_secs(1) };
 /// Deliveries of one informer: each costs the API server a write per insight.
 const PER_INFORMER: Rate = Rate { burst: 5, every: Duration::from_secs(10) };
