@@ -24,6 +24,13 @@ fn built_example() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_windtunnel")).with_file_name("examples").join("insight_producer")
 }
 
+/// A command with no environment but the path: proxies are not for the loopback.
+fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command
+}
+
 /// Standard output of a successful command.
 fn stdout(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");
@@ -75,7 +82,7 @@ fn deployment() -> Value {
 fn post(environment: &TestEnvironment, url: &str, arguments: &[&str]) -> String {
     let always = ["--silent", "--show-error", "--include", "--cacert", "ca.pem", "--max-time", "60"];
     let output =
-        Command::new("curl").args(always).args(arguments).arg(url).current_dir(environment.work()).output();
+        command("curl").args(always).args(arguments).arg(url).current_dir(environment.work()).output();
     stdout(&output.unwrap())
 }
 
@@ -117,7 +124,7 @@ fn the_example_producers_deliver_objects_and_over_https() {
         config["users"][0]["user"] = json!({"token": token(&cluster, "workloads", &[]).await});
         environment.write("producer", config.to_string());
         let deliver = || {
-            let mut command = Command::new(&example);
+            let mut command = command(&example);
             command
                 .args(["workloads", "workloads", "--once"])
                 .env("KUBECONFIG", environment.work().join("producer"));
@@ -132,7 +139,7 @@ fn the_example_producers_deliver_objects_and_over_https() {
         touch.args(["-d", "2 days ago", "old"]).current_dir(environment.work());
         assert!(touch.status().unwrap().success());
         let script = |file: &str| {
-            let mut command = Command::new("sh");
+            let mut command = command("sh");
             command.arg(format!("{FOLDER}/producer.sh")).arg(file).current_dir(environment.work());
             command.env("ENDPOINT", &endpoint).env("CA", "ca.pem").env("TOKEN_FILE", "token");
             stdout(&command.output().unwrap())
