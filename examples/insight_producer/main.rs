@@ -87,7 +87,9 @@ impl Producer {
         let missing = status.unavailable_replicas.filter(|missing| *missing > 0)?;
         let name = deployment.name_any();
         let conditions = status.conditions.iter().flatten();
-        let unavailable = conditions.filter(|found| found.type_ == "Available" && found.status == "False");
+        let unavailable = conditions.filter(|found| {
+            found.type_.as_deref() == Some("Available") && found.status.as_deref() == Some("False")
+        });
         let since = unavailable.filter_map(|found| found.last_transition_time.clone()).next();
         let health = json!({
             "startedAt": since.or_else(|| deployment.creation_timestamp())?,
