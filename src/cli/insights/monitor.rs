@@ -186,7 +186,7 @@ impl Observer for Monitor {
                 print_notice(&format!("rejected insight {insight} of informer {informer:?}: {why}"));
             }
             Note::Silent { informer } => {
-                print_notice(&format!("informer {informer} is silent: its insights expired"))
+                print_notice(&format!("informer {informer} is silent: its insights expired"));
             }
             Note::Published { to } => {
                 metrics.publishes.get_or_create(&KindLabels { kind: to.to_owned() }).inc();

@@ -246,7 +246,9 @@ impl Informer {
             gone.remove(&self.key(&insight.uid));
             outcome = outcome.and(self.put(insight));
         }
-        gone.iter().for_each(|key| drop(self.take(key)));
+        for key in &gone {
+            self.take(key);
+        }
         outcome
     }
 

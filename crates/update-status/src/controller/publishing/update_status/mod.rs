@@ -223,7 +223,7 @@ fn keep_members<'a>(members: &mut Members<'a>, before: &'a Value, but: &str) {
 }
 
 /// Returns the insights of the informers that `is_kept` selects on a part of the cluster.
-fn foreign<'a>(part: &'a Value, is_kept: impl Fn(&str) -> bool) -> BTreeMap<&'a str, Vec<&'a Value>> {
+fn foreign(part: &Value, is_kept: impl Fn(&str) -> bool) -> BTreeMap<&str, Vec<&Value>> {
     let informers = part["informers"].as_array().into_iter().flatten();
     let foreign = informers.filter_map(|informer| {
         let name = informer["name"].as_str().filter(|name| is_kept(name))?;
