@@ -22,8 +22,8 @@ const PERIOD: Duration = Duration::from_secs(60);
 /// The field manager of the producer. Its time tells the controller when an insight was renewed.
 const MANAGER: &str = "insight-producer";
 
-#[expect(clippy::print_stdout, reason = "a program for a terminal")]
 #[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (namespace, informer, is_once) = match &arguments[..] {
@@ -83,15 +83,16 @@ impl Producer {
     }
 
     /// Returns the insight about a Deployment, if it lacks replicas.
+    #[expect(clippy::disallowed_methods, reason = "a program of its own, outside the simulation")]
     fn insight(&self, deployment: &Deployment) -> Option<(String, Value)> {
         let status = deployment.status.as_ref()?;
         let missing = status.unavailable_replicas.filter(|missing| *missing > 0)?;
         let name = deployment.name_any();
         let conditions = status.conditions.iter().flatten();
-        let unavailable = conditions.filter(|found| {
+        let mut unavailable = conditions.filter(|found| {
             found.type_.as_deref() == Some("Available") && found.status.as_deref() == Some("False")
         });
-        let since = unavailable.filter_map(|found| found.last_transition_time.clone()).next();
+        let since = unavailable.find_map(|found| found.last_transition_time.clone());
         let health = json!({
             "startedAt": since.or_else(|| deployment.creation_timestamp())?,
             "scope": {

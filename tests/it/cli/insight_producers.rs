@@ -50,6 +50,26 @@ async fn token(cluster: &Cluster, namespace: &str, audiences: &[&str]) -> String
     answer["status"]["token"].as_str().unwrap().to_owned()
 }
 
+/// Writes the kubeconfig `producer` with a token.
+fn write_kubeconfig(environment: &TestEnvironment, admin: &str, token: &str) {
+    let mut config: Value = yaml::from_str(admin).unwrap();
+    config["users"][0]["user"] = json!({"token": token});
+    environment.write("producer", config.to_string());
+}
+
+/// Registers both examples as their file does, once their kinds are served.
+async fn register(cluster: &Cluster) {
+    let kind =
+        json!({"apiVersion": "update.openshift.io/v1alpha1", "kind": "UpdateInformer", "metadata": {}});
+    until("the kinds are served", async || cluster.api(&kind).list(&ListParams::default()).await.is_ok())
+        .await;
+    let registration = fs::read_to_string(format!("{FOLDER}/registration.yaml")).unwrap();
+    let objects: Vec<Value> = yaml::from_str_multi(&registration).unwrap();
+    for object in objects {
+        cluster.create(&object).await;
+    }
+}
+
 /// The uids of an informer in the UpdateStatus.
 async fn uids(cluster: &Cluster, informer: &str) -> Vec<String> {
     let [_, status] = cluster.published().await;
@@ -99,17 +119,7 @@ fn the_example_producers_deliver_objects_and_over_https() {
     environment.write("tls.key", certificate.key_pem);
     run(async {
         let cluster = updating(&environment).await;
-        let informers =
-            json!({"apiVersion": "update.openshift.io/v1alpha1", "kind": "UpdateInformer", "metadata": {}});
-        until("the kinds are served", async || {
-            cluster.api(&informers).list(&ListParams::default()).await.is_ok()
-        })
-        .await;
-        let registration = fs::read_to_string(format!("{FOLDER}/registration.yaml")).unwrap();
-        let objects: Vec<Value> = yaml::from_str_multi(&registration).unwrap();
-        for object in objects {
-            cluster.create(&object).await;
-        }
+        register(&cluster).await;
         cluster.create(&deployment()).await;
         let tls = ["--tls-cert", "tls.crt", "--tls-key", "tls.key"];
         let mut controller = Controller::start(
@@ -120,9 +130,7 @@ fn the_example_producers_deliver_objects_and_over_https() {
         let endpoint = endpoint.trim_end().strip_prefix("taking deliveries on ").unwrap().to_owned();
 
         let admin = environment.read("admin");
-        let mut config: Value = yaml::from_str(&admin).unwrap();
-        config["users"][0]["user"] = json!({"token": token(&cluster, "workloads", &[]).await});
-        environment.write("producer", config.to_string());
+        write_kubeconfig(&environment, &admin, &token(&cluster, "workloads", &[]).await);
         let deliver = || {
             let mut command = command(&example);
             command

@@ -40,7 +40,7 @@ impl Controller {
         let mut controller = Self { address: String::new(), child, stdout };
         let line = controller.next_line();
         let address = line.strip_prefix("listening on http://").unwrap_or_else(|| panic!("found {line:?}"));
-        controller.address = address.trim_end().to_owned();
+        address.trim_end().clone_into(&mut controller.address);
         controller
     }
 

@@ -16,6 +16,7 @@ pub(super) async fn install(cluster: &Cluster) {
 }
 
 /// The UpdateInformer of a producer in a namespace of the same name, with these fields in its spec.
+#[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 fn informer(name: &str, fields: Value) -> Value {
     let mut spec =
         json!({"producer": {"namespace": name}, "about": [{"resource": "nodes", "names": ["w0"]}]});
@@ -27,6 +28,7 @@ fn informer(name: &str, fields: Value) -> Value {
 }
 
 /// An UpdateInsight with these fields in its spec.
+#[expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 fn insight(namespace: &str, name: &str, fields: Value) -> Value {
     let health = json!({
         "startedAt": "2024-01-01T00:00:00Z",

@@ -76,7 +76,9 @@ mod tests {
     fn many_keys_take_no_more_memory() {
         let mut buckets = Buckets::new(Rate { burst: 2, every: Duration::from_secs(10) });
         let now = Instant::now();
-        (0..10 * KEYS_MAX).for_each(|key| drop(buckets.take(key, now)));
+        for key in 0..10 * KEYS_MAX {
+            buckets.take(key, now);
+        }
         assert!(buckets.full_at.len() <= KEYS_MAX);
     }
 }

@@ -247,7 +247,7 @@ impl Informer {
             outcome = outcome.and(self.put(insight));
         }
         for key in &gone {
-            drop(self.take(key));
+            self.take(key);
         }
         outcome
     }
