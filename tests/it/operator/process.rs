@@ -193,6 +193,8 @@ impl Real {
             .args(["--mount", "--", "sh", "-c", mounts, "operator"])
             .arg(&self.program)
             .args(["start", "--listen", "", "--enable-auto-update=false", "--v=2"])
+            // As in the Deployment of the payload.
+            .arg("--always-enable-capabilities=Ingress")
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
             .args(["--release-image", &release.image])

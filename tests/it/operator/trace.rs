@@ -107,7 +107,7 @@ fn masked(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let field = |(name, value): (&String, &Value)| {
-                let is_time = name.ends_with("Time") && value.is_string();
+                let is_time = name.ends_with("Time") && value.is_string() && value != "null";
                 (name.clone(), if is_time { json!("TIME") } else { masked(value) })
             };
             Value::Object(fields.iter().map(field).collect::<Map<_, _>>())

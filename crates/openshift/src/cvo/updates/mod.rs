@@ -295,7 +295,8 @@ impl Updates {
         Some(self.retrieved.clone())
     }
 
-    /// A release for `status.desired`. Its URL comes from the payload, its channels from the update graph.
+    /// A release for `status.desired`. Its URL and channels come from the payload's metadata; if that has no
+    /// channels, from the update graph.
     pub(super) fn desired(&self, current: &Release) -> Value {
         let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
         let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
@@ -309,8 +310,10 @@ impl Updates {
             node.image == current.image
                 || digest_of(&current.image).is_some_and(|d| digest_of(&node.image) == Some(d))
         };
-        if let Some(node) = known.into_iter().find(is_same) {
-            status["channels"] = json!(node.channels);
+        let own = current.payload.as_ref().map(|payload| &payload.channels).filter(|own| !own.is_empty());
+        let of_graph = || known.into_iter().find(is_same).map(|node| &node.channels);
+        if let Some(channels) = own.or_else(of_graph) {
+            status["channels"] = json!(channels);
         }
         status
     }

@@ -56,14 +56,10 @@ fn overrides(behaviour: Behaviour, cluster_version: &Object) -> Option<Condition
 
 /// The message about overrides of an operator's release.
 pub(super) fn overrides_message(behaviour: Behaviour) -> &'static str {
-    match behaviour.upgradeable {
-        UpgradeableStyle::Risks => super::risks::OVERRIDES,
-        UpgradeableStyle::Checks { .. } if behaviour.overrides_block_patches => {
-            "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing."
-        }
-        UpgradeableStyle::Checks { .. } => {
-            "Disabling ownership via cluster version overrides prevents upgrades between minor or major versions. Please remove overrides before requesting a minor or major version update."
-        }
+    if behaviour.overrides_block_patches {
+        "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing."
+    } else {
+        "Disabling ownership via cluster version overrides prevents upgrades between minor or major versions. Please remove overrides before requesting a minor or major version update."
     }
 }
 

@@ -9,7 +9,7 @@ use crate::graph::{MatchingRule, Risk};
 
 /// Messages about an update in progress and about overrides.
 const UPDATING: &str = "An update is already in progress and the details are in the Progressing condition.";
-pub(super) const OVERRIDES: &str = "Disabling ownership via cluster version overrides prevents updates between minor or major versions. Please remove overrides before requesting a minor or major version update.";
+const OVERRIDES: &str = "Disabling ownership via cluster version overrides prevents updates between minor or major versions. Please remove overrides before requesting a minor or major version update.";
 
 /// The documentation of a release, and its pages about conditions, updates and the spec.
 const DOCUMENTS: &str = "https://docs.redhat.com/en/documentation/openshift_container_platform/";
