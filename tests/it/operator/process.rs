@@ -105,7 +105,7 @@ impl Simulated {
         let actor =
             ClusterVersionOperator::start(&pod, &self.environment, &Streams::new(self.processes), now);
         let control = Arc::<Control>::default();
-        let actor = Controlled { actor: actor.unwrap(), control: Arc::clone(&control), told: false };
+        let actor = Controlled { actor: actor.unwrap(), control: Arc::clone(&control), notified: false };
         let task = tokio::spawn(runner::run(self.shared.clone(), vec![Box::new(actor)]));
         self.process = Some(Running { task, control });
     }
@@ -117,12 +117,12 @@ impl Simulated {
     }
 }
 
-/// An actor that can be told to end.
+/// An actor that ends on demand.
 #[derive(Clone)]
 struct Controlled {
     actor: ClusterVersionOperator,
     control: Arc<Control>,
-    told: bool,
+    notified: bool,
 }
 
 impl Actor for Controlled {
@@ -143,8 +143,8 @@ impl Actor for Controlled {
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        let ends = self.control.terminates.load(Ordering::Relaxed) && !self.told;
-        self.told |= ends;
+        let ends = self.control.terminates.load(Ordering::Relaxed) && !self.notified;
+        self.notified |= ends;
         let signals: &[Signal] = if ends { &[Signal::Terminate] } else { &[] };
         let mut step = self.actor.step(&Input { signals, ..*input });
         if step.effects.iter().any(|effect| matches!(effect, Effect::Exit)) {

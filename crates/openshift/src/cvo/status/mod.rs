@@ -31,6 +31,8 @@ const ISSUES: &str = "ReconciliationIssues";
 #[derive(Debug)]
 pub(super) struct Report<'a> {
     pub(super) apply: &'a ApplyLoop,
+    /// The image of the operator's own release, whose payload is on its machine.
+    pub(super) own_image: &'a str,
     /// The last attempt to load a payload.
     pub(super) load: &'a LoadResult,
     pub(super) capabilities: &'a Capabilities,
@@ -73,10 +75,14 @@ fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     let retrieved = report.updates.write_status(cluster_version, &mut status);
     let version = work.release.version.to_string();
     let mut entries = take_list(&mut status, "history");
-    // The risks in the history belong to the last loaded payload. After a rejected target they are cleared,
-    // even those of the current release (`syncStatus`).
-    let is_rejected = matches!(report.load, LoadResult::Failed { .. });
-    let accepted_risks = if is_rejected { Some("") } else { work.accepted_risks.as_deref() };
+    // The risks in the history belong to the last loaded payload. As long as that is another target, rejected
+    // or not yet applied, they are cleared, even those of the current release (`syncStatus`).
+    let is_of_other = match report.load {
+        LoadResult::Failed { .. } => true,
+        LoadResult::Loaded { image, .. } => *image != work.release.image && image != report.own_image,
+        LoadResult::Untried => false,
+    };
+    let accepted_risks = if is_of_other { Some("") } else { work.accepted_risks.as_deref() };
     let applied = Applied {
         version: &version,
         image: &work.release.image,

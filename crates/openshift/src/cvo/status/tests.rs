@@ -250,6 +250,7 @@ fn status_after_work(release: &Release, history: &Value, load: &LoadResult, inva
     updates.run(&Environment::default(), &View::default(), &[], &object, release, now());
     let report = Report {
         apply: &begin(work, ApplyMode::Updating, now()),
+        own_image: &release.image,
         load,
         capabilities: &Capabilities::at_start(release, "", &object),
         behaviour: Behaviour::for_release(release),
@@ -377,6 +378,7 @@ fn available_stays_true_during_later_failures() {
             (LoadResult::Untried, Upgradeable::default(), Updates::new(SignedDuration::from_mins(3)));
         let report = Report {
             apply: &apply,
+            own_image: &release.image,
             load: &load,
             capabilities: &Capabilities::at_start(&release, "", &json!({})),
             behaviour: Behaviour::for_release(&release),

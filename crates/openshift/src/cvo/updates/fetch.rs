@@ -47,6 +47,10 @@ pub(super) fn fetch(
     if channel.is_empty() {
         return Err(failed("NoChannel", "The update channel has not been configured.".to_owned()));
     }
+    if let Some(scheme) = unsupported_scheme(cluster_version) {
+        let url = request_url(cluster_version, &id, current, architecture);
+        return Err(unable("RemoteFailed", format!("Get \"{url}\": unsupported protocol scheme {scheme:?}")));
+    }
     let graph = environment.graph(channel, architecture).map_err(|fault| match fault {
         ServiceFault::Unreachable => {
             unable("RemoteFailed", unreachable(cluster_version, &id, current, architecture))
@@ -96,35 +100,56 @@ fn uuid(text: &str) -> Result<String, String> {
     Ok(spelled)
 }
 
-/// The error of Go's HTTP client for an unknown host.
-fn unreachable(cluster_version: &Object, id: &str, version: &Version, architecture: Architecture) -> String {
-    let upstream = match cluster_version.text("/spec/upstream") {
+/// The update service that the spec names, or the default.
+fn upstream(cluster_version: &Object) -> &str {
+    match cluster_version.text("/spec/upstream") {
         "" => DEFAULT_UPSTREAM,
         url => url,
-    };
+    }
+}
+
+/// The scheme of the update service if Go's HTTP client has no transport for it; empty if the URL has none.
+fn unsupported_scheme(cluster_version: &Object) -> Option<String> {
+    let is_scheme =
+        |text: &&str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let scheme = upstream(cluster_version).split_once(':').map(|(scheme, _)| scheme).filter(is_scheme);
+    let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
+    (!["http", "https"].contains(&scheme.as_str())).then_some(scheme)
+}
+
+/// The URL of a request as Go prints it.
+fn request_url(cluster_version: &Object, id: &str, version: &Version, architecture: Architecture) -> String {
+    let upstream = percent_encoded(upstream(cluster_version), b"-_.~/:@!$&'()*+,;=?%[]");
+    let channel = escaped(cluster_version.text("/spec/channel"));
+    let (architecture, version) = (architecture.name(), escaped(&version.to_string()));
+    format!("{upstream}?arch={architecture}&channel={channel}&id={id}&version={version}")
+}
+
+/// The error of Go's HTTP client for an unknown host.
+fn unreachable(cluster_version: &Object, id: &str, version: &Version, architecture: Architecture) -> String {
+    let upstream = upstream(cluster_version);
     let host = upstream.split_once("://").map_or(upstream, |(_, rest)| rest);
     let host = host.split(['/', ':', '?']).next().unwrap_or_default();
-    let query = format!(
-        "arch={}&channel={}&id={}&version={}",
-        architecture.name(),
-        escaped(cluster_version.text("/spec/channel")),
-        id,
-        escaped(&version.to_string())
-    );
-    format!("Get \"{upstream}?{query}\": dial tcp: lookup {host} on 10.0.0.2:53: no such host")
+    let url = request_url(cluster_version, id, version, architecture);
+    format!("Get \"{url}\": dial tcp: lookup {host} on 10.0.0.2:53: no such host")
 }
 
 fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
+    percent_encoded(text, b"-_.~")
+}
+
+/// Percent-encodes the bytes of a text that are neither alphanumeric nor in `plain`.
+fn percent_encoded(text: &str, plain: &[u8]) -> String {
+    let mut encoded = String::new();
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            escaped.push(char::from(byte));
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+            encoded.push(char::from(byte));
         } else {
             // Writing to a String cannot fail.
-            let _ = write!(escaped, "%{byte:02X}");
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
-    escaped
+    encoded
 }
 
 /// The conditional updates from a release.

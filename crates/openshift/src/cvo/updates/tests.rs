@@ -148,6 +148,18 @@ fn every_reason_has_its_message() {
         "Unable to retrieve available updates: Get \"https://updates.example.com:8443/graph?arch=amd64&channel=stable&id=7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40&version=4.14.1\": dial tcp: lookup updates.example.com on 10.0.0.2:53: no such host",
     );
     check(
+        json!({ "channel": "stable", "upstream": "not a url" }),
+        all(),
+        "RemoteFailed",
+        "Unable to retrieve available updates: Get \"not%20a%20url?arch=amd64&channel=stable&id=7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40&version=4.14.1\": unsupported protocol scheme \"\"",
+    );
+    check(
+        json!({ "channel": "stable", "upstream": "ftp://updates.example.com/graph" }),
+        all(),
+        "RemoteFailed",
+        "Unable to retrieve available updates: Get \"ftp://updates.example.com/graph?arch=amd64&channel=stable&id=7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40&version=4.14.1\": unsupported protocol scheme \"ftp\"",
+    );
+    check(
         stable(),
         Channel::Fails(ServiceFault::ServerError),
         "ResponseFailed",

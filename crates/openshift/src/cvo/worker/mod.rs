@@ -369,6 +369,7 @@ impl Worker {
         let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
         let report = Report {
             apply,
+            own_image: &self.own.image,
             load: &self.load,
             capabilities,
             behaviour: site.behaviour,
