@@ -69,6 +69,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers write the values in place")]
     fn is_enabled(gate: Gate, version: &str, spec: Value, status: Value) -> bool {
         let mut view = View::default();
         let object = json!({ "metadata": { "name": "cluster" }, "spec": spec, "status": status });

@@ -96,7 +96,6 @@ fn a_pod_log_comes_from_its_program_before_the_annotation() {
     let stamped = format!("{:.9} three\n", now());
     for (query, code, text) in [
         ("container=a", 200, "one\ntwo\nthree\n"),
-        ("container=a&follow=true&tailLines=2", 200, "two\nthree\n"),
         ("container=a&sinceSeconds=30", 200, "two\nthree\n"),
         (&format!("container=a&sinceTime={since}"), 200, "two\nthree\n"),
         ("container=a&timestamps=true&tailLines=1", 200, &stamped),

@@ -60,7 +60,7 @@ fn fields(place: &str, path: &str, real: &Value, simulated: &Value, text: &mut S
             }
         }
         _ if real != simulated => {
-            writeln!(text, "{place}: {path}\n  real      {real}\n  simulated {simulated}").unwrap()
+            writeln!(text, "{place}: {path}\n  real      {real}\n  simulated {simulated}").unwrap();
         }
         _ => {}
     }

@@ -50,6 +50,7 @@ fn the_simulated_operator_writes_the_statuses_of_the_real_one() {
 /// Takes ten minutes, in which all sequences run side by side.
 #[test]
 #[ignore = "writes recordings, in ten minutes"]
+#[expect(clippy::disallowed_methods, reason = "a test selects its sequences by the environment")]
 fn records_the_real_operator() {
     let Some([program]) = programs(["cluster-version-operator"]) else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::registry::Image;
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Signal, Step, runner};
 use windtunnel_core::clock::after;
 use windtunnel_core::rng::Streams;
@@ -89,7 +90,7 @@ impl Simulated {
         for payload in payloads.values() {
             let release = payload.release.clone();
             let digest = windtunnel_controllers::registry::digest_of(&release.image).unwrap().to_owned();
-            environment.registry.images.insert(digest, Default::default());
+            environment.registry.images.insert(digest, Image::default());
             environment.releases.insert(release.version.clone(), release);
         }
         Self { shared, environment: Arc::new(environment), processes: 0, process: None }

@@ -109,8 +109,7 @@ async fn run(
     for task in tasks {
         task.abort();
     }
-    let phases = std::mem::take(&mut *script.trace.lock().unwrap());
-    phases
+    std::mem::take(&mut *script.trace.lock().unwrap())
 }
 
 struct Script {

@@ -55,6 +55,7 @@ mod tests {
     use super::*;
 
     /// The patch and the output of a command in a cluster that can be updated to 4.22.5.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write the values in place")]
     fn execute(words: &str, desired: Value) -> (String, String) {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let object = Object::new(json!({

@@ -28,6 +28,7 @@ fn cluster(platform: &str, topology: &str) -> View {
     view
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write the values in place")]
 fn machine_configuration(spec: Value, status: Value) -> Object {
     Object::new(json!({ "metadata": { "name": "cluster", "generation": 1 }, "spec": spec, "status": status }))
 }
@@ -75,6 +76,7 @@ fn the_controller_records_its_release_in_automatic_mode_only() {
 }
 
 /// The objection to this status, without its advice.
+#[expect(clippy::needless_pass_by_value, reason = "callers write the values in place")]
 fn objection(status: Value) -> String {
     let mut view = cluster("AWS", "HighlyAvailable");
     let object = json!({ "metadata": { "name": "cluster" }, "spec": {}, "status": status });

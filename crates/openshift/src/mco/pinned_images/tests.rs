@@ -13,6 +13,7 @@ use super::controller::references;
 use super::plan::{Attempt, Source, attempt};
 use crate::mco::config_node::complete_sets;
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write the values in place")]
 fn node(labels: Value, ready: &str, storage: &str) -> Object {
     Object::new(json!({
         "metadata": { "name": "w", "labels": labels },
