@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 /// A tenth of the default expiry: a few renewals may fail before the insights leave.
 const PERIOD: Duration = Duration::from_secs(60);
-/// The field manager of the producer. Its time tells the controller when an insight was renewed.
+/// The field manager of the producer. The controller takes its time as that of a renewal.
 const MANAGER: &str = "insight-producer";
 
 #[tokio::main(flavor = "current_thread")]

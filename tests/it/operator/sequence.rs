@@ -79,7 +79,7 @@ pub(super) enum Retrieval {
     /// The payload is on the machine after two seconds.
     #[default]
     Succeeds,
-    /// The pod stays as it is.
+    /// The pod stays pending.
     Waits,
     /// The pod gets this status after two seconds.
     Status(Value),

@@ -129,7 +129,7 @@ impl Policy {
         )
     }
 
-    /// The expression that adds the node selector, unless it is there.
+    /// The expression that adds the node selector, or sets its key again.
     fn node_selector(&self) -> String {
         let (spec, path) = (format!("object.{}", self.place.join(".")), self.place.join("/"));
         let key = SIMULATED.replace('/', "~1");
