@@ -12,6 +12,7 @@ use windtunnel_core::yaml;
 use super::environment::TestEnvironment;
 use super::insights::{Cluster, Controller, until, updating};
 use super::serve::{Served, run};
+use crate::update_status::deliveries::token_of;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/insight_producer");
 
@@ -39,15 +40,7 @@ fn stdout(output: &Output) -> String {
 
 /// A token of the ServiceAccount of an example.
 async fn token(cluster: &Cluster, namespace: &str, audiences: &[&str]) -> String {
-    let spec = json!({"audiences": audiences});
-    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec});
-    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/insight-producer/token");
-    let request = http::Request::post(path)
-        .header("content-type", "application/json")
-        .body(request.to_string().into_bytes())
-        .unwrap();
-    let answer: Value = cluster.client.request(request).await.unwrap();
-    answer["status"]["token"].as_str().unwrap().to_owned()
+    token_of(&cluster.client, namespace, "insight-producer", audiences).await
 }
 
 /// Writes the kubeconfig `producer` with a token.

@@ -38,18 +38,28 @@ pub(super) async fn allow(cluster: &Cluster, name: &str) {
     cluster.api(&informer).patch(name, &PatchParams::default(), &account).await.unwrap();
 }
 
-/// A token of the ServiceAccount `insights` for these audiences.
-pub(super) async fn token(cluster: &Cluster, namespace: &str, audiences: &[&str]) -> String {
+/// A token of a ServiceAccount for these audiences.
+pub(crate) async fn token_of(
+    client: &kube::Client,
+    namespace: &str,
+    account: &str,
+    audiences: &[&str],
+) -> String {
     let request = json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": audiences},
     });
-    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/insights/token");
+    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
     let request = http::Request::post(path)
         .header("content-type", "application/json")
         .body(request.to_string().into_bytes())
         .unwrap();
-    let answer: Value = cluster.client.request(request).await.unwrap();
+    let answer: Value = client.request(request).await.unwrap();
     answer["status"]["token"].as_str().unwrap().to_owned()
+}
+
+/// A token of the ServiceAccount `insights`.
+pub(super) async fn token(cluster: &Cluster, namespace: &str, audiences: &[&str]) -> String {
+    token_of(&cluster.client, namespace, "insights", audiences).await
 }
 
 /// A delivery of insights with these uids.

@@ -2,7 +2,7 @@
 
 mod access;
 mod cluster;
-mod deliveries;
+pub(crate) mod deliveries;
 mod election;
 mod large;
 mod producers;

@@ -10,7 +10,7 @@ use http::Method;
 use serde_json::{Value, json};
 use windtunnel_core::Refusal;
 
-use super::stamp::{RUN, SIMULATED};
+use super::stamp::{RUN, SIMULATED, toleration};
 use crate::backends::remote::wire::Wire;
 use crate::backends::{BackendError, ReportProgress};
 
@@ -121,7 +121,8 @@ impl Policy {
     /// The expression that adds the toleration, unless it is there.
     fn toleration(&self) -> String {
         let (spec, path) = (format!("object.{}", self.place.join(".")), self.place.join("/"));
-        let value = format!("{{'key': '{SIMULATED}', 'operator': 'Exists'}}");
+        // An object in JSON is also a map in CEL.
+        let value = toleration();
         format!(
             "!has({spec}.tolerations) ? [JSONPatch{{op: 'add', path: '/{path}/tolerations', value: [{value}]}}] : \
              {spec}.tolerations.exists(t, has(t.key) && t.key == '{SIMULATED}') ? [] : \

@@ -107,7 +107,8 @@ impl Stamp {
     }
 }
 
-fn toleration() -> Value {
+/// The toleration of simulated pods in a cluster with real nodes.
+pub(super) fn toleration() -> Value {
     json!({ "key": SIMULATED, "operator": "Exists" })
 }
 
