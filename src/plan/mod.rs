@@ -39,7 +39,7 @@ pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
 /// The allowed numbers of workers; a larger cluster would only be slow.
 pub const WORKER_NODES: RangeInclusive<u32> = 0..=5000;
 /// The Kubernetes minors (1.x) whose API server windtunnel simulates.
-pub const KUBERNETES_MINORS: RangeInclusive<u32> = 24..=36;
+pub const KUBERNETES_MINORS: RangeInclusive<u32> = 23..=36;
 /// The feature sets other than the default (`FeatureGate` of openshift/api).
 pub const FEATURE_SETS: &[&str] =
     &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];

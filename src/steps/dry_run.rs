@@ -204,7 +204,7 @@ mod tests {
         );
         check(
             "Given a 3.11.1 cluster\nWhen 5 minutes pass\n",
-            "3:1: unknown release 3.11.1: known minors are 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.11.1`?",
+            "3:1: unknown release 3.11.1: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.11.1`?",
         );
     }
 
@@ -230,7 +230,7 @@ mod tests {
             "Given a 4.14.1 cluster\nAnd the feature set \"TechPreview\"\n\
              And the kube-apiserver stays at Kubernetes 1.3\nAnd the baseline capability set \"v4.99\"\n",
             "4:1: there is no feature set `TechPreview`; did you mean `TechPreviewNoUpgrade`?\n\
-             5:1: expected 24 to 36 as the minor of Kubernetes, found 3\n\
+             5:1: expected 23 to 36 as the minor of Kubernetes, found 3\n\
              6:1: there is no capability set `v4.99`; did you mean `v4.11`?",
         );
         check(

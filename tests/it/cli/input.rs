@@ -127,8 +127,8 @@ fn all_problems_are_reported_with_the_nearest_names() {
         error: s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
         error: s/values.yaml:1:7: expected a name, found a list
         error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
-        error: s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
-        error: s/values.yaml:3:40: expected a Kubernetes minor from "1.24" to "1.36", found `newest`
+        error: s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
+        error: s/values.yaml:3:40: expected a Kubernetes minor from "1.23" to "1.36", found `newest`
         error: s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
         error: s/values.yaml:6:31: expected `true` or `false`, found `maybe`
         error: s/values.yaml:7:20: unknown kind `Clusterversion`; did you mean `ClusterVersion`?

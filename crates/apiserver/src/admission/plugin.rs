@@ -16,6 +16,8 @@ use crate::status::{Outcome, Refused};
 pub(crate) struct PluginCluster<'a> {
     pub(crate) objects: Objects<'a>,
     pub(crate) access: &'a mut Access,
+    /// The minor of Kubernetes 1.x.
+    pub(crate) minor: u32,
 }
 
 impl Admission {
@@ -118,6 +120,10 @@ impl AdmittingCluster for PluginCluster<'_> {
 
     fn objects(&self, resource: &Resource) -> Vec<Object> {
         list(self.objects, resource)
+    }
+
+    fn kubernetes_minor(&self) -> u32 {
+        self.minor
     }
 
     fn allows(&mut self, user: &Identity, permission: Permission<'_>) -> bool {

@@ -38,8 +38,9 @@ impl ApiServer {
     /// # Errors
     /// A plug-in rejects it.
     pub(crate) fn mutate_by_plugins(&mut self, call: &Call<'_>, object: &mut Value) -> Outcome<()> {
-        let Self { admission, access, catalog, store, .. } = self;
-        let mut cluster = PluginCluster { objects: Objects { catalog, store }, access };
+        let Self { admission, access, catalog, store, profile, .. } = self;
+        let objects = Objects { catalog, store };
+        let mut cluster = PluginCluster { objects, access, minor: profile.minor };
         admission.mutate_by_plugins(&mut cluster, call, object)
     }
 

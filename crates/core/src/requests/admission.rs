@@ -100,6 +100,9 @@ pub trait AdmittingCluster {
     /// All objects of a kind, in order of namespace and name.
     fn objects(&self, resource: &Resource) -> Vec<Object>;
 
+    /// The minor of the server's Kubernetes 1.x.
+    fn kubernetes_minor(&self) -> u32;
+
     /// Whether a user has a permission.
     fn allows(&mut self, user: &Identity, permission: Permission<'_>) -> bool;
 }

@@ -1,5 +1,6 @@
 //! The differences between the cluster-version operators of different releases, in one table.
 
+use super::lease::Locks;
 use crate::release::Release;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +40,10 @@ pub(super) struct Behaviour {
     pub(super) has_payload_account: bool,
     /// Whether the last log lines of a failed container are its termination message (from 4.23).
     pub(super) falls_back_to_logs: bool,
-    /// Whether leader election uses a ConfigMap in addition to the Lease (up to 4.14).
-    pub(super) locks_config_map: bool,
+    /// The objects of leader election.
+    pub(super) locks: Locks,
+    /// Whether the cluster has capabilities (from 4.11).
+    pub(super) has_capabilities: bool,
     /// Whether the spec can name signature stores (from 4.15).
     pub(super) custom_signature_stores: bool,
     /// Whether a retrieval ends after four minutes, with two of them for signature stores (from 4.12).
@@ -95,7 +98,12 @@ impl Behaviour {
             requires_scc: at_least(18),
             has_payload_account: at_least(22),
             falls_back_to_logs: at_least(23),
-            locks_config_map: !at_least(15),
+            locks: match release.version.minor {
+                ..=10 if !at_least(11) => Locks::ConfigMap,
+                _ if at_least(15) => Locks::Lease,
+                _ => Locks::Both,
+            },
+            has_capabilities: at_least(11),
             custom_signature_stores: at_least(15),
             limits_retrieval: at_least(12),
             records_risks: at_least(12),

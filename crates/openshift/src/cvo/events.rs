@@ -50,7 +50,7 @@ fn recorder(involved: serde_json::Value) -> Recorder {
     })
 }
 
-/// Publishes that `holder` acquired the Lease (and the ConfigMap). This happens once per process, so nothing
+/// Publishes that `holder` acquired its locks. This happens once per process, so nothing
 /// is aggregated.
 pub(super) fn publish_leader_election(
     holder: &str,
@@ -59,8 +59,9 @@ pub(super) fn publish_leader_election(
     now: Time,
     out: &mut Outbox,
 ) {
-    let map = behaviour.locks_config_map.then_some((CONFIG_MAPS, "v1", "ConfigMap"));
-    let locks = map.into_iter().chain([(LEASES, "coordination.k8s.io/v1", "Lease")]);
+    let map = behaviour.locks.has_config_map().then_some((CONFIG_MAPS, "v1", "ConfigMap"));
+    let lease = behaviour.locks.has_lease().then_some((LEASES, "coordination.k8s.io/v1", "Lease"));
+    let locks = map.into_iter().chain(lease);
     for (place, (resource, api_version, kind)) in (1..).zip(locks) {
         let mut involved =
             json!({ "apiVersion": api_version, "kind": kind, "name": "version", "namespace": NAMESPACE });

@@ -296,7 +296,7 @@ fn candidate(pod: &Object, behaviour: Behaviour, streams: Streams, now: Time) ->
     let mut pauses = streams.stream(&format!("leader-election/{}/{now}", pod.name()));
     let host = if pod["spec"]["hostNetwork"] == true { pod.text("/spec/nodeName") } else { pod.name() };
     let holder = format!("{host}_{}", pauses.uuid());
-    Candidate { holder, locks_config_map: behaviour.locks_config_map, pauses }
+    Candidate { holder, locks: behaviour.locks, pauses }
 }
 
 /// Returns whether a ClusterOperator changed in a field that the apply loop waits for: its `operator`

@@ -39,7 +39,7 @@ pub(super) struct Facts {
     pub(super) kubernetes: u32,
     /// Year in its advisory URLs.
     pub(super) advisory_year: u32,
-    /// The capabilities that each set adds to the previous one.
+    /// The capabilities that each set adds to the previous one. Empty for a minor without capabilities.
     capability_sets: BTreeMap<String, Vec<String>>,
     /// Capabilities behind feature gates, sorted bytewise.
     #[serde(default)]
@@ -67,8 +67,12 @@ impl Facts {
         known.into_iter().cloned().collect()
     }
 
-    /// The versioned sets, `None` and `vCurrent`, each sorted bytewise.
+    /// The versioned sets, `None` and `vCurrent`, each sorted bytewise. A minor without capabilities has no
+    /// sets.
     pub(super) fn frozen_sets(&self) -> BTreeMap<String, Vec<String>> {
+        if self.capability_sets.is_empty() {
+            return BTreeMap::new();
+        }
         let mut sets = BTreeMap::from([("None".to_owned(), Vec::new())]);
         let mut set: BTreeSet<String> = BTreeSet::new();
         for (name, added) in &self.capability_sets {

@@ -45,7 +45,7 @@ pub struct Release {
     /// Further capabilities that it knows with a preview feature set, sorted bytewise. `vCurrent` then
     /// contains them.
     pub preview_capabilities: Vec<String>,
-    /// Named capability sets (`None`, `v4.11` ..., `vCurrent`), each sorted bytewise.
+    /// Named capability sets (`None`, `v4.11` ..., `vCurrent`), each sorted bytewise. Empty before 4.11.
     pub capability_sets: BTreeMap<String, Vec<String>>,
     /// Payload components. Those from facts are sorted by run level and name, and shared by all releases of a
     /// minor.

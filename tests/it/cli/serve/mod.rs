@@ -148,7 +148,7 @@ fn startup_errors_of_a_server_are_reported() {
     check(&["--port", "0", "--kubeconfig", "."], "error: .: cannot be written: ");
     check(&["--port", "0", "--kubeconfig", "no-kubeconfig", "--merge"], "error: no-kubeconfig:1:1: expected");
     check(&["--port", "0", "--token", "two words"], "error: --token: expected visible ASCII characters");
-    check(&["--kubernetes", "1.99"], "expected a Kubernetes minor from 1.24 to 1.36");
+    check(&["--kubernetes", "1.99"], "expected a Kubernetes minor from 1.23 to 1.36");
     check(&["--port", "65536"], "invalid value '65536' for '--port <PORT>'");
     check(&["--address", "nowhere"], "invalid value 'nowhere' for '--address <IP>'");
     check(&["--merge"], "--kubeconfig <FILE>");

@@ -30,7 +30,7 @@ async fn get(client: &Client, path: &str) -> Result<serde_json::Value, String> {
 
 #[test]
 fn the_oldest_a_middle_and_the_newest_release_have_everything_the_operator_needs() {
-    for version in ["4.11.1", "4.17.3", "5.0.1"] {
+    for version in ["4.10.1", "4.11.1", "4.17.3", "5.0.1"] {
         let environment = TestEnvironment::new();
         let _served = Served::start(&environment, &["--version", version, "--kubeconfig", "config"]);
         run(async {

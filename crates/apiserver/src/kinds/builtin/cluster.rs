@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = rows! {
     cluster    "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", COUNTED, ["pc"];
     cluster    "storage.k8s.io", "v1", "CSIDriver", "csidrivers", CONDITIONAL, [];
     cluster    "storage.k8s.io", "v1", "CSINode", "csinodes", CONDITIONAL, [];
-    namespaced "storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities", CONDITIONAL, [];
+    namespaced "storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities", CONDITIONAL, [], 24..=u32::MAX;
     namespaced "storage.k8s.io", "v1beta1", "CSIStorageCapacity", "csistoragecapacities", CONDITIONAL, [], 0..=26;
     cluster    "storage.k8s.io", "v1", "StorageClass", "storageclasses", PLAIN, ["sc"];
     cluster    "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", ATTACHMENT, [];

@@ -35,7 +35,8 @@ const EXEMPT: [&str; 2] = ["0", "1"];
 /// The annotation of namespaces with the range of user IDs for their pods.
 const USERS: &str = "openshift.io/sa.scc.uid-range";
 const MIRROR: &str = "kubernetes.io/config.mirror";
-/// The SCCs of every cluster. If one of them is missing, the list may not be complete yet.
+/// The SCCs of every cluster, those of [`STRICT`] from 4.11 on. If one of them is missing, the list may not be
+/// complete yet.
 const STANDARD: [&str; 10] = [
     "anyuid",
     "hostaccess",
@@ -48,6 +49,12 @@ const STANDARD: [&str; 10] = [
     "restricted",
     "restricted-v2",
 ];
+
+/// The standard SCCs that came with Kubernetes 1.24 (OpenShift 4.11).
+const STRICT: [&str; 3] = ["hostnetwork-v2", "nonroot-v2", "restricted-v2"];
+const FIRST_MINOR_WITH_STRICT: u32 = 24;
+/// The first Kubernetes minor whose plug-in knows [`REQUIRED`] (OpenShift 4.14).
+const FIRST_MINOR_WITH_REQUIRED: u32 = 27;
 
 /// The identities that may use an SCC for a pod.
 struct Users<'a> {
@@ -132,7 +139,7 @@ fn choose(
     pod: &Value,
     cluster: &mut dyn AdmittingCluster,
 ) -> Result<String, String> {
-    let tried = constraints_to_try(all, pod)?;
+    let tried = constraints_to_try(all, pod, cluster.kubernetes_minor())?;
     let namespace = request.namespace;
     let range = namespace_text(cluster, namespace, ["annotations", USERS]);
     let range = range.and_then(|text| Range::parse(&text));
@@ -172,14 +179,20 @@ impl Users<'_> {
 }
 
 /// The SCCs to try for a pod: all of them, or only the one that it requires.
-fn constraints_to_try<'a>(all: &'a [Constraint], pod: &Value) -> Result<Vec<&'a Constraint>, String> {
+fn constraints_to_try<'a>(
+    all: &'a [Constraint],
+    pod: &Value,
+    minor: u32,
+) -> Result<Vec<&'a Constraint>, String> {
+    let is_standard = |name: &&str| minor >= FIRST_MINOR_WITH_STRICT || !STRICT.contains(name);
     let exists = |name: &&str| all.iter().any(|constraint| constraint.name == *name);
-    let missing: Vec<&str> = STANDARD.into_iter().filter(|name| !exists(name)).collect();
+    let missing: Vec<&str> = STANDARD.into_iter().filter(is_standard).filter(|name| !exists(name)).collect();
     if !missing.is_empty() {
         let missing = missing.join(", ");
         return Err(format!("securitycontextconstraints.security.openshift.io cache is missing {missing}"));
     }
-    let required = pod["metadata"]["annotations"][REQUIRED].as_str().filter(|name| !name.is_empty());
+    let required = pod["metadata"]["annotations"][REQUIRED].as_str();
+    let required = required.filter(|name| !name.is_empty() && minor >= FIRST_MINOR_WITH_REQUIRED);
     let Some(name) = required else { return Ok(all.iter().collect()) };
     match all.iter().find(|constraint| constraint.name == name) {
         Some(constraint) => Ok(vec![constraint]),

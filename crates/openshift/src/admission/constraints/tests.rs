@@ -26,8 +26,8 @@ fn server(openshift: bool) -> ApiServer {
         server.write(&write, &admin, now()).unwrap();
     };
     create(definition);
-    for file in ["security-context-constraints-access", "security-context-constraints"] {
-        manifests::payload(file).iter().for_each(&mut create);
+    for file in ["-access", "-access-v2", "", "-v2"] {
+        manifests::payload(&format!("security-context-constraints{file}")).iter().for_each(&mut create);
     }
     server
 }

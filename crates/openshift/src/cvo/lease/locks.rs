@@ -1,4 +1,4 @@
-//! The lock objects of leader election: the Lease, and up to 4.14 also a ConfigMap of the same name.
+//! The lock objects of leader election: the Lease, and up to 4.14 a ConfigMap of the same name.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CONFIG_MAPS, LEASES};
@@ -11,6 +11,29 @@ const NAME: &str = "version";
 const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
 /// The leader if the two objects disagree.
 const UNKNOWN: &str = "leaderelection.k8s.io/unknown";
+
+/// The objects that a release's operator locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cvo) enum Locks {
+    /// The ConfigMap (up to 4.10).
+    ConfigMap,
+    /// The ConfigMap and the Lease (`configmapsleases`, 4.11 to 4.14).
+    Both,
+    /// The Lease (from 4.15).
+    Lease,
+}
+
+impl Locks {
+    /// Whether it locks the ConfigMap.
+    pub(in crate::cvo) fn has_config_map(self) -> bool {
+        self != Self::Lease
+    }
+
+    /// Whether it locks the Lease.
+    pub(in crate::cvo) fn has_lease(self) -> bool {
+        self != Self::ConfigMap
+    }
+}
 
 /// The record in a lock.
 #[derive(Debug, Clone)]
@@ -29,36 +52,58 @@ pub(super) struct Record {
     pub(super) raw: Value,
 }
 
-/// Reads the locks. `None` if there is no Lease yet.
-pub(super) fn current(view: &View, with_config_map: bool) -> Option<Record> {
+/// Reads the locks. `None` if none of them exists yet. A lock that an operator of another release did not
+/// create is left out.
+pub(super) fn current(view: &View, locks: Locks) -> Option<Record> {
+    let lease = locks.has_lease().then(|| in_lease(view)).flatten();
+    let map = locks.has_config_map().then(|| in_config_map(view)).flatten();
+    match (lease, map) {
+        (Some(mut record), Some(other)) => {
+            if record.holder != other.holder {
+                UNKNOWN.clone_into(&mut record.holder);
+            }
+            record.raw = json!([record.raw, other.raw]);
+            Some(record)
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+/// The record in the Lease.
+fn in_lease(view: &View) -> Option<Record> {
     let lease = view.get(&LEASES, NAMESPACE, NAME)?;
-    let mut record = Record {
+    Some(Record {
         holder: lease.text("/spec/holderIdentity").to_owned(),
         seconds: lease.number("/spec/leaseDurationSeconds").unwrap_or(0),
         acquired: lease.text("/spec/acquireTime").to_owned(),
         renewed: lease.text("/spec/renewTime").to_owned(),
         transitions: lease.number("/spec/leaseTransitions").unwrap_or(0),
         raw: lease["spec"].clone(),
-    };
-    if let Some(config_map_record) = with_config_map.then(|| annotated(view)).flatten() {
-        if config_map_record["holderIdentity"] != record.holder.as_str() {
-            UNKNOWN.clone_into(&mut record.holder);
-        }
-        record.raw = json!([record.raw, config_map_record]);
-    }
-    Some(record)
+    })
 }
 
 /// The record in the ConfigMap.
-fn annotated(view: &View) -> Option<Value> {
+fn in_config_map(view: &View) -> Option<Record> {
     let map = view.get(&CONFIG_MAPS, NAMESPACE, NAME)?;
-    serde_json::from_str(map["metadata"]["annotations"][LEADER].as_str()?).ok()
+    let raw: Value = serde_json::from_str(map["metadata"]["annotations"][LEADER].as_str()?).ok()?;
+    let text = |field: &str| raw[field].as_str().unwrap_or_default().to_owned();
+    let number = |field: &str| raw[field].as_i64().unwrap_or(0);
+    Some(Record {
+        holder: text("holderIdentity"),
+        seconds: number("leaseDurationSeconds"),
+        acquired: text("acquireTime"),
+        renewed: text("renewTime"),
+        transitions: number("leaderTransitions"),
+        raw,
+    })
 }
 
 /// The writes that store a record in the locks.
-pub(super) fn writes(view: &View, record: &Record, with_config_map: bool) -> Vec<Write> {
-    let config_map = with_config_map.then(|| config_map(view.get(&CONFIG_MAPS, NAMESPACE, NAME), record));
-    config_map.into_iter().chain([lease(view.get(&LEASES, NAMESPACE, NAME), record)]).collect()
+pub(super) fn writes(view: &View, record: &Record, locks: Locks) -> Vec<Write> {
+    let config_map =
+        locks.has_config_map().then(|| config_map(view.get(&CONFIG_MAPS, NAMESPACE, NAME), record));
+    let lease = locks.has_lease().then(|| lease(view.get(&LEASES, NAMESPACE, NAME), record));
+    config_map.into_iter().chain(lease).collect()
 }
 
 fn lease(existing: Option<&Object>, record: &Record) -> Write {

@@ -1,4 +1,5 @@
-//! Leader election by the Lease `openshift-cluster-version/version`, with the operator's own durations.
+//! Leader election by the Lease `openshift-cluster-version/version`, or up to 4.14 by a ConfigMap of that name,
+//! with the operator's own durations.
 
 mod locks;
 #[cfg(test)]
@@ -11,6 +12,7 @@ use windtunnel_core::clock::{Time, after, rfc3339_micro};
 use windtunnel_core::resources::INFRASTRUCTURES;
 use windtunnel_core::rng::Stream;
 
+pub(super) use self::locks::Locks;
 use self::locks::Record;
 use super::outbox::{Outbox, Purpose};
 
@@ -53,8 +55,8 @@ impl Timing {
 pub(super) struct Candidate {
     /// Its identity, unique per process.
     pub(super) holder: String,
-    /// Whether it locks a ConfigMap as well (up to 4.14).
-    pub(super) locks_config_map: bool,
+    /// The objects that it locks.
+    pub(super) locks: Locks,
     /// Random numbers for its pauses.
     pub(super) pauses: Stream,
 }
@@ -106,16 +108,14 @@ impl Election {
             return;
         }
         self.next_at = Some(now + self.pause());
-        let current = locks::current(view, self.candidate.locks_config_map);
+        let current = locks::current(view, self.candidate.locks);
         let free = match &current {
             None => true,
             Some(current) if current.holder == self.candidate.holder => true,
             Some(current) => self.is_free(current, now),
         };
         if free {
-            for write in
-                locks::writes(view, &self.claim(current.as_ref(), now), self.candidate.locks_config_map)
-            {
+            for write in locks::writes(view, &self.claim(current.as_ref(), now), self.candidate.locks) {
                 out.push(Purpose::Lease, write);
             }
         }
@@ -170,7 +170,7 @@ impl Election {
     pub(super) fn release(&mut self, view: &View, now: Time, out: &mut Outbox) {
         let was_leader = self.renew_by.take().is_some();
         self.next_at = None;
-        let current = locks::current(view, self.candidate.locks_config_map);
+        let current = locks::current(view, self.candidate.locks);
         let Some(own) = current.filter(|current| was_leader && current.holder == self.candidate.holder)
         else {
             return;
@@ -178,7 +178,7 @@ impl Election {
         let time = rfc3339_micro(now);
         let released =
             Record { holder: String::new(), seconds: 1, acquired: time.clone(), renewed: time, ..own };
-        for write in locks::writes(view, &released, self.candidate.locks_config_map) {
+        for write in locks::writes(view, &released, self.candidate.locks) {
             out.push(Purpose::Lease, write);
         }
     }

@@ -19,9 +19,9 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(holder: &str, locks_config_map: bool, view: View, second: i64) -> Self {
+    fn new(holder: &str, locks: Locks, view: View, second: i64) -> Self {
         let pauses = Streams::new(1).stream(holder);
-        let candidate = Candidate { holder: holder.to_owned(), locks_config_map, pauses };
+        let candidate = Candidate { holder: holder.to_owned(), locks, pauses };
         Self { election: Election::new(candidate, &view, at(second)), view, refuses: false }
     }
 
@@ -59,7 +59,7 @@ impl Trial {
 
 #[test]
 fn a_leader_that_cannot_renew_gives_up_before_its_lease_expires() {
-    let mut leader = Trial::new("a", false, View::default(), 0);
+    let mut leader = Trial::new("a", Locks::Lease, View::default(), 0);
     assert_eq!(leader.run_until(60), [0, 26, 52]);
     leader.refuses = true;
     assert_eq!(leader.run_until(1_000), [78, 104, 130, 156, 182], "the last try is before second 185");
@@ -75,7 +75,7 @@ fn a_single_node_cluster_has_longer_durations() {
     }));
     let key = INFRASTRUCTURES.key("", "cluster");
     view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
-    let mut leader = Trial::new("a", false, view, 0);
+    let mut leader = Trial::new("a", Locks::Lease, view, 0);
     assert_eq!(leader.run_until(60), [0, 60]);
     assert_eq!(leader.lease()["leaseDurationSeconds"], 270);
     leader.refuses = true;
@@ -85,10 +85,10 @@ fn a_single_node_cluster_has_longer_durations() {
 
 #[test]
 fn an_abandoned_lease_expires_relative_to_when_the_candidate_saw_it() {
-    let mut old = Trial::new("a", false, View::default(), 0);
+    let mut old = Trial::new("a", Locks::Lease, View::default(), 0);
     old.run_until(100);
     // The leader renewed last at second 78. The candidate measures from second 110 instead.
-    let mut new = Trial::new("b", false, old.view, 110);
+    let mut new = Trial::new("b", Locks::Lease, old.view, 110);
     let wrote = new.run_until(2_000);
     let first = wrote[0];
     assert!((110 + 137..110 + 137 + 58).contains(&first), "{first}");
@@ -98,7 +98,7 @@ fn an_abandoned_lease_expires_relative_to_when_the_candidate_saw_it() {
 
 #[test]
 fn a_released_lease_can_be_acquired_at_once() {
-    let mut old = Trial::new("a", false, View::default(), 0);
+    let mut old = Trial::new("a", Locks::Lease, View::default(), 0);
     old.run_until(30);
     let mut out = Outbox::default();
     old.election.release(&old.view, at(40), &mut out);
@@ -108,12 +108,35 @@ fn a_released_lease_can_be_acquired_at_once() {
     let lease = old.lease();
     assert_eq!((&lease["holderIdentity"], &lease["leaseDurationSeconds"]), (&json!(""), &json!(1)));
     assert_eq!(lease["acquireTime"], lease["renewTime"]);
-    assert_eq!(Trial::new("b", false, old.view, 50).run_until(50), [50]);
+    assert_eq!(Trial::new("b", Locks::Lease, old.view, 50).run_until(50), [50]);
+}
+
+#[test]
+fn releases_up_to_4_10_lock_only_the_config_map_and_later_ones_take_over_from_it() {
+    let mut old = Trial::new("a", Locks::ConfigMap, View::default(), 0);
+    assert_eq!(old.run_until(30), [0, 26]);
+    assert_eq!(old.lease(), Value::Null);
+    // While it leads, an operator that locks both objects waits: there is no Lease to disagree.
+    let mut new = Trial::new("b", Locks::Both, old.view.clone(), 30);
+    assert_eq!(new.run_until(60), [0; 0]);
+    let mut out = Outbox::default();
+    old.election.release(&old.view, at(40), &mut out);
+    for write in out.take() {
+        old.store(&write.operation);
+    }
+    let mut new = Trial::new("b", Locks::Both, old.view, 50);
+    assert_eq!(new.run_until(50), [50, 50], "the ConfigMap and the Lease");
+    assert_eq!(new.lease()["holderIdentity"], "b");
+    // An operator of 4.10 does not see the Lease.
+    let mut again = Trial::new("c", Locks::ConfigMap, new.view, 60);
+    assert!(again.run_until(60 + 137).is_empty());
+    assert_eq!(again.run_until(1_000)[0].cmp(&(60 + 137)), std::cmp::Ordering::Greater);
+    assert_eq!(again.lease()["holderIdentity"], "b");
 }
 
 #[test]
 fn releases_up_to_4_14_lock_a_config_map_too() {
-    let mut leader = Trial::new("a", true, View::default(), 0);
+    let mut leader = Trial::new("a", Locks::Both, View::default(), 0);
     assert_eq!(leader.run_until(30), [0, 0, 26, 26]);
     let map = leader.view.get(&CONFIG_MAPS, NAMESPACE, "version").unwrap();
     let record = map["metadata"]["annotations"]["control-plane.alpha.kubernetes.io/leader"].as_str().unwrap();
@@ -128,6 +151,6 @@ fn releases_up_to_4_14_lock_a_config_map_too() {
     lease["spec"]["holderIdentity"] = json!("");
     let key = LEASES.key(NAMESPACE, "version");
     view.apply(&Change { kind: ChangeKind::Modified, key, object: Object::new(lease), old: None });
-    assert_eq!(Trial::new("b", true, view.clone(), 30).run_until(160), Vec::<i64>::new());
-    assert_eq!(Trial::new("b", false, view, 30).run_until(30), [30]);
+    assert_eq!(Trial::new("b", Locks::Both, view.clone(), 30).run_until(160), Vec::<i64>::new());
+    assert_eq!(Trial::new("b", Locks::Lease, view, 30).run_until(30), [30]);
 }

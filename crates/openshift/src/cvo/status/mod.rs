@@ -59,17 +59,20 @@ pub(super) fn updated_object(cluster_version: &Object, report: &Report<'_>, now:
 /// The new status: fields that the operator computes, and unknown fields unchanged.
 fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     let work = &report.apply.work;
+    let with_capabilities = report.behaviour.has_capabilities;
     let computed = [
         ("desired", report.updates.desired(&work.release)),
         ("observedGeneration", json!(work.generation)),
         ("versionHash", json!(report.apply.payload.hash)),
-        ("capabilities", report.capabilities.status()),
+        // Operators without capabilities drop those in the status.
+        ("capabilities", if with_capabilities { report.capabilities.status() } else { Value::Null }),
     ];
     let is_computed = |field: &str| computed.iter().any(|(name, _)| *name == field);
     let before = cluster_version["status"].as_object().into_iter().flatten();
     let unchanged =
         before.filter(|(name, _)| !is_computed(name)).map(|(name, value)| (name.clone(), value.clone()));
     let mut status: Map<String, Value> = unchanged.collect();
+    let computed = computed.into_iter().filter(|(_, value)| !value.is_null());
     status.extend(computed.map(|(name, value)| (name.to_owned(), value)));
     let mut status = Value::Object(status);
     let retrieved = report.updates.write_status(cluster_version, &mut status);
@@ -158,7 +161,9 @@ fn set_conditions(
     } else {
         wanted.push(invalid(report.invalid));
     }
-    wanted.push(implicit_capabilities(report.capabilities));
+    if report.behaviour.has_capabilities {
+        wanted.push(implicit_capabilities(report.capabilities));
+    }
     wanted.extend(report.load.condition());
     if apply.progress.completed > 0 {
         wanted.push(Condition::new("Available", "True", "", format!("Done applying {version}")));
