@@ -272,9 +272,10 @@ impl Actor for Prometheus {
             INFRASTRUCTURES,
             MACHINE_CONFIG_POOLS,
             NODES,
+            PODS,
             PROMETHEUS_RULES,
         ];
-        let of_target = [PODS, SERVICES, SERVICE_MONITORS]
+        let of_target = [SERVICES, SERVICE_MONITORS]
             .map(|resource| Interest::In(resource, "openshift-cluster-version".to_owned()));
         let counted = COUNTED.into_iter().chain([SERVING_CERTIFICATE]).map(Interest::Counted);
         kinds.into_iter().map(Interest::Kind).chain(of_target).chain(counted).collect()

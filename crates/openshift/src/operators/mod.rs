@@ -6,9 +6,10 @@
 //! of `Progressing`, and the start is that condition's `lastTransitionTime`. A rollout changes only
 //! `Progressing`, the versions and `relatedObjects`. Missing conditions are added, and others keep the status
 //! that another client set, unless an annotation sets a fault. Some operators also report feature sets,
-//! kubelets or unready nodes.
+//! kubelets, unready nodes or DaemonSets.
 
 mod backup;
+mod daemon_sets;
 mod feature_sets;
 pub(super) mod health;
 mod kubelet_skew;
@@ -33,11 +34,12 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES, INFRASTRUCTURES, NAMESPACES, NODES, PODS,
 };
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Identity, Key, Object, View, Write};
+use windtunnel_core::{Change, Identity, Key, Object, View, Write};
 
 use crate::environment::Environment;
 use crate::release::{self, Account, Release};
 pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
+use daemon_sets::DaemonSets;
 use health::{FaultReport, Pace};
 use kubelet_skew::Kubelets;
 use nodes::Nodes;
@@ -65,6 +67,8 @@ pub struct Operator {
     kubelets: Kubelets,
     /// The nodes of its pods.
     nodes: Nodes,
+    /// The DaemonSets that it reports, if any.
+    daemon_sets: Option<DaemonSets>,
     started: bool,
 }
 
@@ -87,6 +91,7 @@ impl Operator {
             operand: Operand::of(&facts.cluster_operator),
             kubelets: Kubelets::default(),
             nodes: Nodes::of(&facts.cluster_operator),
+            daemon_sets: DaemonSets::of(&facts.cluster_operator),
             started: false,
         }
     }
@@ -116,7 +121,12 @@ impl Operator {
             }
             return;
         }
-        let pace = health.as_ref().map_or(Pace::Seeded, |health| health.pace(object));
+        let findings = self.examine_daemon_sets(health.is_some(), view, now);
+        let pace = match &health {
+            Some(health) => health.pace(object),
+            None if findings.hold_back() => Pace::Never,
+            None => Pace::Seeded,
+        };
         let mut next = self.roll_out(object, &wanted, pace, view, now, step);
         let reports_feature_sets = feature_sets::may_report(&self.facts.cluster_operator);
         if reports_feature_sets || health.is_some() {
@@ -132,6 +142,7 @@ impl Operator {
         }
         if health.is_none() {
             next = self.report_nodes(object, next, view, now);
+            next = self.report_daemon_sets(&findings, object, next, now);
         }
         if let Some(mut value) = next {
             self.set_own_messages(&mut value, view, now);
@@ -337,7 +348,8 @@ impl Actor for Operator {
             .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
         let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
         let nodes = if self.watches_kubelets() { Some(Interest::Kind(NODES)) } else { self.nodes.interest() };
-        let more = gates.into_iter().chain(pods).chain(nodes);
+        let sets = self.daemon_sets.iter().flat_map(|_| DaemonSets::interests());
+        let more = gates.into_iter().chain(pods).chain(nodes).chain(sets);
         [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(more).collect()
     }
 
@@ -352,7 +364,9 @@ impl Actor for Operator {
         // Only kubelet versions and missing nodes are relevant changes of nodes.
         let kubelets_changed = self.watches_kubelets() && self.kubelets.notice(input.changes);
         self.notice_nodes(input.changes, input.now);
-        if kubelets_changed || input.changes.iter().any(|change| !change.key.is_kind(&NODES)) {
+        self.notice_daemon_sets(input.changes, input.now);
+        let is_other = |change: &Change| !change.key.is_kind(&NODES) && !self.is_of_daemon_sets(change);
+        if kubelets_changed || input.changes.iter().any(is_other) {
             self.queue.add(self.key());
         }
         self.queue.process_answers(input.answers, input.now);

@@ -26,6 +26,11 @@ impl PodSync<'_> {
         Fault::from_annotations(self.pod).flatten()
     }
 
+    /// Whether programs of the pod end before they do anything.
+    pub(super) fn crashes_at_start(&self) -> bool {
+        self.fault().is_some_and(|fault| fault.kind == FaultKind::CrashLooping)
+    }
+
     /// Checks a container that has been running since `since`.
     pub(super) fn probe(&mut self, index: usize, since: Time) {
         let fault = self.fault();

@@ -269,8 +269,12 @@ impl PodSync<'_> {
         }
     }
 
-    /// Starts the program of a container in the runtime, unless that was done already.
+    /// Starts the program of a container in the runtime, unless that was done already or the program ends before
+    /// it does anything.
     fn start_program(&mut self, index: usize) {
+        if self.crashes_at_start() {
+            return;
+        }
         let container = &self.status.containers[index].name;
         if !self.memory.started.contains(container) {
             self.memory.started.insert(container.clone());

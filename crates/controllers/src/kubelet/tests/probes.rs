@@ -77,9 +77,12 @@ fn a_crashing_container_has_growing_back_off_up_to_five_minutes() {
     }
     assert_eq!(pauses, ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s"]);
     assert_eq!(pod(&rig, "program").text("/status/phase"), "Running", "it has been running");
+    let starts = |rig: &Rig| rig.log.iter().filter(|line| line.contains("start pods/ns/program")).count();
+    assert_eq!(starts(&rig), 1, "a crashing program does nothing, so only the start before the fault counts");
     set_fault(&mut rig, None);
     rig.run(301);
     assert!(is_ready(&rig));
+    assert_eq!(starts(&rig), 2);
     let before = restarts(&rig);
     rig.run(600);
     assert_eq!(restarts(&rig), before);

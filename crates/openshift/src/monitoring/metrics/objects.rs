@@ -9,7 +9,10 @@ use windtunnel_core::resources::{
 use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View};
 
 use super::origin::Origin;
-use super::workloads::{CLUSTER_SERVICE_VERSIONS, containers, csv_count, csv_succeeded, node_info, replicas};
+use super::workloads::{
+    CLUSTER_SERVICE_VERSIONS, WAITING_REASON, changes_waiting, containers, csv_count, csv_succeeded,
+    node_info, replicas, waiting_reasons,
+};
 use super::{count, truth};
 use crate::promql::SampleCollector;
 
@@ -27,6 +30,7 @@ const METRICS: &[(&str, Collect, Origin)] = &[
     ("kube_deployment_spec_replicas", replicas, Origin::Objects(&[DEPLOYMENTS])),
     ("kube_secret_info", secrets, Origin::Objects(&[SECRETS])),
     ("kube_pod_container_info", containers, Origin::Objects(&[PODS])),
+    (WAITING_REASON, waiting_reasons, Origin::Objects(&[PODS])),
     ("kube_node_info", node_info, Origin::Objects(&[NODES])),
     ("kube_node_role", node_roles, Origin::Objects(&[NODES])),
     ("kube_node_labels", node_labels, Origin::Objects(&[NODES])),
@@ -56,6 +60,9 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
 /// Returns whether a change can affect a metric. Modifications do not affect metrics that only count or list
 /// objects.
 pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
+    if metric == WAITING_REASON {
+        return concerns(metric, &change.key) && changes_waiting(change);
+    }
     let counts = ["apiserver_storage_objects", "kube_configmap_info", "kube_secret_info"].contains(&metric);
     (change.kind != ChangeKind::Modified || !counts) && concerns(metric, &change.key)
 }

@@ -1,7 +1,7 @@
 //! Metrics about workloads and machines: of kube-state-metrics, and of the Operator Lifecycle Manager.
 
 use windtunnel_core::resources::{DEPLOYMENTS, NODES, PODS};
-use windtunnel_core::{Object, Resource, View};
+use windtunnel_core::{Change, ChangeKind, Object, Resource, View};
 
 use super::{count, number, truth};
 use crate::promql::SampleCollector;
@@ -59,6 +59,47 @@ pub(super) fn containers(view: &View, taken: &mut SampleCollector<'_>) {
             taken.add(&labels, 1.0);
         }
     }
+}
+
+/// The metric of [`waiting_reasons`].
+pub(super) const WAITING_REASON: &str = "kube_pod_container_status_waiting_reason";
+
+/// The reasons of waiting containers.
+pub(super) fn waiting_reasons(view: &View, taken: &mut SampleCollector<'_>) {
+    for pod in view.list(&PODS) {
+        for (container, reason) in waiting(pod) {
+            let labels = [
+                ("job", "kube-state-metrics"),
+                ("service", "kube-state-metrics"),
+                ("endpoint", "https-main"),
+                ("namespace", pod.namespace()),
+                ("pod", pod.name()),
+                ("uid", pod.uid()),
+                ("container", container),
+                ("reason", reason),
+            ];
+            taken.add(&labels, 1.0);
+        }
+    }
+}
+
+/// Returns whether a change of a pod changes the reasons of its waiting containers.
+pub(super) fn changes_waiting(change: &Change) -> bool {
+    let after = Some(&change.object).filter(|_| change.kind != ChangeKind::Deleted);
+    let before = match change.kind {
+        ChangeKind::Added => None,
+        ChangeKind::Modified => change.old.as_ref(),
+        ChangeKind::Deleted => Some(&change.object),
+    };
+    !before.into_iter().flat_map(waiting).eq(after.into_iter().flat_map(waiting))
+}
+
+/// The containers of a pod that wait for a reason, with the reason.
+fn waiting(pod: &Object) -> impl Iterator<Item = (&str, &str)> {
+    pod.list("/status/containerStatuses").iter().filter_map(|status| {
+        let reason = status["state"]["waiting"]["reason"].as_str()?;
+        Some((status["name"].as_str().unwrap_or_default(), reason))
+    })
 }
 
 /// The image in the specification of a container.

@@ -13,8 +13,9 @@ const NAMESPACE: &str = "openshift-cluster-version";
 /// A Prometheus in a cluster with the alert rules of the cluster-version operator, which runs.
 fn rig() -> Rig {
     let mut rig = Rig::new();
-    let rules = manifests::objects("base").iter().find(|object| object["kind"] == "PrometheusRule").unwrap();
-    rig.put(&PROMETHEUS_RULES, rules.clone());
+    for rules in manifests::objects("base").iter().filter(|object| object["kind"] == "PrometheusRule") {
+        rig.put(&PROMETHEUS_RULES, rules.clone());
+    }
     put_operator(&mut rig);
     rig.seat(|| Box::new(Prometheus::new(std::sync::Arc::default())));
     rig
@@ -99,6 +100,39 @@ fn an_operator_without_conditions_is_down_and_degraded() {
             "0:00:00 alert ClusterOperatorDegraded pending",
             "0:10:00 alert ClusterOperatorDown firing",
             "0:30:00 alert ClusterOperatorDegraded firing",
+        ]
+    );
+}
+
+#[test]
+fn a_crash_looping_pod_fires_after_15_minutes_and_resolves_5_minutes_after_it_runs() {
+    let mut rig = rig();
+    let pod = |state: Value| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": { "name": "etcd-0", "namespace": "openshift-etcd" },
+            "status": { "phase": "Running", "containerStatuses": [{ "name": "etcd", "state": state }] },
+        })
+    };
+    let waiting = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
+    let running = json!({ "running": { "startedAt": "2024-01-01T00:00:00Z" } });
+    rig.put(&PODS, pod(waiting.clone()));
+    // The second in which the program runs between two failures does not interrupt the alert.
+    for _ in 0..4 {
+        rig.run(270);
+        rig.write(&Write::update_status(&PODS, pod(running.clone())));
+        rig.run(1);
+        rig.write(&Write::update_status(&PODS, pod(waiting.clone())));
+    }
+    rig.run(16);
+    rig.write(&Write::update_status(&PODS, pod(running)));
+    rig.run(1_200);
+    assert_eq!(
+        alerts(&rig),
+        [
+            "0:00:00 alert KubePodCrashLooping pending",
+            "0:15:00 alert KubePodCrashLooping firing",
+            "0:23:00 alert KubePodCrashLooping inactive",
         ]
     );
 }

@@ -11,6 +11,14 @@ use windtunnel_core::{Change, ChangeKind, Object, View};
 use crate::operators::health::WELL;
 use crate::operators::reported_version;
 
+/// The network's DaemonSet that stands for all its DaemonSets in reports about nodes.
+const MULTUS: &str = "DaemonSet \"/openshift-multus/multus\"";
+
+/// Whether a message of the network operator is a report about unready nodes.
+pub(in crate::operators) fn is_about_nodes(message: &str) -> bool {
+    message.starts_with(MULTUS)
+}
+
 /// The operator of a DaemonSet with a pod on each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
@@ -77,7 +85,7 @@ impl Daemons {
         if !self.away.is_empty() && self.away.len() == self.all.len() {
             return None;
         }
-        let is_own = current.is_some_and(|current| current.reason == self.reason());
+        let is_own = current.is_some_and(|current| self.is_own(current));
         if self.away.is_empty() {
             let version = reported_version(object).filter(|_| is_own)?;
             return Some(Condition::new("Progressing", "False", WELL, format!("Deployed {version}")));
@@ -86,7 +94,13 @@ impl Daemons {
         is_free.then(|| Condition::new("Progressing", "True", self.reason(), self.message()))
     }
 
-    /// The reason by which an operator recognizes its own report about nodes.
+    /// Whether a condition is its report about nodes. The network operator has the same reason for reports about
+    /// its DaemonSets.
+    fn is_own(&self, condition: &Condition) -> bool {
+        condition.reason == self.reason() && (self.owner == Owner::Dns || is_about_nodes(&condition.message))
+    }
+
+    /// The reason of its report about nodes.
     fn reason(&self) -> &'static str {
         match self.owner {
             Owner::Network => "Deploying",
@@ -98,7 +112,7 @@ impl Daemons {
         let (all, away) = (self.all.len(), self.away.len());
         match self.owner {
             Owner::Network => {
-                format!("DaemonSet \"/openshift-multus/multus\" is not available (awaiting {away} nodes)")
+                format!("{MULTUS} is not available (awaiting {away} nodes)")
             }
             Owner::Dns => {
                 let pods = format!("Have {} available node-resolver pods, want {all}.", all - away);

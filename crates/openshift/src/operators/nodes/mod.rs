@@ -14,6 +14,7 @@ use windtunnel_core::{Change, Object, View};
 use super::Operator;
 use crate::control_plane::MASTER_LABEL;
 use daemons::Daemons;
+pub(super) use daemons::is_about_nodes;
 use masters::Masters;
 
 /// How long it takes until an operator sees that the pods of a node are missing or back. Changes during this
