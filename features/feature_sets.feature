@@ -118,3 +118,23 @@ Feature: Feature sets that block minor updates
     And throughout 30 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
     And condition Updating of the insight about ClusterVersion/version was False in turn
     And there was never a health insight
+
+  @own
+  Scenario Outline: Nodes reboot <times> times when I <switch> another feature set
+    Given a 4.20.1 cluster with 1 control-plane node and 1 worker
+    And release 4.20.5 exists
+    When I <switch> the feature set "TechPreviewNoUpgrade"
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_TechPreviewNoUpgrade"
+    And throughout 15 minutes ClusterVersion condition Failing is False
+    And node worker-0 was rebooted <times> times
+    # After a quick switch the kubelets get their gates together with the next release.
+    When I update to 4.20.5
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.5"
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+    And node worker-0 was rebooted <then> times
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+
+    Examples:
+      | switch            | times | then |
+      | switch to         | 1     | 2    |
+      | switch quickly to | 0     | 1    |

@@ -1,6 +1,7 @@
 //! Warnings about scenarios that are valid but probably do not mean what their author intends.
 
 mod at_once;
+mod feature_sets;
 mod names;
 mod no_effect;
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod unused_releases;
 pub(super) mod vocabulary;
 
 use at_once::Progress;
+use feature_sets::FeatureSet;
 use names::Names;
 
 use super::Problem;
@@ -19,17 +21,23 @@ use crate::plan::{ClusterPlan, Plan, PlannedStep, Step};
 pub struct Steps {
     names: Names,
     progress: Progress,
+    feature_set: FeatureSet,
 }
 
 impl Steps {
     /// Returns the state before the first step.
     pub fn new(cluster: &ClusterPlan) -> Self {
-        Self { names: Names::new(cluster), progress: Progress::at_start(cluster) }
+        Self {
+            names: Names::new(cluster),
+            progress: Progress::at_start(cluster),
+            feature_set: FeatureSet::at_start(cluster),
+        }
     }
 
     /// Returns warnings about the next step of the run.
     pub fn warnings_about(&mut self, step: &Step) -> Vec<String> {
-        self.names.warnings_about(step).into_iter().chain(self.progress.warning_about(step)).collect()
+        let names = self.names.warnings_about(step).into_iter();
+        names.chain(self.progress.warning_about(step)).chain(self.feature_set.warning_about(step)).collect()
     }
 }
 

@@ -24,6 +24,17 @@ fn warns_of_scenarios_and_steps_without_expectations() {
 }
 
 #[test]
+fn warns_of_a_switch_to_the_feature_set_that_the_cluster_has() {
+    let switch = "- feature-set: {name: DevPreviewNoUpgrade, quick: true}\n";
+    let expect = "- expect: {object: ClusterVersion/version}\n";
+    check(&format!("{HEAD}timeline:\n{switch}{expect}"), "");
+    check(
+        &format!("{HEAD}timeline:\n{switch}- feature-set: DevPreviewNoUpgrade\n{expect}"),
+        "s.yaml:5:3: the cluster has the feature set `DevPreviewNoUpgrade` already, so this step changes nothing",
+    );
+}
+
+#[test]
 fn warns_of_an_unused_release() {
     let scenario = |timeline: &str| format!("{HEAD}releases:\n  4.20.8:\ntimeline:\n{timeline}");
     check(

@@ -1,5 +1,6 @@
 //! `timeline`: the steps of a scenario.
 
+mod feature_set;
 mod include;
 mod keep_and_retry;
 
@@ -21,6 +22,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "update",
     "clear-update",
     "publish-insights",
+    "feature-set",
     "apply",
     "delete",
     "try",
@@ -96,6 +98,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("run", Some(value)) => command::run(reader, value, versions).map(Step::Run),
         ("update" | "apply" | "delete", Some(value)) => request(reader, name, value, versions).map(Step::Act),
         ("try", Some(value)) => attempt(reader, value, versions).map(Step::Try),
+        ("feature-set", Some(value)) => feature_set::read(reader, value).map(Step::Act),
         ("join", Some(value)) => join(reader, value).map(Step::Act),
         ("fault", Some(value)) => fault::fault(reader, value).map(Step::Act),
         ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),

@@ -289,7 +289,12 @@ fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), S
     Err(StepError::Usage(format!("expected {low} to {high} {what}, found {found}")))
 }
 
-fn known<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> Result<(), StepError> {
+/// Returns an error if a name is not one of `names`.
+pub(super) fn known<'a>(
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+    what: &str,
+) -> Result<(), StepError> {
     let names: Vec<&str> = names.collect();
     if names.contains(&name) {
         return Ok(());

@@ -6,11 +6,13 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Propagation, Resource};
+use windtunnel_openshift::mco;
 use windtunnel_update_status::status::Details;
 
+use super::given::known;
 use crate::plan::{
-    self, Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Run, StatusMatch,
-    Target, TextMatch, ValueSource,
+    self, Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, FEATURE_SETS, Keep, Run,
+    StatusMatch, Target, TextMatch, ValueSource,
 };
 use crate::steps::phrase::{docstring_object, duration, object, one_object};
 use crate::steps::world::{ClusterWorld, StepError};
@@ -120,6 +122,25 @@ async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 #[when(regex = r"^I ask for published insights$")]
 async fn publish_insights(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::PublishInsights).await
+}
+
+/// Switches the cluster to another feature set. All nodes reboot for it, which takes about 13 minutes. After a
+/// quick switch they do not: their kubelets get the gates with the next release.
+///
+/// ```gherkin
+/// When I switch to the feature set "DevPreviewNoUpgrade"
+/// When I switch quickly to the feature set "DevPreviewNoUpgrade"
+/// ```
+#[when(regex = r#"^I switch( quickly)? to the feature set "([^"]+)"$"#)]
+async fn feature_set(
+    world: &mut ClusterWorld,
+    quickly: String,
+    name: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    known(&name, FEATURE_SETS.iter().copied(), "feature set")?;
+    let object = mco::feature_set_switch(&name, !quickly.is_empty());
+    world.act(&step.value, Action::Apply(object)).await
 }
 
 /// Creates or changes an object, as YAML in the doc string.

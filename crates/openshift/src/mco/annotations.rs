@@ -40,3 +40,7 @@ pub const REQUIRED: &str = "operator.machineconfiguration.openshift.io/required-
 
 /// The taint of nodes that wait for their update.
 pub const UPDATE_IN_PROGRESS: &str = "UpdateInProgress";
+
+/// On FeatureGate `cluster`, with `true`: windtunnel's machine-config controller does not change the kubelets'
+/// feature gates until the next release, so that a switch of the feature set takes no reboots.
+pub const QUICK_SWITCH: &str = "windtunnel.dev/quick-switch";

@@ -37,7 +37,7 @@ mod templates;
 use std::sync::Arc;
 
 use semver::Version;
-use serde_json::json;
+use serde_json::{Value, json};
 use windtunnel_controllers::Actor;
 use windtunnel_controllers::recorder::{Recorder, Subject};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, NODE_SETTINGS};
@@ -147,4 +147,19 @@ fn node_events(node: &Object, component: &str) -> Recorder {
         None => json!({ "component": component }),
     };
     Recorder::of(Subject { involved, namespace: "default".to_owned(), source })
+}
+
+/// The FeatureGate `cluster` with another feature set, to be applied. After a `quick` switch nodes do not reboot:
+/// their kubelets get the gates with the next release ([`annotations::QUICK_SWITCH`]).
+pub fn feature_set_switch(feature_set: &str, quick: bool) -> Value {
+    let mut object = json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "FeatureGate",
+        "metadata": { "name": "cluster" },
+        "spec": { "featureSet": feature_set },
+    });
+    if quick {
+        object["metadata"]["annotations"] = json!({ annotations::QUICK_SWITCH: "true" });
+    }
+    object
 }

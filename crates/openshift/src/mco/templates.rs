@@ -11,6 +11,8 @@ use crate::release::Release;
 
 /// The MachineConfig of the kubelet settings, which also has the kernel arguments.
 const KUBELET: &str = "97-R-generated-kubelet";
+/// The MachineConfig with the kubelets' feature gates; R is the role.
+const FEATURE_GATES: &str = "98-R-generated-kubelet";
 
 /// Settings of the cluster that the MachineConfigs contain.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,6 +21,11 @@ pub(super) struct Settings<'a> {
     pub(super) cgroup_mode: &'a str,
     /// The feature set, which decides the feature gates of kubelets.
     pub(super) feature_set: &'a str,
+}
+
+/// Returns whether the MachineConfig of this name has the kubelets' feature gates.
+pub(super) fn has_feature_gates(name: &str) -> bool {
+    FEATURE_GATES.split_once('R').is_some_and(|(start, end)| name.starts_with(start) && name.ends_with(end))
 }
 
 /// The MachineConfigs of `role`: from the templates, from the kubelet and registry settings, and with the
@@ -46,7 +53,7 @@ pub(super) fn machine_configs(
     };
     let generated = [
         (KUBELET, file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-cgroups"))),
-        ("98-R-generated-kubelet", file("/etc/kubernetes/kubelet.conf", &gates)),
+        (FEATURE_GATES, file("/etc/kubernetes/kubelet.conf", &gates)),
         (
             "99-R-generated-registries",
             file("/etc/containers/registries.conf", "unqualified-search-registries"),

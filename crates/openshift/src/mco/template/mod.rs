@@ -13,7 +13,7 @@ use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, FEATURE_GATES, MACHINE_CONFIGS, NODE_SETTINGS};
 use windtunnel_core::{Identity, Key, Object, View, Write, patch};
 
-use super::annotations::GENERATED_BY;
+use super::annotations::{GENERATED_BY, QUICK_SWITCH};
 use super::templates::Settings;
 use super::{CONTROLLER_CONFIG, membership, templates};
 use crate::environment::Environment;
@@ -46,11 +46,25 @@ impl TemplateController {
         let configs = [membership::MASTER, membership::WORKER].into_iter();
         let gate = view.get(&FEATURE_GATES, "", "cluster");
         let feature_set = gate.map_or("", |gate| gate.text("/spec/featureSet"));
+        let is_quick = gate.is_some_and(|gate| gate.annotation(QUICK_SWITCH) == Some("true"));
         let settings = Settings { cgroup_mode: super::cgroup_mode(view), feature_set };
         let configs = configs
             .flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid()), settings));
-        configs.filter_map(|wanted| write(wanted, view)).collect()
+        configs
+            .filter(|wanted| !is_quick || !has_old_gates(wanted, view))
+            .filter_map(|wanted| write(wanted, view))
+            .collect()
     }
+}
+
+/// Returns whether a MachineConfig has the kubelets' feature gates, and already exists as this release generates
+/// it. After a quick switch of the feature set it stays until another release generates it.
+fn has_old_gates(wanted: &Value, view: &View) -> bool {
+    let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
+    let there = view.get(&MACHINE_CONFIGS, "", name);
+    let generated_by = wanted["metadata"]["annotations"][GENERATED_BY].as_str();
+    templates::has_feature_gates(name)
+        && there.is_some_and(|there| generated_by.is_some() && there.annotation(GENERATED_BY) == generated_by)
 }
 
 /// Creates or updates a MachineConfig. One without a generator belongs to the installer and is not updated.

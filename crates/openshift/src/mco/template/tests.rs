@@ -130,6 +130,27 @@ fn sets_the_feature_gates_of_kubelets_by_the_feature_set() {
 }
 
 #[test]
+fn a_quick_switch_changes_the_gates_of_kubelets_only_with_the_next_release() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.17.3");
+    rig.run(10);
+    let gates = |rig: &Rig| {
+        let all = configs(rig).into_iter();
+        let of_kubelets = all.filter(|config| config.name().starts_with("98-"));
+        of_kubelets.map(|config| config["spec"].clone()).collect::<Vec<_>>()
+    };
+    let before = gates(&rig);
+    let object = crate::mco::feature_set_switch("TechPreviewNoUpgrade", true);
+    rig.put(&FEATURE_GATES, object);
+    rig.run(10);
+    assert_eq!(gates(&rig), before, "no node has to reboot");
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    assert!(gates(&rig).iter().zip(&before).all(|(now, before)| now != before));
+}
+
+#[test]
 fn a_restart_after_any_write_does_not_change_the_machineconfigs() {
     let story = |rig: &mut Rig| {
         prepare(rig);
