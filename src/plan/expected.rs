@@ -240,6 +240,8 @@ pub enum TextMatch {
     Lacks(String),
     /// The regular expression matches part of the text.
     Matches(Regex),
+    /// At least one of these comparisons holds. Not empty.
+    AnyOf(Vec<Self>),
 }
 
 impl TextMatch {
@@ -264,6 +266,26 @@ impl TextMatch {
             Self::Contains(wanted) => text.contains(wanted),
             Self::Lacks(unwanted) => !text.contains(unwanted),
             Self::Matches(pattern) => pattern.is_match(text),
+            Self::AnyOf(alternatives) => alternatives.iter().any(|wanted| wanted.fits(text)),
+        }
+    }
+
+    /// The texts that must be equal: its own, or those of its alternatives.
+    pub fn equal_texts(&self) -> Vec<&str> {
+        match self {
+            Self::Equals(text) => vec![text],
+            Self::AnyOf(alternatives) => alternatives.iter().flat_map(Self::equal_texts).collect(),
+            Self::Contains(_) | Self::Lacks(_) | Self::Matches(_) => Vec::new(),
+        }
+    }
+
+    /// The same comparison, with an exact text as a part to look for.
+    #[must_use]
+    pub fn as_part(self) -> Self {
+        match self {
+            Self::Equals(text) => Self::Contains(text),
+            Self::AnyOf(alternatives) => Self::AnyOf(alternatives.into_iter().map(Self::as_part).collect()),
+            other => other,
         }
     }
 }
@@ -275,6 +297,12 @@ impl std::fmt::Display for TextMatch {
             Self::Contains(wanted) => write!(f, "a text with `{wanted}`"),
             Self::Lacks(unwanted) => write!(f, "a text without `{unwanted}`"),
             Self::Matches(pattern) => write!(f, "/{pattern}/"),
+            Self::AnyOf(alternatives) => {
+                for (place, wanted) in alternatives.iter().enumerate() {
+                    write!(f, "{}{wanted}", if place == 0 { "" } else { " or " })?;
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -296,4 +324,20 @@ pub struct WriteMatch {
     pub message: Option<TextMatch>,
     /// Checks of the object after the write.
     pub checks: Vec<Check>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_alternatives_must_fit_and_all_are_shown() {
+        let equal = TextMatch::parse("a").unwrap();
+        let pattern = TextMatch::parse("/^b+$/").unwrap();
+        let wanted = TextMatch::AnyOf(vec![equal, pattern, TextMatch::Contains("c".to_owned())]);
+        assert_eq!(["a", "bb", "xcx", "ab"].map(|text| wanted.fits(text)), [true, true, true, false]);
+        assert_eq!(wanted.to_string(), "`a` or /^b+$/ or a text with `c`");
+        assert_eq!(wanted.equal_texts(), ["a"]);
+        assert_eq!(wanted.as_part().to_string(), "a text with `a` or /^b+$/ or a text with `c`");
+    }
 }

@@ -291,11 +291,7 @@ impl<'a> Reader<'a> {
             _ => std::slice::from_ref(node),
         };
         let matches = items.iter().filter_map(|item| self.text_match(item));
-        let matches = matches.map(|wanted| match wanted {
-            TextMatch::Equals(text) => TextMatch::Equals(text.trim_end().to_owned()),
-            other => other,
-        });
-        matches.collect()
+        matches.map(without_trailing_space).collect()
     }
 
     /// Returns the image of the release of this version.
@@ -307,10 +303,14 @@ impl<'a> Reader<'a> {
         Ok(found.for_architecture(self.architecture).image)
     }
 
-    /// Parses a text pattern: plain text, `/regular expression/`, `{contains: text}` or `{lacks: text}`.
+    /// Parses a text pattern: plain text, `/regular expression/`, `{contains: text}`, `{lacks: text}` or
+    /// `{any-of: [pattern, pattern]}`.
     pub(super) fn text_match(&mut self, node: &Node) -> Option<TextMatch> {
         if let Kind::Map(_) = node.kind {
-            let map = self.map(node, "a text to compare with", &["contains", "lacks"])?;
+            let map = self.map(node, "a text to compare with", &["any-of", "contains", "lacks"])?;
+            if let Some(list) = map.get("any-of") {
+                return self.alternatives(&map, list);
+            }
             if let Some(part) = map.get("lacks").filter(|_| map.get("contains").is_none()) {
                 return self.text(part, "the part that must be missing").map(TextMatch::Lacks);
             }
@@ -320,10 +320,42 @@ impl<'a> Reader<'a> {
         let Some(text) = node.scalar() else {
             self.expected(
                 node,
-                "a text, `/a regular expression/`, `{contains: a part}` or `{lacks: a part}`",
+                "a text, `/a regular expression/`, `{contains: a part}`, `{lacks: a part}` or \
+                 `{any-of: [a text, another]}`",
             );
             return None;
         };
         TextMatch::parse(text).map_err(|message| self.problem(node, message)).ok()
+    }
+
+    /// Parses the alternatives of `any-of`.
+    fn alternatives(&mut self, map: &Map<'_>, list: &Node) -> Option<TextMatch> {
+        for key in ["contains", "lacks"] {
+            if let Some(at) = map.get(key) {
+                self.problem(
+                    at,
+                    format!("`{key}` cannot be combined with `any-of`: make it one of the alternatives"),
+                );
+            }
+        }
+        let Kind::List(items) = &list.kind else {
+            self.expected(list, "a list of alternatives for a text");
+            return None;
+        };
+        if items.len() < 2 {
+            self.problem(list, "`any-of` needs at least two alternatives".to_owned());
+            return None;
+        }
+        let found: Vec<TextMatch> = items.iter().filter_map(|item| self.text_match(item)).collect();
+        (found.len() == items.len()).then_some(TextMatch::AnyOf(found))
+    }
+}
+
+/// The same comparison without spaces and line breaks at the end of exact texts.
+fn without_trailing_space(wanted: TextMatch) -> TextMatch {
+    match wanted {
+        TextMatch::Equals(text) => TextMatch::Equals(text.trim_end().to_owned()),
+        TextMatch::AnyOf(all) => TextMatch::AnyOf(all.into_iter().map(without_trailing_space).collect()),
+        other => other,
     }
 }

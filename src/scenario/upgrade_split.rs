@@ -140,8 +140,9 @@ fn completes(step: &PlannedStep) -> bool {
     };
     let ExpectedState::Object(object, checks) = &expectation.what else { return false };
     let reports_completion = |check: &Check| match check {
-        Check::Condition { kind, message: Some(TextMatch::Equals(message)), .. } => {
-            kind == "Progressing" && message.starts_with("Cluster version is ")
+        Check::Condition { kind, message: Some(message), .. } => {
+            let mut texts = message.equal_texts().into_iter();
+            kind == "Progressing" && texts.any(|text| text.starts_with("Cluster version is "))
         }
         Check::Field { path, value: TextMatch::Equals(value) } => {
             path == "status.history[0].state" && value == "Completed"

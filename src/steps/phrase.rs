@@ -117,14 +117,29 @@ pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, S
             )
         })?;
         match part {
-            Part::Reason(text) => reason = Some(text_match(text)?),
-            Part::Message(text) => message = Some(text_match(text)?),
-            Part::Containing(text) => message = Some(TextMatch::Contains(text.to_owned())),
+            Part::Reason(text) => reason = Some(alternatives(text, text_match)?),
+            Part::Message(text) => message = Some(alternatives(text, text_match)?),
+            Part::Containing(text) => {
+                message = Some(alternatives(text, |part| Ok(TextMatch::Contains(part.to_owned())))?);
+            }
         }
         rest = after;
     }
     let status = (!status.is_empty()).then(|| TextMatch::Equals(status.to_owned()));
     Ok(Check::Condition { kind: kind.to_owned(), status, reason, message })
+}
+
+/// Parses the text of a part, or its alternatives: `one" or "another`. A pattern has alternatives of its own.
+fn alternatives(
+    text: &str,
+    one: impl Fn(&str) -> Result<TextMatch, StepError>,
+) -> Result<TextMatch, StepError> {
+    let is_pattern = text.starts_with('/');
+    let parts: Vec<&str> = if is_pattern { vec![text] } else { text.split("\" or \"").collect() };
+    match parts.as_slice() {
+        [_, _, ..] => parts.into_iter().map(one).collect::<Result<_, _>>().map(TextMatch::AnyOf),
+        _ => one(text),
+    }
 }
 
 enum Part<'a> {
@@ -233,6 +248,11 @@ mod tests {
         );
         check("message matching /a (b|c)/", "Progressing=True with /a (b|c)/");
         check("message containing \"b\"", "Progressing=True with a text with `b`");
+        check("message \"a\" or \"b\" and reason \"X\"", "Progressing=True X with `a` or `b`");
+        check(
+            "message containing \"a\" or \"b\"",
+            "Progressing=True with a text with `a` or a text with `b`",
+        );
     }
 
     fn check_impact(text: &str, expected: &[&str]) {

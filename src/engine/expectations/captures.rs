@@ -141,6 +141,7 @@ impl Filler<'_> {
                 }
             }
             TextMatch::Matches(_) => {}
+            TextMatch::AnyOf(alternatives) => self.texts(alternatives),
         }
     }
 

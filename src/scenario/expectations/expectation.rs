@@ -286,11 +286,19 @@ fn condition(reader: &mut Reader<'_>, node: &Node) -> Option<Check> {
 
 /// Parses the status of a condition. YAML's `true` means Kubernetes' `True`.
 fn status(reader: &mut Reader<'_>, node: &Node) -> Option<TextMatch> {
-    let text = match reader.text_match(node)? {
-        TextMatch::Equals(text) => text,
-        other => return Some(other),
-    };
-    status_word(reader, node, &text).map(TextMatch::Equals)
+    let wanted = reader.text_match(node)?;
+    status_match(reader, node, wanted)
+}
+
+fn status_match(reader: &mut Reader<'_>, node: &Node, wanted: TextMatch) -> Option<TextMatch> {
+    match wanted {
+        TextMatch::Equals(text) => status_word(reader, node, &text).map(TextMatch::Equals),
+        TextMatch::AnyOf(all) => {
+            let all: Option<_> = all.into_iter().map(|one| status_match(reader, node, one)).collect();
+            all.map(TextMatch::AnyOf)
+        }
+        other => Some(other),
+    }
 }
 
 fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<String> {

@@ -70,7 +70,14 @@ fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
             "level" => reader.word(at, LEVELS).map(|level| TextMatch::Equals(level.to_owned())),
             "impact" => reader.text_match(at).filter(|wanted| match wanted {
                 TextMatch::Equals(_) => reader.word(at, IMPACTS).is_some(),
-                _ => true,
+                other => other.equal_texts().into_iter().all(|text| {
+                    let is_known = IMPACTS.contains(&text);
+                    if !is_known {
+                        let hint = did_you_mean(text, IMPACTS.iter().copied());
+                        reader.problem(at, format!("there is no impact `{text}`{hint}"));
+                    }
+                    is_known
+                }),
             }),
             _ => reader.text_match(at),
         };

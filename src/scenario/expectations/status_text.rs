@@ -21,10 +21,7 @@ pub(in crate::scenario) fn read(
     };
     // A plain text also means `contains`, since the output has many lines.
     let has = map.get("contains").map(|at| reader.text_matches(at)).unwrap_or_default();
-    let has = has.into_iter().map(|wanted| match wanted {
-        TextMatch::Equals(part) => TextMatch::Contains(part),
-        other => other,
-    });
+    let has = has.into_iter().map(TextMatch::as_part);
     let file = map.get("matches");
     if file.is_none() && map.get("contains").is_none() {
         reader.problem(node, "`status` needs `contains`, a text, or `matches`, a file");

@@ -245,9 +245,10 @@ fn word_warnings(
         match check {
             Check::Condition { kind, reason, .. } => {
                 found.extend(unknown_type(types, subject, kind));
-                let Some(TextMatch::Equals(reason)) = reason else { continue };
                 let known = reasons(kind);
-                if !reason.is_empty() && !known.is_empty() && !known.contains(&reason.as_str()) {
+                let exact = reason.iter().flat_map(TextMatch::equal_texts);
+                let unknown = exact.filter(|reason| !reason.is_empty() && !known.contains(reason));
+                for reason in unknown.filter(|_| !known.is_empty()) {
                     let hint = hint(reason, known);
                     found.push(format!("no {subject} reports the reason `{reason}` for {kind}{hint}"));
                 }

@@ -106,12 +106,12 @@ fn validates_the_cluster_against_its_release() {
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
-        "s.yaml:3:40: expected a Kubernetes minor from \"1.24\" to \"1.36\", found `v1.33`\n\
+        "s.yaml:3:40: expected a Kubernetes minor from \"1.23\" to \"1.36\", found `v1.33`\n\
              s.yaml:3:60: expected one of `CustomNoUpgrade`, `DevPreviewNoUpgrade`, `TechPreviewNoUpgrade`, `LatencySensitive`, found `TechPreview`; did you mean `TechPreviewNoUpgrade`?",
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: 1.3}",
-        "s.yaml:3:40: expected a Kubernetes minor from \"1.24\" to \"1.36\", found `1.3`",
+        "s.yaml:3:40: expected a Kubernetes minor from \"1.23\" to \"1.36\", found `1.3`",
     );
     check_cluster(
         "{version: 4.14.1, baseline-capability-set: vCurent, additional-enabled-capabilities: [console]}",
@@ -199,16 +199,16 @@ fn reports_invalid_steps() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",
@@ -307,7 +307,7 @@ fn reports_invalid_expectations() {
              s.yaml:5:51: expected a status (`True`, `False` or `Unknown`), found `yes`\n\
              s.yaml:5:64: `/(/` is not a valid regular expression: unclosed group\n\
              s.yaml:5:78: a text to compare with needs `contains`: the part to look for\n\
-             s.yaml:5:79: a text to compare with has no key `has`; it may have `contains`, `lacks`",
+             s.yaml:5:79: a text to compare with has no key `has`; it may have `any-of`, `contains`, `lacks`",
     );
     check_step(
         "  - expect: {object: Node/a, condition: {type: Ready}, conditions: [3]}",
@@ -317,7 +317,13 @@ fn reports_invalid_expectations() {
     check_step(
         "  - expect: {object: Node/a, fields: {status..x: 1, status.y: [1]}}",
         "s.yaml:5:39: expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `status..x`\n\
-             s.yaml:5:63: expected a text, `/a regular expression/`, `{contains: a part}` or `{lacks: a part}`, found a list",
+             s.yaml:5:63: expected a text, `/a regular expression/`, `{contains: a part}`, `{lacks: a part}` or `{any-of: [a text, another]}`, found a list",
+    );
+    check_step(
+        "  - expect: {object: Node/a, fields: {a: {any-of: [x]}, b: {any-of: 3}, c: {any-of: [x, y], lacks: z}}}",
+        "s.yaml:5:51: `any-of` needs at least two alternatives\n\
+             s.yaml:5:69: expected a list of alternatives for a text, found `3`\n\
+             s.yaml:5:100: `lacks` cannot be combined with `any-of`: make it one of the alternatives",
     );
     check_step(
         "  - expect: {insight: ClusterVersions/version}",
