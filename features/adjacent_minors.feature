@@ -25,6 +25,7 @@ Feature: Updates and rollbacks between all adjacent minors
 
     Examples:
       | older   | newer  | minor |
+      | 4.10.10 | 4.11.4 | 4.11  |
       | 4.11.10 | 4.12.4 | 4.12  |
       | 4.12.10 | 4.13.4 | 4.13  |
       | 4.13.10 | 4.14.4 | 4.14  |
@@ -65,7 +66,26 @@ Feature: Updates and rollbacks between all adjacent minors
       | 4.14.10 | 4.15.4 | v4.14    | CloudCredential        | CloudCredential, OperatorLifecycleManager |
       | 4.15.10 | 4.16.4 | v4.15    | CloudControllerManager | CloudControllerManager, Ingress           |
 
-  # release#43984
+  # 4.10 has no capabilities: its schema has no list that could reject a name.
+  # release#39897
+  Scenario: A rollback from 4.11.4 to 4.10.10 completes, and the capabilities leave the status
+    Given a 4.10.10 cluster with 1 control-plane node and 0 workers
+    And release 4.11.4 exists
+    Then ClusterVersion field "status.capabilities" is ""
+    When I update to 4.11.4 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.11.4"
+    And ClusterVersion field "status.capabilities.enabledCapabilities[0]" is "baremetal"
+    And ClusterVersion condition ImplicitlyEnabledCapabilities is False with reason "AsExpected"
+    When I update to 4.10.10 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.10.10"
+    And ClusterVersion field "status.history[0].state" is "Completed"
+    And ClusterVersion field "status.capabilities" is ""
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.10.10"
+    And the insight about ClusterVersion/version has "versions.previous.version" "4.11.4"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
+    And there was never a health insight with level "Critical"
+
+  # release#43984 release#39897
   Scenario Outline: A rollback from <newer> to <older> freezes the status on unknown capabilities
     Given a <older> cluster with 1 control-plane node and 0 workers
     And release <newer> exists
