@@ -46,7 +46,7 @@ Feature: Operators that fail
       | 4.16.1 | 4.16.5 | Unknown with reason "SlowClusterOperator" and message "waiting on console over 30 minutes which is longer than expected" | is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /may be failing to proceed with the update \\(SlowClusterOperator\\)$/ | waiting on console over 30 minutes which is longer than expected |
       | 4.21.1 | 4.21.5 | Unknown with reason "SlowClusterOperator" and message "waiting on console over 30 minutes which is longer than expected" | is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /may be failing to proceed with the update \\(SlowClusterOperator\\)$/ | waiting on console over 30 minutes which is longer than expected |
 
-  # OCP-41728
+  # OCP-41728 OCPBUGS-7419
   Scenario: An operator that degrades outside an update sets Failing until it recovers
     Given a 4.17.1 cluster
     When operator authentication degrades with reason "OAuthServerConfigObservation_Error" and message "the identity provider is not reachable"
