@@ -11,7 +11,7 @@ use windtunnel_core::{Change, ChangeKind, Object, View};
 use crate::operators::health::WELL;
 use crate::operators::reported_version;
 
-/// The network's DaemonSet that stands for all its DaemonSets in reports about nodes.
+/// The network's DaemonSet that represents all its DaemonSets in reports about nodes.
 const MULTUS: &str = "DaemonSet \"/openshift-multus/multus\"";
 
 /// Whether a message of the network operator is a report about unready nodes.
