@@ -238,7 +238,7 @@ mod tests {
                 "metadata": { "uid": "set" }, "spec": { "replicas": 1 },
                 "status": { "observedGeneration": 1, "replicas": 1, "readyReplicas": ready },
             });
-            (&REPLICA_SETS, object(revision, &more))
+            object(revision, &more)
         };
         let pod = |revision, ready: &str| {
             let more = json!({
@@ -246,18 +246,19 @@ mod tests {
                 "spec": { "nodeName": "worker-0" },
                 "status": { "conditions": [{ "type": "Ready", "status": ready }] },
             });
-            (&PODS, object(revision, &more))
+            object(revision, &more)
         };
-        assert!(!has_pending(&[set(5, 1), pod(6, "True")]));
-        let unready = work_on(&[set(5, 1), pod(6, "True"), pod(7, "False")]);
+        assert!(!has_pending(&[(&REPLICA_SETS, set(5, 1)), (&PODS, pod(6, "True"))]));
+        let unready =
+            work_on(&[(&REPLICA_SETS, set(5, 1)), (&PODS, pod(6, "True")), (&PODS, pod(7, "False"))]);
         assert!(unready.has_pending());
         unready.give_up();
         assert!(!unready.has_pending(), "its controller does not count");
-        let (set, ready) = (set(8, 1), pod(9, "True"));
-        unready.note(&stamp(), set.0, &set.1);
+        unready.note(&stamp(), &REPLICA_SETS, &set(8, 1));
         assert!(!unready.has_pending(), "another state, the same difference");
-        unready.note(&stamp(), ready.0, &ready.1);
-        unready.forget(ready.0, &ready.1);
+        let ready = pod(9, "True");
+        unready.note(&stamp(), &PODS, &ready);
+        unready.forget(&PODS, &ready);
         assert!(unready.has_pending(), "the pod must be replaced");
     }
 
