@@ -197,7 +197,7 @@ impl Session {
     pub fn run(&mut self, run: &Run) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
-            simulation.settle()?;
+            simulation.settle_with_controllers().await?;
             let output = command::run(simulation, &run.command).await;
             simulation.settle()?;
             output.check(&run.checks).map_err(SessionError::ExpectationFailed)
@@ -216,7 +216,7 @@ impl Session {
             let start = simulation.now();
             match expectation.when {
                 ExpectedTime::Now => {
-                    simulation.settle()?;
+                    simulation.settle_with_controllers().await?;
                     status::keep_snapshot(simulation, what);
                     expectations::check(simulation, what, None)
                         .map_err(|why| expectations::unmet_error(simulation, &why))
@@ -233,7 +233,7 @@ impl Session {
                     Err(expectations::unmet_error(simulation, &why))
                 }
                 ExpectedTime::Throughout(span) => {
-                    simulation.settle()?;
+                    simulation.settle_with_controllers().await?;
                     let baseline = simulation.view.clone();
                     let mut broken = None;
                     simulation

@@ -152,6 +152,9 @@ impl Link {
     /// process.
     pub(super) fn note(&self, resource: &Resource, object: &Value) {
         self.pending_work.note(&self.stamp, resource, object);
+        if self.stamp.hides(resource, object) {
+            return;
+        }
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let topic = Topic {
             group: resource.group.to_string(),

@@ -36,11 +36,12 @@ use serde_json::Value;
 use tokio::sync::watch;
 use windtunnel_core::clock::{Clock, Time};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
-use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
+use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, SERVICE_ACCOUNTS};
 use windtunnel_core::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
 
 pub(crate) use self::link::Link;
 use self::link::{Observation, Wrote};
+use self::marks::cordon;
 use self::marks::keep_marks::Sent;
 pub(crate) use self::marks::stamp::Stamp;
 pub use self::marks::stamp::{RUN, SIMULATED};
@@ -233,19 +234,24 @@ impl Remote {
     /// Returns the write with the marks of the run, so that the object keeps them.
     fn stamped(&self, write: &Write) -> Write {
         let mut write = write.clone();
-        let (stamp, key) = (&self.link.stamp, write.key());
-        let sent = match (&mut write.operation, write.subresource) {
-            (Operation::Create(object), None) => {
-                stamp.mark(&write.resource, object);
-                return write;
-            }
-            (Operation::Update(object), None) => Sent::Object(object),
-            (Operation::MergePatch(patch), None) => Sent::Merge(patch),
-            (Operation::JsonPatch(patch), None) => Sent::Operations(patch),
-            (Operation::Delete(_), _) | (_, Some(_)) => return write,
-        };
-        let live = self.known.get(&key).filter(|_| stamp.needs_live(&write.resource, &sent));
-        stamp.keep(&write.resource, live.map(Object::to_value).as_ref(), sent);
+        let (stamp, resource, key) = (&self.link.stamp, &write.resource, write.key());
+        if write.subresource.is_some() {
+            return write;
+        }
+        if let Operation::Create(object) = &mut write.operation {
+            stamp.mark(resource, object);
+            return write;
+        }
+        let live = || self.known.get(&key).map(Object::to_value);
+        let Some(sent) = Sent::of(&mut write.operation) else { return write };
+        let live_to_keep = if stamp.needs_live(resource, &sent) { live() } else { None };
+        stamp.keep(resource, live_to_keep.as_ref(), sent);
+        if self.capabilities.controllers
+            && key.is_kind(&NODES)
+            && let Some(sent) = Sent::of(&mut write.operation)
+        {
+            cordon::add_taint(live().as_ref(), sent, self.clock.now());
+        }
         write
     }
 

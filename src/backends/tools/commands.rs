@@ -85,9 +85,7 @@ impl Commands {
             }
             Ok(Some(output)) => {
                 let stderr = String::from_utf8_lossy(&output.stderr);
-                let last =
-                    stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-                Err(failed(&format!("{}: {}", output.status, last.trim())))
+                Err(failed(&format!("{}: {}", output.status, reason(&stderr))))
             }
             Ok(None) => {
                 // The caller cleans up what it started, by name.
@@ -117,5 +115,24 @@ impl Commands {
     /// Returns the error for unexpected output.
     pub(super) fn unexpected_output(&self, arguments: &[&str], what: &str) -> BackendError {
         BackendError::Failed(format!("`{} {}` printed {what}", self.program, arguments.join(" ")))
+    }
+}
+
+/// The line in which a program says why it failed: the last one that does not only refer to its help.
+fn reason(stderr: &str) -> &str {
+    let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.rev().find(|line| !line.contains("--help")).unwrap_or("it printed no reason")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_failure_is_not_the_reference_to_a_help_text() {
+        let docker = "docker: Error response from daemon: no space left\n\nRun 'docker run --help' for more information\n";
+        assert_eq!(reason(docker), "docker: Error response from daemon: no space left");
+        assert_eq!(reason("creating\n ✗ failed \n"), "✗ failed");
+        assert_eq!(reason("\n"), "it printed no reason");
     }
 }

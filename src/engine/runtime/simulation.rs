@@ -226,6 +226,16 @@ impl Simulation {
         let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
     }
 
+    /// Settles, and also waits for the cluster's own controllers where it has some. No cluster time passes.
+    pub(in crate::engine) async fn settle_with_controllers(&mut self) -> Result<(), SessionError> {
+        self.settle()?;
+        if self.connection.pace().is_some() {
+            self.idle_until(self.now()).await;
+            self.settle()?;
+        }
+        Ok(())
+    }
+
     /// Stops a run in which controllers make too many requests within one virtual second.
     fn check_request_rate(&mut self) -> Result<(), SessionError> {
         let (second, total) = (self.now().as_second(), self.connection.client_requests());

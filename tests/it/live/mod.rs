@@ -2,6 +2,7 @@
 //! and nothing is left behind.
 
 mod control_plane;
+mod features;
 
 use std::process::{Child, Stdio};
 

@@ -2,8 +2,8 @@
 //! example, have no toleration for simulated nodes.
 
 use serde_json::{Value, json};
-use windtunnel_core::Resource;
 use windtunnel_core::patch::between;
+use windtunnel_core::{Operation, Resource};
 
 use super::stamp::{Stamp, entry};
 
@@ -16,6 +16,18 @@ pub(in crate::backends::remote) enum Sent<'b> {
     Merge(&'b mut Value),
     /// The operations of a JSON patch.
     Operations(&'b mut Value),
+}
+
+impl<'b> Sent<'b> {
+    /// The body of an operation that changes an object; `None` if it creates or deletes one.
+    pub(in crate::backends::remote) fn of(operation: &'b mut Operation) -> Option<Self> {
+        match operation {
+            Operation::Update(object) => Some(Self::Object(object)),
+            Operation::MergePatch(patch) => Some(Self::Merge(patch)),
+            Operation::JsonPatch(patch) => Some(Self::Operations(patch)),
+            Operation::Create(_) | Operation::Delete(_) => None,
+        }
+    }
 }
 
 impl Stamp {

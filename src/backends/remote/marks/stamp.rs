@@ -79,6 +79,11 @@ impl Stamp {
         self.has_marked(object) || selector.is_some_and(|selector| selector[SIMULATED].is_string())
     }
 
+    /// Returns whether an object is a node of others, which no simulated component sees.
+    pub(in crate::backends::remote) fn hides(&self, resource: &Resource, object: &Value) -> bool {
+        self.beside_others && is(resource, &NODES) && !object["metadata"]["labels"][SIMULATED].is_string()
+    }
+
     /// Returns the pointers to the marks of a kind.
     pub(in crate::backends::remote) fn places(&self, resource: &Resource) -> Vec<String> {
         let mut places = vec![LABELS.to_owned()];

@@ -2,3 +2,4 @@
 
 pub(super) mod lag;
 pub(super) mod pending_work;
+mod replicas;

@@ -2,6 +2,7 @@
 //! it, as it does during requests.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +12,7 @@ use windtunnel_core::resources::{
 };
 use windtunnel_core::{Key, Resource, condition};
 
+use super::replicas::{self, Replicas, Uncounted};
 use crate::backends::remote::marks::stamp::Stamp;
 
 /// The finalizer of a pod that its Job has not counted yet.
@@ -25,10 +27,14 @@ pub(in crate::backends::remote) struct PendingWork {
 }
 
 /// The newest known state of an object.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct State {
     revision: u64,
     is_pending: bool,
+    /// Its numbers of replicas, if the object is a workload or a pod of one.
+    replicas: Option<Replicas>,
+    /// The counts that its controller has not written in the time that the run waits.
+    given_up: Option<Uncounted>,
 }
 
 impl PendingWork {
@@ -44,12 +50,21 @@ impl PendingWork {
         }
         let version = object["metadata"]["resourceVersion"].as_str();
         let revision = version.and_then(|version| version.parse().ok()).unwrap_or(0);
-        let is_pending = stamp.has_simulated(resource, object) && is_pending(resource, object);
-        let state = State { revision, is_pending };
-        let mut states = self.lock();
-        let known = states.entry(resource.key_of(object)).or_insert(state);
-        if known.revision < revision {
-            *known = state;
+        let is_simulated = stamp.has_simulated(resource, object);
+        let is_pending = is_simulated && is_pending(resource, object);
+        // Without nodes of others, what controllers create for the run has no marks.
+        let is_tracked = is_simulated && stamp.beside_others;
+        let replicas = is_tracked.then(|| Replicas::of(resource, object)).flatten();
+        let state = State { revision, is_pending, replicas, given_up: None };
+        match self.lock().entry(resource.key_of(object)) {
+            Entry::Vacant(entry) => {
+                entry.insert(state);
+            }
+            Entry::Occupied(mut entry) if entry.get().revision < revision => {
+                let given_up = entry.get().given_up;
+                entry.insert(State { given_up, ..state });
+            }
+            Entry::Occupied(_) => {}
         }
     }
 
@@ -65,17 +80,31 @@ impl PendingWork {
 
     /// Returns whether a controller has pending work.
     pub(in crate::backends::remote) fn has_pending(&self) -> bool {
-        self.lock().values().any(|state| state.is_pending)
+        let states = self.lock();
+        states.values().any(|state| state.is_pending)
+            || uncounted(&states).any(|(key, found)| states[key].given_up != Some(found))
     }
 
     /// Stops waiting for the current states of objects.
     pub(in crate::backends::remote) fn give_up(&self) {
-        self.lock().values_mut().for_each(|state| state.is_pending = false);
+        let mut states = self.lock();
+        states.values_mut().for_each(|state| state.is_pending = false);
+        let found: Vec<(Key, Uncounted)> =
+            uncounted(&states).map(|(key, found)| (key.clone(), found)).collect();
+        for (key, found) in found {
+            states.entry(key).and_modify(|state| state.given_up = Some(found));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, State>> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The workloads whose controllers must still count their replicas, or create or delete some.
+fn uncounted(states: &BTreeMap<Key, State>) -> impl Iterator<Item = (&Key, Uncounted)> {
+    let known = states.iter().filter_map(|(key, state)| Some((key, state.replicas.as_ref()?)));
+    replicas::uncounted(known)
 }
 
 fn is_controlled(resource: &Resource) -> bool {
@@ -152,12 +181,16 @@ mod tests {
     }
 
     fn has_pending(states: &[(&Resource, Value)]) -> bool {
+        work_on(states).has_pending()
+    }
+
+    fn work_on(states: &[(&Resource, Value)]) -> PendingWork {
         let work = PendingWork::default();
         work.begin();
         for (resource, object) in states {
             work.note(&stamp(), resource, object);
         }
-        work.has_pending()
+        work
     }
 
     #[test]
@@ -196,6 +229,37 @@ mod tests {
         let mut uncounted = ended;
         uncounted["metadata"]["finalizers"] = json!([UNCOUNTED]);
         assert!(has_pending(&[(&PODS, object(5, &uncounted))]));
+    }
+
+    #[test]
+    fn a_replicaset_is_pending_until_its_status_counts_its_ready_pods() {
+        let set = |revision, ready: u32| {
+            let more = json!({
+                "metadata": { "uid": "set" }, "spec": { "replicas": 1 },
+                "status": { "observedGeneration": 1, "replicas": 1, "readyReplicas": ready },
+            });
+            object(revision, &more)
+        };
+        let pod = |revision, ready: &str| {
+            let more = json!({
+                "metadata": { "ownerReferences": [{ "uid": "set", "controller": true }] },
+                "spec": { "nodeName": "worker-0" },
+                "status": { "conditions": [{ "type": "Ready", "status": ready }] },
+            });
+            object(revision, &more)
+        };
+        assert!(!has_pending(&[(&REPLICA_SETS, set(5, 1)), (&PODS, pod(6, "True"))]));
+        let unready =
+            work_on(&[(&REPLICA_SETS, set(5, 1)), (&PODS, pod(6, "True")), (&PODS, pod(7, "False"))]);
+        assert!(unready.has_pending());
+        unready.give_up();
+        assert!(!unready.has_pending(), "its controller does not count");
+        unready.note(&stamp(), &REPLICA_SETS, &set(8, 1));
+        assert!(!unready.has_pending(), "another state, the same difference");
+        let ready = pod(9, "True");
+        unready.note(&stamp(), &PODS, &ready);
+        unready.forget(&PODS, &ready);
+        assert!(unready.has_pending(), "the pod must be replaced");
     }
 
     #[test]

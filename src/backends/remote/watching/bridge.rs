@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use http::header::CONTENT_TYPE;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, Uri};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
@@ -21,11 +21,13 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use windtunnel_apiserver::{Query, ResourcePath, Target};
 use windtunnel_core::clock::Clock;
 use windtunnel_core::limits::REQUEST_LATENCY_MS;
+use windtunnel_core::resources::NODES;
 use windtunnel_core::{Identity, Resource, resources};
 
 use super::follow::Lines;
 use crate::backends::remote::link::{Link, Observation, Wrote};
 use crate::backends::remote::marks::keep_marks::Sent;
+use crate::backends::remote::marks::stamp::SIMULATED;
 use crate::backends::remote::reply::Reply;
 use crate::backends::remote::waits::lag::{Delivery, Topic};
 use crate::backends::remote::wire;
@@ -59,6 +61,11 @@ impl tower::Service<Request<Body>> for Bridge {
             bridge.link.set_time(bridge.clock.now());
             let uri = head.uri.clone();
             let info = RequestInfo::parse(&head.method, uri.path(), uri.query().unwrap_or_default());
+            if bridge.link.stamp.beside_others
+                && let Some(own) = info.as_ref().and_then(|info| info.own_nodes_only(&head))
+            {
+                head.uri = own;
+            }
             let body = bridge.stamped(&head, info.as_ref(), body).await;
             // The length of the body has changed.
             head.headers.remove(http::header::CONTENT_LENGTH);
@@ -114,6 +121,21 @@ impl RequestInfo {
             is_watch,
             since: (is_watch && is_all).then(|| query.get("resourceVersion").parse().unwrap_or(0)),
         })
+    }
+
+    /// The address of a list or watch of nodes without the nodes of others, which no simulated component sees.
+    fn own_nodes_only(&self, head: &http::request::Parts) -> Option<Uri> {
+        let is_nodes = self.resource.plural == NODES.plural && self.resource.group.is_empty();
+        if head.method != Method::GET || !is_nodes || !self.name.is_empty() {
+            return None;
+        }
+        let query = head.uri.query().unwrap_or_default();
+        let other = |pair: &&str| !pair.is_empty() && !pair.starts_with("labelSelector=");
+        let mut pairs: Vec<String> = query.split('&').filter(other).map(str::to_owned).collect();
+        let wanted = query.split('&').find_map(|pair| pair.strip_prefix("labelSelector="));
+        let wanted = wanted.filter(|wanted| !wanted.is_empty()).map(|wanted| format!("{wanted}%2C"));
+        pairs.push(format!("labelSelector={}{}", wanted.unwrap_or_default(), SIMULATED.replace('/', "%2F")));
+        format!("{}?{}", head.uri.path(), pairs.join("&")).parse().ok()
     }
 
     fn topic(&self) -> Topic {
@@ -264,7 +286,7 @@ mod tests {
     use windtunnel_core::clock::{Time, VirtualClock};
 
     use super::*;
-    use crate::backends::remote::marks::stamp::{RUN, SIMULATED, Stamp};
+    use crate::backends::remote::marks::stamp::{RUN, Stamp};
     use crate::backends::remote::scripted;
 
     #[tokio::test]
@@ -295,6 +317,25 @@ mod tests {
         let mut bridge = Bridge { link, who: Arc::new(Identity::admin()), clock };
         bridge.call(request).await.unwrap();
         requests.try_iter().collect()
+    }
+
+    #[tokio::test]
+    async fn controllers_see_no_nodes_of_others() {
+        let own = "labelSelector=windtunnel.dev%2Fsimulated";
+        let masters = "node-role.kubernetes.io%2Fmaster";
+        for (asked, sent) in [
+            ("/api/v1/nodes".to_owned(), format!("/api/v1/nodes?{own}")),
+            (
+                format!("/api/v1/nodes?limit=500&labelSelector={masters}"),
+                format!("/api/v1/nodes?limit=500&labelSelector={masters}%2Cwindtunnel.dev%2Fsimulated"),
+            ),
+            ("/api/v1/nodes/worker-0".to_owned(), "/api/v1/nodes/worker-0".to_owned()),
+            ("/api/v1/pods?limit=1".to_owned(), "/api/v1/pods?limit=1".to_owned()),
+        ] {
+            let request = Request::get(&asked).body(Body::empty()).unwrap();
+            let requests = sent_on(request, vec![(200, json!({}))]).await;
+            assert_eq!(requests[0].0, format!("GET {sent}"));
+        }
     }
 
     #[tokio::test]

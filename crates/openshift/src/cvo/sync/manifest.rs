@@ -2,6 +2,7 @@
 //! keeps fields of other writers.
 
 use serde_json::{Value, json};
+use windtunnel_core::resources::{CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS};
 use windtunnel_core::{Object, Resource, View, Write, member, text_of};
 
 use crate::cvo::payload::ApplyRule;
@@ -47,11 +48,12 @@ pub(in crate::cvo) fn write_for(
         owner.is_empty()
             || existing.list("/metadata/ownerReferences").iter().any(|found| found["uid"] == owner)
     });
-    if same_versions && is_owned && covers(existing, wanted) {
+    let merge = Merge::of(resource);
+    if same_versions && is_owned && merge.covers("", existing, wanted) {
         return None;
     }
     let mut merged = existing.to_value();
-    overlay(&mut merged, wanted);
+    merge.overlay("", &mut merged, wanted);
     if let Some(versions) = versions {
         merged["spec"]["versions"] = versions.clone();
     }
@@ -97,27 +99,106 @@ fn add_owner(object: &mut Value, owner: Option<Value>) {
     }
 }
 
-/// Returns whether `existing` has all fields of `wanted`. It may have more (defaults, fields of other
-/// writers).
-fn covers(existing: &Value, wanted: &Value) -> bool {
-    match (existing, wanted) {
-        (Value::Object(existing), Value::Object(wanted)) => wanted
-            .iter()
-            .all(|(key, value)| member(existing, key).map_or(value.is_null(), |found| covers(found, value))),
-        (Value::Array(existing), Value::Array(wanted)) => {
-            existing.len() == wanted.len() && existing.iter().zip(wanted).all(|(a, b)| covers(a, b))
+/// The kinds with a pod template, which the operator merges field by field (`resourcemerge`).
+const WORKLOADS: [&Resource; 4] = [&DEPLOYMENTS, &DAEMON_SETS, &JOBS, &CRON_JOBS];
+/// Lists of a pod template to which the manifest only adds: `tolerations` of the pod, and the lists of a
+/// container's `capabilities`. Items of others stay.
+const ADDED: [&str; 3] = ["tolerations", "add", "drop"];
+
+/// How a manifest is merged into the cluster's object.
+#[derive(Debug, Clone, Copy)]
+struct Merge {
+    /// The fields whose lists keep items that are not in the manifest.
+    added: &'static [&'static str],
+}
+
+impl Merge {
+    /// The rules for a kind.
+    fn of(resource: &Resource) -> Self {
+        let has_template =
+            WORKLOADS.iter().any(|kind| kind.group == resource.group && kind.plural == resource.plural);
+        Self { added: if has_template { &ADDED } else { &[] } }
+    }
+
+    fn only_adds(self, field: &str) -> bool {
+        self.added.contains(&field)
+    }
+
+    /// Returns whether the value of a field has everything in `wanted`. It may have more (defaults, fields of
+    /// other writers).
+    fn covers(self, field: &str, existing: &Value, wanted: &Value) -> bool {
+        match (existing, wanted) {
+            (Value::Object(existing), Value::Object(wanted)) => wanted.iter().all(|(key, value)| {
+                member(existing, key).map_or(value.is_null(), |found| self.covers(key, found, value))
+            }),
+            (Value::Array(existing), Value::Array(wanted)) if self.only_adds(field) => {
+                wanted.iter().all(|item| existing.contains(item))
+            }
+            (Value::Array(existing), Value::Array(wanted)) => {
+                existing.len() == wanted.len()
+                    && existing.iter().zip(wanted).all(|(a, b)| self.covers(field, a, b))
+            }
+            _ => existing == wanted,
         }
-        _ => existing == wanted,
+    }
+
+    /// Sets the value of a field to `wanted`, and keeps what others have added.
+    fn overlay(self, field: &str, target: &mut Value, wanted: &Value) {
+        match (target, wanted) {
+            (Value::Object(target), Value::Object(wanted)) => {
+                for (key, value) in wanted {
+                    self.overlay(key, target.entry(key.clone()).or_insert(Value::Null), value);
+                }
+            }
+            (Value::Array(target), Value::Array(wanted)) if self.only_adds(field) => {
+                let missing: Vec<Value> =
+                    wanted.iter().filter(|item| !target.contains(item)).cloned().collect();
+                target.extend(missing);
+            }
+            (target, wanted) => *target = wanted.clone(),
+        }
     }
 }
 
-fn overlay(target: &mut Value, wanted: &Value) {
-    match (target, wanted) {
-        (Value::Object(target), Value::Object(wanted)) => {
-            for (key, value) in wanted {
-                overlay(target.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (target, wanted) => *target = wanted.clone(),
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::Operation;
+    use windtunnel_core::resources::CONFIG_MAPS;
+
+    use super::*;
+
+    fn toleration(key: &str) -> Value {
+        json!({ "key": key, "operator": "Exists" })
+    }
+
+    fn deployment(image: &str, tolerations: &[&str]) -> Value {
+        let tolerations: Vec<Value> = tolerations.iter().map(|key| toleration(key)).collect();
+        json!({
+            "metadata": { "name": "d", "namespace": "ns" },
+            "spec": { "template": { "spec": {
+                "containers": [{ "name": "c", "image": image }],
+                "tolerations": tolerations,
+            } } },
+        })
+    }
+
+    fn write(resource: &Resource, existing: &Value, wanted: &Value) -> Option<Value> {
+        let existing = Object::new(existing.clone());
+        let write = write_for(Some(&existing), resource, wanted, ApplyRule::Apply, None)?;
+        let Operation::Update(object) = write.operation else { panic!("{write:?}") };
+        Some(object)
+    }
+
+    #[test]
+    fn tolerations_of_others_stay_in_a_pod_template() {
+        let existing = deployment("i:1", &["of-others", "a"]);
+        assert_eq!(write(&DEPLOYMENTS, &existing, &deployment("i:1", &["a"])), None);
+        assert_eq!(
+            write(&DEPLOYMENTS, &existing, &deployment("i:2", &["a", "b"])),
+            Some(deployment("i:2", &["of-others", "a", "b"])),
+        );
+        let unlisted = deployment("i:1", &[]);
+        assert_eq!(write(&DEPLOYMENTS, &existing, &unlisted), None);
+        assert_eq!(write(&CONFIG_MAPS, &existing, &unlisted), Some(unlisted), "other kinds are replaced");
     }
 }
