@@ -9,6 +9,7 @@ use windtunnel_core::View;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::text::short_duration;
 use windtunnel_openshift::environment::Environment;
+use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
 use super::expectations::{self, captures, status};
@@ -146,6 +147,21 @@ impl Session {
     pub fn run_to(&mut self, moment: Time) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(simulation.run_until(moment, |_| false)).map(|_| ())
+    }
+
+    /// Runs like [`Session::run_to`], and stores the samples of each scrape for queries of the past.
+    ///
+    /// # Errors
+    /// As [`Session::advance`].
+    pub fn run_scraped_to(&mut self, moment: Time) -> Result<(), SessionError> {
+        let mut next = History::next_scrape(self.now());
+        while next <= moment {
+            self.run_to(next)?;
+            let simulation = &self.simulation;
+            simulation.exports.scrape(&simulation.environment, &simulation.view, next);
+            next = History::next_scrape(next);
+        }
+        self.run_to(moment)
     }
 
     /// When the next component, machine or fault is due.

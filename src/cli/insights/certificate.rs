@@ -12,6 +12,9 @@ use crate::cli::print_notice;
 /// How often the files are read again.
 const PERIOD: Duration = Duration::from_secs(60);
 
+/// The pause between two attempts to read files that are missing.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
 /// The files of a certificate, and their content.
 pub(super) struct CertificateFiles {
     chain: PathBuf,
@@ -28,6 +31,18 @@ impl CertificateFiles {
     pub(super) fn read(chain: PathBuf, key: PathBuf) -> Result<Self, String> {
         let current = load(&chain, &key)?;
         Ok(Self { chain, key, current, read_at: Instant::now() })
+    }
+
+    /// Waits until the files can be read.
+    pub(super) async fn wait(chain: &Path, key: &Path) -> Self {
+        loop {
+            tokio::time::sleep(RETRY_DELAY).await;
+            match Self::read(chain.to_owned(), key.to_owned()) {
+                Ok(read) => return read,
+                Err(why) if chain.exists() && key.exists() => print_notice(&why),
+                Err(_) => {}
+            }
+        }
     }
 
     /// Returns the certificate, read again if that was long ago. If it is broken, the old one stays.

@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,11 +55,26 @@ impl DeliveryEndpoint {
         else {
             return Ok(None);
         };
-        let certificate = CertificateFiles::read(chain.clone(), key.clone())?;
+        let certificate = match CertificateFiles::read(chain.clone(), key.clone()) {
+            Ok(certificate) => Some(certificate),
+            // The folder is that of a volume: its Secret, such as one of OpenShift's service CA, may come later.
+            Err(why) if !chain.exists() && !key.exists() && chain.parent().is_some_and(Path::exists) => {
+                print_notice(&format!("{why}: deliveries start when the certificate and its key exist"));
+                None
+            }
+            Err(why) => return Err(why),
+        };
         let failed = |error| format!("--deliveries-listen {address}: {error}");
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
-        let task = tokio::spawn(accept(socket, certificate, Arc::new(deliveries)));
+        let (chain, key, deliveries) = (chain.clone(), key.clone(), Arc::new(deliveries));
+        let task = tokio::spawn(async move {
+            let certificate = match certificate {
+                Some(certificate) => certificate,
+                None => CertificateFiles::wait(&chain, &key).await,
+            };
+            accept(socket, certificate, deliveries).await;
+        });
         Ok(Some(Self { address, task }))
     }
 
@@ -166,11 +182,11 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn error(code: u16, message: String) -> DeliveryError {
-    DeliveryError { code, message, retry_after: None }
+    DeliveryError::new(code, message)
 }
 
 fn rejection(error: DeliveryError) -> Response<Full<Bytes>> {
-    let DeliveryError { code, mut message, retry_after } = error;
+    let DeliveryError { code, mut message, retry_after, .. } = error;
     if code == 503 {
         // The message of the API server may describe the cluster.
         print_notice(&format!("delivery: {message}"));

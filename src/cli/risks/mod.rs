@@ -88,9 +88,7 @@ fn queries(risks: &[RiskOfEdges]) -> BTreeSet<&str> {
 /// The metrics that queries look back at.
 fn ranged_metrics(risks: &[RiskOfEdges]) -> BTreeSet<String> {
     let parsed = queries(risks).into_iter().filter_map(|text| promql::parse(text).ok());
-    let metrics = parsed.flat_map(|expr| {
-        let selectors = expr.selectors().into_iter().filter(|selector| selector.range().is_some());
-        selectors.map(|selector| selector.metric().to_owned()).collect::<Vec<_>>()
-    });
+    let metrics = parsed
+        .flat_map(|expr| expr.reaches().into_iter().map(|(metric, _)| metric.to_owned()).collect::<Vec<_>>());
     metrics.collect()
 }

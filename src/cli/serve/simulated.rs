@@ -171,7 +171,7 @@ fn advance_until_stopped(
     while !stopping.load(Ordering::Relaxed) {
         // Writes from here on end the wait below.
         changes.borrow_and_update();
-        session.run_to(clock.now())?;
+        session.run_scraped_to(clock.now())?;
         session.clear_record();
         let wait = session.due().map_or(AT_LEAST_EVERY, |due| clock.until(due).min(AT_LEAST_EVERY));
         runtime.block_on(async {

@@ -84,6 +84,7 @@ fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>,
     match simulation.exports.with(query)? {
         Value::Vector(samples) => Ok(samples),
         Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),
+        other => Err(format!("the query returns a {}: expected a vector or a scalar", other.result_type())),
     }
 }
 

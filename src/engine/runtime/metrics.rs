@@ -4,11 +4,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use windtunnel_controllers::counter::Counter;
+use windtunnel_core::clock::Time;
 use windtunnel_core::log::LogLine;
-use windtunnel_core::resources::PODS;
-use windtunnel_core::{Change, ChangeKind, Object};
+use windtunnel_core::resources::{LEASES, PODS};
+use windtunnel_core::{Change, ChangeKind, Object, View};
 use windtunnel_openshift::cvo;
-use windtunnel_openshift::monitoring::{self, Counted, Transitions};
+use windtunnel_openshift::environment::Environment;
+use windtunnel_openshift::monitoring::{self, Counted, History, Transitions};
 
 use super::logs::Logs;
 use crate::backends::{LogRequest, PodRequest, PodResponse, Upstream};
@@ -25,6 +27,10 @@ struct Counts {
     transitions: Transitions,
     counters: Arc<Vec<Counter>>,
     logs: Logs,
+    /// The samples of earlier scrapes, on served clusters.
+    history: History,
+    /// Whether the samples may have changed since the last scrape.
+    is_changed: bool,
 }
 
 impl Clone for Exports {
@@ -49,6 +55,9 @@ impl Exports {
         if change.kind == ChangeKind::Deleted && change.key.is_kind(&PODS) {
             self.lock().logs.forget(&change.key);
         }
+        if !change.key.is_kind(&LEASES) {
+            self.lock().is_changed = true;
+        }
         if Transitions::are_touched_by(change) {
             self.lock().transitions.notice(change);
         }
@@ -60,6 +69,7 @@ impl Exports {
             (&known.by, known.metric, &known.labels) == (&counter.by, counter.metric, &counter.labels)
         };
         let mut counts = self.lock();
+        counts.is_changed = true;
         let counters = Arc::make_mut(&mut counts.counters);
         counters.retain(|known| !is_same(known));
         counters.push(counter);
@@ -78,6 +88,23 @@ impl Exports {
     /// The counters of running components.
     pub(in crate::engine) fn counters(&self) -> Arc<Vec<Counter>> {
         Arc::clone(&self.lock().counters)
+    }
+
+    /// Stores the samples of a scrape, if they may have changed since the one before.
+    pub(in crate::engine) fn scrape(&self, environment: &Environment, view: &View, now: Time) {
+        let mut counts = self.lock();
+        if std::mem::take(&mut counts.is_changed) {
+            let Counts { transitions, counters, history, .. } = &mut *counts;
+            let counted = Counted { transitions: Some(transitions), counters };
+            history.scrape_all(environment, view, counted, now);
+        }
+    }
+
+    /// Calls `call` with the current counters and the samples of earlier scrapes.
+    pub(in crate::engine) fn with_history<T>(&self, call: impl FnOnce(Counted<'_>, &History) -> T) -> T {
+        let counts = self.lock();
+        let counted = Counted { transitions: Some(&counts.transitions), counters: &counts.counters };
+        call(counted, &counts.history)
     }
 
     /// Calls `call` with the current counters.
@@ -121,8 +148,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::json;
-    use windtunnel_core::View;
-    use windtunnel_core::clock::Time;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::log::LogLine;
 use windtunnel_openshift::environment::Environment;
-use windtunnel_openshift::monitoring::http_api::{self, PATHS, ServedState};
+use windtunnel_openshift::monitoring::http_api::{self, Parameters, ServedState};
 
 use super::metrics::Exports;
 use crate::backends::{LogRequest, PathRequest, Permission, PodRequest, PodResponse, Upstream};
@@ -38,20 +38,21 @@ impl Upstream for Programs {
     }
 
     fn permission(&self, path: &str) -> Option<Permission> {
-        PATHS.contains(&path).then_some(PROMETHEUS_API)
+        http_api::is_served(path).then_some(PROMETHEUS_API)
     }
 
     fn serve(&self, asked: &PathRequest<'_>) -> Option<PodResponse> {
         let alerts = self.alerts.borrow().clone();
-        let (code, body) = self.exports.with(|counted| {
+        let (code, body) = self.exports.with_history(|counted, history| {
             let state = ServedState {
                 view: &asked.view,
                 environment: &self.environment,
                 counted,
+                history,
                 alerts: &alerts,
                 now: asked.now,
             };
-            http_api::answer(asked.path, asked.parameters.get("query"), &state)
+            http_api::answer(asked.path, Parameters(asked.parameters.pairs()), &state)
         })?;
         Some(PodResponse { code, content_type: "application/json", body: body.to_string() })
     }

@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn ignores_promql_of_releases_that_do_not_exist_in_the_run() {
-        let other = "to: 4.16.7\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules:\n- type: PromQL\n  promql: {promql: 'rate(x[5m])'}\n";
+        let other = "to: 4.16.7\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules:\n- type: PromQL\n  promql: {promql: 'grup(x)'}\n";
         assert!(
             read(&[STABLE, ("data/blocked-edges/a.yaml", other)])
                 .unwrap()

@@ -285,8 +285,8 @@ fn parses_every_key_of_an_update_service() {
          s.yaml:6:30: expected one of `unreachable`, `server-error`, `invalid-json`, found `gone`",
     );
     wrong(
-        &format!("{risk}[{{PromQL: rate(a)}}]}}]\n"),
-        "s.yaml:8:60: this PromQL cannot be evaluated: unknown function with name \"rate\"",
+        &format!("{risk}[{{PromQL: grup(a)}}]}}]\n"),
+        "s.yaml:8:60: this PromQL cannot be evaluated: unknown function with name \"grup\"",
     );
     wrong("  edges: [{from: 4.14.1}]\n", "s.yaml:6:11: an edge needs `to`: the target release");
 }

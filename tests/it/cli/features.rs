@@ -64,14 +64,14 @@ fn a_command_must_succeed_unless_later_steps_expect_its_rejection() {
 fn update_service_steps_require_existing_releases() {
     let found = steps(
         "Given a 4.20.1 cluster\nAnd the update channel \"a\" lists 4.20.1, 4.20.3\nAnd updates lead from 4.20.1 to 4.20.4\n\
-         And updates from 4.20.1 to 4.20.1 have the risk \"R\" on clusters where:\n\"\"\"\nrate(x)\n\"\"\"\n",
+         And updates from 4.20.1 to 4.20.1 have the risk \"R\" on clusters where:\n\"\"\"\ngrup(x)\n\"\"\"\n",
     );
     assert_eq!(
         found,
         "exit 2\n--- stderr\n\
          error: f.feature:4:1: no release 4.20.3 exists in this scenario: add `Given release 4.20.3 exists`\n\
          error: f.feature:5:1: no release 4.20.4 exists in this scenario: add `Given release 4.20.4 exists`\n\
-         error: f.feature:6:1: this PromQL cannot be evaluated: unknown function with name \"rate\"\n"
+         error: f.feature:6:1: this PromQL cannot be evaluated: unknown function with name \"grup\"\n"
     );
 }
 

@@ -8,6 +8,7 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use windtunnel_apiserver::https::Authority;
 use windtunnel_core::yaml;
+use windtunnel_openshift::manifests;
 
 use super::environment::TestEnvironment;
 use super::insights::{Cluster, Controller, until, updating};
@@ -15,6 +16,8 @@ use super::serve::{Served, run};
 use crate::update_status::deliveries::token_of;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/insight_producer");
+
+const NAMESPACE: &str = "openshift-update-status-controller";
 
 /// Builds the Rust example, and returns its path.
 fn built_example() -> PathBuf {
@@ -173,6 +176,111 @@ fn the_example_producers_deliver_objects_and_over_https() {
         let (status, log) = controller.end("-TERM");
         assert_eq!(status.code(), Some(0));
         assert!(log.contains("rejected insight of a delivery of informer \"backup\": 403: "), "{log}");
+    });
+}
+
+/// The manifest of a kind.
+fn shipped(kind: &str) -> &'static Value {
+    let mut objects = manifests::objects("update-status-controller").iter();
+    objects.find(|object| object["kind"] == kind).unwrap()
+}
+
+/// The place of the certificate in the pod of the Deployment, after checks that its Service leads to the endpoint.
+fn mount_path() -> String {
+    let (deployment, service) = (shipped("Deployment"), shipped("Service"));
+    let pod = &deployment["spec"]["template"];
+    for (label, value) in service["spec"]["selector"].as_object().unwrap() {
+        assert_eq!(&pod["metadata"]["labels"][label], value);
+    }
+    let container = &pod["spec"]["containers"][0];
+    let target = &service["spec"]["ports"][0]["targetPort"];
+    let port = container["ports"].as_array().unwrap().iter().find(|port| port["name"] == *target).unwrap();
+    let arguments: Vec<&str> =
+        container["args"].as_array().unwrap().iter().map(|argument| argument.as_str().unwrap()).collect();
+    assert!(arguments.contains(&&*format!("--deliveries-listen=0.0.0.0:{}", port["containerPort"])));
+    let allowed = &shipped("NetworkPolicy")["spec"]["ingress"][0]["ports"][0]["port"];
+    assert_eq!(allowed, target);
+    let volume = &pod["spec"]["volumes"][0];
+    let secret = &service["metadata"]["annotations"]["service.beta.openshift.io/serving-cert-secret-name"];
+    assert_eq!(&volume["secret"]["secretName"], secret);
+    assert_eq!(container["volumeMounts"][0]["name"], volume["name"]);
+    let path = container["volumeMounts"][0]["mountPath"].as_str().unwrap();
+    for expected in [format!("--tls-cert={path}/tls.crt"), format!("--tls-key={path}/tls.key")] {
+        assert!(arguments.contains(&&*expected), "{arguments:?}");
+    }
+    path.to_owned()
+}
+
+#[test]
+fn the_shipped_deployment_takes_deliveries_with_the_certificate_of_its_service() {
+    let mounted = mount_path();
+    let environment = TestEnvironment::new();
+    let arguments = ["--version", "4.18.3", "--speed", "20x", "--kubeconfig", "admin"];
+    let _served = Served::start(&environment, &arguments);
+    run(async {
+        let cluster = updating(&environment).await;
+        register(&cluster).await;
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "update-status-controller-serving-cert", "namespace": NAMESPACE},
+        });
+        until("the service CA issues a certificate", async || {
+            let found = cluster.api(&secret).get_opt("update-status-controller-serving-cert").await.unwrap();
+            found.is_some_and(|found| found.data["data"]["tls.crt"].is_string())
+        })
+        .await;
+        // Simulated certificates are none for TLS, so the test issues one for the name that the service CA would use.
+        let host = format!("update-status-controller.{NAMESPACE}.svc");
+        let authority = Authority::generate().unwrap();
+        let certificate = authority.server_certificate(std::slice::from_ref(&host)).unwrap();
+        environment.write("ca.pem", authority.certificate_pem());
+        let folder = environment.work().join("mounted");
+        fs::create_dir(&folder).unwrap();
+        let place = folder.display().to_string();
+        let arguments = shipped("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"].clone();
+        let arguments: Vec<String> = arguments.as_array().unwrap()[2..]
+            .iter()
+            .map(|argument| {
+                argument.as_str().unwrap().replace(&mounted, &place).replace("0.0.0.0:8443", "127.0.0.1:0")
+            })
+            .collect();
+        let arguments: Vec<&str> =
+            arguments.iter().map(String::as_str).chain(["--kubeconfig", "config"]).collect();
+        let mut controller = Controller::start(&environment, &arguments);
+        let endpoint = controller.next_line();
+        let port = endpoint.trim_end().rsplit(':').next().unwrap().to_owned();
+        fs::write(folder.join("tls.key"), certificate.key_pem).unwrap();
+        fs::write(folder.join("tls.crt"), certificate.chain_pem).unwrap();
+
+        let bearer = format!(
+            "Authorization: Bearer {}",
+            token(&cluster, "backup", &["update-status-controller"]).await
+        );
+        let url = format!("https://{host}:{port}/v1alpha1/informers/backup/insights");
+        let resolve = format!("{host}:{port}:127.0.0.1");
+        let deliver = |data: &str| {
+            let json = "Content-Type: application/json";
+            let arguments = ["--resolve", &resolve, "-H", &bearer, "-H", json, "--data", data];
+            post(&environment, &url, &arguments)
+        };
+        let answer = deliver(r#"{"insights": [{}]}"#);
+        assert!(answer.contains("HTTP/1.1 422 "), "{answer}");
+        let informer = json!({
+            "apiVersion": "update.openshift.io/v1alpha1", "kind": "UpdateInformer", "metadata": {"name": "backup"},
+        });
+        let rejected = async || {
+            let found = cluster.api(&informer).get("backup").await.unwrap();
+            let conditions = found.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            let rejected = conditions.iter().find(|condition| condition["type"] == "DeliveryRejected");
+            rejected.map(|condition| condition["reason"].clone()).unwrap_or_default()
+        };
+        until("the rejection is reported", async || rejected().await == "InvalidBody").await;
+        let answer = deliver(r#"{"insights": []}"#);
+        assert!(answer.contains("HTTP/1.1 200 "), "{answer}");
+        until("the next delivery ends the report", async || rejected().await == "AsExpected").await;
+        let (status, log) = controller.end("-TERM");
+        assert_eq!(status.code(), Some(0));
+        assert!(log.contains("deliveries start when the certificate and its key exist"), "{log}");
     });
 }
 

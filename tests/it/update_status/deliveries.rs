@@ -212,3 +212,69 @@ async fn deliveries_are_limited_by_informer_and_attempts_by_address() {
     assert_eq!(deliveries.admit_address(one).await.unwrap_err().code, 429);
     deliveries.admit_address(other).await.unwrap();
 }
+
+/// Reason and message of the condition `DeliveryRejected`.
+async fn rejected(cluster: &Cluster) -> (String, String) {
+    pass(10).await;
+    let informer =
+        json!({"apiVersion": "update.openshift.io/v1alpha1", "kind": "UpdateInformer", "metadata": {}});
+    let found = cluster.api(&informer).get("storage").await.unwrap();
+    let conditions = found.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let condition = conditions.into_iter().find(|condition| condition["type"] == "DeliveryRejected").unwrap();
+    let text = |field: &str| condition[field].as_str().unwrap().to_owned();
+    (text("reason"), text("message"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_delivery_is_a_condition_until_the_next_one_is_stored() {
+    let (cluster, deliveries) = cluster().await;
+    let token = token(&cluster, "storage", &[AUDIENCE]).await;
+    assert_eq!(rejected(&cluster).await, ("AsExpected".to_owned(), String::new()));
+    let mut wrong = body(&["a"]);
+    wrong["insights"][0]["health"]["impact"]["level"] = json!("Critical");
+    deliver(&deliveries, &token, &wrong).await.unwrap_err();
+    let (reason, message) = rejected(&cluster).await;
+    assert_eq!(reason, "LevelNotAllowed");
+    let expected =
+        "by user system:serviceaccount:storage:insights: insights[0].health.impact.level: Critical";
+    assert!(message.contains(expected), "{message}");
+    let _ = deliveries.deliver("storage", Some(&token), b"{").await.unwrap_err();
+    assert_eq!(rejected(&cluster).await.0, "InvalidBody");
+    // Two reports a minute are written.
+    deliver(&deliveries, &token, &wrong).await.unwrap_err();
+    assert_eq!(rejected(&cluster).await.0, "InvalidBody");
+    deliver(&deliveries, &token, &body(&["a"])).await.unwrap();
+    assert_eq!(rejected(&cluster).await, ("AsExpected".to_owned(), String::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn strangers_cannot_flood_the_status_or_hide_a_rejection() {
+    let (cluster, deliveries) = cluster().await;
+    let body = body(&["a"]).to_string();
+    let attempt = async |token: Option<&str>| {
+        deliveries.deliver("storage", token, body.as_bytes()).await.unwrap_err().code
+    };
+    let version = async || {
+        let informer =
+            json!({"apiVersion": "update.openshift.io/v1alpha1", "kind": "UpdateInformer", "metadata": {}});
+        cluster.api(&informer).get("storage").await.unwrap().metadata.resource_version.unwrap()
+    };
+    pass(10).await;
+    let before = version().await;
+    let of_api = token(&cluster, "storage", &[]).await;
+    assert_eq!([attempt(None).await, attempt(Some("forged")).await, attempt(Some(&of_api)).await], [401; 3]);
+    pass(10).await;
+    assert_eq!(version().await, before, "nobody without a valid token causes a write");
+    let other = token(&cluster, "other", &[AUDIENCE]).await;
+    for _ in 0..10 {
+        assert_eq!(attempt(Some(&other)).await, 403);
+    }
+    assert_eq!(rejected(&cluster).await.0, "NotAllowed");
+    // The producer's own limit is not used up.
+    let own = token(&cluster, "storage", &[AUDIENCE]).await;
+    let _ = deliveries.deliver("storage", Some(&own), b"{").await.unwrap_err();
+    assert_eq!(rejected(&cluster).await.0, "InvalidBody");
+    pass(120).await;
+    assert_eq!(attempt(Some(&other)).await, 403);
+    assert_eq!(rejected(&cluster).await.0, "InvalidBody", "a stranger does not hide it");
+}

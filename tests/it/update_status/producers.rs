@@ -106,7 +106,12 @@ async fn insights_are_published_under_their_informer_until_they_expire() {
     assert_eq!(control_plane(&cluster).await, ["cpi: cv-version"]);
     assert!(cluster.config_map().await["usc.x.storage.replica"].is_null());
     let (status, conditions) = report(&cluster, "storage").await;
-    let expected = ["Registered=True AsExpected", "Rejected=False AsExpected", "Silent=True InsightsExpired"];
+    let expected = [
+        "Registered=True AsExpected",
+        "Rejected=False AsExpected",
+        "Silent=True InsightsExpired",
+        "DeliveryRejected=False AsExpected",
+    ];
     assert_eq!(conditions, expected);
     assert_eq!([&status["acceptedInsights"], &status["rejectedInsights"]], [0, 0]);
     assert_eq!(status["conditions"][2]["message"], "1 insights were not renewed within 300s");

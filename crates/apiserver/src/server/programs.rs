@@ -63,7 +63,8 @@ fn reply(response: PodResponse) -> Reply {
     Reply::new(code, ReplyBody::Bytes { content_type, bytes: Bytes::from(body) })
 }
 
-/// The path of a request; `None` if it cannot be that of a program. `/api/v1/query` looks like a resource.
+/// The path of a request; `None` if it cannot be that of a program. `/api/v1/query` looks like a resource, and
+/// `/api/v1/label/NAME/values` like one with a subresource.
 fn path<'a>(target: &'a Target<'_>) -> Option<Cow<'a, str>> {
     match target {
         Target::Path(path) => Some(Cow::Borrowed(path)),
@@ -71,6 +72,9 @@ fn path<'a>(target: &'a Target<'_>) -> Option<Cow<'a, str>> {
             if path.group.is_empty() && path.namespace.is_empty() && path.name.is_empty() =>
         {
             Some(Cow::Owned(format!("/api/{}/{}", path.version, path.resource)))
+        }
+        Target::Resource(path) if path.group.is_empty() && path.resource == "label" => {
+            Some(Cow::Owned(format!("/api/{}/label/{}/{}", path.version, path.name, path.subresource)))
         }
         Target::Resource(_) => None,
     }

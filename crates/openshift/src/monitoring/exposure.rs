@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Resource, View};
 
-use super::metrics::{Moment, Origin, origin};
+use super::metrics::{self, Counted, Moment, Origin, origin};
 use super::one_or_zero;
-use super::prometheus::next_scrape;
-use super::scrapes::{Scraped, Scrapes};
+use super::scrapes::{self, Scraped, Scrapes};
+use crate::environment::Environment;
 use crate::graph::MatchingRule;
 use crate::promql::{self, Metrics as _, NAME, Sample, SampleCollector, Selector};
 
@@ -36,7 +36,19 @@ impl History {
 
     /// Returns the first moment after `now` at which Prometheus scrapes.
     pub fn next_scrape(now: Time) -> Time {
-        next_scrape(now)
+        scrapes::next_scrape(now)
+    }
+
+    /// Stores the samples of all metrics at the moment of a scrape, as Prometheus scrapes them.
+    pub fn scrape_all(&mut self, environment: &Environment, view: &View, counted: Counted<'_>, now: Time) {
+        let moment = Moment { given: &environment.metrics, ..Moment::scraped(view, now, counted) };
+        let names = metrics::names(&environment.metrics);
+        self.0.remember(names.iter().map(String::as_str), &moment, Self::RANGE);
+    }
+
+    /// Returns the stored samples.
+    pub(super) fn scrapes(&self) -> &Scrapes {
+        &self.0
     }
 
     /// Stores the samples of these metrics at the moment of a scrape. Scrapes without changes since the one

@@ -62,7 +62,7 @@ pub(super) fn is_true(
 fn one_or_zero(value: Result<Value, String>) -> Result<bool, String> {
     let samples = match value.map_err(|error| format!("execution: {error}"))? {
         Value::Vector(samples) => samples,
-        Value::Scalar(_) => return Err("invalid PromQL result type is scalar, not vector".to_owned()),
+        other => return Err(format!("invalid PromQL result type is {}, not vector", other.result_type())),
     };
     match samples.as_slice() {
         [sample] if sample.value.to_bits() == 1.0_f64.to_bits() => Ok(true),

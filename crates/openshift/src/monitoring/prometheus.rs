@@ -9,7 +9,6 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::SignedDuration;
 use windtunnel_controllers::counter::Counter;
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
@@ -26,9 +25,9 @@ use super::metrics::{
     counters, is_counted, is_exported, is_touched,
 };
 use super::rules::{self, Rule};
-use super::scrapes::{INTERVAL, Scraped, Scrapes};
+use super::scrapes::{INTERVAL, Scraped, Scrapes, next_scrape};
 use crate::environment::Environment;
-use crate::promql::{self, Labels, Selector, Value};
+use crate::promql::{self, Labels, Sample, Value};
 
 /// A pending or firing alert.
 #[derive(Debug, Clone)]
@@ -132,11 +131,10 @@ impl Prometheus {
     /// Returns whether the result of a rule may have changed since the last evaluation: its samples changed,
     /// or it depends on the time, or they changed within the range that it looks back.
     fn is_due(&self, rule: &Rule, now: Time) -> bool {
-        let may_change = || match rule.range {
-            SignedDuration::ZERO => rule.unchanged_until.is_none_or(|until| until <= now),
-            range => after(rule.touched, range + INTERVAL) >= now,
-        };
-        self.is_news(rule.touched) || rule.counts_time && may_change()
+        let looks_back = !rule.range.is_zero() && !rule.is_without_past;
+        self.is_news(rule.touched)
+            || looks_back && after(rule.touched, rule.range + INTERVAL) >= now
+            || rule.uses_clock && rule.unchanged_until.is_none_or(|until| until <= now)
     }
 
     fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
@@ -154,7 +152,10 @@ impl Prometheus {
             .collect();
         let mut reported = Vec::new();
         for (index, alerts, unchanged_until) in found {
-            self.rules[index].unchanged_until = unchanged_until;
+            let rule = &mut self.rules[index];
+            rule.unchanged_until = unchanged_until;
+            rule.is_without_past =
+                rule.expr.reaches().iter().all(|(metric, _)| self.scrapes.are_empty(metric));
             reported.extend(self.update(index, alerts, now));
         }
         reported.extend(self.drop_where(|_, active| active.rule.is_none()));
@@ -166,9 +167,8 @@ impl Prometheus {
     /// Stores samples of the metrics that changed rules look back at.
     fn scrape(&self, moment: &Moment<'_>, scrapes: &mut Scrapes) {
         let touched = self.rules.iter().filter(|rule| self.is_news(rule.touched));
-        let selectors = touched.flat_map(|rule| rule.expr.selectors());
-        let ranged = selectors.filter(|selector| selector.range().is_some());
-        let metrics: BTreeSet<&str> = ranged.map(Selector::metric).collect();
+        let metrics: BTreeSet<&str> =
+            touched.flat_map(|rule| rule.expr.reaches()).map(|(metric, _)| metric).collect();
         let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
         scrapes.remember(metrics.into_iter(), moment, range);
     }
@@ -178,7 +178,7 @@ impl Prometheus {
         let mut alerts =
             self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
         let fires_at = after(now, self.rules[rule].hold);
-        let counts_time = self.rules[rule].counts_time;
+        let counts_time = self.rules[rule].uses_clock || !self.rules[rule].range.is_zero();
         for (labels, annotations) in found {
             match self.active.entry(labels) {
                 Entry::Vacant(vacant) => {
@@ -244,10 +244,13 @@ impl Prometheus {
 /// The alerts in the result of a rule: annotations by labels. A rule with an error has no alerts. Prometheus
 /// counts such errors and continues.
 fn alerts(rule: &Rule, scraped: &Scraped<'_>) -> BTreeMap<Labels, Labels> {
-    match promql::evaluate(&rule.expr, scraped) {
-        Ok(Value::Vector(samples)) => samples.iter().map(|sample| rule.alert(sample, scraped)).collect(),
-        Ok(Value::Scalar(_)) | Err(_) => BTreeMap::new(),
-    }
+    let samples = match promql::evaluate(&rule.expr, scraped) {
+        Ok(Value::Vector(samples)) => samples,
+        // A number is a sample without labels.
+        Ok(Value::Scalar(value)) => vec![Sample { labels: Labels::new(), value }],
+        Ok(_) | Err(_) => Vec::new(),
+    };
+    samples.iter().map(|sample| rule.alert(sample, scraped)).collect()
 }
 
 impl Actor for Prometheus {
@@ -295,10 +298,4 @@ impl Actor for Prometheus {
 
 fn is_scrape(at: Time) -> bool {
     at.as_nanosecond() % INTERVAL.as_nanos() == 0
-}
-
-/// The first scrape after this time.
-pub(super) fn next_scrape(at: Time) -> Time {
-    let into = at.as_second().rem_euclid(INTERVAL.as_secs());
-    Time::from_second(at.as_second() - into + INTERVAL.as_secs()).unwrap_or(Time::MAX)
 }

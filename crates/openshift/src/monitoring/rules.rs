@@ -8,7 +8,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::PROMETHEUS_RULES;
 use windtunnel_core::{Object, View, alert};
 
-use crate::promql::{self, Expr, Labels, Metrics, NAME, Sample, Selector, Value};
+use crate::promql::{self, Expr, Labels, Metrics, NAME, Sample, Value};
 
 /// An alert rule.
 #[derive(Debug, Clone)]
@@ -17,10 +17,13 @@ pub(super) struct Rule {
     pub(super) expr: Expr,
     /// How long the alert is pending before it fires.
     pub(super) hold: SignedDuration,
-    /// The longest range that it looks back.
+    /// How far it looks back.
     pub(super) range: SignedDuration,
+    /// Whether the metrics that it looks back at had no samples by the last evaluation. Then its result stays the same
+    /// until they have some.
+    pub(super) is_without_past: bool,
     /// Whether its result depends on the time even if its samples do not change.
-    pub(super) counts_time: bool,
+    pub(super) uses_clock: bool,
     /// When its samples last changed.
     pub(super) touched: Time,
     /// Until when its result stays the same unless its samples change, by the last evaluation. `None` if that
@@ -77,12 +80,22 @@ fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
         }
         None => SignedDuration::ZERO,
     };
-    let range = expr.selectors().into_iter().filter_map(Selector::range).max().unwrap_or_default();
+    let range = expr.reaches().into_iter().map(|(_, reach)| reach).max().unwrap_or_default();
     let mut labels = texts(&rule["labels"]);
     labels.insert(alert::NAME.to_owned(), rule["alert"].as_str().unwrap_or_default().to_owned());
     let annotations = texts(&rule["annotations"]);
-    let counts_time = expr.depends_on_time();
-    Ok(Rule { expr, hold, range, counts_time, touched: now, unchanged_until: None, labels, annotations })
+    let uses_clock = expr.uses_clock();
+    Ok(Rule {
+        expr,
+        hold,
+        range,
+        is_without_past: false,
+        uses_clock,
+        touched: now,
+        unchanged_until: None,
+        labels,
+        annotations,
+    })
 }
 
 fn texts(values: &Json) -> BTreeMap<String, String> {
@@ -118,6 +131,6 @@ fn template_value(command: &str, sample: &Sample, metrics: &dyn Metrics) -> Opti
         Value::Vector(found) => {
             Some(found.first().map_or_else(String::new, |first| label(first, name.trim_end_matches('"'))))
         }
-        Value::Scalar(_) => None,
+        _ => None,
     }
 }

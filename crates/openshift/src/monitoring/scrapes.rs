@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 
 use super::metrics::Moment;
-use crate::promql::{Metrics, Sample, SampleCollector};
+use crate::promql::{Metrics, SCRAPE_INTERVAL, Sample, SampleCollector, Scrapes as Same};
 
 /// The interval of scrapes and rule evaluations.
-pub(super) const INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+pub(super) const INTERVAL: SignedDuration = SCRAPE_INTERVAL;
 
 /// Samples of some metrics, stored only at scrapes after a change. Scrapes in between had the same samples.
 #[derive(Debug, Clone, Default)]
@@ -33,22 +33,39 @@ impl Scrapes {
             while scrapes.get(1).is_some_and(|(at, _)| after(*at, range) < moment.now) {
                 scrapes.pop_front();
             }
-            if scrapes.back().is_none_or(|(at, _)| *at < moment.now) {
-                scrapes.push_back((moment.now, taken.into_samples()));
+            let samples = taken.into_samples();
+            if scrapes.back().is_none_or(|(at, last)| *at < moment.now && *last != samples) {
+                scrapes.push_back((moment.now, samples));
             }
         }
     }
 
-    /// The samples of scrapes before `now` that are not older than `span`.
-    fn within(&self, metric: &str, span: SignedDuration, now: Time) -> Vec<&[Sample]> {
-        let Some(scrapes) = self.by_metric.get(metric) else { return Vec::new() };
-        let ends = scrapes.iter().skip(1).map(|(at, _)| *at).chain([now]);
-        let found = scrapes
-            .iter()
-            .zip(ends)
-            .filter(|((at, _), next)| *at < now && after(after(*next, -INTERVAL), span) > now);
-        found.map(|((_, samples), _)| samples.as_slice()).collect()
+    /// The scrapes before `now` that are later than `after` and not later than `until`; `None` if the metric is not stored.
+    fn between(&self, metric: &str, (after, until): (Time, Time), now: Time) -> Option<Vec<Same<'_>>> {
+        let scrapes = self.by_metric.get(metric)?;
+        // The last scrape before now.
+        let newest = next_scrape(now - SignedDuration::from_nanos(1)) - INTERVAL;
+        let ends = scrapes.iter().skip(1).map(|(at, _)| *at - INTERVAL).chain([newest]);
+        let found = scrapes.iter().zip(ends).filter_map(|((first, samples), last)| {
+            let last = last.max(*first);
+            let is_within = *first < now && last > after && *first <= until;
+            is_within.then_some(Same { first: *first, last, samples })
+        });
+        Some(found.collect())
     }
+
+    /// Returns whether all stored scrapes of a metric have no samples.
+    pub(super) fn are_empty(&self, metric: &str) -> bool {
+        self.by_metric
+            .get(metric)
+            .is_some_and(|scrapes| scrapes.iter().all(|(_, samples)| samples.is_empty()))
+    }
+}
+
+/// The first scrape after this time.
+pub(super) fn next_scrape(at: Time) -> Time {
+    let into = at.as_second().rem_euclid(INTERVAL.as_secs());
+    Time::from_second(at.as_second() - into + INTERVAL.as_secs()).unwrap_or(Time::MAX)
 }
 
 /// The metrics of one moment, with earlier scrapes.
@@ -63,8 +80,8 @@ impl Metrics for Scraped<'_> {
         self.moment.collect(metric, taken);
     }
 
-    fn earlier(&self, metric: &str, span: SignedDuration) -> Vec<&[Sample]> {
-        self.scrapes.within(metric, span, self.moment.now)
+    fn scrapes(&self, metric: &str, after: Time, until: Time) -> Option<Vec<Same<'_>>> {
+        self.scrapes.between(metric, (after, until), self.moment.now)
     }
 
     fn now(&self) -> Time {

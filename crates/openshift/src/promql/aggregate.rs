@@ -2,32 +2,73 @@
 
 use std::collections::BTreeMap;
 
-use super::{Aggregate, Labels, NAME, Sample};
+use super::sample::{extreme, quantile, spread, total};
+use super::{Aggregate, Labels, NAME, Sample, Value};
 
-pub(super) fn aggregate(aggregate: &Aggregate, parameter: Option<f64>, samples: Vec<Sample>) -> Vec<Sample> {
+/// # Errors
+/// The parameter has another type than the aggregation needs.
+pub(super) fn aggregate(
+    aggregate: &Aggregate,
+    parameter: Option<Value>,
+    samples: Vec<Sample>,
+) -> Result<Vec<Sample>, String> {
+    let operator = aggregate.operator.as_str();
+    if let ("count_values", Some(Value::Text(label))) = (operator, &parameter) {
+        return Ok(count_values(aggregate, label, samples));
+    }
+    let parameter = match parameter {
+        None => f64::NAN,
+        Some(Value::Scalar(number)) => number,
+        Some(other) => return Err(format!("{operator} expects a scalar, found {}", other.kind())),
+    };
     let mut groups: BTreeMap<Labels, Vec<Sample>> = BTreeMap::new();
     for sample in samples {
         groups.entry(group(aggregate, &sample.labels)).or_default().push(sample);
     }
-    if let Some(count) = parameter {
-        return groups
-            .into_values()
-            .flat_map(|group| best(group, count, aggregate.operator == "topk"))
-            .collect();
+    if matches!(operator, "topk" | "bottomk") {
+        let groups = groups.into_values();
+        return Ok(groups.flat_map(|group| best(group, parameter, operator == "topk")).collect());
     }
     let combine = |(labels, group): (Labels, Vec<Sample>)| {
-        let values = group.iter().map(|sample| sample.value);
-        let value = match aggregate.operator.as_str() {
-            "max" => values.fold(f64::NEG_INFINITY, f64::max),
-            "min" => values.fold(f64::INFINITY, f64::min),
-            "sum" => values.sum(),
-            "avg" => values.clone().sum::<f64>() / values.map(|_| 1.0).sum::<f64>(),
-            "count" => values.map(|_| 1.0).sum(),
-            _ => 1.0,
-        };
-        Sample { labels, value }
+        let values: Vec<f64> = group.iter().map(|sample| sample.value).collect();
+        Sample { labels, value: combined(operator, parameter, values) }
     };
-    groups.into_iter().map(combine).collect()
+    Ok(groups.into_iter().map(combine).collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far fewer samples than 2^52")]
+fn combined(operator: &str, parameter: f64, values: Vec<f64>) -> f64 {
+    let count = values.len() as f64;
+    match operator {
+        "max" => extreme(values.into_iter(), true),
+        "min" => extreme(values.into_iter(), false),
+        "sum" => total(values.into_iter()),
+        "avg" => total(values.into_iter()) / count,
+        "count" => count,
+        "stddev" => spread(&values).1.sqrt(),
+        "stdvar" => spread(&values).1,
+        "quantile" => quantile(parameter, values),
+        _ => 1.0,
+    }
+}
+
+/// Counts the samples with the same value. The value becomes a label.
+fn count_values(aggregate: &Aggregate, label: &str, samples: Vec<Sample>) -> Vec<Sample> {
+    let mut counts: BTreeMap<Labels, f64> = BTreeMap::new();
+    for sample in samples {
+        let mut labels = group(aggregate, &sample.labels);
+        labels.insert(label.to_owned(), plain(sample.value));
+        *counts.entry(labels).or_default() += 1.0;
+    }
+    counts.into_iter().map(|(labels, value)| Sample { labels, value }).collect()
+}
+
+/// Formats a number without an exponent, as Go does with the verb `f`.
+fn plain(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+    }
+    value.to_string()
 }
 
 /// Returns the labels that identify the group of a sample.
@@ -39,12 +80,12 @@ fn group(aggregate: &Aggregate, labels: &Labels) -> Labels {
     group.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Returns the `count` highest or lowest samples; equal values are ordered by their labels.
+/// Returns the `count` highest or lowest samples; equal values are ordered by their labels, and NaN is last.
 fn best(mut samples: Vec<Sample>, count: f64, highest: bool) -> Vec<Sample> {
     samples.sort_by(|a, b| {
         let order = a.value.total_cmp(&b.value);
         let order = if highest { order.reverse() } else { order };
-        order.then_with(|| a.labels.cmp(&b.labels))
+        a.value.is_nan().cmp(&b.value.is_nan()).then(order).then_with(|| a.labels.cmp(&b.labels))
     });
     let mut left = count;
     samples.retain(|_| {

@@ -12,9 +12,6 @@ pub(super) fn combine(binary: &Binary, left: Value, right: Value) -> Result<Valu
     }
     match (left, right) {
         (Value::Scalar(left), Value::Scalar(right)) => {
-            if is_comparison(&binary.operator) && !binary.returns_bool {
-                return Err("comparisons between scalars must use BOOL modifier".to_owned());
-            }
             Ok(Value::Scalar(compute(&binary.operator, left, right)))
         }
         (Value::Vector(samples), Value::Scalar(number)) => {
@@ -32,6 +29,11 @@ pub(super) fn combine(binary: &Binary, left: Value, right: Value) -> Result<Valu
             distinct(computed.collect()).map(Value::Vector)
         }
         (Value::Vector(left), Value::Vector(right)) => pairs(binary, left, right).map(Value::Vector),
+        (left, right) => Err(format!(
+            "binary expression must contain only scalar and instant vector types, found {} and {}",
+            left.kind(),
+            right.kind()
+        )),
     }
 }
 
@@ -48,6 +50,8 @@ pub(super) fn compute(operator: &str, left: f64, right: f64) -> f64 {
         "*" => left * right,
         "/" => left / right,
         "%" => left % right,
+        "^" => left.powf(right),
+        "atan2" => left.atan2(right),
         "==" => truth(left == right),
         "!=" => truth(left != right),
         ">" => truth(left > right),

@@ -1,272 +1,234 @@
 //! Evaluates expressions.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 
-use super::parser::anchored;
-use super::sample::{distinct, vector};
-use super::{Binary, Expr, Labels, Matcher, Metrics, NAME, Sample, Selector, Test, Value, aggregate, binary};
+use super::ranges::{Collected, samples_at, series};
+use super::sample::{INTERVAL_MS, Run, distinct, nameless, vector};
+use super::selection::select;
+use super::{
+    Binary, Expr, Labels, Metrics, Moment, NAME, Sample, Selector, Series, Shift, Subquery, Test, Value,
+    aggregate, binary, functions,
+};
 
-/// Collects the samples of a metric that match a selector.
-#[derive(Debug)]
-pub struct SampleCollector<'a> {
-    matchers: &'a [Matcher],
-    /// The comparison that samples must satisfy, and its number.
-    filter: Option<(&'a str, f64)>,
-    samples: Vec<Sample>,
-}
-
-impl<'a> SampleCollector<'a> {
-    /// Collects the samples that match all matchers.
-    fn by(matchers: &'a [Matcher]) -> Self {
-        Self { matchers, filter: None, samples: Vec::new() }
-    }
-
-    /// Collects the samples that match a selector.
-    pub fn for_selector(selector: &'a Selector) -> Self {
-        Self::by(&selector.matchers)
-    }
-
-    /// Collects all samples.
-    pub fn all() -> Self {
-        Self::by(&[])
-    }
-
-    /// Adds a sample if it matches. Labels with empty values count as missing; no label may occur twice.
-    pub fn add(&mut self, labels: &[(&str, &str)], value: f64) {
-        self.add_for_target(labels, &[], value);
-    }
-
-    /// Returns whether a sample with this value can match, so that callers can avoid computing labels for
-    /// others.
-    pub fn wants(&self, value: f64) -> bool {
-        self.filter.is_none_or(|(operator, number)| binary::compute(operator, value, number) != 0.0)
-    }
-
-    /// Adds a matching sample with the labels of its scrape target.
-    pub fn add_for_target(&mut self, labels: &[(&str, &str)], target: &[(&str, &str)], value: f64) {
-        if !self.wants(value) {
-            return;
-        }
-        let all = || labels.iter().chain(target);
-        let value_of = |name: &str| all().find(|(label, _)| *label == name).map_or("", |(_, value)| value);
-        if self.matchers.iter().all(|matcher| fits(matcher, value_of(&matcher.label))) {
-            let labels = all().filter(|(_, value)| !value.is_empty());
-            let labels = labels.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            self.samples.push(Sample { labels, value });
-        }
-    }
-
-    /// Returns the collected samples.
-    pub fn into_samples(self) -> Vec<Sample> {
-        self.samples
-    }
-}
-
-/// Evaluates an expression with these metrics.
+/// Evaluates an expression at the time of the current samples.
 ///
 /// # Errors
-/// Why the expression has no value, such as a missing match or unsupported arguments.
+/// Why the expression has no value, such as an ambiguous match.
 pub fn evaluate(expr: &Expr, metrics: &dyn Metrics) -> Result<Value, String> {
-    match expr {
-        Expr::Number(number) => Ok(Value::Scalar(*number)),
-        Expr::Text(_) => Err("a string is only supported as an argument".to_owned()),
-        Expr::Select(selector) if selector.range.is_some() => {
-            Err("a range is only supported as an argument".to_owned())
+    let now = metrics.now().as_millisecond();
+    Context { metrics, at: now, start: now, end: now, steps_left: &Cell::new(STEPS_MAX) }.evaluate(expr)
+}
+
+/// Evaluates an expression at each step from `start` to `end`, in milliseconds since the epoch. The result has a series
+/// per set of labels.
+///
+/// # Errors
+/// The error of a step, or the expression is neither a scalar nor a vector.
+pub fn evaluate_range(
+    expr: &Expr,
+    metrics: &dyn Metrics,
+    (start, end): (i64, i64),
+    step: i64,
+) -> Result<Vec<Series>, String> {
+    Context { metrics, at: start, start, end, steps_left: &Cell::new(STEPS_MAX) }
+        .steps(expr, start, end, step)
+}
+
+/// Where and when to evaluate. Times are in milliseconds since the epoch.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    metrics: &'a dyn Metrics,
+    at: i64,
+    /// The first and last step of the query.
+    start: i64,
+    end: i64,
+    /// How many steps of subqueries and range queries may still be evaluated.
+    steps_left: &'a Cell<u32>,
+}
+
+/// Maximum number of evaluations by subqueries and range queries, also nested ones.
+const STEPS_MAX: u32 = 200_000;
+
+impl Context<'_> {
+    fn is_now(&self) -> bool {
+        self.at == self.metrics.now().as_millisecond()
+    }
+
+    fn evaluate(&self, expr: &Expr) -> Result<Value, String> {
+        match expr {
+            Expr::Number(number) => Ok(Value::Scalar(*number)),
+            Expr::Text(text) => Ok(Value::Text(text.clone())),
+            Expr::Select(selector) => Ok(match selector.range {
+                Some(_) => {
+                    let (start, end) = self.window(expr);
+                    Value::Range(series(selector, start, end, self.metrics))
+                }
+                None => Value::Vector(samples_at(selector, self.moment(selector.shift), self.metrics)),
+            }),
+            Expr::Subquery(subquery) => {
+                let (start, end) = self.window(expr);
+                self.subquery(subquery, start, end).map(Value::Range)
+            }
+            Expr::Negative(operand) => match self.evaluate(operand)? {
+                Value::Scalar(number) => Ok(Value::Scalar(-number)),
+                other => Ok(Value::Vector(nameless(vector(other)?, |value| -value)?)),
+            },
+            Expr::Binary(binary) => self.binary(binary),
+            Expr::Aggregate(aggregation) => {
+                let samples = vector(self.evaluate(&aggregation.operand)?)?;
+                let parameter = aggregation.parameter.as_ref().map(|expr| self.evaluate(expr)).transpose()?;
+                aggregate::aggregate(aggregation, parameter, samples).map(Value::Vector)
+            }
+            Expr::Call(name, arguments) => self.call(name, arguments),
         }
-        Expr::Select(selector) => Ok(Value::Vector(select(selector, None, metrics))),
-        Expr::Negative(operand) => Ok(match evaluate(operand, metrics)? {
-            Value::Scalar(number) => Value::Scalar(-number),
-            Value::Vector(samples) => Value::Vector(nameless(samples, |value| -value)?),
-        }),
-        Expr::Binary(binary) => {
-            if let Some(filtered) = filtered(binary, metrics) {
+    }
+
+    fn binary(&self, binary: &Binary) -> Result<Value, String> {
+        if self.is_now() {
+            if let Some(filtered) = filtered(binary, self.metrics) {
                 return distinct(filtered).map(Value::Vector);
             }
-            if counts_no_change(binary, metrics) {
+            if self.counts_no_change(binary) {
                 return Ok(Value::Vector(Vec::new()));
             }
-            let left = evaluate(&binary.left, metrics)?;
-            if binary.operator == "and" && matches!(&left, Value::Vector(samples) if samples.is_empty()) {
-                return Ok(left);
-            }
-            binary::combine(binary, left, evaluate(&binary.right, metrics)?)
         }
-        Expr::Aggregate(aggregation) => {
-            let samples = vector(evaluate(&aggregation.operand, metrics)?)?;
-            let parameter = match &aggregation.parameter {
-                None => None,
-                Some(expr) => match evaluate(expr, metrics)? {
-                    Value::Scalar(number) => Some(number),
-                    Value::Vector(_) => return Err(format!("{} expects a number", aggregation.operator)),
-                },
+        let left = self.evaluate(&binary.left)?;
+        if binary.operator == "and" && matches!(&left, Value::Vector(samples) if samples.is_empty()) {
+            return Ok(left);
+        }
+        binary::combine(binary, left, self.evaluate(&binary.right)?)
+    }
+
+    /// Returns the moment that modifiers move the evaluation to.
+    fn moment(&self, shift: Shift) -> i64 {
+        let at = match shift.at {
+            None => self.at,
+            Some(Moment::Fixed(at)) => at,
+            Some(Moment::Start) => self.start,
+            Some(Moment::End) => self.end,
+        };
+        at.saturating_sub(milliseconds(shift.offset.unwrap_or_default()))
+    }
+
+    /// Returns start and end of a range selector or a subquery.
+    fn window(&self, expr: &Expr) -> (i64, i64) {
+        let (range, shift) = match expr {
+            Expr::Select(selector) => (selector.range, selector.shift),
+            Expr::Subquery(subquery) => (Some(subquery.range), subquery.shift),
+            _ => (None, Shift::default()),
+        };
+        let end = self.moment(shift);
+        (end.saturating_sub(milliseconds(range.unwrap_or_default())), end)
+    }
+
+    /// Evaluates a subquery at the multiples of its step that are later than `start` and not later than `end`.
+    fn subquery(&self, subquery: &Subquery, start: i64, end: i64) -> Result<Vec<Series>, String> {
+        let step = subquery.step.map_or(INTERVAL_MS, milliseconds).max(1);
+        let first = start.div_euclid(step).saturating_add(1).saturating_mul(step);
+        self.steps(&subquery.operand, first, end, step)
+    }
+
+    fn steps(&self, expr: &Expr, first: i64, last: i64, step: i64) -> Result<Vec<Series>, String> {
+        let mut steps = Vec::new();
+        let mut at = first;
+        while at <= last {
+            let left = self.steps_left.get().checked_sub(1);
+            self.steps_left.set(
+                left.ok_or("query processing would load too many samples into memory in query execution")?,
+            );
+            let samples = match (Self { at, ..*self }).evaluate(expr)? {
+                Value::Scalar(value) => vec![Sample { labels: Labels::new(), value }],
+                other => vector(other)?,
             };
-            Ok(Value::Vector(aggregate::aggregate(aggregation, parameter, samples)))
+            steps.push((at, samples));
+            at = at.saturating_add(step);
         }
-        Expr::Call(name, arguments) => call(name, arguments, metrics),
+        let mut collected = Collected::default();
+        for (at, samples) in &steps {
+            collected.add(samples.iter(), |value| Some(Run::single(*at, value)));
+        }
+        Ok(collected.into_series(|_| ()))
+    }
+
+    fn call(&self, name: &str, arguments: &[Expr]) -> Result<Value, String> {
+        if name == "timestamp"
+            && let [Expr::Select(selector)] = arguments
+        {
+            return self.timestamps(selector);
+        }
+        let values = arguments.iter().map(|argument| self.evaluate(argument));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        match (name, arguments, values.as_slice()) {
+            ("absent", [operand], [Value::Vector(samples)]) => Ok(absent(operand, samples.is_empty())),
+            ("absent_over_time", [operand], [Value::Range(series)]) => Ok(absent(operand, series.is_empty())),
+            ("timestamp", _, [Value::Vector(samples)]) => {
+                let now = functions::seconds(self.at);
+                nameless(samples.clone(), |_| now).map(Value::Vector)
+            }
+            _ => {
+                let range = arguments.iter().find(|one| one.is_range());
+                let window = range.map_or((self.at, self.at), |range| self.window(range));
+                functions::call(name, values, functions::Call { now: self.at, window })
+            }
+        }
+    }
+
+    /// Returns when the samples of a selector were scraped.
+    fn timestamps(&self, selector: &Selector) -> Result<Value, String> {
+        let (now, at) = (self.metrics.now().as_millisecond(), self.moment(selector.shift));
+        let scraped = if at >= now { now } else { at.div_euclid(INTERVAL_MS) * INTERVAL_MS };
+        let samples = samples_at(selector, at, self.metrics);
+        nameless(samples, |_| functions::seconds(scraped)).map(Value::Vector)
+    }
+
+    /// Returns whether the expression compares `changes` with a number, and all series have kept the same value
+    /// over the range. The result is empty then, without computing the labels of all series.
+    fn counts_no_change(&self, binary: &Binary) -> bool {
+        let (Expr::Call(name, arguments), Expr::Number(number)) = (&binary.left, &binary.right) else {
+            return false;
+        };
+        let [operand @ Expr::Select(selector)] = arguments.as_slice() else { return false };
+        let counts = name == "changes" && binary.operator == ">" && *number >= 0.0 && !binary.returns_bool;
+        if !counts || !selector.shift.is_none() {
+            return false;
+        }
+        let window = self.window(operand);
+        let [start, end] = [window.0, window.1].map(|at| jiff::Timestamp::from_millisecond(at).ok());
+        let (Some(start), Some(end)) = (start, end) else { return false };
+        let Some(earlier) = self.metrics.scrapes(&selector.metric, start, end) else { return true };
+        let mut values = earlier.iter().flat_map(|scrapes| scrapes.samples).map(|sample| sample.value);
+        let Some(value) = values.next() else { return true };
+        values.all(|other| other.to_bits() == value.to_bits())
+            && select(selector, Some(("!=", value)), self.metrics).is_empty()
     }
 }
 
-fn call(name: &str, arguments: &[Expr], metrics: &dyn Metrics) -> Result<Value, String> {
-    match (name, arguments) {
-        #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^52")]
-        ("time", _) => Ok(Value::Scalar(metrics.now().as_second() as f64)),
-        ("max_over_time", [Expr::Select(selector)]) => {
-            over_time(selector, metrics, |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-        }
-        ("changes", [Expr::Select(selector)]) => over_time(selector, metrics, |values| {
-            let changed = values.windows(2).filter(|pair| pair[0].to_bits() != pair[1].to_bits());
-            changed.fold(0.0, |count, _| count + 1.0)
-        }),
-        ("absent", [operand]) => Ok(Value::Vector(absent(operand, &vector(evaluate(operand, metrics)?)?))),
-        ("label_replace", [operand, texts @ ..]) => {
-            label_replace(vector(evaluate(operand, metrics)?)?, texts).map(Value::Vector)
-        }
-        _ => Err(format!("{name} does not support these arguments")),
-    }
+fn milliseconds(span: jiff::SignedDuration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns one sample with the labels of the equality matchers if there are no samples.
-fn absent(operand: &Expr, samples: &[Sample]) -> Vec<Sample> {
-    if !samples.is_empty() {
-        return Vec::new();
-    }
+/// Returns one sample with the labels of the equality matchers if there are no samples. A label with several matchers
+/// is missing.
+fn absent(operand: &Expr, is_absent: bool) -> Value {
     let matchers = match operand {
         Expr::Select(selector) => selector.matchers.as_slice(),
         _ => &[],
     };
+    let is_single = |label: &String| matchers.iter().filter(|other| other.label == *label).count() == 1;
     let labels = matchers.iter().filter_map(|matcher| match &matcher.test {
-        Test::Equal(value) => Some((matcher.label.clone(), value.clone())),
+        Test::Equal(value) if !value.is_empty() && is_single(&matcher.label) => {
+            Some((matcher.label.clone(), value.clone()))
+        }
         _ => None,
     });
-    vec![Sample { labels: labels.collect(), value: 1.0 }]
-}
-
-/// The values of each series over several scrapes.
-#[derive(Default)]
-struct Series<'a> {
-    places: BTreeMap<&'a Labels, usize>,
-    values: Vec<(&'a Labels, Vec<f64>)>,
-}
-
-impl<'a> Series<'a> {
-    /// Adds the samples of a scrape. Most series have the same place as in the previous scrape.
-    fn add(&mut self, scrape: impl Iterator<Item = &'a Sample>) {
-        for (place, Sample { labels, value }) in scrape.enumerate() {
-            let stays = self.values.get(place).is_some_and(|(known, _)| *known == labels);
-            let known = if stays { Some(place) } else { self.places.get(labels).copied() };
-            match known.and_then(|place| self.values.get_mut(place)) {
-                Some((_, values)) => values.push(*value),
-                None => {
-                    self.places.insert(labels, self.values.len());
-                    self.values.push((labels, vec![*value]));
-                }
-            }
-        }
-    }
-
-    fn in_order(self) -> impl Iterator<Item = (&'a Labels, Vec<f64>)> {
-        let mut values = self.values;
-        values.sort_unstable_by_key(|(labels, _)| *labels);
-        values.into_iter()
-    }
-}
-
-/// Combines the values of each series in a range into one.
-fn over_time(
-    selector: &Selector,
-    metrics: &dyn Metrics,
-    make: impl Fn(&[f64]) -> f64,
-) -> Result<Value, String> {
-    let span = selector.range.unwrap_or_default();
-    let wanted = |sample: &&Sample| {
-        let value_of = |matcher: &Matcher| sample.labels.get(&matcher.label).map_or("", String::as_str);
-        selector.matchers.iter().all(|matcher| fits(matcher, value_of(matcher)))
-    };
-    let mut now = select(selector, None, metrics);
-    for sample in &mut now {
-        sample.labels.remove(NAME);
-    }
-    let mut series = Series::default();
-    for scrape in metrics.earlier(&selector.metric, span) {
-        series.add(scrape.iter().filter(wanted));
-    }
-    series.add(now.iter());
-    let combined =
-        series.in_order().map(|(labels, values)| Sample { labels: labels.clone(), value: make(&values) });
-    distinct(combined.collect()).map(Value::Vector)
+    let labels: Labels = labels.filter(|(label, _)| label != NAME).collect();
+    Value::Vector(if is_absent { vec![Sample { labels, value: 1.0 }] } else { Vec::new() })
 }
 
 /// Returns the samples that remain of a comparison between a metric and a number. Usually these are few, and
 /// the others are never built.
 fn filtered(binary: &Binary, metrics: &dyn Metrics) -> Option<Vec<Sample>> {
     let (Expr::Select(selector), Expr::Number(number)) = (&binary.left, &binary.right) else { return None };
-    let filters = binary::is_comparison(&binary.operator) && !binary.returns_bool && selector.range.is_none();
+    let filters = binary::is_comparison(&binary.operator) && !binary.returns_bool && selector.is_instant();
     filters.then(|| select(selector, Some((&binary.operator, *number)), metrics))
-}
-
-/// Returns whether the expression compares `changes` with a number, and all series have kept the same value
-/// over the range. The result is empty then, without computing the labels of all series.
-fn counts_no_change(binary: &Binary, metrics: &dyn Metrics) -> bool {
-    let (Expr::Call(name, arguments), Expr::Number(number)) = (&binary.left, &binary.right) else {
-        return false;
-    };
-    let [Expr::Select(selector)] = arguments.as_slice() else { return false };
-    if name != "changes" || binary.operator != ">" || *number < 0.0 || binary.returns_bool {
-        return false;
-    }
-    let earlier = metrics.earlier(&selector.metric, selector.range.unwrap_or_default());
-    let mut values = earlier.into_iter().flatten().map(|sample| sample.value);
-    let Some(value) = values.next() else { return true };
-    values.all(|other| other.to_bits() == value.to_bits())
-        && select(selector, Some(("!=", value)), metrics).is_empty()
-}
-
-fn select<'a>(selector: &'a Selector, filter: Option<(&'a str, f64)>, metrics: &dyn Metrics) -> Vec<Sample> {
-    let mut collector = SampleCollector { filter, ..SampleCollector::by(&selector.matchers) };
-    metrics.collect(&selector.metric, &mut collector);
-    for sample in &mut collector.samples {
-        sample.labels.insert(NAME.to_owned(), selector.metric.clone());
-    }
-    collector.samples
-}
-
-/// Returns whether a label value satisfies a matcher; the value of a missing label is empty.
-fn fits(matcher: &Matcher, value: &str) -> bool {
-    match &matcher.test {
-        Test::Equal(wanted) => value == wanted,
-        Test::Differs(other) => value != other,
-        Test::Fits(pattern) => pattern.is_match(value),
-        Test::FitsNot(pattern) => !pattern.is_match(value),
-    }
-}
-
-/// Changes the values of samples, and removes the metric's name.
-pub(super) fn nameless(samples: Vec<Sample>, change: impl Fn(f64) -> f64) -> Result<Vec<Sample>, String> {
-    let changed = samples.into_iter().map(|mut sample| {
-        sample.labels.remove(NAME);
-        Sample { value: change(sample.value), ..sample }
-    });
-    distinct(changed.collect())
-}
-
-fn label_replace(samples: Vec<Sample>, arguments: &[Expr]) -> Result<Vec<Sample>, String> {
-    let text = |at: usize| match arguments.get(at) {
-        Some(Expr::Text(text)) => Ok(text.as_str()),
-        _ => Err("label_replace expects strings".to_owned()),
-    };
-    let (to, replacement, from, pattern) = (text(0)?, text(1)?, text(2)?, anchored(text(3)?)?);
-    let replaced = samples.into_iter().map(|mut sample| {
-        let value = sample.labels.get(from).map_or("", String::as_str);
-        if let Some(found) = pattern.captures(value) {
-            let mut new = String::new();
-            found.expand(replacement, &mut new);
-            if new.is_empty() {
-                sample.labels.remove(to);
-            } else {
-                sample.labels.insert(to.to_owned(), new);
-            }
-        }
-        sample
-    });
-    distinct(replaced.collect())
 }

@@ -25,9 +25,31 @@ pub fn missing_metrics(
             }
             left.into_iter().chain(right).collect()
         }
-        Expr::Aggregate(aggregate) => of(&aggregate.operand),
-        Expr::Call(_, arguments) => arguments.iter().flat_map(of).collect(),
-        Expr::Negative(operand) => of(operand),
+        Expr::Call(name, arguments) => {
+            let unknown = changed_over_time(name, arguments).filter(|metric| {
+                let now = metrics.now();
+                metrics.scrapes(metric, now, now).is_none()
+            });
+            let unknown =
+                unknown.map(|metric| format!("needs earlier samples of metric {metric}, which are unknown"));
+            arguments.iter().flat_map(of).chain(unknown).collect()
+        }
+        Expr::Aggregate(_) | Expr::Subquery(_) | Expr::Negative(_) => {
+            expr.parts().into_iter().flat_map(of).collect()
+        }
+    }
+}
+
+/// Returns the metric of a function whose result is about changes in a range, so that the current samples alone say
+/// nothing about it.
+fn changed_over_time<'a>(function: &str, arguments: &'a [Expr]) -> Option<&'a str> {
+    let counts = matches!(
+        function,
+        "delta" | "deriv" | "idelta" | "increase" | "irate" | "predict_linear" | "rate" | "resets"
+    );
+    match arguments.first() {
+        Some(Expr::Select(selector)) if counts => Some(selector.metric()),
+        _ => None,
     }
 }
 
@@ -55,7 +77,7 @@ fn decides_right(binary: &Binary, metrics: &dyn Metrics) -> bool {
 fn is_empty(expr: &Expr, metrics: &dyn Metrics) -> Option<bool> {
     match evaluate(expr, metrics) {
         Ok(Value::Vector(samples)) => Some(samples.is_empty()),
-        Ok(Value::Scalar(_)) | Err(_) => None,
+        Ok(_) | Err(_) => None,
     }
 }
 
@@ -71,7 +93,7 @@ pub fn is_zero_or_empty(
         return match evaluate(expr, metrics) {
             Ok(Value::Scalar(number)) => number == 0.0,
             Ok(Value::Vector(samples)) => samples.iter().all(|sample| sample.value == 0.0),
-            Err(_) => false,
+            Ok(_) | Err(_) => false,
         };
     }
     match expr {
@@ -82,12 +104,30 @@ pub fn is_zero_or_empty(
             _ => false,
         },
         Expr::Aggregate(aggregate) => {
-            !matches!(aggregate.operator.as_str(), "group" | "count") && of(&aggregate.operand)
+            !matches!(aggregate.operator.as_str(), "group" | "count" | "count_values")
+                && of(&aggregate.operand)
         }
         Expr::Call(name, arguments) => {
-            matches!(name.as_str(), "label_replace" | "max_over_time") && arguments.first().is_some_and(of)
+            let keeps_zero = matches!(
+                name.as_str(),
+                "abs"
+                    | "avg_over_time"
+                    | "ceil"
+                    | "floor"
+                    | "increase"
+                    | "label_join"
+                    | "label_replace"
+                    | "last_over_time"
+                    | "max_over_time"
+                    | "min_over_time"
+                    | "rate"
+                    | "sgn"
+                    | "sum_over_time"
+            );
+            keeps_zero && arguments.first().is_some_and(of)
         }
         Expr::Negative(operand) => of(operand),
+        Expr::Subquery(subquery) => of(&subquery.operand),
         Expr::Number(_) | Expr::Text(_) | Expr::Select(_) => false,
     }
 }

@@ -1,25 +1,41 @@
 //! Parses tokens to an expression.
 
+use jiff::SignedDuration;
 use regex::Regex;
 
+use super::functions::{self, Kind};
 use super::lexer::{Token, tokens};
-use super::{Aggregate, Binary, Expr, Matcher, Matching, ParseError, Selector, Test};
+use super::{
+    Aggregate, Binary, Expr, Matcher, Matching, Moment, NAME, ParseError, Selector, Shift, Subquery, Test,
+    types,
+};
 
 /// Maximum nesting depth of expressions.
 const DEPTH_MAX: usize = 40;
 
-const AGGREGATIONS: &[&str] = &["group", "max", "min", "sum", "avg", "count", "topk", "bottomk"];
+const AGGREGATIONS: &[&str] = &[
+    "group",
+    "max",
+    "min",
+    "sum",
+    "avg",
+    "count",
+    "stddev",
+    "stdvar",
+    "topk",
+    "bottomk",
+    "quantile",
+    "count_values",
+];
 
-/// Functions with their number of arguments.
-const FUNCTIONS: &[(&str, usize)] =
-    &[("absent", 1), ("changes", 1), ("label_replace", 5), ("max_over_time", 1), ("time", 0)];
-
-/// Functions that take a range.
-const OVER_TIME: &[&str] = &["changes", "max_over_time"];
-
-/// Operators by precedence, the lowest first.
-const LEVELS: &[&[&str]] =
-    &[&["or"], &["and", "unless"], &["==", "!=", ">", "<", ">=", "<="], &["+", "-"], &["*", "/", "%"]];
+/// Binary operators by precedence, the lowest first. `^` has a higher one and is right-associative.
+const LEVELS: &[&[&str]] = &[
+    &["or"],
+    &["and", "unless"],
+    &["==", "!=", ">", "<", ">=", "<="],
+    &["+", "-"],
+    &["*", "/", "%", "atan2"],
+];
 
 /// Parses an expression.
 ///
@@ -69,11 +85,11 @@ impl Parser {
         self.error(format!("expected {wanted}, found {found}"))
     }
 
-    /// Consumes the next token if it is this one.
+    /// Consumes the next token if it is this one. Keywords may have any case.
     fn take(&mut self, wanted: &str) -> bool {
         let matches = match self.peek() {
             Some(Token::Sign(sign)) => *sign == wanted,
-            Some(Token::Name(name)) => name == wanted,
+            Some(Token::Name(name)) => name.eq_ignore_ascii_case(wanted),
             _ => false,
         };
         self.at += usize::from(matches);
@@ -93,6 +109,7 @@ impl Parser {
 
     fn level(&mut self, level: usize) -> Result<Expr, ParseError> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let start = self.position();
         let mut left = self.level(level + 1)?;
         // Each operator nests the tree by one level, and trees are walked recursively.
         for _ in 0..DEPTH_MAX {
@@ -103,7 +120,8 @@ impl Parser {
             let matching = self.matching()?;
             let right = self.level(level + 1)?;
             let operator = (*operator).to_owned();
-            left = Expr::Binary(Box::new(Binary { operator, left, right, returns_bool, matching }));
+            let binary = Binary { operator, left, right, returns_bool, matching };
+            left = types::binary(binary).map_err(|message| ParseError::new(message, start))?;
         }
         Err(self.error(format!("more than {DEPTH_MAX} operators in a row")))
     }
@@ -138,12 +156,29 @@ impl Parser {
         Ok(labels)
     }
 
+    /// Parses signs and powers. A power binds stronger than a sign before it: `-2 ^ 2` is -4.
     fn unary(&mut self) -> Result<Expr, ParseError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(self.error(format!("nested deeper than {DEPTH_MAX} levels")));
         }
-        let expr = if self.take("-") { Expr::Negative(Box::new(self.unary()?)) } else { self.primary()? };
+        let start = self.position();
+        let failed = |message: String| ParseError::new(message, start);
+        let expr = if self.take("-") {
+            types::signed(self.unary()?).map(|operand| Expr::Negative(Box::new(operand))).map_err(failed)?
+        } else if self.take("+") {
+            types::signed(self.unary()?).map_err(failed)?
+        } else {
+            let base = self.shifted()?;
+            if self.take("^") {
+                let (returns_bool, matching) = (self.take("bool"), self.matching()?);
+                let (operator, right) = ("^".to_owned(), self.unary()?);
+                types::binary(Binary { operator, left: base, right, returns_bool, matching })
+                    .map_err(failed)?
+            } else {
+                base
+            }
+        };
         self.depth -= 1;
         Ok(expr)
     }
@@ -151,17 +186,33 @@ impl Parser {
     fn primary(&mut self) -> Result<Expr, ParseError> {
         let (token, at) = (self.peek().cloned(), self.position());
         self.at += 1;
+        let is_next = |sign| matches!(self.peek(), Some(Token::Sign(found)) if *found == sign);
         match token {
             Some(Token::Number(number)) => Ok(Expr::Number(number)),
+            Some(Token::Span(span)) => Ok(Expr::Number(span.as_secs_f64())),
             Some(Token::Text(text)) => Ok(Expr::Text(text)),
             Some(Token::Sign("(")) => {
                 let inner = self.level(0)?;
                 self.expect(")")?;
                 Ok(inner)
             }
-            Some(Token::Name(name)) if AGGREGATIONS.contains(&name.as_str()) => self.aggregate(name, at),
-            Some(Token::Name(name)) if self.peek() == Some(&Token::Sign("(")) => self.call(name, at),
-            Some(Token::Name(name)) => self.selector(name),
+            Some(Token::Sign("{")) => {
+                self.at -= 1;
+                self.selector(None)
+            }
+            Some(Token::Name(name)) => {
+                let small = name.to_lowercase();
+                let groups = matches!(self.peek(), Some(Token::Name(next)) if ["by", "without"].contains(&&*next.to_lowercase()));
+                match small.as_str() {
+                    "inf" => Ok(Expr::Number(f64::INFINITY)),
+                    "nan" => Ok(Expr::Number(f64::NAN)),
+                    known if AGGREGATIONS.contains(&known) && (groups || is_next("(")) => {
+                        self.aggregate(small, at)
+                    }
+                    _ if is_next("(") => self.call(name, at),
+                    _ => self.selector(Some(name)),
+                }
+            }
             _ => {
                 self.at -= 1;
                 Err(self.unexpected("an expression"))
@@ -170,19 +221,32 @@ impl Parser {
     }
 
     fn aggregate(&mut self, operator: String, at: usize) -> Result<Expr, ParseError> {
+        let failed = |message: String| ParseError::new(message, at);
         let before = self.grouping()?;
         let mut arguments = self.arguments()?;
         let (without, labels) = match before {
             Some(found) => found,
             None => self.grouping()?.unwrap_or_default(),
         };
-        let wanted = if operator.ends_with('k') { 2 } else { 1 };
+        let parameter = match operator.as_str() {
+            "topk" | "bottomk" | "quantile" => Some(Kind::Scalar),
+            "count_values" => Some(Kind::Text),
+            _ => None,
+        };
+        let wanted = 1 + usize::from(parameter.is_some());
         if arguments.len() != wanted {
-            let message = format!("{operator} takes {wanted} arguments, found {}", arguments.len());
-            return Err(ParseError::new(message, at));
+            return Err(failed(format!("{operator} takes {wanted} arguments, found {}", arguments.len())));
+        }
+        for (kind, argument) in parameter.into_iter().chain([Kind::Vector]).zip(&arguments) {
+            types::expect(kind, argument, &operator).map_err(failed)?;
         }
         let operand = arguments.pop().ok_or_else(|| self.unexpected("an argument"))?;
         let parameter = arguments.pop();
+        if let (Some(Expr::Text(label)), "count_values") = (&parameter, operator.as_str())
+            && !functions::is_label_name(label)
+        {
+            return Err(failed(format!("invalid label name {label:?}")));
+        }
         Ok(Expr::Aggregate(Box::new(Aggregate { operator, parameter, operand, without, labels })))
     }
 
@@ -215,21 +279,17 @@ impl Parser {
 
     fn call(&mut self, name: String, at: usize) -> Result<Expr, ParseError> {
         let failed = |message: String| ParseError::new(message, at);
-        let Some((_, wanted)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
+        let Some(signature) = functions::signature(&name) else {
             return Err(failed(format!("unknown function with name {name:?}")));
         };
         let arguments = self.arguments()?;
-        if arguments.len() != *wanted {
-            return Err(failed(format!("{name} takes {wanted} arguments, found {}", arguments.len())));
-        }
-        let ranged = |expr: &Expr| matches!(expr, Expr::Select(selector) if selector.range.is_some());
-        if arguments.iter().any(|argument| ranged(argument) != OVER_TIME.contains(&name.as_str())) {
-            return Err(failed(format!("{name} does not take this kind of vector")));
-        }
+        types::arguments(&name, &signature, &arguments).map_err(failed)?;
         Ok(Expr::Call(name, arguments))
     }
 
-    fn selector(&mut self, metric: String) -> Result<Expr, ParseError> {
+    /// Parses the labels of a selector, after the metric's name if there is one.
+    fn selector(&mut self, metric: Option<String>) -> Result<Expr, ParseError> {
+        let start = self.position();
         let mut matchers = Vec::new();
         if self.take("{") {
             while !self.take("}") {
@@ -240,14 +300,131 @@ impl Parser {
                 }
             }
         }
-        let mut range = None;
-        if self.take("[") {
-            let Some(Token::Span(span)) = self.peek() else { return Err(self.unexpected("a duration")) };
-            range = Some(*span);
-            self.at += 1;
-            self.expect("]")?;
+        let is_name = |matcher: &Matcher| matcher.label == NAME;
+        let named = matchers.iter().position(is_name).map(|place| matchers.remove(place));
+        let metric = match (metric, named) {
+            (Some(metric), None) => metric,
+            (None, Some(Matcher { test: Test::Equal(metric), .. })) if !metric.is_empty() => metric,
+            (Some(_), Some(_)) => {
+                return Err(ParseError::new(
+                    "the name of the metric must not be set twice".to_owned(),
+                    start,
+                ));
+            }
+            (None, _) => {
+                let message =
+                    "a selector without the name of one metric is not supported: write it before \"{\"";
+                return Err(ParseError::new(message.to_owned(), start));
+            }
+        };
+        Ok(Expr::Select(Selector { metric, matchers, range: None, shift: Shift::default() }))
+    }
+
+    /// Parses an expression with ranges, steps, `offset` and `@` behind it.
+    fn shifted(&mut self) -> Result<Expr, ParseError> {
+        let mut expr = self.primary()?;
+        loop {
+            let at = self.position();
+            let failed = |message: &str| ParseError::new(message.to_owned(), at);
+            if self.take("[") {
+                expr = self.range(expr, at)?;
+            } else if self.take("offset") {
+                let back = self.take("+") || !self.take("-");
+                let span = self.span()?;
+                let shift = shift(&mut expr).ok_or_else(|| failed(NOT_SHIFTED))?;
+                if shift.offset.replace(if back { span } else { -span }).is_some() {
+                    return Err(failed("offset may not be set multiple times"));
+                }
+            } else if self.take("@") {
+                let moment = self.moment()?;
+                let shift = shift(&mut expr).ok_or_else(|| failed(NOT_SHIFTED))?;
+                if shift.at.replace(moment).is_some() {
+                    return Err(failed("@ <timestamp> may not be set multiple times"));
+                }
+            } else {
+                return Ok(expr);
+            }
         }
-        Ok(Expr::Select(Selector { metric, matchers, range }))
+    }
+
+    /// Parses the part of a range selector or a subquery behind `[`.
+    fn range(&mut self, expr: Expr, at: usize) -> Result<Expr, ParseError> {
+        let failed = |message: &str| ParseError::new(message.to_owned(), at);
+        let range = self.positive_span()?;
+        if self.take(":") {
+            let step = if self.take("]") {
+                None
+            } else {
+                let step = self.positive_span()?;
+                self.expect("]")?;
+                Some(step)
+            };
+            if types::kind(&expr) != Kind::Vector && types::kind(&expr) != Kind::Scalar {
+                return Err(failed("subquery is only allowed on instant vector"));
+            }
+            return Ok(Expr::Subquery(Box::new(Subquery {
+                operand: expr,
+                range,
+                step,
+                shift: Shift::default(),
+            })));
+        }
+        self.expect("]")?;
+        match expr {
+            Expr::Select(Selector { range: Some(_), .. }) => Err(failed("a range may not be set twice")),
+            Expr::Select(selector) if !selector.shift.is_none() => {
+                Err(failed("no offset or @ modifiers allowed before range"))
+            }
+            Expr::Select(selector) => Ok(Expr::Select(Selector { range: Some(range), ..selector })),
+            _ => Err(failed("ranges only allowed for vector selectors: use a subquery such as [5m:1m]")),
+        }
+    }
+
+    /// Parses a duration, or a number of seconds.
+    fn span(&mut self) -> Result<SignedDuration, ParseError> {
+        let span = match self.peek() {
+            Some(Token::Span(span)) => Some(*span),
+            Some(Token::Number(number)) => SignedDuration::try_from_secs_f64(*number).ok(),
+            _ => None,
+        };
+        // Longer ones do not fit into the arithmetic with times.
+        let span = span.filter(|span| span.as_hours() < 24 * 365 * 300);
+        let span = span.ok_or_else(|| self.unexpected("a duration"))?;
+        self.at += 1;
+        Ok(span)
+    }
+
+    fn positive_span(&mut self) -> Result<SignedDuration, ParseError> {
+        let at = self.position();
+        let span = self.span()?;
+        if span.as_millis() > 0 {
+            return Ok(span);
+        }
+        Err(ParseError::new("duration must be greater than 0".to_owned(), at))
+    }
+
+    /// Parses the moment behind `@`.
+    fn moment(&mut self) -> Result<Moment, ParseError> {
+        for (word, moment) in [("start", Moment::Start), ("end", Moment::End)] {
+            if self.take(word) {
+                self.expect("(")?;
+                self.expect(")")?;
+                return Ok(moment);
+            }
+        }
+        let is_negative = self.take("-");
+        let seconds = match self.peek() {
+            Some(Token::Number(seconds)) => *seconds,
+            _ => return Err(self.unexpected("a time in seconds, `start()` or `end()`")),
+        };
+        let milliseconds = (if is_negative { -seconds } else { seconds }) * 1000.0;
+        // Ten thousand years; times beyond it do not exist.
+        if milliseconds.abs() > 3e14 {
+            return Err(self.error(format!("timestamp out of bounds for @ modifier: {seconds}")));
+        }
+        self.at += 1;
+        #[expect(clippy::cast_possible_truncation, reason = "in range")]
+        Ok(Moment::Fixed(milliseconds.round() as i64))
     }
 
     fn matcher(&mut self) -> Result<Matcher, ParseError> {
@@ -267,8 +444,19 @@ impl Parser {
     }
 }
 
+const NOT_SHIFTED: &str = "only selectors and subqueries can have `offset` and `@`";
+
+/// Returns the modifiers of a selector or a subquery.
+fn shift(expr: &mut Expr) -> Option<&mut Shift> {
+    match expr {
+        Expr::Select(selector) => Some(&mut selector.shift),
+        Expr::Subquery(subquery) => Some(&mut subquery.shift),
+        _ => None,
+    }
+}
+
 /// Compiles a regular expression that must match the whole text.
-pub(super) fn anchored(pattern: &str) -> Result<Regex, String> {
+fn anchored(pattern: &str) -> Result<Regex, String> {
     Regex::new(&format!("^(?s:{pattern})$"))
         .map_err(|_| format!("invalid or unsupported regular expression {pattern:?}"))
 }

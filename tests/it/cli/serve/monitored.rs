@@ -84,6 +84,8 @@ fn prometheus_of_a_served_cluster_answers_behind_its_route() {
         let (_, body) =
             send(&config, form, "query=max(cluster_version%7Btype%3D%22current%22%7D)+%3E+bool+0").await;
         assert_eq!(result(&body), json!("1"), "{body}");
+        let start = get(&config, "/api/v1/query?query=time()").await.1["data"]["result"][1].clone();
+        let start = start.as_str().unwrap().to_owned();
         let (code, body) = get(&config, "/api/v1/query?query=grp(a)").await;
         assert_eq!((code, &body["errorType"]), (400, &json!("bad_data")));
         let operators: Api<DynamicObject> = Api::all_with(
@@ -104,11 +106,41 @@ fn prometheus_of_a_served_cluster_answers_behind_its_route() {
             }
         };
         tokio::time::timeout(std::time::Duration::from_secs(60), reported).await.expect("no alert");
+        check_the_past(&config, &start).await;
         let (code, rules) = get(&config, "/api/v1/rules").await;
         assert!(code == 200 && rules["data"]["groups"][0]["rules"][0]["name"].is_string(), "{rules}");
     });
     let status = environment.run(&["adm", "upgrade", "status", "--kubeconfig", "config"]);
     assert!(!status.stdout.contains("Unable to fetch alerts"), "{status}");
+}
+
+/// Range queries and series of the time since `start`, in which etcd became degraded.
+async fn check_the_past(config: &Config, start: &str) {
+    let query = "max(cluster_operator_conditions%7Bname%3D%22etcd%22,condition%3D%22Degraded%22%7D)";
+    let (_, body) = get(config, "/api/v1/query?query=time()").await;
+    let end = body["data"]["result"][1].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/query_range?query={query}&start={start}&end={end}&step=30");
+    let (code, body) = get(config, &path).await;
+    assert_eq!((code, &body["data"]["resultType"]), (200, &json!("matrix")), "{body}");
+    let values: Vec<&str> = body["data"]["result"][0]["values"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| point[1].as_str().unwrap())
+        .collect();
+    assert!(values.len() > 2 && values.last() == Some(&"1") && values.contains(&"0"), "{values:?}");
+    let increase =
+        format!("/api/v1/query?query=changes({}[1d])%20%3E%200", query.replace("max(", "").replace(')', ""));
+    assert_eq!(get(config, &increase).await.0, 200);
+    let (code, body) =
+        get(config, &format!("/api/v1/query_range?query=up&start={start}&end={end}&step=0")).await;
+    assert_eq!((code, &body["status"], &body["errorType"]), (400, &json!("error"), &json!("bad_data")));
+    let (_, body) = get(config, &format!("/api/v1/series?match%5B%5D=kube_node_role&start={start}")).await;
+    assert_eq!(body["data"].as_array().unwrap().len(), 6, "{body}");
+    let (_, body) = get(config, "/api/v1/label/role/values").await;
+    assert_eq!(body["data"], json!(["master", "worker"]));
+    let (_, body) = get(config, "/api/v1/labels?match%5B%5D=kube_node_role").await;
+    assert_eq!(body["data"], json!(["__name__", "node", "role"]));
 }
 
 #[test]

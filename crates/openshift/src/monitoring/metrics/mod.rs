@@ -10,6 +10,8 @@ mod origin;
 mod transitions;
 mod workloads;
 
+use std::collections::BTreeSet;
+
 use windtunnel_controllers::counter::Counter;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CONFIG_MAPS, MACHINE_CONFIG_POOLS, NODES};
@@ -95,6 +97,14 @@ impl Metrics for Moment<'_> {
     fn now(&self) -> Time {
         self.now
     }
+}
+
+/// Returns the names of all metrics: those that windtunnel computes, and those of the given samples.
+pub(super) fn names(given: &[Sample]) -> BTreeSet<String> {
+    let computed = operator::METRICS.iter().map(|(name, ..)| *name).chain(objects::names());
+    let computed = computed.chain([machine_config::POOL_ALERT]).chain(machine_config::COUNTED);
+    let given = given.iter().map(|sample| sample.labels[NAME].clone());
+    computed.map(str::to_owned).chain(given).collect()
 }
 
 /// Returns whether objects of this kind can affect a metric.

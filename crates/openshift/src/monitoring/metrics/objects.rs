@@ -43,6 +43,11 @@ pub(super) fn collect(metric: &str, view: &View, taken: &mut SampleCollector<'_>
     }
 }
 
+/// Returns the names of the metrics.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|(name, ..)| *name)
+}
+
 /// Returns the origin of a metric; `None` for an unknown one.
 pub(super) fn origin(metric: &str) -> Option<Origin> {
     METRICS.iter().find(|(name, ..)| *name == metric).map(|(.., origin)| *origin)

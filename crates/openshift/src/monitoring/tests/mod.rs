@@ -2,6 +2,7 @@
 
 mod alerts;
 mod certificates;
+mod real_rules;
 
 use std::collections::BTreeMap;
 

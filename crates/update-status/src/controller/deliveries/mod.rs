@@ -36,6 +36,12 @@ pub const BODY_MAX: usize = 64 * 1024;
 const PER_ADDRESS: Rate = Rate { burst: 20, every: Duration::from_secs(1) };
 /// Deliveries of one informer: each costs the API server a write per insight.
 const PER_INFORMER: Rate = Rate { burst: 5, every: Duration::from_secs(10) };
+/// Rejections that an UpdateInformer reports: each costs the API server a write. Those of its producer and those of
+/// others have separate limits, so that others cannot hide the producer's.
+const PER_REPORT: Rate = Rate { burst: 2, every: Duration::from_secs(60) };
+
+/// Maximum length of a reported message, in characters.
+const MESSAGE_MAX: usize = 1024;
 
 /// Time limit for one delivery, including the wait for others.
 const DELIVERY_MAX: Duration = Duration::from_secs(30);
@@ -49,11 +55,25 @@ pub struct DeliveryError {
     pub message: String,
     /// When to try again, for the header `Retry-After`.
     pub retry_after: Option<Duration>,
+    /// The reason of the condition `DeliveryRejected`; `None` if the UpdateInformer does not report the error.
+    reason: Option<String>,
 }
 
+/// The body is not what a delivery must be.
+const INVALID_BODY: &str = "InvalidBody";
+/// The user has no right to deliver for the informer.
+const NOT_ALLOWED: &str = "NotAllowed";
+/// The user has the right, but the UpdateInformer names another producer.
+const NOT_THE_PRODUCER: &str = "NotTheProducer";
+
 impl DeliveryError {
-    fn new(code: u16, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), retry_after: None }
+    /// An error that the UpdateInformer does not report.
+    pub fn new(code: u16, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), retry_after: None, reason: None }
+    }
+
+    fn with_reason(self, reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..self }
     }
 
     fn too_many(retry_after: Duration) -> Self {
@@ -99,12 +119,18 @@ pub struct Deliveries {
 struct Limits {
     addresses: Buckets<IpAddr>,
     informers: Buckets<String>,
+    /// By informer, and whether the user is another one than its producer.
+    reports: Buckets<(String, bool)>,
 }
 
 impl Deliveries {
     /// Creates it with the controller's client.
     pub fn new(client: Client, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
-        let limits = Limits { addresses: Buckets::new(PER_ADDRESS), informers: Buckets::new(PER_INFORMER) };
+        let limits = Limits {
+            addresses: Buckets::new(PER_ADDRESS),
+            informers: Buckets::new(PER_INFORMER),
+            reports: Buckets::new(PER_REPORT),
+        };
         let (limits, storing) = (Mutex::new(limits), Mutex::new(()));
         Self { requests: Requests::new(client), clock, observer, limits, storing }
     }
@@ -151,7 +177,16 @@ impl Deliveries {
         if !is_label(informer) {
             return Err(DeliveryError::new(404, "expected the name of an UpdateInformer"));
         }
-        let (found, registration) = self.authorize(informer, token).await?;
+        let user = self.authenticate(token).await?;
+        let outcome = self.deliver_as(&user, informer, body).await;
+        if let Err(DeliveryError { reason: Some(reason), message, .. }) = &outcome {
+            self.report(informer, &user, reason, message).await;
+        }
+        outcome
+    }
+
+    async fn deliver_as(&self, user: &User, informer: &str, body: &[u8]) -> Result<Value, DeliveryError> {
+        let (found, registration) = self.authorize(informer, user).await?;
         let _turn = self.storing.lock().await;
         let wait = self.limits.lock().await.informers.take(informer.to_owned(), Instant::now());
         if let Some(wait) = wait {
@@ -175,26 +210,58 @@ impl Deliveries {
         for name in stored.keys().filter(|name| !names.contains(&name.as_str())) {
             self.requests.remove(name).await?;
         }
+        if !found.rejected.is_null() {
+            // The insights are stored, so a failure is no reason to deliver again.
+            let _ = self.requests.report(informer, &Value::Null).await;
+        }
         let expires = rfc3339(after(now, registration.expiry));
         Ok(json!({"insights": insights.len(), "expires": expires}))
     }
 
-    /// Returns the UpdateInformer and its registration, if the token's user may deliver to it.
+    /// Returns the user of a token.
+    async fn authenticate(&self, token: Option<&str>) -> Result<User, DeliveryError> {
+        let token = token.ok_or_else(|| DeliveryError::new(401, "expected `Authorization: Bearer TOKEN`"))?;
+        self.requests.review_token(token).await?.ok_or_else(|| {
+            DeliveryError::new(401, format!("the token is invalid, or not for the audience {AUDIENCE}"))
+        })
+    }
+
+    /// Reports a rejection in the status of the UpdateInformer, from which the controller derives the condition
+    /// `DeliveryRejected`. Users without a valid token cannot cause that, others only as often as the limit allows. The
+    /// rejection of a stranger does not replace that of the producer. A failed write is ignored: the log and the client
+    /// have the rejection as well.
+    async fn report(&self, informer: &str, user: &User, reason: &str, message: &str) {
+        let is_strangers = |reason: &str| [NOT_ALLOWED, NOT_THE_PRODUCER].contains(&reason);
+        let key = (informer.to_owned(), is_strangers(reason));
+        if self.limits.lock().await.reports.take(key, Instant::now()).is_some() {
+            return;
+        }
+        let Ok(Some(InformerRef { rejected: before, .. })) = self.requests.informer(informer).await else {
+            return;
+        };
+        let is_kept = before["reason"].as_str().is_some_and(|before| !is_strangers(before));
+        if is_strangers(reason) && is_kept {
+            return;
+        }
+        let message: String = message.chars().take(MESSAGE_MAX).collect();
+        let user: String = user.name.chars().take(MESSAGE_MAX).collect();
+        let time = rfc3339(self.clock.now());
+        let rejected = json!({"time": time, "user": user, "reason": reason, "message": message});
+        let _ = self.requests.report(informer, &rejected).await;
+    }
+
+    /// Returns the UpdateInformer and its registration, if the user may deliver to it.
     async fn authorize(
         &self,
         informer: &str,
-        token: Option<&str>,
+        user: &User,
     ) -> Result<(InformerRef, Registration), DeliveryError> {
-        let token = token.ok_or_else(|| DeliveryError::new(401, "expected `Authorization: Bearer TOKEN`"))?;
-        let user: User = self.requests.review_token(token).await?.ok_or_else(|| {
-            DeliveryError::new(401, format!("the token is invalid, or not for the audience {AUDIENCE}"))
-        })?;
         let name = &user.name;
-        if !self.requests.may_deliver(&user, informer).await? {
+        if !self.requests.may_deliver(user, informer).await? {
             let message = format!(
                 "user {name} may not create updateinformers/insights of group update.openshift.io named {informer:?}"
             );
-            return Err(DeliveryError::new(403, message));
+            return Err(DeliveryError::new(403, message).with_reason(NOT_ALLOWED));
         }
         let found = self.requests.informer(informer).await?;
         let found = found
@@ -203,7 +270,7 @@ impl Deliveries {
             .map_err(|why| DeliveryError::new(403, format!("UpdateInformer {informer} is invalid: {why}")))?;
         if registration.user().as_ref() != Some(name) {
             let message = format!("user {name} is not the producer that UpdateInformer {informer} names");
-            return Err(DeliveryError::new(403, message));
+            return Err(DeliveryError::new(403, message).with_reason(NOT_THE_PRODUCER));
         }
         Ok((found, registration))
     }
@@ -211,20 +278,21 @@ impl Deliveries {
 
 /// Parses a body.
 fn parse(body: &[u8]) -> Result<Vec<DeliveredInsight>, DeliveryError> {
-    let body: Value = serde_json::from_slice(body)
-        .map_err(|error| DeliveryError::new(400, format!("the body is no JSON: {error}")))?;
+    let body: Value = serde_json::from_slice(body).map_err(|error| {
+        DeliveryError::new(400, format!("the body is no JSON: {error}")).with_reason(INVALID_BODY)
+    })?;
     let body: Body = serde_json::from_value(body).map_err(|error| {
         let expected = r#"expected {"insights": [{"uid": ..., "health": {...}}]}"#;
-        DeliveryError::new(422, format!("{expected}: {error}"))
+        DeliveryError::new(422, format!("{expected}: {error}")).with_reason(INVALID_BODY)
     })?;
     for (place, insight) in body.insights.iter().enumerate() {
         if !is_label(&insight.uid) {
             let message = format!("insights[{place}].uid: expected a DNS label, found {:?}", insight.uid);
-            return Err(DeliveryError::new(422, message));
+            return Err(DeliveryError::new(422, message).with_reason(INVALID_BODY));
         }
         if body.insights[..place].iter().any(|other| other.uid == insight.uid) {
             let message = format!("insights[{place}].uid: {:?} occurs twice", insight.uid);
-            return Err(DeliveryError::new(422, message));
+            return Err(DeliveryError::new(422, message).with_reason(INVALID_BODY));
         }
     }
     Ok(body.insights)
@@ -255,7 +323,7 @@ fn schema_error(error: kube::Error, place: usize) -> DeliveryError {
     match error {
         kube::Error::Api(status) if matches!(status.code, 400 | 422) => {
             let message = status.message.replace("spec.health", &format!("insights[{place}].health"));
-            DeliveryError::new(422, message)
+            DeliveryError::new(422, message).with_reason(RejectionReason::InvalidInsight.name())
         }
         kube::Error::Api(status) if status.code == 409 => {
             DeliveryError::new(409, "the insights changed at the same time: deliver again")
@@ -290,5 +358,5 @@ fn check_authority(
         Some(rest) => format!("insights[{place}].health{rest}"),
         None => format!("insights[{place}]: {}", rejection.message),
     };
-    Err(DeliveryError::new(code, message))
+    Err(DeliveryError::new(code, message).with_reason(rejection.reason.name()))
 }

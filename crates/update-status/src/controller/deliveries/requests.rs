@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::PartialObjectMeta;
 use serde_json::{Value, json};
 use windtunnel_core::resources::{UPDATE_INFORMERS, UPDATE_INSIGHTS};
@@ -32,6 +32,8 @@ pub(super) struct InformerRef {
     pub(super) name: String,
     pub(super) uid: String,
     pub(super) spec: Value,
+    /// The reported rejection of a delivery; null if there is none.
+    pub(super) rejected: Value,
 }
 
 /// The resource versions of stored insights by name.
@@ -94,7 +96,15 @@ impl Requests {
             name: name.to_owned(),
             uid: object.metadata.uid.unwrap_or_default(),
             spec: object.data["spec"].clone(),
+            rejected: object.data["status"]["rejectedDelivery"].clone(),
         }))
+    }
+
+    /// Reports the last rejection of a delivery in the status of an UpdateInformer; null removes it.
+    pub(super) async fn report(&self, informer: &str, rejected: &Value) -> Result<(), kube::Error> {
+        let api = Api::<DynamicObject>::all_with(self.client.clone(), &api_resource(&UPDATE_INFORMERS));
+        let patch = Patch::Merge(json!({"status": {"rejectedDelivery": rejected}}));
+        api.patch_status(informer, &PatchParams::default(), &patch).await.map(drop)
     }
 
     /// Returns the stored insights of an informer.

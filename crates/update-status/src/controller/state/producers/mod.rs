@@ -249,7 +249,7 @@ impl Producers {
         if report::is_silent(&status) && !report::is_silent(before) {
             self.news.push(ProducerNews::Silent { informer: name.clone() });
         }
-        if status == *before {
+        if status == report::without_rejected_delivery(before) {
             self.reports.remove(&name);
         } else {
             self.reports.insert(name, status);

@@ -21,7 +21,7 @@ impl Report<'_> {
     /// Returns the status at this time, with the transition times of the one before.
     pub(super) fn status(&self, before: &Value, now: Time) -> Value {
         let outcome = self.outcome;
-        let conditions = [self.registered(), self.rejected(), self.silent()];
+        let conditions = [self.registered(), self.rejected(), self.silent(), delivery_rejected(before)];
         let conditions = conditions.map(|condition| dated(condition, self.generation, before, now));
         let mut status = json!({
             "acceptedInsights": outcome.admitted.len(),
@@ -70,6 +70,29 @@ impl Report<'_> {
         }
     }
 }
+
+/// Whether the last delivery over HTTPS was rejected, by the field that the endpoint writes.
+fn delivery_rejected(status: &Value) -> Condition {
+    let rejected = &status[REJECTED_DELIVERY];
+    let text = |field: &str| rejected[field].as_str().unwrap_or_default();
+    if text("reason").is_empty() {
+        return ("DeliveryRejected", "False", "AsExpected", String::new()).into();
+    }
+    let message = format!("{} by user {}: {}", text("time"), text("user"), text("message"));
+    Condition { kind: "DeliveryRejected", status: "True", reason: text("reason").to_owned(), message }
+}
+
+/// Returns a status without the field of the endpoint, which no report writes.
+pub(super) fn without_rejected_delivery(status: &Value) -> Value {
+    let mut status = status.clone();
+    if let Some(fields) = status.as_object_mut() {
+        fields.remove(REJECTED_DELIVERY);
+    }
+    status
+}
+
+/// The field of the status with the last rejection of a delivery over HTTPS.
+const REJECTED_DELIVERY: &str = "rejectedDelivery";
 
 struct Condition {
     kind: &'static str,

@@ -70,7 +70,7 @@ fn insights_are_published_under_their_informer_and_leave_at_expiry() {
     assert_eq!(keys(&mut producers, 2), "usc.x.one.a usc.x.two.a");
     assert_eq!(
         report(&mut producers, "one"),
-        "Registered=True AsExpected, Rejected=False AsExpected, Silent=False AsExpected"
+        "Registered=True AsExpected, Rejected=False AsExpected, Silent=False AsExpected, DeliveryRejected=False AsExpected"
     );
     assert_eq!(keys(&mut producers, 3), "usc.x.one.a usc.x.two.a");
     assert_eq!(producers.due(), Some(at(11)));
@@ -79,7 +79,7 @@ fn insights_are_published_under_their_informer_and_leave_at_expiry() {
     assert_eq!(producers.take_news(), [ProducerNews::Silent { informer: "one".to_owned() }]);
     assert_eq!(
         report(&mut producers, "one"),
-        "Registered=True AsExpected, Rejected=False AsExpected, Silent=True InsightsExpired"
+        "Registered=True AsExpected, Rejected=False AsExpected, Silent=True InsightsExpired, DeliveryRejected=False AsExpected"
     );
     deliver(&mut producers, "one", "a", "one", 12);
     assert_eq!(keys(&mut producers, 12), "usc.x.one.a usc.x.two.a");
