@@ -10,6 +10,7 @@ use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object, resources};
 
+use super::logs::LogForm;
 use super::{Entry, Event, FORMAT, Header, Record, WriteEvent};
 
 /// The error of an invalid record file.
@@ -119,11 +120,17 @@ impl Record {
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let (number, first) = lines.next().unwrap_or((1, ""));
         let header = header(first).map_err(|expected| RecordError { line: number, expected })?;
-        let mut states = BTreeMap::new();
-        let entries = lines.map(|(number, line)| {
-            entry(line, &mut states).map_err(|expected| RecordError { line: number, expected })
-        });
-        Ok(Self { header, entries: entries.collect::<Result<_, _>>()? })
+        let (mut states, mut entries, mut logs) = (BTreeMap::new(), Vec::new(), Vec::new());
+        for (number, line) in lines {
+            let invalid = |expected| RecordError { line: number, expected };
+            if LogForm::is_log(line) {
+                let log: LogForm<'_> = json(line, "a log of a record").map_err(invalid)?;
+                logs.push(log.into_log().map_err(invalid)?);
+            } else {
+                entries.push(entry(line, &mut states).map_err(invalid)?);
+            }
+        }
+        Ok(Self { header, entries, logs })
     }
 }
 
@@ -152,7 +159,7 @@ fn json<'a, T: Deserialize<'a>>(line: &'a str, what: &str) -> Result<T, String> 
     })
 }
 
-fn moment(milliseconds: i64) -> Result<Time, String> {
+pub(super) fn moment(milliseconds: i64) -> Result<Time, String> {
     Time::from_millisecond(milliseconds)
         .map_err(|_| format!("milliseconds since 1970, up to the year 9999; found {milliseconds}"))
 }
