@@ -65,7 +65,8 @@ fn select<'r>(
     pod: &str,
     container: Option<&str>,
 ) -> Result<Vec<&'r ContainerLog>, String> {
-    let (namespace, name) = pod.split_once('/').map_or((None, pod), |(namespace, name)| (Some(namespace), name));
+    let (namespace, name) =
+        pod.split_once('/').map_or((None, pod), |(namespace, name)| (Some(namespace), name));
     let is_pod = |log: &&ContainerLog| {
         log.pod.starts_with(name) && namespace.is_none_or(|namespace| namespace == log.namespace)
     };
@@ -77,7 +78,10 @@ fn select<'r>(
     let Some(container) = container else { return Ok(of_pod) };
     let names = || of_pod.iter().map(|log| log.container.as_str());
     if !names().any(|name| name == container) {
-        return Err(format!("no container `{container}` of `{pod}` printed a line{}", did_you_mean(container, names())));
+        return Err(format!(
+            "no container `{container}` of `{pod}` printed a line{}",
+            did_you_mean(container, names())
+        ));
     }
     Ok(of_pod.into_iter().filter(|log| log.container == container).collect())
 }

@@ -1,5 +1,7 @@
 //! `windtunnel must-gather`: writes the cluster of a record as the files of a must-gather.
 
+use std::collections::BTreeSet;
+
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::PODS;
 use windtunnel_update_status::status::AlertsResponse;
@@ -8,7 +10,7 @@ use super::args::MustGatherArgs;
 use super::files::{self, records};
 use super::{Exit, moment, print_output};
 use crate::dump::{Source, alerts_file, log_file, object_files};
-use crate::record::{ContainerLog, Record, redact};
+use crate::record::{Record, log_at, redact};
 
 /// Writes the files.
 ///
@@ -38,29 +40,16 @@ fn files_at(record: &Record, at: Time) -> Result<Vec<Source>, String> {
         (key, value)
     });
     let mut files = object_files(objects).map_err(|error| error.to_string())?;
-    let instances = record.logs.iter().filter(|log| log.lines_until(at) > 0);
-    for log in instances.filter(|log| view.get(&PODS, &log.namespace, &log.pod).is_some()) {
-        files.extend(instance_name(record, log, at).map(|name| {
-            let lines = &log.lines[..log.lines_until(at)];
-            log_file([&log.namespace, &log.pod, &log.container], name, lines)
-        }));
+    let containers: BTreeSet<[&str; 3]> =
+        record.logs.iter().map(|log| [&*log.namespace, &*log.pod, &*log.container]).collect();
+    for name in containers.into_iter().filter(|name| view.get(&PODS, name[0], name[1]).is_some()) {
+        for (instance, previous) in [("current", false), ("previous", true)] {
+            let lines = log_at(&record.logs, name, previous, at);
+            files.extend(lines.map(|lines| log_file(name, instance, lines)));
+        }
     }
     if let AlertsResponse::Answer(alerts) = AlertsResponse::from_active(record.alerts_at(at)) {
         files.push(alerts_file(&alerts));
     }
     Ok(files)
-}
-
-/// The name of the file for an instance of a container: `current` for the last one, `previous` for the one before it.
-/// `None` for earlier ones, whose logs are gone.
-fn instance_name(record: &Record, log: &ContainerLog, at: Time) -> Option<&'static str> {
-    let is_later = |other: &&ContainerLog| {
-        let name = |log: &ContainerLog| (log.namespace.clone(), log.pod.clone(), log.container.clone());
-        name(other) == name(log) && other.restarts > log.restarts && other.lines_until(at) > 0
-    };
-    match record.logs.iter().filter(is_later).count() {
-        0 => Some("current"),
-        1 => Some("previous"),
-        _ => None,
-    }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use windtunnel_core::Key;
 use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::{NAMESPACES, PODS};
 use windtunnel_core::yaml::{self, YamlError};
-use windtunnel_core::Key;
 
 use super::Source;
 use super::layout::{CLUSTER, NAMESPACED, PROMETHEUS};

@@ -39,9 +39,27 @@ impl ContainerLog {
             namespace: Cow::Borrowed(&self.namespace),
             container: Cow::Borrowed(&self.container),
             restarts: self.restarts,
-            lines: self.lines.iter().map(|line| (line.at.as_millisecond(), Cow::Borrowed(&*line.text))).collect(),
+            lines: self
+                .lines
+                .iter()
+                .map(|line| (line.at.as_millisecond(), Cow::Borrowed(&*line.text)))
+                .collect(),
         }
     }
+}
+
+/// Returns the lines up to a moment that `oc logs` would print for a container, named by namespace, pod and container: those
+/// of its last instance, or with `previous` of the one before it. `None` if that instance printed nothing.
+pub fn log_at<'r>(
+    logs: &'r [ContainerLog],
+    name: [&str; 3],
+    previous: bool,
+    at: Time,
+) -> Option<&'r [LogLine]> {
+    let is_named = |log: &&ContainerLog| [&*log.namespace, &*log.pod, &*log.container] == name;
+    let mut instances = logs.iter().rev().filter(|log| is_named(log) && log.lines_until(at) > 0);
+    let log = if previous { instances.nth(1) } else { instances.next() }?;
+    Some(&log.lines[..log.lines_until(at)])
 }
 
 /// A log in a file. Each of its lines has its moment in milliseconds since the Unix epoch.

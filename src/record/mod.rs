@@ -15,7 +15,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Change, ChangeKind, Key, Object, View};
 
 pub(crate) use fold::Folding;
-pub use logs::ContainerLog;
+pub use logs::{ContainerLog, log_at};
 pub use parse::RecordError;
 pub use redact::redact;
 pub use secrets::{Secrets, redact_secrets};

@@ -210,7 +210,8 @@ mod tests {
     #[test]
     fn a_log_keeps_its_last_lines() {
         let (mut logs, pod) = (Logs::default(), PODS.key("n", "p"));
-        (0..=LINES_MAX).for_each(|line| logs.print(&pod, "c", &line.to_string(), Time::UNIX_EPOCH, IsRecorded::Yes));
+        (0..=LINES_MAX)
+            .for_each(|line| logs.print(&pod, "c", &line.to_string(), Time::UNIX_EPOCH, IsRecorded::Yes));
         let lines = texts(&logs, &pod, false).unwrap();
         assert_eq!((lines.len(), lines[0].as_str()), (LINES_MAX, "1"));
     }

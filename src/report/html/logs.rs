@@ -94,12 +94,19 @@ mod tests {
             pod: pod.to_owned(),
             container: "c".to_owned(),
             restarts: 0,
-            lines: lines.iter().map(|(at_second, text)| LogLine { at: at(*at_second), text: (*text).to_owned() }).collect(),
+            lines: lines
+                .iter()
+                .map(|(at_second, text)| LogLine { at: at(*at_second), text: (*text).to_owned() })
+                .collect(),
         };
-        let logs_of_pods = vec![log("c-1", &[(5, "set-up"), (12, "again"), (14, "x")]), log("p", &[(13, "again")])];
+        let logs_of_pods =
+            vec![log("c-1", &[(5, "set-up"), (12, "again"), (14, "x")]), log("p", &[(13, "again")])];
         let header = Header { epoch: at(10), ..Header::default() };
         let found = logs(&Record { header, entries: Vec::new(), logs: logs_of_pods }).unwrap();
-        assert_eq!((found.sources, found.texts), (vec!["c-1".into(), "p/c".into()], vec!["again".into(), "x".into()]));
+        assert_eq!(
+            (found.sources, found.texts),
+            (vec!["c-1".into(), "p/c".into()], vec!["again".into(), "x".into()])
+        );
         assert_eq!(found.lines, [(2000, 0, 0), (3000, 1, 0), (4000, 0, 1)]);
     }
 }

@@ -150,6 +150,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn go_durations_are_printed_as_go_prints_them() {
+        let cases = [
+            (0, "0s"),
+            (250, "250ms"),
+            (1500, "1.5s"),
+            (62_050, "1m2.05s"),
+            (60_000, "1m0s"),
+            (7_200_000, "2h0m0s"),
+        ];
+        for (millis, printed) in cases {
+            assert_eq!(go_duration(SignedDuration::from_millis(millis)), printed);
+        }
+    }
+
+    #[test]
     fn durations_are_parsed_and_printed_with_units() {
         for (text, printed) in [
             ("90s", "1m30s"),

@@ -215,7 +215,8 @@ impl Worker {
             Some((last, _)) => {
                 let interval = go_duration(self.pace.interval);
                 let last = windtunnel_core::clock::rfc3339(last);
-                let why = format_args!("{again} more than {interval} has elapsed since last attempt at {last}");
+                let why =
+                    format_args!("{again} more than {interval} has elapsed since last attempt at {last}");
                 out.info(now, "availableupdates.go:86", why);
             }
         }
@@ -229,7 +230,11 @@ impl Worker {
         }
         if let Some(started) = self.sync_started.take() {
             let duration = go_duration(now.duration_since(started));
-            out.info(now, "cvo.go:817", format_args!("Finished syncing cluster version \"{KEY}\" ({duration})"));
+            out.info(
+                now,
+                "cvo.go:817",
+                format_args!("Finished syncing cluster version \"{KEY}\" ({duration})"),
+            );
         }
     }
 
