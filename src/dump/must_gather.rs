@@ -16,7 +16,7 @@ use super::layout::{CLUSTER, NAMESPACED, PROMETHEUS};
 ///
 /// # Errors
 /// An object cannot be represented in YAML.
-pub fn object_files<'a>(objects: impl Iterator<Item = (Key, Value)> + 'a) -> Result<Vec<Source>, YamlError> {
+pub fn object_files(objects: impl Iterator<Item = (Key, Value)>) -> Result<Vec<Source>, YamlError> {
     let mut files = Vec::new();
     let mut lists: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for (key, object) in objects {

@@ -96,7 +96,8 @@ impl Reconcile for CronJobController {
             self.queue.add_at(key.clone(), at);
         }
         let mut writes = turn.writes;
-        if turn.status != cron_job["status"] {
+        let is_empty = cron_job["status"].is_null() && turn.status == json!({});
+        if !is_empty && turn.status != cron_job["status"] {
             let mut object = cron_job.to_value();
             object["status"] = turn.status;
             writes.push(Write::update_status(&CRON_JOBS, object));
