@@ -9,8 +9,6 @@ use serde::{Deserialize, Serialize};
 use windtunnel_core::clock::Time;
 use windtunnel_core::log::LogLine;
 
-use super::parse::moment;
-
 /// What one instance of a container printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerLog {
@@ -100,4 +98,10 @@ impl LogForm<'_> {
             lines: lines.collect::<Result<_, String>>()?,
         })
     }
+}
+
+/// Returns a moment of a file.
+pub(super) fn moment(milliseconds: i64) -> Result<Time, String> {
+    Time::from_millisecond(milliseconds)
+        .map_err(|_| format!("milliseconds since 1970, up to the year 9999; found {milliseconds}"))
 }

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use windtunnel_core::alert::{Alert, AlertState};
-use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object, resources};
 
-use super::logs::LogForm;
+use super::logs::{LogForm, moment};
 use super::{Entry, Event, FORMAT, Header, Record, WriteEvent};
 
 /// The error of an invalid record file.
@@ -157,11 +156,6 @@ fn json<'a, T: Deserialize<'a>>(line: &'a str, what: &str) -> Result<T, String> 
         let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
         format!("{what}: {reason} at column {}", error.column())
     })
-}
-
-pub(super) fn moment(milliseconds: i64) -> Result<Time, String> {
-    Time::from_millisecond(milliseconds)
-        .map_err(|_| format!("milliseconds since 1970, up to the year 9999; found {milliseconds}"))
 }
 
 fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String> {
