@@ -20,7 +20,9 @@ mod insights;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
+mod logs;
 mod moment;
+mod must_gather;
 mod new;
 mod payload;
 #[cfg(feature = "live")]
@@ -88,6 +90,8 @@ pub fn main() -> ExitCode {
     let exit = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
+        Command::Logs(args) => logs::logs(&args),
+        Command::MustGather(args) => must_gather::must_gather(&args),
         Command::Risks(args) => risks::risks(&args),
         Command::Status(args) => status::status(&args),
         #[cfg(feature = "live")]

@@ -4,11 +4,11 @@ use windtunnel_core::resources::NAMESPACES;
 use windtunnel_core::{Object, Resource};
 
 /// The folders of `oc adm inspect`, below any others: `<scope>[/<namespace>]/<group>/<plural>[/<name>].yaml`.
-const CLUSTER: &str = "cluster-scoped-resources";
-const NAMESPACED: &str = "namespaces";
+pub(super) const CLUSTER: &str = "cluster-scoped-resources";
+pub(super) const NAMESPACED: &str = "namespaces";
 
 /// The Prometheus answers in a must-gather.
-const PROMETHEUS: [&str; 2] = ["monitoring/prometheus/alerts.json", "monitoring/prometheus/rules.json"];
+pub(super) const PROMETHEUS: [&str; 2] = ["monitoring/prometheus/alerts.json", "monitoring/prometheus/rules.json"];
 
 /// The kinds of objects to read.
 #[derive(Debug, Clone, Copy)]

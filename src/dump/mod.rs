@@ -1,5 +1,5 @@
 //! Clusters as files: parses the output of `oc adm must-gather`, `oc adm inspect` and `oc get -o yaml` into
-//! objects. Pure: the caller finds and reads the files.
+//! objects, and renders a must-gather. Pure: the caller finds, reads and writes the files.
 //!
 //! Objects are identified by their `kind`, not by the names of files; [`layout`] only selects the files to
 //! read.
@@ -8,6 +8,7 @@ mod alerts;
 mod document;
 mod facts;
 mod layout;
+mod must_gather;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use windtunnel_core::{Object, Resource};
 pub use facts::Facts;
 use layout::is_of;
 pub use layout::{Wanted, select};
+pub use must_gather::{alerts_file, log_file, object_files};
 
 /// A file: its path, with `/` between names, and its text.
 #[derive(Debug, Clone)]

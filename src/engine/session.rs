@@ -75,6 +75,7 @@ impl Session {
 
     /// Ends the run and returns its record.
     pub fn into_record(mut self) -> Record {
+        self.simulation.record.logs = self.simulation.exports.with_logs(|logs| logs.take_recorded());
         if let Some(secrets) = self.simulation.connection.secrets() {
             secrets.hide_in(&mut self.simulation.record);
         }

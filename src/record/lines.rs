@@ -1,5 +1,5 @@
-//! The file form of a record: JSON lines with the header, then one line per entry. A change is a patch of the
-//! object's state after the lines before it.
+//! The file form of a record: JSON lines with the header, then one line per entry, then one per log. A change is a
+//! patch of the object's state after the lines before it.
 
 use std::collections::BTreeMap;
 
@@ -127,6 +127,11 @@ impl Record {
                     None => states.remove(&write.key),
                 };
             }
+        }
+        for log in &self.logs {
+            line.clear();
+            push_line(&mut line, &log.file_form());
+            emit(&line);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod fold;
 mod lines;
+mod logs;
 mod parse;
 mod redact;
 mod secrets;
@@ -14,6 +15,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Change, ChangeKind, Key, Object, View};
 
 pub(crate) use fold::Folding;
+pub use logs::{ContainerLog, log_at};
 pub use parse::RecordError;
 pub use redact::redact;
 pub use secrets::{Secrets, redact_secrets};
@@ -32,6 +34,8 @@ pub struct Record {
     pub header: Header,
     /// The entries, oldest first.
     pub entries: Vec<Entry>,
+    /// The logs of simulated programs, in the order of their first lines.
+    pub logs: Vec<ContainerLog>,
 }
 
 impl Record {
@@ -77,8 +81,8 @@ impl Record {
     }
 }
 
-/// The format of record files. It changes when an older windtunnel could not read a newer file.
-pub const FORMAT: u32 = 1;
+/// The format of record files. It changes when an older windtunnel could not read a newer file. Format 2 added logs.
+pub const FORMAT: u32 = 2;
 
 /// The scenario and seed of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

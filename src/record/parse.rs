@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use windtunnel_core::alert::{Alert, AlertState};
-use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object, resources};
 
+use super::logs::{LogForm, moment};
 use super::{Entry, Event, FORMAT, Header, Record, WriteEvent};
 
 /// The error of an invalid record file.
@@ -119,11 +119,17 @@ impl Record {
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let (number, first) = lines.next().unwrap_or((1, ""));
         let header = header(first).map_err(|expected| RecordError { line: number, expected })?;
-        let mut states = BTreeMap::new();
-        let entries = lines.map(|(number, line)| {
-            entry(line, &mut states).map_err(|expected| RecordError { line: number, expected })
-        });
-        Ok(Self { header, entries: entries.collect::<Result<_, _>>()? })
+        let (mut states, mut entries, mut logs) = (BTreeMap::new(), Vec::new(), Vec::new());
+        for (number, line) in lines {
+            let invalid = |expected| RecordError { line: number, expected };
+            if LogForm::is_log(line) {
+                let log: LogForm<'_> = json(line, "a log of a record").map_err(invalid)?;
+                logs.push(log.into_log().map_err(invalid)?);
+            } else {
+                entries.push(entry(line, &mut states).map_err(invalid)?);
+            }
+        }
+        Ok(Self { header, entries, logs })
     }
 }
 
@@ -150,11 +156,6 @@ fn json<'a, T: Deserialize<'a>>(line: &'a str, what: &str) -> Result<T, String> 
         let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
         format!("{what}: {reason} at column {}", error.column())
     })
-}
-
-fn moment(milliseconds: i64) -> Result<Time, String> {
-    Time::from_millisecond(milliseconds)
-        .map_err(|_| format!("milliseconds since 1970, up to the year 9999; found {milliseconds}"))
 }
 
 fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String> {

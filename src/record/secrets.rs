@@ -107,6 +107,9 @@ impl Secrets {
                 _ => {}
             }
         }
+        for line in record.logs.iter_mut().flat_map(|log| &mut log.lines) {
+            line.text = self.hide(&line.text);
+        }
     }
 
     fn hide_in_write(&self, write: &mut WriteEvent) {

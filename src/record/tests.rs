@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::clock::Time;
+use windtunnel_core::log::LogLine;
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Object, resources};
 
-use super::{Entry, Event, Header, Record, RecordError, WriteEvent};
+use super::{ContainerLog, Entry, Event, Header, Record, RecordError, WriteEvent};
 
 fn record(events: Vec<Event>) -> Record {
     let epoch: Time = "2024-01-01T00:00:00Z".parse().unwrap();
@@ -21,7 +22,7 @@ fn record(events: Vec<Event>) -> Record {
         at: epoch + jiff::SignedDuration::from_millis(i64::try_from(index).unwrap() * 1500),
         event,
     });
-    Record { header, entries: entries.collect() }
+    Record { header, entries: entries.collect(), logs: Vec::new() }
 }
 
 fn write(verb: &str, code: u16, before: Option<&Object>, after: Option<&Object>) -> Event {
@@ -53,6 +54,7 @@ fn check_round_trip(record: &Record) -> String {
     assert_eq!(parsed.to_lines(), lines);
     assert_eq!(states(&parsed), states(record));
     assert_eq!(parsed.header, record.header);
+    assert_eq!(parsed.logs, record.logs);
     assert_eq!(parsed.hash(), record.hash());
     lines
 }
@@ -90,6 +92,33 @@ fn states_of_an_object_are_written_as_patches() {
         })),
     ]);
     insta::assert_snapshot!(check_round_trip(&record));
+}
+
+#[test]
+fn logs_come_after_the_entries() {
+    let log = |pod: &str, restarts, lines: &[&str]| {
+        let at = "2024-01-01T00:00:01.5Z".parse().unwrap();
+        let lines = lines.iter().map(|text| LogLine { at, text: (*text).to_owned() }).collect();
+        let (namespace, pod, container) = ("ns".to_owned(), pod.to_owned(), "c".to_owned());
+        ContainerLog { namespace, pod, container, restarts, lines }
+    };
+    let mut record = record(vec![Event::Step { text: "advance 1m".to_owned() }]);
+    record.logs = vec![log("p", 0, &["a \"b\"", "c"]), log("q", 2, &["d"])];
+    let lines = check_round_trip(&record);
+    let tail: Vec<&str> = lines.lines().skip(2).collect();
+    assert_eq!(
+        tail,
+        [
+            r#"{"log":"p","namespace":"ns","container":"c","lines":[[1704067201500,"a \"b\""],[1704067201500,"c"]]}"#,
+            r#"{"log":"q","namespace":"ns","container":"c","restarts":2,"lines":[[1704067201500,"d"]]}"#,
+        ]
+    );
+    let invalid = lines.replace("1704067201500,\"d\"", "9223372036854775807,\"d\"");
+    let error = Record::parse(&invalid).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "line 4: expected milliseconds since 1970, up to the year 9999; found 9223372036854775807"
+    );
 }
 
 #[test]
@@ -236,9 +265,10 @@ fn a_record_of_a_newer_format_is_rejected_and_one_without_a_format_is_read() {
     };
     assert!(Record::parse(&header("")).is_ok());
     assert!(Record::parse(&header(",\"format\":1")).is_ok());
-    let error = Record::parse(&header(",\"format\":2,\"more\":[]")).unwrap_err();
+    assert!(Record::parse(&header(",\"format\":2")).is_ok());
+    let error = Record::parse(&header(",\"format\":3,\"more\":[]")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 1: expected a record of format 1 or older, found format 2: read it with the windtunnel that wrote it, or a newer one"
+        "line 1: expected a record of format 2 or older, found format 3: read it with the windtunnel that wrote it, or a newer one"
     );
 }

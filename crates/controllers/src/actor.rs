@@ -183,6 +183,8 @@ pub enum Effect {
     /// The process prints a line to the log of its container. Logs are not in the API; the API server reads
     /// them from the container runtime.
     Log(String),
+    /// As [`Effect::Log`], for a line about one of the hundreds of manifests of a payload. Records leave it out.
+    LogDetail(String),
     /// An alert changed its state. Alerts are not in the API; clients query Prometheus.
     Alert(Alert),
     /// The kube-apiserver was updated to Kubernetes 1.`minor`.

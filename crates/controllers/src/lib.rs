@@ -54,5 +54,6 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
         Box::new(service_accounts::ServiceAccountsController::new()),
         Box::new(endpoints::EndpointSliceController::new()),
         Box::new(endpoints::EndpointsController::new()),
+        Box::new(workloads::cron_jobs::CronJobController::new()),
     ]
 }

@@ -7,6 +7,9 @@ use clap::ValueEnum;
 pub(in crate::cli) enum Controller {
     /// Every controller below.
     All,
+    /// Creates the Jobs of CronJobs by their schedules.
+    #[value(name = "cronjob-controller")]
+    CronJobs,
     /// Creates the pods of DaemonSets, one per node.
     #[value(name = "daemonset-controller")]
     DaemonSets,

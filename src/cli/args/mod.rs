@@ -5,6 +5,7 @@ mod clusters;
 pub(super) mod controllers;
 #[cfg(all(feature = "live", feature = "serve"))]
 pub(super) mod insights;
+mod logs;
 mod payload;
 mod place;
 mod risks;
@@ -21,6 +22,7 @@ pub(super) use self::clusters::RecordArgs;
 pub(super) use self::clusters::speed;
 #[cfg(feature = "serve")]
 pub(super) use self::clusters::{EnvtestArgs, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
+pub(super) use self::logs::{LogsArgs, MustGatherArgs};
 pub(super) use self::place::{BackendKind, PlaceArgs};
 #[cfg(feature = "live")]
 pub(super) use self::place::{CleanArgs, WRITES_PER_SECOND};
@@ -49,6 +51,10 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Print the timeline of a record.
     Report(ReportArgs),
+    /// Print the logs of simulated programs in a record; without a pod, list them.
+    Logs(LogsArgs),
+    /// Write the cluster of a record, with its logs, as the files of a must-gather.
+    MustGather(MustGatherArgs),
     /// Print the output of `oc adm upgrade status` for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
     /// Evaluate the risks of graph data for clusters, and check their PromQL.

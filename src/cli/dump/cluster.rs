@@ -8,7 +8,7 @@ use windtunnel_update_status::status::AlertsResponse;
 
 use crate::cli::files::records;
 use crate::cli::moment;
-use crate::record::Record;
+use crate::record::{ContainerLog, Record};
 
 /// The state of a cluster at one moment.
 pub(in crate::cli) struct Dumped {
@@ -22,6 +22,9 @@ pub(in crate::cli) struct Dumped {
     /// The moment of a record's state; `None` for a dump.
     #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) moment: Option<Time>,
+    /// The logs of a record.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
+    pub(in crate::cli) logs: Vec<ContainerLog>,
 }
 
 impl Dumped {
@@ -38,7 +41,13 @@ impl Dumped {
         }
         let (dump, problems) = super::read_all(path)?;
         let objects = dump.objects().map(|(place, object)| (place.to_owned(), object.clone()));
-        Ok(Self { objects: objects.collect(), alerts: dump.alerts.clone(), problems, moment: None })
+        Ok(Self {
+            objects: objects.collect(),
+            alerts: dump.alerts.clone(),
+            problems,
+            moment: None,
+            logs: Vec::new(),
+        })
     }
 
     fn of_record(path: &Path, record: &Record, at: Option<&str>) -> Result<Self, String> {
@@ -53,6 +62,6 @@ impl Dumped {
             unreachable!("alerts of a record are an answer")
         };
         let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));
-        Self { objects, alerts, problems: Vec::new(), moment: Some(at) }
+        Self { objects, alerts, problems: Vec::new(), moment: Some(at), logs: record.logs.clone() }
     }
 }

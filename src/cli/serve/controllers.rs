@@ -15,6 +15,7 @@ use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsC
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
 use windtunnel_controllers::workloads::deployments::DeploymentController;
 use windtunnel_controllers::workloads::disruption::DisruptionController;
+use windtunnel_controllers::workloads::cron_jobs::CronJobController;
 use windtunnel_controllers::workloads::jobs::JobController;
 use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
 use windtunnel_controllers::{Actor, runner};
@@ -49,6 +50,7 @@ impl Controller {
             Self::Endpoints => Box::new(EndpointsController::new()),
             Self::EndpointSlices => Box::new(EndpointSliceController::new()),
             Self::GarbageCollector => Box::new(GarbageCollector::new()),
+            Self::CronJobs => Box::new(CronJobController::new()),
             Self::Jobs => Box::new(JobController::with_minor(properties.minor)),
             Self::Scheduler => Box::new(Scheduler::new()),
             Self::Namespaces => Box::new(NamespaceController::new()),

@@ -10,8 +10,9 @@ use serde_json::Value;
 use windtunnel_apiserver::https::{Serving, Webhooks};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, Builder};
-use windtunnel_apiserver::{ImportProblem, Imported};
+use windtunnel_apiserver::{ImportProblem, Imported, LogRequest, PodRequest, PodResponse, Upstream};
 use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock};
+use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::SERVICE_NETWORK;
@@ -24,6 +25,7 @@ use crate::cli::dump::cluster::Dumped;
 use crate::cli::print_notice;
 use crate::dump::Facts;
 use crate::plan::KUBERNETES_MINORS;
+use crate::record::{ContainerLog, log_at};
 
 /// The maximum number of objects to name in a message.
 const NAMED: usize = 3;
@@ -50,6 +52,9 @@ impl Files {
         let imported =
             server.import(self.0.objects.iter().map(|(_, object)| object.to_value()).collect(), now);
         self.report(path, &imported);
+        if !self.0.logs.is_empty() {
+            server.set_upstream(Arc::new(RecordedLogs { logs: self.0.logs.clone(), at: now }));
+        }
         server
     }
 
@@ -133,6 +138,23 @@ impl Files {
             return;
         }
         route::point(shared, serving);
+    }
+}
+
+/// The logs of a record up to a moment.
+struct RecordedLogs {
+    logs: Vec<ContainerLog>,
+    at: Time,
+}
+
+impl Upstream for RecordedLogs {
+    fn answer(&self, _: &PodRequest<'_>) -> Option<PodResponse> {
+        None
+    }
+
+    fn log(&self, request: &LogRequest<'_>) -> Option<Vec<LogLine>> {
+        let name = [request.pod.namespace(), request.pod.name(), request.container];
+        log_at(&self.logs, name, request.previous, self.at).map(<[LogLine]>::to_vec)
     }
 }
 

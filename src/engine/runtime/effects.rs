@@ -14,6 +14,7 @@ use windtunnel_openshift::mco;
 use windtunnel_update_status::controller;
 
 use super::insight_log::InsightLog;
+use super::logs::IsRecorded;
 use super::processes::{Process, Program, Running, program};
 use super::simulation::Simulation;
 use crate::record::Event;
@@ -45,7 +46,8 @@ impl Simulation {
                 self.schedule.deliver_count(counter.metric);
                 self.exports.count(counter);
             }
-            Effect::Log(text) => self.print(id, &text),
+            Effect::Log(text) => self.print(id, &text, IsRecorded::Yes),
+            Effect::LogDetail(text) => self.print(id, &text, IsRecorded::No),
             Effect::Alert(alert) => {
                 self.record_event(Event::Alert(Box::new(alert.clone())));
                 self.take_alert(alert);
@@ -66,13 +68,13 @@ impl Simulation {
 
     /// Prints a line to the log of the actor's container. Programs on machines have no pod; their logs have the
     /// names that their pods would begin with.
-    fn print(&self, id: ActorId, text: &str) {
+    fn print(&self, id: ActorId, text: &str, recorded: IsRecorded) {
         let now = self.now();
         if let Some((pod, container)) = self.processes.of_actor(id) {
-            self.exports.with_logs(|logs| logs.print(pod, container, text, now));
+            self.exports.with_logs(|logs| logs.print(pod, container, text, now, recorded));
         } else if let Some((pod, container)) = self.schedule.name(id).and_then(mco::log_name) {
             let pod = PODS.key(mco::NAMESPACE, &pod);
-            self.exports.with_logs(|logs| logs.print(&pod, container, text, now));
+            self.exports.with_logs(|logs| logs.print(&pod, container, text, now, recorded));
         }
     }
 

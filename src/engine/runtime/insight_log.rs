@@ -7,6 +7,7 @@ use windtunnel_core::clock::{Clock as _, VirtualClock};
 use windtunnel_core::log::{Severity, klog};
 use windtunnel_update_status::controller::{Note, Observer};
 
+use super::logs::IsRecorded;
 use super::metrics::Exports;
 
 /// The source that its lines name.
@@ -48,6 +49,6 @@ impl Observer for InsightLog {
         };
         let now = self.clock.now();
         let line = klog(severity, now, SOURCE, text);
-        self.exports.with_logs(|logs| logs.print(&self.pod, &self.container, &line, now));
+        self.exports.with_logs(|logs| logs.print(&self.pod, &self.container, &line, now, IsRecorded::Yes));
     }
 }

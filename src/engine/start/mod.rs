@@ -183,7 +183,7 @@ impl Session {
             environment.node_leases = true;
             environment.node_lease_stretch = capabilities.speed;
         }
-        let record = Record { header: options.header(epoch), entries: Vec::new() };
+        let record = Record { header: options.header(epoch), entries: Vec::new(), logs: Vec::new() };
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
         simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
         simulation.pinned = plan.kubernetes_minor.is_some();

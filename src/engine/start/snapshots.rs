@@ -176,7 +176,7 @@ impl Simulation {
         let connection = self.connection.fork(clock.clone())?;
         let exports = Arc::new(Exports::clone(&self.exports));
         let header = Header { epoch: self.record.header.epoch, ..header };
-        let record = Record { header, entries: self.record.entries.clone() };
+        let record = Record { header, entries: self.record.entries.clone(), logs: Vec::new() };
         let mut copy = Self::with_exports(connection, clock, environment, self.streams, record, exports);
         (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
         copy.view = self.view.clone();

@@ -9,6 +9,7 @@ mod diff;
 mod failure;
 mod follow;
 mod lanes;
+mod logs;
 mod states;
 mod steps;
 #[cfg(test)]
@@ -33,6 +34,7 @@ const SCRIPT: &str = concat!(
     include_str!("draw.js"),
     include_str!("details.js"),
     include_str!("input.js"),
+    include_str!("logs.js"),
     include_str!("timeline.js"),
     include_str!("page.js"),
 );
@@ -124,6 +126,8 @@ struct Data {
     events: Vec<texts::Event>,
     /// The distinct texts of events.
     texts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logs: Option<logs::Logs>,
 }
 
 impl Section {
@@ -154,7 +158,7 @@ fn data(record: &Record, lanes: lanes::Lanes) -> Data {
     let end = i64::try_from(span.as_millis()).unwrap_or(i64::MAX).max(0);
     let (groups, events) = lanes.finish(end);
     let (events, texts) = texts::once(&events);
-    Data { end, groups, events, texts }
+    Data { end, groups, events, texts, logs: logs::logs(record) }
 }
 
 /// Serializes JSON for a `<script>` element. The result cannot end the element, begin a comment or break a

@@ -23,7 +23,7 @@ fn record(entries: Vec<(i64, Event)>) -> Record {
     let entries = entries
         .into_iter()
         .map(|(seconds, event)| Entry { at: epoch + jiff::SignedDuration::from_secs(seconds), event });
-    Record { header, entries: entries.collect() }
+    Record { header, entries: entries.collect(), logs: Vec::new() }
 }
 
 fn write(resource: &Resource, name: &str, before: Option<Value>, after: Option<Value>) -> Event {
@@ -209,4 +209,25 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
             "status": null,
         })
     );
+}
+
+#[test]
+fn the_page_has_the_lines_of_the_run_as_data() {
+    let mut record = record(vec![(4, refusal("no"))]);
+    let line = |seconds: i64, text: &str| windtunnel_core::log::LogLine {
+        at: record.header.epoch + jiff::SignedDuration::from_secs(seconds),
+        text: text.to_owned(),
+    };
+    record.logs = vec![crate::record::ContainerLog {
+        namespace: "ns".to_owned(),
+        pod: HOSTILE.to_owned(),
+        container: "c".to_owned(),
+        restarts: 0,
+        lines: vec![line(-3, "set-up"), line(2, HOSTILE)],
+    }];
+    let (page, data) = page(&record);
+    assert!(!page.contains("alert(1)<"), "{page}");
+    let expected =
+        json!({ "sources": [format!("{HOSTILE}/c")], "texts": [HOSTILE], "lines": [[2000, 0, 0]] });
+    assert_eq!(data["logs"], expected);
 }

@@ -28,7 +28,8 @@ class Timeline extends Drawing {
     this.pinned = make("aside", { className: "pin details", hidden: true, ariaLabel: "Pinned item", ariaLive: "polite" });
     this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
     this.data.groups.forEach((group) => this.group(group));
-    this.root.replaceChildren(tools, this.lanes, this.pinned);
+    this.logs = this.data.logs && new LogPanel(this.data.logs);
+    this.root.replaceChildren(tools, this.lanes, this.pinned, ...(this.logs ? [this.logs.root] : []));
     this.root.hidden = false;
     this.renumber();
   }
@@ -147,6 +148,7 @@ class Timeline extends Drawing {
     this.pinned.hidden = !this.item;
     tip.hidden = true;
     if (!this.item) return;
+    if (this.logs) this.logs.show(this.item.span ? this.item.span.from : this.item.mark.at);
     const buttons = make("span", { className: "buttons" }, button("\u2039", "Previous item in this lane", () => this.go(-1)),
       button("\u203a", "Next item in this lane", () => this.go(1)), button("\u00d7", "Close (Escape)", () => this.pin(null)));
     this.pinned.replaceChildren(buttons, details(this.data, this.item, true));

@@ -14,6 +14,8 @@ fn the_help_lists_the_commands() {
         Commands:
           run            Run scenarios and print the results
           report         Print the timeline of a record
+          logs           Print the logs of simulated programs in a record; without a pod, list them
+          must-gather    Write the cluster of a record, with its logs, as the files of a must-gather
           status         Print the output of `oc adm upgrade status` for a record, the files of a cluster,
                          or a cluster
           risks          Evaluate the risks of graph data for clusters, and check their PromQL

@@ -128,3 +128,118 @@ fn status_shows_any_moment_of_a_record() {
     assert_eq!(wrong.code, Some(2));
     assert_eq!(wrong.stderr, "error: --at: expected a time since the start such as `1h30m`, found `soon`\n");
 }
+
+/// An environment with the record `s.jsonl` of [`STALLED`].
+fn environment_with_record() -> TestEnvironment {
+    let environment = TestEnvironment::with(&[("s.yaml", STALLED)]);
+    environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
+    environment
+}
+
+#[test]
+fn logs_prints_the_lines_of_pods_in_a_record() {
+    let environment = environment_with_record();
+    let logs = |args: &[&str]| environment.run(&[&["logs", "s.jsonl"], args].concat());
+    let list = logs(&[]).stdout;
+    assert!(
+        list.starts_with("POD ") && list.contains("\nopenshift-cluster-version/cluster-version-operator-"),
+        "{list}"
+    );
+    let all = logs(&["cluster-version-operator"]).stdout;
+    for part in [
+        "] Started syncing cluster version \"",
+        "] Finished syncing cluster version \"",
+        "] Spawning Pod version--",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    assert!(
+        all.contains(" updatepayload.go:351] Pod version--") && all.contains(" failed at pending "),
+        "{all}"
+    );
+    assert!(!all.contains("Running sync for "), "{all}");
+    let last = logs(&[
+        "openshift-cluster-version/cluster",
+        "-c",
+        "cluster-version-operator",
+        "--tail",
+        "2",
+        "--timestamps",
+    ]);
+    let lines: Vec<&str> = last.stdout.lines().collect();
+    let (time, line) = lines[1].split_once(' ').unwrap();
+    assert!(lines.len() == 2 && time.ends_with('Z') && all.ends_with(&format!("{line}\n")), "{last}");
+    let run = logs(&["cluster-version-operator", "--from", "0s"]).stdout;
+    assert!(run.len() < all.len() && all.ends_with(&run), "{run}");
+    insta::assert_snapshot!(logs(&["cluster-version-operator", "--from", "1h"]), @r"
+        exit 1
+        --- stderr
+        no line of `cluster-version-operator` in that time
+        ");
+    let wrong = logs(&["cluster-version-operater"]).to_string();
+    assert!(
+        wrong.contains("exit 2\n") && wrong.contains("; did you mean `cluster-version-operator-"),
+        "{wrong}"
+    );
+    let wrong = logs(&["cluster-version-operator", "-c", "cluster-version"]).to_string();
+    assert!(
+        wrong.contains("exit 2\n") && wrong.contains("; did you mean `cluster-version-operator`?"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn a_record_of_the_first_format_has_no_logs() {
+    let environment = environment_with_record();
+    let record = environment.read("s.jsonl");
+    let lines = record.lines().filter(|line| !line.starts_with("{\"log\":"));
+    let old = lines.collect::<Vec<_>>().join("\n").replacen("\"format\":2", "\"format\":1", 1);
+    assert!(old.len() < record.len());
+    environment.write("old.jsonl", old);
+    assert_eq!(
+        environment.run(&["report", "old.jsonl"]).stdout,
+        environment.run(&["report", "s.jsonl"]).stdout
+    );
+    insta::assert_snapshot!(environment.run(&["logs", "old.jsonl"]), @r"
+        exit 2
+        --- stderr
+        error: old.jsonl: the record has no logs: it is of a live cluster, or an older windtunnel wrote it
+        ");
+}
+
+#[test]
+fn must_gather_writes_the_objects_and_logs_of_a_moment() {
+    let environment = environment_with_record();
+    let written = environment.run(&["must-gather", "s.jsonl", "-o", "mg"]);
+    let files: Vec<String> = environment.files().into_iter().filter(|file| file.starts_with("mg/")).collect();
+    assert_eq!(written.stdout, format!("wrote {} files to mg\n", files.len()), "{written}");
+    for path in [
+        "mg/cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml",
+        "mg/cluster-scoped-resources/core/nodes/master-0.yaml",
+        "mg/monitoring/prometheus/alerts.json",
+        "mg/namespaces/openshift-cluster-version/apps/deployments.yaml",
+        "mg/namespaces/openshift-cluster-version/core/pods.yaml",
+        "mg/namespaces/openshift-cluster-version/openshift-cluster-version.yaml",
+    ] {
+        assert!(files.iter().any(|file| file == path), "{path}: {files:#?}");
+    }
+    let ending = "/cluster-version-operator/cluster-version-operator/logs/current.log";
+    let log = environment.read(files.iter().find(|file| file.ends_with(ending)).unwrap());
+    let printed = environment.run(&["logs", "s.jsonl", "cluster-version-operator", "--timestamps"]);
+    // Digests in printed text are replaced.
+    assert_eq!(log.lines().count(), printed.stdout.lines().count());
+    assert_eq!(log.lines().next(), printed.stdout.lines().next());
+    // The dump has the same cluster as the record.
+    let status = environment.run(&["status", "s.jsonl"]).to_string();
+    assert_eq!(environment.run(&["status", "--from", "mg"]).to_string(), status);
+    insta::assert_snapshot!(environment.run(&["must-gather", "s.jsonl", "-o", "mg"]), @r"
+        exit 2
+        --- stderr
+        error: mg: expected an empty or missing folder, found files
+        ");
+    environment.run(&["must-gather", "s.jsonl", "-o", "before", "--at", "0s"]);
+    let files = environment.files();
+    let log = environment
+        .read(files.iter().find(|file| file.starts_with("before/") && file.ends_with(ending)).unwrap());
+    assert!(!log.contains("Spawning Pod") && log.contains("successfully acquired lease"), "{log}");
+}

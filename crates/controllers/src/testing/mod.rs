@@ -256,7 +256,7 @@ impl Rig {
             Effect::Count(counter) => self.note(&format!("count {} {}", counter.metric, counter.count)),
             Effect::Exit => self.note("exit"),
             // Tests of decisions compare no lines.
-            Effect::Log(_) => {}
+            Effect::Log(_) | Effect::LogDetail(_) => {}
         }
     }
 

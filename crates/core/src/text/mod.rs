@@ -53,6 +53,23 @@ pub fn short_duration(span: SignedDuration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }
 
+/// Formats a span as Go prints a `time.Duration`: `0s`, `250ms`, `1.5s`, `1m2.5s`, `2h0m0s`. Spans below a millisecond are
+/// `0s`.
+pub fn go_duration(span: SignedDuration) -> String {
+    let millis = span.as_millis().max(0);
+    if (1..1000).contains(&millis) {
+        return format!("{millis}ms");
+    }
+    let (minutes, rest) = (millis / 60_000, millis % 60_000);
+    let fraction = format!("{}.{:03}", rest / 1000, rest % 1000);
+    let seconds = fraction.trim_end_matches('0').trim_end_matches('.');
+    match (minutes / 60, minutes % 60) {
+        (0, 0) => format!("{seconds}s"),
+        (0, minutes) => format!("{minutes}m{seconds}s"),
+        (hours, minutes) => format!("{hours}h{minutes}m{seconds}s"),
+    }
+}
+
 /// Parses a span such as `90s`, `10m`, `1h 30m`, `2 hours`, `250ms` or `2 days` of 24 hours each; `None` if
 /// the text is not a span or the span is negative.
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {
@@ -131,6 +148,21 @@ pub fn error_chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn go_durations_are_printed_as_go_prints_them() {
+        let cases = [
+            (0, "0s"),
+            (250, "250ms"),
+            (1500, "1.5s"),
+            (62_050, "1m2.05s"),
+            (60_000, "1m0s"),
+            (7_200_000, "2h0m0s"),
+        ];
+        for (millis, printed) in cases {
+            assert_eq!(go_duration(SignedDuration::from_millis(millis)), printed);
+        }
+    }
 
     #[test]
     fn durations_are_parsed_and_printed_with_units() {

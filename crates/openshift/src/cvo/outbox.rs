@@ -34,7 +34,7 @@ pub(super) enum Purpose {
 pub(super) struct Outbox {
     writes: Vec<Write>,
     outstanding: VecDeque<Purpose>,
-    lines: Vec<String>,
+    lines: Vec<Effect>,
 }
 
 impl Outbox {
@@ -56,22 +56,27 @@ impl Outbox {
 
     /// Prints a line to the log. `source` is the file and line of the real operator.
     pub(super) fn info(&mut self, now: Time, source: &str, message: impl fmt::Display) {
-        self.lines.push(klog(Severity::Info, now, source, message));
+        self.lines.push(Effect::Log(klog(Severity::Info, now, source, message)));
+    }
+
+    /// Prints a line about one manifest of the payload.
+    pub(super) fn detail(&mut self, now: Time, source: &str, message: impl fmt::Display) {
+        self.lines.push(Effect::LogDetail(klog(Severity::Info, now, source, message)));
     }
 
     /// Prints a warning to the log.
     pub(super) fn warning(&mut self, now: Time, source: &str, message: impl fmt::Display) {
-        self.lines.push(klog(Severity::Warning, now, source, message));
+        self.lines.push(Effect::Log(klog(Severity::Warning, now, source, message)));
     }
 
     /// Prints an error to the log.
     pub(super) fn error(&mut self, now: Time, source: &str, message: impl fmt::Display) {
-        self.lines.push(klog(Severity::Error, now, source, message));
+        self.lines.push(Effect::Log(klog(Severity::Error, now, source, message)));
     }
 
     /// Takes the effects that print the lines since the last call.
     pub(super) fn take_lines(&mut self) -> impl Iterator<Item = Effect> {
-        std::mem::take(&mut self.lines).into_iter().map(Effect::Log)
+        std::mem::take(&mut self.lines).into_iter()
     }
 
     /// Takes the writes that were added since the last call.

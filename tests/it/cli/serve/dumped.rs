@@ -232,6 +232,11 @@ fn any_moment_of_a_record_can_be_served() {
         let live =
             environment.run(&["status", "--kubeconfig", "config", "--as-of", &as_of, "--details", "all"]);
         assert_eq!(live.to_string(), of_files.to_string(), "{at}");
+        let arguments = "logs -n openshift-cluster-version deploy/cluster-version-operator";
+        if let Some(log) = kubectl(&environment, arguments) {
+            assert!(log.contains("] Started syncing cluster version "), "{log}");
+            assert_eq!(log.contains("] ClusterVersionOperator 4.14.8\n"), at != "4m", "{log}");
+        }
         drop(served);
     }
 }

@@ -64,6 +64,30 @@ fn a_served_cluster_has_an_update_service_with_the_given_graph_data() {
 }
 
 #[test]
+fn a_served_cluster_has_kinds_that_no_component_uses() {
+    let environment = TestEnvironment::new();
+    let _served = Served::start(&environment, &["--version", "4.18.3", "--kubeconfig", "config"]);
+    run(async {
+        let config = config(&environment).await;
+        for path in [
+            "config.openshift.io/v1/oauths",
+            "image.openshift.io/v1/imagestreams",
+            "machine.openshift.io/v1beta1/machines",
+            "machine.openshift.io/v1beta1/machinesets",
+            "security.openshift.io/v1/securitycontextconstraints",
+            "user.openshift.io/v1/groups",
+            "user.openshift.io/v1/identities",
+            "user.openshift.io/v1/users",
+        ] {
+            let (code, list) = get(&config, &format!("/apis/{path}")).await;
+            assert!(code == 200 && list["items"].is_array(), "{path}: {list}");
+        }
+        let (_, ingress) = get(&config, "/apis/config.openshift.io/v1/ingresses/cluster").await;
+        assert_eq!(ingress["spec"]["domain"], "apps.wind.example.com", "{ingress}");
+    });
+}
+
+#[test]
 fn prometheus_of_a_served_cluster_answers_behind_its_route() {
     let environment = TestEnvironment::new();
     let arguments = ["--version", "4.18.3", "--speed", "600x", "--kubeconfig", "config"];

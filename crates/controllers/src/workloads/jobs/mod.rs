@@ -5,8 +5,8 @@
 //! Job, so that each pod counts exactly once. Back-off limits per index and success policies are not
 //! simulated.
 //!
-//! Jobs of a release payload have no simulated programs; they get no pods and succeed after some time. A Job
-//! whose pod template has the annotation `windtunnel.dev/program: "true"` is handled like any other.
+//! Jobs of a release payload, and of its CronJobs, have no simulated programs; they get no pods and succeed after
+//! some time. A Job whose pod template has the annotation `windtunnel.dev/program: "true"` is handled like any other.
 
 mod backoff;
 mod ending;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after, rfc3339};
-use windtunnel_core::resources::{JOBS, PODS};
+use windtunnel_core::resources::{CRON_JOBS, JOBS, PODS};
 use windtunnel_core::{Answer, Identity, Key, Object, View, Write, condition};
 
 use self::backoff::Failures;
@@ -127,7 +127,7 @@ impl JobController {
             return vec![status::write(job, status::begun(job, now))];
         };
         let mut tally = Tally::of(job, view);
-        if owners::is_of_payload(job) && !is_suspended {
+        if is_of_payload(job, view) && !is_suspended {
             let end = after(start, PAYLOAD_JOB);
             if now < end {
                 self.queue.add_at(key.clone(), end);
@@ -203,6 +203,12 @@ impl JobController {
         self.events.remove(key);
         self.notices.remove(key);
     }
+}
+
+/// Whether a Job, or the CronJob that created it, is of a release payload and has no simulated program.
+fn is_of_payload(job: &Object, view: &View) -> bool {
+    let cron_job = owners::controller_of(job, &CRON_JOBS).and_then(|key| view.get_key(&key));
+    owners::is_of_payload(job) || cron_job.is_some_and(owners::is_of_payload)
 }
 
 /// Removes the finalizer of a pod without a Job, whose end no controller counts (`syncOrphanPod`).

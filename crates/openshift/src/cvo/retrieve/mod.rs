@@ -195,10 +195,8 @@ impl Retrieval {
                 }
                 Stage::Await { name, poll_at } => {
                     let judgement = judge(site.behaviour.retrieval, view, name, *poll_at, now);
+                    log_judgement(site.behaviour.retrieval, view, name, &judgement, now, out);
                     if judgement == Judgement::Done {
-                        if site.behaviour.retrieval == By::Pod {
-                            out.info(now, "updatepayload.go:359", format_args!("Pod {name} succeeded"));
-                        }
                         // The deletions before it left no other payload on the disk.
                         site.stored_image.clone_from(&self.target.image);
                         if let Err(error) = site.confirm(&self.target.image) {
@@ -315,6 +313,28 @@ fn judge(by: By, view: &View, name: &str, poll_at: Time, now: Time) -> Judgement
         By::Pod => found(&PODS).map_or(Judgement::Waiting, |pod| version_pod::judge_pod(&pod)),
         By::Job if poll_at > now => Judgement::Waiting,
         By::Job => found(&JOBS).map_or(Judgement::Waiting, |job| version_pod::judge_job(&job)),
+    }
+}
+
+/// Prints the end of a Pod, or that a Job has no active Pod.
+fn log_judgement(by: By, view: &View, name: &str, judgement: &Judgement, now: Time, out: &mut Outbox) {
+    match (by, judgement) {
+        (By::Pod, Judgement::Done) => {
+            out.info(now, "updatepayload.go:359", format_args!("Pod {name} succeeded"));
+        }
+        (By::Pod, Judgement::Failed(cause)) => {
+            let source = if cause.contains(" failed at pending ") { "351" } else { "363" };
+            let cause = cause.strip_prefix("pod ").unwrap_or(cause);
+            out.error(now, &format!("updatepayload.go:{source}"), format_args!("Pod {cause}"));
+        }
+        (By::Job, Judgement::Done | Judgement::Failed(_)) => {
+            let job = view.get(&JOBS, NAMESPACE, name);
+            if job.is_some_and(|job| job.number("/status/succeeded").unwrap_or(0) == 0) {
+                let line = format_args!("No active pods for job {name} in namespace {NAMESPACE}");
+                out.info(now, "batch.go:31", line);
+            }
+        }
+        (_, Judgement::Waiting) => {}
     }
 }
 

@@ -161,6 +161,11 @@ impl Updates {
         self.last.as_ref().map(|last| last.at)
     }
 
+    /// Time and channel of the last request.
+    pub(super) fn last_request(&self) -> Option<(Time, &str)> {
+        self.last.as_ref().map(|last| (last.at, last.channel.as_str()))
+    }
+
     /// The update targets: recommended releases, and those with risks.
     pub(super) fn targets(&self) -> (Vec<&Node>, Vec<&Node>) {
         let conditional = || self.offered.conditional.iter().zip(&self.recommended);

@@ -9,6 +9,7 @@ mod tests;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::text::go_duration;
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
 use self::preflight::PreflightCheck;
@@ -54,6 +55,8 @@ pub(super) struct Worker {
     conflicted: bool,
     /// The error of the last failed status update.
     last_error: String,
+    /// When the current sync started.
+    sync_started: Option<Time>,
 }
 
 impl Worker {
@@ -77,6 +80,7 @@ impl Worker {
             invalid: Vec::new(),
             conflicted: false,
             last_error: String::new(),
+            sync_started: None,
         }
     }
 
@@ -128,11 +132,14 @@ impl Worker {
     ) {
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
             // The available-updates loop runs in parallel. The worker reports its results when it is free.
+            let last = self.updates.last_request().map(|(at, channel)| (at, channel.to_owned()));
             if self.updates.run(&site.environment, view, alerts, cluster_version, &self.own, now) {
                 self.queue.trigger(now);
             }
+            self.log_update_request(last, now, out);
             self.agentic_runs.update(&self.updates, &self.own, view, now, out);
             self.advance(site, view, cluster_version, now, out);
+            self.log_end_of_sync(now, out);
         } else {
             self.retrieval = None;
             self.queue.take(now);
@@ -190,6 +197,47 @@ impl Worker {
         }
     }
 
+    /// Prints that updates were requested, if they were since the request `last`, and why.
+    fn log_update_request(&self, last: Option<(Time, String)>, now: Time, out: &mut Outbox) {
+        let Some((at, channel)) = self.updates.last_request() else { return };
+        if last.as_ref().is_some_and(|(last, _)| *last == at) {
+            return;
+        }
+        out.info(now, "cvo.go:891", format_args!("Started syncing available updates \"{KEY}\""));
+        let again = "Retrieving available updates again, because";
+        match last {
+            None => out.info(now, "availableupdates.go:71", "First attempt to retrieve available updates"),
+            Some((_, before)) if before != channel => out.info(
+                now,
+                "availableupdates.go:80",
+                format_args!("{again} the channel has changed from \"{before}\" to \"{channel}\""),
+            ),
+            Some((last, _)) => {
+                let interval = go_duration(self.pace.interval);
+                let last = windtunnel_core::clock::rfc3339(last);
+                let why =
+                    format_args!("{again} more than {interval} has elapsed since last attempt at {last}");
+                out.info(now, "availableupdates.go:86", why);
+            }
+        }
+        out.info(now, "cvo.go:893", format_args!("Finished syncing available updates \"{KEY}\" (0s)"));
+    }
+
+    /// Prints the end of a sync, with its duration, unless it still retrieves a payload or writes its status.
+    fn log_end_of_sync(&mut self, now: Time, out: &mut Outbox) {
+        if self.retrieval.is_some() || out.awaits(Purpose::Status) {
+            return;
+        }
+        if let Some(started) = self.sync_started.take() {
+            let duration = go_duration(now.duration_since(started));
+            out.info(
+                now,
+                "cvo.go:817",
+                format_args!("Finished syncing cluster version \"{KEY}\" ({duration})"),
+            );
+        }
+    }
+
     /// Handles the answer to the creation of the retrieval's Pod or Job.
     pub(super) fn retrieval_created(&mut self, answer: &Answer, now: Time) {
         if let Some(retrieval) = &mut self.retrieval {
@@ -232,6 +280,7 @@ impl Worker {
             error = "cluster version was deleted and recreated, cannot update status";
         }
         self.conflicted = false;
+        self.log_end_of_sync(now, out);
         let drops = self.queue.failed(now);
         if drops {
             error.clone_into(&mut self.last_error);
@@ -278,6 +327,7 @@ impl Worker {
             "cvo.go:815",
             format_args!("Started syncing cluster version \"{KEY}\", spec changes, status, and payload"),
         );
+        self.sync_started = Some(now);
         self.update_upgradeable(site, view, cluster_version, now);
         // The first status of a process reports an invalid spec like all others.
         let can_accept = updates::can_accept(&self.own, view);

@@ -4,6 +4,7 @@
 mod certificates;
 mod choice;
 pub(super) mod conditions;
+mod lines;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
-use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES, PODS};
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
@@ -98,6 +99,13 @@ impl NodeController {
             }
         }
         writes
+    }
+
+    /// The lines about changed nodes.
+    fn lines(&self, input: &Input<'_>) -> Vec<Effect> {
+        let nodes = input.changes.iter().filter(|change| change.key.is_kind(&NODES));
+        let in_pools = nodes.filter_map(|change| Some((change, self.pool_of.get(&change.key.name)?)));
+        in_pools.flat_map(|(change, pool)| lines::about_node(change, pool, input.now)).collect()
     }
 
     /// Updates the state of a node, and queues its pools if it changed.
@@ -274,6 +282,7 @@ impl Actor for NodeController {
         let mut step = self.reconcile(input);
         writes.append(&mut step.writes);
         step.writes = writes;
+        step.effects = self.lines(input);
         step
     }
 }

@@ -10,9 +10,10 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
-use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use windtunnel_core::{Answer, Identity, Key, Object, Operation, View, Write};
 
@@ -124,6 +125,29 @@ fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View,
     writes
 }
 
+/// The line about a write: a rendered MachineConfig, or a pool that has one.
+fn line(write: &Write, input: &Input<'_>) -> Option<Effect> {
+    let text = match &write.operation {
+        Operation::Create(config) if write.resource == MACHINE_CONFIGS => {
+            let pool = config["metadata"]["ownerReferences"][0]["name"].as_str()?;
+            let pool = input.view.get(&MACHINE_CONFIG_POOLS, "", pool)?;
+            let selector = &pool["spec"]["machineConfigSelector"];
+            let sources = input.view.list(&MACHINE_CONFIGS).filter(|config| selects(selector, config));
+            let version = MACHINE_CONFIGS.api_version();
+            let sources: Vec<String> =
+                sources.map(|config| format!("{{MachineConfig  {}  {version}  }}", config.name())).collect();
+            let (name, count) = (config["metadata"]["name"].as_str()?, sources.len());
+            format!("Generated machineconfig {name} from {count} configs: [{}]", sources.join(" "))
+        }
+        Operation::MergePatch(patch) if write.resource == MACHINE_CONFIG_POOLS => {
+            let target = patch["spec"]["configuration"]["name"].as_str()?;
+            format!("Pool {}: now targeting: {target}", write.name)
+        }
+        _ => return None,
+    };
+    Some(Effect::Log(klog(Severity::Info, input.now, "render_controller.go:556", text)))
+}
+
 /// The pool of a rendered MachineConfig whose creation was answered. `None` for other writes.
 fn owner(answer: &Answer) -> Option<&str> {
     match &answer.write.operation {
@@ -222,6 +246,7 @@ impl Actor for RenderController {
         let mut writes = self.report_creations(input);
         let mut step = self.reconcile(input);
         writes.append(&mut step.writes);
+        step.effects = writes.iter().filter_map(|write| line(write, input)).collect();
         step.writes = writes;
         step
     }

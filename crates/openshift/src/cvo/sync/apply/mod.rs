@@ -214,7 +214,7 @@ impl ApplyLoop {
                     let task = &self.payload.tasks[index];
                     if logs_tasks && task.object().is_some() {
                         let name = describe(task, self.payload.total);
-                        out.info(now, DONE, format_args!("Done syncing for {name}"));
+                        out.detail(now, DONE, format_args!("Done syncing for {name}"));
                     }
                     pass.task_done();
                     pass.depart(1, self.limit.take(1, self.mode, now));
@@ -265,11 +265,11 @@ impl ApplyLoop {
                 let starts = pass.start_task();
                 let is_logged = logs_tasks && task.object().is_some();
                 if starts && is_logged {
-                    out.info(now, RUNNING, format_args!("Running sync for {}", describe(task, total)));
+                    out.detail(now, RUNNING, format_args!("Running sync for {}", describe(task, total)));
                 }
                 match &need {
                     NextAction::Time(_) if is_logged => {
-                        out.info(now, DONE, format_args!("Done syncing for {}", describe(task, total)));
+                        out.detail(now, DONE, format_args!("Done syncing for {}", describe(task, total)));
                     }
                     NextAction::Retry(failure) | NextAction::Fail(failure) => {
                         let name = describe(task, total);
