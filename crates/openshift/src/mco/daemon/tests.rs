@@ -23,7 +23,7 @@ fn rig() -> Rig {
     });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
     let now = rig.now;
-    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
+    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned(), ..Disk::default() };
     rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
     rig.run(1);
     rig
@@ -249,7 +249,7 @@ fn a_starting_daemon_validates_the_disk_first() {
     let annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
     set_fault(&mut rig, Some((FaultKind::OnDiskMismatch, "mode mismatch for file: \"/etc/a\"")));
-    let (now, disk) = (rig.now, Disk { config: "a".to_owned(), os_image: "os-1".to_owned() });
+    let (now, disk) = (rig.now, Disk { config: "a".to_owned(), os_image: "os-1".to_owned(), ..Disk::default() });
     rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
     rig.run(60);
     let why = "unexpected on-disk state validating against a: mode mismatch for file: \"/etc/a\"";
@@ -377,7 +377,7 @@ fn a_daemon_restarted_during_a_drain_keeps_its_request() {
     rig.run(30);
     // A new process with the unchanged disk.
     let now = rig.now;
-    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
+    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned(), ..Disk::default() };
     let mut daemon = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
     let input = |now| Input {
         clock_shift: SignedDuration::ZERO,

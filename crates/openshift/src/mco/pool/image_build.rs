@@ -1,0 +1,94 @@
+//! What the status of a pool says about the builds of its custom image.
+
+use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::Object;
+
+use crate::mco::layering::{BuildState, Layering};
+
+/// The pool's condition about its build.
+pub(super) const DEGRADED: &str = "ImageBuildDegraded";
+
+/// The pool's target in messages: its MachineConfig, and the custom image.
+pub(super) fn target_text(config: &str, layering: Option<&Layering<'_>>) -> String {
+    match layering.map(Layering::last_image) {
+        Some(image) if !image.is_empty() => format!("MachineConfig {config} / Image {image}"),
+        _ => format!("MachineConfig {config}"),
+    }
+}
+
+/// The condition Updating of a pool with a custom image. `None` if it is the same as without one.
+pub(super) fn updating(pool: &Object, layering: &Layering<'_>, all_updated: bool) -> Option<Condition> {
+    let is_degraded =
+        ["RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded"].map(|kind| condition::is_true(pool, kind));
+    let name = layering.build.map_or("", |build| build.name());
+    let config = layering.config.name();
+    if pool["spec"]["paused"] == true {
+        return Some(paused(layering.state(), name, config));
+    }
+    if is_degraded.contains(&true) {
+        return Some(condition("False", "Pool update paused due to degraded condition".to_owned()));
+    }
+    let (status, message) = match layering.state() {
+        None => ("True", format!("Pool is waiting for a new OS image build to start (mosc: {config})")),
+        Some(BuildState::Initial | BuildState::Prepared) => {
+            ("True", format!("Pool is waiting for OS image build to start (mosb: {name})"))
+        }
+        Some(BuildState::Building) => {
+            ("True", format!("Pool is waiting for OS image build to complete (mosb: {name})"))
+        }
+        Some(BuildState::Succeeded) if all_updated => return None,
+        Some(BuildState::Succeeded) => {
+            ("True", format!("Pool is waiting for nodes to apply OS image (mosb: {name})"))
+        }
+        Some(BuildState::Failed) => {
+            ("False", format!("Pool update stopped due to OS image build failure (mosb: {name})"))
+        }
+        Some(BuildState::Interrupted) => {
+            ("False", format!("Pool update stopped due to OS image build being interrupted (mosb: {name})"))
+        }
+    };
+    Some(condition(status, message))
+}
+
+fn condition(status: &str, message: String) -> Condition {
+    Condition::new("Updating", status, "", message)
+}
+
+/// The condition Updating of a paused pool with a custom image.
+fn paused(state: Option<BuildState>, build: &str, config: &str) -> Condition {
+    let (status, what) = match state {
+        None => {
+            let message = format!("Pool is paused; waiting for a new OS image build to start (mosc: {config})");
+            return condition("True", message);
+        }
+        Some(BuildState::Initial) => ("True", "has been created but not yet started"),
+        Some(BuildState::Prepared) => ("True", "has been prepared but will not rollout"),
+        Some(BuildState::Building) => ("True", "in progress"),
+        Some(BuildState::Succeeded) => ("False", "completed successfully"),
+        Some(BuildState::Failed) => ("False", "failed"),
+        Some(BuildState::Interrupted) => ("False", "was interrupted"),
+    };
+    condition(status, format!("Pool is paused; OS image build {what} (mosb: {build})"))
+}
+
+/// The new condition ImageBuildDegraded, if the node controller changes it. Only the builder sets it to True.
+pub(super) fn recovered(pool: &Object, layering: Option<&Layering<'_>>) -> Option<Condition> {
+    let is_degraded = condition::is_true(pool, DEGRADED);
+    let (reason, message) = match layering {
+        Some(layering) => match layering.state() {
+            Some(BuildState::Building | BuildState::Prepared) => ("Building", "New build started"),
+            Some(BuildState::Succeeded) => ("BuildSuccess", "Build completed successfully"),
+            Some(_) => return None,
+            None if is_degraded => {
+                ("BuildPending", "MachineOSConfig updated/created, waiting for MachineOSBuild")
+            }
+            None => return None,
+        },
+        None if is_degraded => (
+            "NoLayeredObjects",
+            "No layered pool objects found, clearing stale build degraded condition",
+        ),
+        None => return None,
+    };
+    Some(Condition::new(DEGRADED, "False", reason, message))
+}
