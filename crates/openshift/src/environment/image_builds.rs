@@ -28,10 +28,9 @@ pub(super) fn program(pod: &Object, container: &str, view: &View) -> Option<Prog
     let fault = fault.filter(|fault| fault.kind == FaultKind::ImageBuildFails);
     let fault = fault.filter(|fault| fault.times == 0 || failed_attempts(job, view) < fault.times);
     Some(match fault {
-        Some(fault) => Program {
-            millis: FAILING_MILLIS,
-            error: Some(format!("{}\n", fault.message_or(OUTPUT))),
-        },
+        Some(fault) => {
+            Program { millis: FAILING_MILLIS, error: Some(format!("{}\n", fault.message_or(OUTPUT))) }
+        }
         None => Program { millis: BUILD_MILLIS, error: None },
     })
 }
@@ -44,6 +43,7 @@ fn job_name(pod: &Object) -> Option<&str> {
 
 /// The number of pods of a Job that have failed.
 fn failed_attempts(job: &Object, view: &View) -> u32 {
-    let is_failed = |pod: &&Object| job_name(pod) == Some(job.name()) && pod.text("/status/phase") == "Failed";
+    let is_failed =
+        |pod: &&Object| job_name(pod) == Some(job.name()) && pod.text("/status/phase") == "Failed";
     u32::try_from(view.list_in(&PODS, job.namespace()).filter(is_failed).count()).unwrap_or(u32::MAX)
 }

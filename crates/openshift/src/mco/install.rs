@@ -151,7 +151,11 @@ impl InstalledPools {
 
     /// The disk of a node with this role.
     pub fn disk(&self, role: &str) -> Disk {
-        Disk { config: self.rendered(role).name.clone(), os_image: self.release.os_image(), ..Disk::default() }
+        Disk {
+            config: self.rendered(role).name.clone(),
+            os_image: self.release.os_image(),
+            ..Disk::default()
+        }
     }
 
     /// All objects except nodes. The pools' `nodes` have all been done since `since`.

@@ -165,6 +165,31 @@ mod tests {
         )
     }
 
+    #[test]
+    fn a_node_has_its_image_when_the_daemon_has_applied_it() {
+        let images = |current: Option<&str>, desired: Option<&str>| {
+            let mut annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
+            for (key, image) in [(CURRENT_IMAGE, current), (DESIRED_IMAGE, desired)] {
+                if let Some(image) = image {
+                    annotations[key] = json!(image);
+                }
+            }
+            NodeState::of(&Object::new(json!({ "metadata": { "annotations": annotations } })), None)
+        };
+        let release = Target { config: "a", image: TargetImage::Release };
+        let custom = Target { config: "a", image: TargetImage::Custom("i") };
+        let unbuilt = Target { config: "a", image: TargetImage::Unbuilt };
+        let updated = |node: &NodeState| [release, custom, unbuilt].map(|target| node.is_updated(target));
+        assert_eq!(updated(&images(None, None)), [true, false, false]);
+        assert_eq!(updated(&images(Some("i"), Some("i"))), [false, true, false]);
+        for (current, desired) in [(None, Some("i")), (Some("h"), Some("i")), (Some("i"), None)] {
+            let node = images(current, desired);
+            assert_eq!(updated(&node), [false; 3], "{current:?} {desired:?}");
+            assert!(node.is_unavailable());
+        }
+        assert!(images(Some("i"), None).is_targeted(release), "it returns to the image of the release");
+    }
+
     fn ready(others: &[(&str, &str)]) -> Value {
         let all = [("Ready", "True")].iter().chain(others);
         json!({ "conditions": all.map(|(kind, status)| json!({ "type": kind, "status": status })).collect::<Vec<_>>() })

@@ -168,7 +168,8 @@ impl<'a> Subject<'a> {
         };
         let mut writes = Vec::new();
         if self.config.annotation(CURRENT_BUILD) != Some(name) {
-            writes.push(self.patch_config(json!({ "metadata": { "annotations": { (CURRENT_BUILD): name } } })));
+            writes
+                .push(self.patch_config(json!({ "metadata": { "annotations": { (CURRENT_BUILD): name } } })));
         }
         if build.annotation(JOB_UID) != Some(job.uid()) {
             let patch = json!({ "metadata": { "annotations": { (JOB_UID): job.uid() } } });
@@ -188,7 +189,11 @@ impl<'a> Subject<'a> {
             let image = image.filter(|_| new == BuildState::Succeeded);
             writes.push(self.write_status(build, new, image.as_deref()));
         } else if condition::is_true(self.pool, DEGRADED) {
-            writes.extend(self.report(false, "Building", format!("Build started for pool {}", self.pool.name())));
+            writes.extend(self.report(
+                false,
+                "Building",
+                format!("Build started for pool {}", self.pool.name()),
+            ));
         }
         writes
     }
@@ -225,7 +230,9 @@ impl<'a> Subject<'a> {
     fn publish(&self, build: &Object) -> Vec<Write> {
         let name = build.name();
         if self.config.annotation(CURRENT_BUILD) != Some(name) {
-            return vec![self.patch_config(json!({ "metadata": { "annotations": { (CURRENT_BUILD): name } } }))];
+            return vec![
+                self.patch_config(json!({ "metadata": { "annotations": { (CURRENT_BUILD): name } } })),
+            ];
         }
         let image = build.text("/status/digestedImagePushSpec");
         let status = &self.config["status"];
@@ -297,9 +304,8 @@ fn failure(build: &Object) -> String {
 
 /// Returns whether a pod of a Job has built its image.
 fn has_built(job: &Object, view: &View) -> bool {
-    let is_of_job = |pod: &&Object| {
-        pod.list("/metadata/ownerReferences").iter().any(|owner| owner["uid"] == *job.uid())
-    };
+    let is_of_job =
+        |pod: &&Object| pod.list("/metadata/ownerReferences").iter().any(|owner| owner["uid"] == *job.uid());
     let has_built = |pod: &Object| {
         let built = &pod["status"]["initContainerStatuses"][0]["state"]["terminated"];
         built["exitCode"] == 0

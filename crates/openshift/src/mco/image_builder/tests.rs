@@ -47,9 +47,9 @@ fn put_secret(rig: &mut Rig, name: &str) {
     rig.put(&SECRETS, json!({ "metadata": { "name": name, "namespace": NAMESPACE } }));
 }
 
-/// The names of builds with their states.
+/// The rendered MachineConfigs of builds that are not deleted, with their states.
 fn builds(rig: &Rig) -> Vec<(String, BuildState)> {
-    let builds = rig.view.list(&MACHINE_OS_BUILDS);
+    let builds = rig.view.list(&MACHINE_OS_BUILDS).filter(|build| !build.is_terminating());
     builds.map(|build| (build.text("/spec/machineConfig/name").to_owned(), BuildState::of(build))).collect()
 }
 
@@ -122,9 +122,8 @@ fn a_failed_build_degrades_the_pool_until_another_one_starts() {
     let pool = rig.view.get(&MACHINE_CONFIG_POOLS, "", "worker").unwrap();
     let degraded = condition::find_in_status(pool, DEGRADED).unwrap();
     let build = rig.view.list(&MACHINE_OS_BUILDS).next().unwrap().name();
-    let message = format!(
-        "Failed to build OS image for pool worker (MachineOSBuild: {build}): Failed: Build Failed"
-    );
+    let message =
+        format!("Failed to build OS image for pool worker (MachineOSBuild: {build}): Failed: Build Failed");
     assert_eq!((&degraded["reason"], &degraded["message"]), (&json!("BuildFailed"), &json!(message)));
     let patch = json!({ "spec": { "renderedImagePushSpec": "registry.example.com/os/other:latest" } });
     rig.write(&Write::merge_patch(&MACHINE_OS_CONFIGS, "", "worker", patch));
@@ -170,7 +169,12 @@ fn the_annotation_for_a_rebuild_replaces_the_build() {
     let patch = json!({ "metadata": { "annotations": { (REBUILD): "" } } });
     rig.write(&Write::merge_patch(&MACHINE_OS_CONFIGS, "", "worker", patch));
     rig.run(5);
-    let build = rig.view.list(&MACHINE_OS_BUILDS).find(|build| !build.is_terminating());
-    assert_ne!(build.map(|build| build.uid().to_owned()), Some(before));
-    assert_eq!(config(&rig).annotation(REBUILD), None);
+    assert_eq!(builds(&rig), [], "its Job is deleted first");
+    let name = rig.view.list(&MACHINE_OS_BUILDS).next().unwrap().name().to_owned();
+    let patch = json!({ "metadata": { "finalizers": null } });
+    rig.write(&Write::merge_patch(&MACHINE_OS_BUILDS, "", &name, patch));
+    rig.run(5);
+    let build = rig.view.list(&MACHINE_OS_BUILDS).next().unwrap();
+    assert_ne!(build.uid(), before);
+    assert_eq!((build.name(), config(&rig).annotation(REBUILD)), (name.as_str(), None));
 }

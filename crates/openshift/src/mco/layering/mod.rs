@@ -68,7 +68,9 @@ impl<'a> Layering<'a> {
     pub(super) fn can_roll_out(&self) -> bool {
         self.state() == Some(BuildState::Succeeded)
             && !self.last_image().is_empty()
-            && self.build.is_some_and(|build| build.text("/status/digestedImagePushSpec") == self.last_image())
+            && self
+                .build
+                .is_some_and(|build| build.text("/status/digestedImagePushSpec") == self.last_image())
     }
 
     /// Returns whether the pool is not up to date although all nodes have the last image

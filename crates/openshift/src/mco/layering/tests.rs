@@ -37,7 +37,9 @@ fn a_deleted_job_interrupts_its_build_unless_it_has_ended() {
 #[test]
 fn a_build_neither_goes_back_nor_changes_after_its_end() {
     use BuildState::{Building, Failed, Initial, Interrupted, Prepared, Succeeded};
-    for (old, new) in [(Initial, Prepared), (Initial, Succeeded), (Prepared, Building), (Building, Interrupted)] {
+    for (old, new) in
+        [(Initial, Prepared), (Initial, Succeeded), (Prepared, Building), (Building, Interrupted)]
+    {
         assert!(old.may_become(new), "{old:?} {new:?}");
     }
     for (old, new) in [(Building, Prepared), (Prepared, Initial), (Failed, Building), (Succeeded, Failed)] {

@@ -150,10 +150,7 @@ mod tests {
     fn the_operators_node_is_chosen_last() {
         let idle = || member("", 1, "old", "Done", false);
         let mut members = pool(&[("m0", idle()), ("m1", idle())]);
-        assert_eq!(
-            choose(&members, NEW, 1, Some("m0")),
-            Choice { nodes: vec!["m1"], deferred: Some("m0") }
-        );
+        assert_eq!(choose(&members, NEW, 1, Some("m0")), Choice { nodes: vec!["m1"], deferred: Some("m0") });
         members.remove("m1");
         assert_eq!(choose(&members, NEW, 1, Some("m0")), Choice { nodes: vec!["m0"], deferred: None });
     }

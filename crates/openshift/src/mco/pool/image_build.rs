@@ -1,7 +1,7 @@
 //! What the status of a pool says about the builds of its custom image.
 
-use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::Object;
+use windtunnel_core::condition::{self, Condition};
 
 use crate::mco::layering::{BuildState, Layering};
 
@@ -18,8 +18,8 @@ pub(super) fn target_text(config: &str, layering: Option<&Layering<'_>>) -> Stri
 
 /// The condition Updating of a pool with a custom image. `None` if it is the same as without one.
 pub(super) fn updating(pool: &Object, layering: &Layering<'_>, all_updated: bool) -> Option<Condition> {
-    let is_degraded =
-        ["RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded"].map(|kind| condition::is_true(pool, kind));
+    let is_degraded = ["RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded"]
+        .map(|kind| condition::is_true(pool, kind));
     let name = layering.build.map_or("", |build| build.name());
     let config = layering.config.name();
     if pool["spec"]["paused"] == true {
@@ -58,7 +58,8 @@ fn condition(status: &str, message: String) -> Condition {
 fn paused(state: Option<BuildState>, build: &str, config: &str) -> Condition {
     let (status, what) = match state {
         None => {
-            let message = format!("Pool is paused; waiting for a new OS image build to start (mosc: {config})");
+            let message =
+                format!("Pool is paused; waiting for a new OS image build to start (mosc: {config})");
             return condition("True", message);
         }
         Some(BuildState::Initial) => ("True", "has been created but not yet started"),
@@ -84,11 +85,65 @@ pub(super) fn recovered(pool: &Object, layering: Option<&Layering<'_>>) -> Optio
             }
             None => return None,
         },
-        None if is_degraded => (
-            "NoLayeredObjects",
-            "No layered pool objects found, clearing stale build degraded condition",
-        ),
+        None if is_degraded => {
+            ("NoLayeredObjects", "No layered pool objects found, clearing stale build degraded condition")
+        }
         None => return None,
     };
     Some(Condition::new(DEGRADED, "False", reason, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// `status message` of Updating, for a build with this true condition. `-` is no build, and no condition is the
+    /// initial state.
+    fn text(state: &str, paused: bool, degraded: &str) -> String {
+        let pool = Object::new(json!({
+            "spec": { "paused": paused },
+            "status": { "conditions": [{ "type": degraded, "status": "True" }] },
+        }));
+        let config = Object::new(json!({ "metadata": { "name": "c" } }));
+        let build = Object::new(json!({
+            "metadata": { "name": "b" },
+            "status": { "conditions": [{ "type": state, "status": "True" }] },
+        }));
+        let layering = Layering { config: &config, build: (state != "-").then_some(&build) };
+        updating(&pool, &layering, false)
+            .map_or_else(String::new, |found| format!("{} {}", found.status, found.message))
+    }
+
+    #[test]
+    fn a_pool_says_what_its_update_waits_for() {
+        for (state, expected) in [
+            ("-", "True Pool is waiting for a new OS image build to start (mosc: c)"),
+            ("", "True Pool is waiting for OS image build to start (mosb: b)"),
+            ("Prepared", "True Pool is waiting for OS image build to start (mosb: b)"),
+            ("Building", "True Pool is waiting for OS image build to complete (mosb: b)"),
+            ("Succeeded", "True Pool is waiting for nodes to apply OS image (mosb: b)"),
+            ("Failed", "False Pool update stopped due to OS image build failure (mosb: b)"),
+            ("Interrupted", "False Pool update stopped due to OS image build being interrupted (mosb: b)"),
+        ] {
+            assert_eq!(text(state, false, ""), expected);
+        }
+        let paused = "False Pool update paused due to degraded condition";
+        assert_eq!(text("Building", false, "NodeDegraded"), paused);
+        assert_eq!(text("Building", false, DEGRADED), text("Building", false, ""));
+    }
+
+    #[test]
+    fn a_paused_pool_says_how_far_its_build_is() {
+        for (state, expected) in [
+            ("-", "True Pool is paused; waiting for a new OS image build to start (mosc: c)"),
+            ("", "True Pool is paused; OS image build has been created but not yet started (mosb: b)"),
+            ("Building", "True Pool is paused; OS image build in progress (mosb: b)"),
+            ("Succeeded", "False Pool is paused; OS image build completed successfully (mosb: b)"),
+            ("Failed", "False Pool is paused; OS image build failed (mosb: b)"),
+        ] {
+            assert_eq!(text(state, true, "NodeDegraded"), expected);
+        }
+    }
 }

@@ -18,8 +18,8 @@ use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
-    INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS, NODES,
-    PODS,
+    INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS,
+    NODES, PODS,
 };
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
 

@@ -252,8 +252,9 @@ mod tests {
     #[test]
     fn certificates_dropped_by_an_older_definition_cause_no_further_writes() {
         let mut pool = json!({ "metadata": {}, "spec": { "configuration": { "name": "b" } } });
-        let write_status =
-            |pool: &Value| status(&Object::new(pool.clone()), &BTreeMap::new(), None, (4, 18), Time::UNIX_EPOCH);
+        let write_status = |pool: &Value| {
+            status(&Object::new(pool.clone()), &BTreeMap::new(), None, (4, 18), Time::UNIX_EPOCH)
+        };
         let mut written = write_status(&pool);
         assert!(written["certExpirys"].is_array());
         written.as_object_mut().unwrap().remove("certExpirys");
