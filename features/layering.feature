@@ -7,7 +7,10 @@ Feature: Pools with custom images of the operating system
     Given insights are published
     And a 4.20.1 cluster with 3 control-plane nodes and 1 worker
     And release 4.20.3 exists
-    And I apply this object:
+
+  @own
+  Scenario: A build that fails twice succeeds with the third attempt
+    When I apply this object:
       """
       apiVersion: v1
       kind: Secret
@@ -15,10 +18,7 @@ Feature: Pools with custom images of the operating system
       type: kubernetes.io/dockerconfigjson
       stringData: {.dockerconfigjson: '{"auths": {"registry.example.com": {"auth": "cHVzaDpwdXNo"}}}'}
       """
-
-  @own
-  Scenario: A build that fails twice succeeds with the third attempt
-    When image builds of pool worker fail 2 times
+    And image builds of pool worker fail 2 times
     And I apply this object:
       """
       apiVersion: machineconfiguration.openshift.io/v1
@@ -38,7 +38,15 @@ Feature: Pools with custom images of the operating system
 
   @own
   Scenario: A worker is pending while the image of the new release is built
-    Given I apply this object:
+    When I apply this object:
+      """
+      apiVersion: v1
+      kind: Secret
+      metadata: {name: push, namespace: openshift-machine-config-operator}
+      type: kubernetes.io/dockerconfigjson
+      stringData: {.dockerconfigjson: '{"auths": {"registry.example.com": {"auth": "cHVzaDpwdXNo"}}}'}
+      """
+    And I apply this object:
       """
       apiVersion: machineconfiguration.openshift.io/v1
       kind: MachineOSConfig
