@@ -51,6 +51,8 @@ pub enum InjectedFault {
     /// The rendered MachineConfig of a pool changes this many times, then returns to its first
     /// content.
     RenderFlips(String, u32),
+    /// A fault of a pool.
+    Pool(String, Fault),
     /// The image or the signatures of a release are broken.
     Release(Version, ReleaseFault),
     /// An admission webhook covers these writes and does not answer.
@@ -70,7 +72,7 @@ impl InjectedFault {
             }
             Self::Requests(fault) => FaultTarget::Api(Some(fault.requests.clone())),
             Self::Process(name, _) => FaultTarget::Process(name.clone()),
-            Self::RenderFlips(pool, _) => FaultTarget::Pool(pool.clone()),
+            Self::RenderFlips(pool, _) | Self::Pool(pool, _) => FaultTarget::Pool(pool.clone()),
             Self::Release(version, _) => FaultTarget::Release(version.clone()),
             Self::Webhook(writes) => FaultTarget::Webhook(writes.clone()),
             Self::Crd(name, _) => FaultTarget::Crd(name.clone()),
@@ -99,6 +101,7 @@ impl std::fmt::Display for InjectedFault {
             Self::RenderFlips(pool, times) => {
                 write!(f, "the configuration of pool {pool} flips {times} times")
             }
+            Self::Pool(pool, fault) => write!(f, "pool {pool} has {}", fault.kind.name()),
             Self::Release(version, fault) => write!(f, "release {version} is {}", fault.name()),
             Self::Webhook(writes) => write!(f, "a webhook for {writes} is unreachable"),
             Self::Crd(name, fault) => write!(f, "definition {name} has {}", fault.name()),

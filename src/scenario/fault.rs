@@ -40,7 +40,10 @@ const ALWAYS: [&str; 3] = ["is", "after", "for"];
 const DETAILS: [&str; 7] = ["reason", "message", "times", "by", "nth", "retry-after", "write"];
 
 /// The faults of a MachineConfigPool.
-const OF_POOLS: [&str; 1] = ["render-flips"];
+const OF_POOLS: [&str; 2] = ["render-flips", IMAGE_BUILD_FAILS];
+
+/// The fault of a pool whose custom images cannot be built.
+const IMAGE_BUILD_FAILS: &str = FaultKind::OF_POOLS[0];
 
 const OF_WEBHOOKS: [&str; 1] = ["unreachable"];
 
@@ -108,6 +111,9 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         }
         FaultTarget::Webhook(writes) => word.map(|_| (InjectedFault::Webhook(writes), lasts))?,
         FaultTarget::Crd(name) => (InjectedFault::Crd(name, CrdFault::named(word?)?), lasts),
+        FaultTarget::Pool(name) if word == Some(IMAGE_BUILD_FAILS) => {
+            (InjectedFault::Pool(name, details.injected_fault(IMAGE_BUILD_FAILS)?), lasts)
+        }
         FaultTarget::Pool(name) => (InjectedFault::RenderFlips(name, details.number("times", 1)?), lasts),
     };
     Some(Action::Fault { fault, after: after?, lasts })
@@ -126,6 +132,7 @@ fn supported_details(target: &FaultTarget, word: &str) -> &'static [&'static str
             FaultTarget::Operator(_),
             "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled",
         ) => &["reason", "message"],
+        (FaultTarget::Pool(_), IMAGE_BUILD_FAILS) => &["message", "times"],
         (FaultTarget::Node(_), "reboot-loop") | (FaultTarget::Pool(_), _) => &["times"],
         (FaultTarget::Node(_), "clock-ahead" | "clock-behind") => &["by"],
         (

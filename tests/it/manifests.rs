@@ -60,6 +60,8 @@ const WITHOUT_REAL_CRD: &[&str] = &[
     "infrastructures",
     "machineconfignodes",
     "machineconfigurations",
+    "machineosbuilds",
+    "machineosconfigs",
     "nodes",
     "pinnedimagesets",
     "prometheusrules",

@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use windtunnel_core::{Object, View};
+
 use crate::registry::{Image, Registry, Workloads};
 
 /// Everything outside the cluster that a kubelet can reach, and the software installed on its machine.
@@ -13,6 +15,11 @@ pub trait NodeEnvironment: Any + Debug + Send + Sync {
     /// The image that a pull returns for a container that extracts a release payload.
     fn payload(&self, pullspec: &str) -> Image;
 
+    /// What the program of a container does that runs to completion. `None` for a short program that succeeds.
+    fn program(&self, _pod: &Object, _container: &str, _view: &View) -> Option<Program> {
+        None
+    }
+
     /// The software of nodes that booted this OS image; `None` to keep the versions that the Node reports
     /// already.
     fn software(&self, os_image: &str, architecture: &str) -> Option<NodeSoftware>;
@@ -20,6 +27,15 @@ pub trait NodeEnvironment: Any + Debug + Send + Sync {
     /// The factor by which kubelets extend the interval between renewals of their Leases; `None` if they have
     /// no Leases.
     fn lease_stretch(&self) -> Option<i32>;
+}
+
+/// What a program does that runs to completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The minimum and maximum time that it takes, in milliseconds.
+    pub millis: (u64, u64),
+    /// Its output if it exits with an error at the end.
+    pub error: Option<String>,
 }
 
 /// The versions in `status.nodeInfo` that come with an operating system.

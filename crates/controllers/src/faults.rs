@@ -1,10 +1,10 @@
-//! Faults of operators, nodes and pods. They are set by annotations of the ClusterOperator, Node or Pod, so
-//! scenarios and users with `oc annotate` can inject them.
+//! Faults of operators, nodes, pods and pools. They are set by annotations of the ClusterOperator, Node, Pod or
+//! MachineConfigPool, so scenarios and users with `oc annotate` can inject them.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-/// The annotation of a ClusterOperator, Node or Pod with the name of a fault or [`NONE`].
+/// The annotation of a ClusterOperator, Node, Pod or MachineConfigPool with the name of a fault or [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";
 /// The annotation with the reason that the component reports.
 pub const REASON: &str = "windtunnel.dev/fault-reason";
@@ -18,7 +18,7 @@ pub const SECONDS: &str = "windtunnel.dev/fault-seconds";
 /// The value of [`ANNOTATION`] that heals a fault.
 pub const NONE: &str = "none";
 
-/// The ways in which an operator, a node or a pod can fail.
+/// The ways in which an operator, a node, a pod or a pool can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// An operator reports `Degraded=True`; on a node the machine-config daemon fails with the message.
@@ -70,9 +70,11 @@ pub enum FaultKind {
     NotStarted,
     /// The programs of a pod exit with an error again and again.
     CrashLooping,
+    /// The builds of a pool's custom OS image fail.
+    ImageBuildFails,
 }
 
-const NAMES: [(FaultKind, &str); 24] = [
+const NAMES: [(FaultKind, &str); 25] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -97,6 +99,7 @@ const NAMES: [(FaultKind, &str); 24] = [
     (FaultKind::NotLive, "not-live"),
     (FaultKind::NotStarted, "not-started"),
     (FaultKind::CrashLooping, "crash-looping"),
+    (FaultKind::ImageBuildFails, "image-build-fails"),
 ];
 
 impl FaultKind {
@@ -123,6 +126,8 @@ impl FaultKind {
     ];
     /// The names of pod faults.
     pub const OF_PODS: [&str; 4] = ["unready", "not-live", "not-started", "crash-looping"];
+    /// The names of pool faults that are annotations.
+    pub const OF_POOLS: [&str; 1] = ["image-build-fails"];
 
     /// The fault of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -144,7 +149,8 @@ pub struct Fault {
     pub reason: String,
     /// The message of the reported condition; empty for the default.
     pub message: String,
-    /// The number of reboots of [`FaultKind::RebootLoop`]; otherwise 0.
+    /// The number of reboots of [`FaultKind::RebootLoop`], or of failed attempts of each build of
+    /// [`FaultKind::ImageBuildFails`], 0 for all; otherwise 0.
     pub times: u32,
     /// The offset of [`FaultKind::ClockAhead`] and [`FaultKind::ClockBehind`]; otherwise 0.
     pub by: SignedDuration,
@@ -213,6 +219,7 @@ mod tests {
             None
         );
         let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES).chain(&FaultKind::OF_PODS);
+        let words = words.chain(&FaultKind::OF_POOLS);
         assert!({ words }.all(|name| FaultKind::named(name).unwrap().name() == *name));
     }
 }

@@ -10,8 +10,11 @@ use windtunnel_core::clock::Time;
 pub struct Disk {
     /// The rendered MachineConfig whose files are on the disk (`/etc/machine-config-daemon/currentconfig`).
     pub config: String,
-    /// The OS image for the next boot.
+    /// The OS image of the release for the next boot. A custom image is built from it.
     pub os_image: String,
+    /// The custom OS image for the next boot (`/etc/machine-config-daemon/currentimage`). Empty for the
+    /// release's own.
+    pub custom_image: String,
 }
 
 /// One boot of a machine.

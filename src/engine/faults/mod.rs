@@ -117,6 +117,12 @@ impl Simulation {
                 Ok(())
             }
             InjectedFault::Process(name, fault) => self.begin_process_fault(name, fault),
+            InjectedFault::Pool(name, fault) => self.administer(&Write::merge_patch(
+                &MACHINE_CONFIG_POOLS,
+                "",
+                name,
+                Fault::annotation_patch(Some(fault)),
+            )),
             InjectedFault::RenderFlips(pool, times) => {
                 self.agenda.flip(self.now(), pool, *times);
                 Ok(())
@@ -182,7 +188,8 @@ impl Simulation {
             }
             FaultTarget::Pool(pool) => {
                 self.check_faulty(faulty)?;
-                self.delete_if_there(&MACHINE_CONFIGS, "", &render_flips::config_name(pool))
+                self.delete_if_there(&MACHINE_CONFIGS, "", &render_flips::config_name(pool))?;
+                self.end_annotated_fault_of_pool(pool)
             }
             FaultTarget::Release(version) => {
                 self.environment.outages.heal(self.find_release(version)?);
@@ -191,6 +198,15 @@ impl Simulation {
             FaultTarget::Webhook(writes) => self.remove_webhook(writes),
             FaultTarget::Crd(name) => self.end_crd_fault(name),
         }
+    }
+
+    fn end_annotated_fault_of_pool(&mut self, pool: &str) -> Result<(), SessionError> {
+        let found = self.view.get(&MACHINE_CONFIG_POOLS, "", pool);
+        if found.and_then(|pool| Fault::from_annotations(pool).flatten()).is_none() {
+            return Ok(());
+        }
+        let patch = Fault::annotation_patch(None);
+        self.administer(&Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool, patch))
     }
 
     fn begin_process_fault(&mut self, name: &str, fault: &ProgramFault) -> Result<(), SessionError> {

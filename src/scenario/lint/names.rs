@@ -61,7 +61,10 @@ impl Names {
             | Action::Heal(FaultTarget::Node(name)) => self.unknown_node(name),
             Action::Fault { fault: InjectedFault::Operator(name, _), .. }
             | Action::Heal(FaultTarget::Operator(name)) => self.unknown_operator(name),
-            Action::Fault { fault: InjectedFault::RenderFlips(name, _), .. }
+            Action::Fault {
+                fault: InjectedFault::RenderFlips(name, _) | InjectedFault::Pool(name, _),
+                ..
+            }
             | Action::Heal(FaultTarget::Pool(name)) => self.unknown_pool(name),
             Action::Apply(object) => {
                 let warning = self.pool_without_selectors(object);

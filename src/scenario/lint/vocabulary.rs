@@ -59,6 +59,7 @@ pub(super) fn object_condition_types(kind: &str) -> Option<Types> {
             ],
             false,
         ),
+        "MachineOSBuild" => (&["Prepared", "Building", "Failed", "Interrupted", "Succeeded"], true),
         "Node" => (&["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"], false),
         _ => return None,
     };
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn lists_no_type_and_no_reason_twice() {
-        let kinds = ["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node"];
+        let kinds = ["ClusterVersion", "ClusterOperator", "MachineConfigPool", "MachineOSBuild", "Node"];
         let lists = kinds
             .iter()
             .flat_map(|kind| [object_condition_types(kind), insight_condition_types(kind)])

@@ -149,6 +149,32 @@ async fn render_flips(
     world.act(&step.value, Action::fault(InjectedFault::RenderFlips(pool, number(&times)?))).await
 }
 
+/// Makes builds of a pool's custom OS image fail: all attempts, or the first ones of each build. Or ends that.
+///
+/// ```gherkin
+/// When image builds of pool worker fail
+/// When image builds of pool worker fail 2 times
+/// When image builds of pool worker succeed again
+/// ```
+#[when(
+    regex = r#"^image builds of pool (\S+) (fail|succeed again)(?: (\d+) times?)?(?: with message "(.+)")?$"#
+)]
+async fn image_builds_fail(
+    world: &mut ClusterWorld,
+    pool: String,
+    how: String,
+    times: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    if how != "fail" {
+        return world.act(&step.value, Action::Heal(FaultTarget::Pool(pool))).await;
+    }
+    let times = if times.is_empty() { 0 } else { number(&times)? };
+    let fault = Fault { times, message, ..Fault::new(FaultKind::ImageBuildFails) };
+    world.act(&step.value, Action::fault(InjectedFault::Pool(pool, fault))).await
+}
+
 /// Makes the API server fail certain requests: `too-many-requests`, `internal-error`, `etcd-timed-out`,
 /// `unavailable`, `timeout` or `conflict`. The fault lasts for the given time or until the API server
 /// recovers.

@@ -61,6 +61,11 @@ kinds! {
     /// Images that the nodes of a pool pull in advance and keep.
     PINNED_IMAGE_SETS =
         cluster("machineconfiguration.openshift.io", "v1", "PinnedImageSet", "pinnedimagesets");
+    /// How the custom operating system image of a pool is built.
+    MACHINE_OS_CONFIGS =
+        cluster("machineconfiguration.openshift.io", "v1", "MachineOSConfig", "machineosconfigs");
+    /// One build of the custom operating system image of a pool.
+    MACHINE_OS_BUILDS = cluster("machineconfiguration.openshift.io", "v1", "MachineOSBuild", "machineosbuilds");
     /// Settings of the machine-config operator, such as the check of boot images.
     MACHINE_CONFIGURATIONS =
         cluster("operator.openshift.io", "v1", "MachineConfiguration", "machineconfigurations");

@@ -2,6 +2,7 @@
 
 mod faults;
 mod graph_api;
+pub(crate) mod image_builds;
 mod outages;
 mod update_graph;
 
@@ -11,9 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use semver::Version;
-use windtunnel_controllers::environment::{NodeEnvironment, NodeSoftware};
+use windtunnel_controllers::environment::{NodeEnvironment, NodeSoftware, Program};
 use windtunnel_controllers::registry::{Image, Registry, Workloads, digest_of, repository_of};
-use windtunnel_core::Object;
+use windtunnel_core::{Object, View};
 
 use crate::graph::UpdateService;
 use crate::promql::Sample;
@@ -152,6 +153,10 @@ impl NodeEnvironment for Environment {
         let named = self.workloads.named.get(pullspec);
         let found = named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec));
         self.outages.with_faults(pullspec, found)
+    }
+
+    fn program(&self, pod: &Object, container: &str, view: &View) -> Option<Program> {
+        image_builds::program(pod, container, view)
     }
 
     fn software(&self, os_image: &str, architecture: &str) -> Option<NodeSoftware> {

@@ -4,6 +4,10 @@
 pub const CURRENT_CONFIG: &str = "machineconfiguration.openshift.io/currentConfig";
 /// The MachineConfig that the node must have.
 pub const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
+/// The custom OS image that the node has. Absent without one.
+pub const CURRENT_IMAGE: &str = "machineconfiguration.openshift.io/currentImage";
+/// The custom OS image that the node must have. Absent for the release's own image.
+pub const DESIRED_IMAGE: &str = "machineconfiguration.openshift.io/desiredImage";
 /// The MachineConfig of the machine's first boot.
 pub const FIRST_PIVOT_CONFIG: &str = "machineconfiguration.openshift.io/firstPivotConfig";
 /// The daemon's state: `Done`, `Working`, `Degraded` or `Unreconcilable`.

@@ -6,6 +6,7 @@ use windtunnel_controllers::machine::Disk;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
     CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, DAEMON_SETS, MACHINE_CONFIG_POOLS, NODES,
+    SERVICE_ACCOUNTS,
 };
 use windtunnel_core::{Object, Resource, View, Write};
 
@@ -16,7 +17,9 @@ use super::annotations::{
 use super::render::render_succeeded;
 use super::rendered::Rendered;
 use super::templates::Settings;
-use super::{CONTROLLER, DAEMON, NAMESPACE, controller_config, daemon_set, membership, pool, templates};
+use super::{
+    CONTROLLER, DAEMON, NAMESPACE, controller_config, daemon_set, layering, membership, pool, templates,
+};
 use crate::control_plane;
 use crate::manifests::MajorMinor;
 use crate::release::Release;
@@ -29,10 +32,10 @@ const GROUP: &str = "machineconfiguration.openshift.io";
 /// The writes that update these objects to a release.
 pub(super) fn writes(release: &Release, view: &View) -> Vec<Write> {
     let mut writes = Vec::new();
-    for (resource, object) in access().into_iter().chain(ROLES.map(|role| (MACHINE_CONFIG_POOLS, pool(role))))
-    {
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        if view.get(&resource, "", name).is_none() {
+    let pools = ROLES.map(|role| (MACHINE_CONFIG_POOLS, pool(role)));
+    for (resource, object) in access(release.line()).into_iter().chain(pools) {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        if view.get(&resource, text("namespace"), text("name")).is_none() {
             writes.push(Write::create(&resource, object));
         }
     }
@@ -60,8 +63,8 @@ fn pool(role: &str) -> Value {
     })
 }
 
-/// Roles and bindings of the controller and the daemons.
-fn access() -> Vec<(Resource, Value)> {
+/// Roles and bindings of the controller, the daemons and the builder, and the builder's ServiceAccount.
+fn access(line: MajorMinor) -> Vec<(Resource, Value)> {
     let rule = |groups: &[&str], resources: &[&str], verbs: &[&str]| json!({ "apiGroups": groups, "resources": resources, "verbs": verbs });
     let reads = ["get", "list", "watch"];
     let changes = ["get", "list", "watch", "create", "update", "patch"];
@@ -88,8 +91,21 @@ fn access() -> Vec<(Resource, Value)> {
         ),
         rule(&[GROUP], &["machineconfignodes", "machineconfignodes/status"], &changes),
     ]);
+    let builder = json!([
+        rule(&[""], &["configmaps", "secrets"], &["*"]),
+        rule(&[""], &["pods"], &["get", "list", "create", "delete", "watch"]),
+        rule(&[GROUP], &["*"], &["*"]),
+        rule(&["batch"], &["jobs"], &["*"]),
+    ]);
     let mut all = Vec::new();
-    for (name, rules) in [(CONTROLLER, controller), (DAEMON, daemon)] {
+    let mut holders = vec![(CONTROLLER, controller), (DAEMON, daemon)];
+    if line >= layering::FIRST {
+        holders.push((layering::BUILDER, builder));
+        let metadata = json!({ "name": layering::BUILDER, "namespace": NAMESPACE });
+        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata });
+        all.push((SERVICE_ACCOUNTS, account));
+    }
+    for (name, rules) in holders {
         let group = "rbac.authorization.k8s.io";
         let version = format!("{group}/v1");
         all.push((
@@ -135,7 +151,11 @@ impl InstalledPools {
 
     /// The disk of a node with this role.
     pub fn disk(&self, role: &str) -> Disk {
-        Disk { config: self.rendered(role).name.clone(), os_image: self.release.os_image() }
+        Disk {
+            config: self.rendered(role).name.clone(),
+            os_image: self.release.os_image(),
+            ..Disk::default()
+        }
     }
 
     /// All objects except nodes. The pools' `nodes` have all been done since `since`.
@@ -147,7 +167,7 @@ impl InstalledPools {
         proxy: &Value,
         since: Time,
     ) -> Vec<(Resource, Value)> {
-        let mut objects = access();
+        let mut objects = access(self.release.line());
         let settings = Settings { feature_set: &self.feature_set, ..Settings::default() };
         objects.push((DAEMON_SETS, daemon_set::installed(&self.release, nodes.len())));
         let config = controller_config::controller_config(&self.release, infrastructure, proxy);
@@ -171,7 +191,7 @@ impl InstalledPools {
                 .filter(|node| role == membership::MASTER || !control_plane::is_master(node))
                 .map(|node| (node.name().to_owned(), super::node::NodeState::of(node, None)))
                 .collect();
-            object["status"] = pool::status(&shared, &members, self.release.line(), since);
+            object["status"] = pool::status(&shared, &members, None, self.release.line(), since);
             objects.push((MACHINE_CONFIG_POOLS, object));
         }
         objects

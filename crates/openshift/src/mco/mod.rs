@@ -9,6 +9,7 @@
 //! * [`pool`] selects the nodes of a pool to update next.
 //! * [`drain`] cordons and drains nodes.
 //! * [`boot_images`] records the boot images of the machines.
+//! * [`image_builder`] builds custom images of the operating system ([`layering`]).
 //! * [`pinned_images`] assigns images to pools, whose nodes pull them in advance.
 //!
 //! The daemon of a node ([`daemon`]) applies the update. The parts communicate only through API objects,
@@ -21,7 +22,9 @@ mod controller_config;
 mod daemon;
 mod daemon_set;
 mod drain;
+mod image_builder;
 mod install;
+mod layering;
 mod membership;
 mod node;
 mod operator;
@@ -77,6 +80,7 @@ pub fn controller(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
         Box::new(drain::DrainController::new(*streams)),
         Box::new(boot_images::controller::BootImageController::new()),
         Box::new(pinned_images::controller::PinnedImageSetController::new()),
+        Box::new(image_builder::ImageBuilder::new()),
     ]
 }
 

@@ -4,11 +4,47 @@ use serde_json::Value;
 use windtunnel_core::{Object, condition};
 
 use super::annotations::{
-    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE,
+    UPDATE_IN_PROGRESS,
 };
+use super::layering::Layering;
 
 /// The zone label, whose values set the update order.
 const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// What the nodes of a pool must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Target<'a> {
+    /// The rendered MachineConfig.
+    pub(super) config: &'a str,
+    /// The image of the operating system.
+    pub(super) image: TargetImage<'a>,
+}
+
+/// The image of the operating system that nodes must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TargetImage<'a> {
+    /// That of the release.
+    Release,
+    /// A custom one.
+    Custom(&'a str),
+    /// A custom one that does not exist yet.
+    Unbuilt,
+}
+
+impl<'a> Target<'a> {
+    /// The target of a pool with this rendered MachineConfig.
+    pub(super) fn new(config: &'a str, layering: Option<&Layering<'a>>) -> Self {
+        let image = match layering {
+            None => TargetImage::Release,
+            Some(layering) if layering.build.is_none() || layering.last_image().is_empty() => {
+                TargetImage::Unbuilt
+            }
+            Some(layering) => TargetImage::Custom(layering.last_image()),
+        };
+        Self { config, image }
+    }
+}
 
 /// The properties of a node that its pool depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +52,8 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 pub(super) struct NodeState {
     /// `desiredConfig`, or empty.
     pub(super) desired: String,
+    /// `desiredImage`, if it has that annotation.
+    pub(super) desired_image: Option<String>,
     /// Whether pods can run on it: ready, no disk pressure, network available, and not cordoned.
     pub(super) ready: bool,
     /// Whether the daemon has applied the desired config.
@@ -46,10 +84,16 @@ impl NodeState {
         let text = |key: &str| node.annotation(key).unwrap_or_default();
         let (current, desired, state) = (text(CURRENT_CONFIG), text(DESIRED_CONFIG), text(STATE));
         let failed = matches!(state, "Degraded" | "Unreconcilable");
+        let images = [CURRENT_IMAGE, DESIRED_IMAGE].map(|key| node.annotation(key));
+        let has_image = match images {
+            [None, None] => true,
+            [current, desired] => current == desired && current.is_some_and(|image| !image.is_empty()),
+        };
         Self {
             desired: desired.to_owned(),
+            desired_image: images[1].map(str::to_owned),
             ready: is_ready(node),
-            done: !desired.is_empty() && current == desired && state == "Done",
+            done: !desired.is_empty() && current == desired && has_image && state == "Done",
             failing: failed && current != desired,
             degraded: failed && !desired.is_empty(),
             reason: text(REASON).to_owned(),
@@ -72,9 +116,19 @@ impl NodeState {
         !self.ready || !self.done && !self.failing
     }
 
-    /// Returns whether the daemon has applied `config`.
-    pub(super) fn is_updated(&self, config: &str) -> bool {
-        self.done && self.desired == config
+    /// Returns whether the daemon has applied `target`.
+    pub(super) fn is_updated(&self, target: Target<'_>) -> bool {
+        self.done && self.is_targeted(target)
+    }
+
+    /// Returns whether the node was told to apply `target`.
+    pub(super) fn is_targeted(&self, target: Target<'_>) -> bool {
+        self.desired == target.config
+            && match target.image {
+                TargetImage::Release => self.desired_image.is_none(),
+                TargetImage::Custom(image) => self.desired_image.as_deref() == Some(image),
+                TargetImage::Unbuilt => false,
+            }
     }
 
     /// The sort key of the update order: by zone, nodes without a zone last, the oldest first.
@@ -109,6 +163,31 @@ mod tests {
             &Object::new(json!({ "metadata": { "annotations": annotations }, "status": status })),
             None,
         )
+    }
+
+    #[test]
+    fn a_node_has_its_image_when_the_daemon_has_applied_it() {
+        let images = |current: Option<&str>, desired: Option<&str>| {
+            let mut annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
+            for (key, image) in [(CURRENT_IMAGE, current), (DESIRED_IMAGE, desired)] {
+                if let Some(image) = image {
+                    annotations[key] = json!(image);
+                }
+            }
+            NodeState::of(&Object::new(json!({ "metadata": { "annotations": annotations } })), None)
+        };
+        let release = Target { config: "a", image: TargetImage::Release };
+        let custom = Target { config: "a", image: TargetImage::Custom("i") };
+        let unbuilt = Target { config: "a", image: TargetImage::Unbuilt };
+        let updated = |node: &NodeState| [release, custom, unbuilt].map(|target| node.is_updated(target));
+        assert_eq!(updated(&images(None, None)), [true, false, false]);
+        assert_eq!(updated(&images(Some("i"), Some("i"))), [false, true, false]);
+        for (current, desired) in [(None, Some("i")), (Some("h"), Some("i")), (Some("i"), None)] {
+            let node = images(current, desired);
+            assert_eq!(updated(&node), [false; 3], "{current:?} {desired:?}");
+            assert!(node.is_unavailable());
+        }
+        assert!(images(Some("i"), None).is_targeted(release), "it returns to the image of the release");
     }
 
     fn ready(others: &[(&str, &str)]) -> Value {

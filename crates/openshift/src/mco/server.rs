@@ -15,7 +15,11 @@ pub fn first_disk(view: &View, pool: &str) -> Option<Disk> {
     let is_proven = pool.number("/status/updatedMachineCount").is_some_and(|count| count > 0);
     let part = if is_proven { "spec" } else { "status" };
     let config = view.get(&MACHINE_CONFIGS, "", pool.text(&format!("/{part}/configuration/name")))?;
-    Some(Disk { config: config.name().to_owned(), os_image: config.text("/spec/osImageURL").to_owned() })
+    Some(Disk {
+        config: config.name().to_owned(),
+        os_image: config.text("/spec/osImageURL").to_owned(),
+        ..Disk::default()
+    })
 }
 
 /// The time from the start of a new machine to its request to the server.

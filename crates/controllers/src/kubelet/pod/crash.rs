@@ -36,7 +36,9 @@ impl PodSync<'_> {
         let log = match self.container_behaviour(index) {
             Containers::OutOfMemory => return ended(137, "OOMKilled", ""),
             Containers::Crash => Some(CRASH_LOG.to_owned()),
-            Containers::Run | Containers::CannotBeCreated => self.error_output(index),
+            Containers::Run | Containers::CannotBeCreated => {
+                self.program(index).and_then(|program| program.error).or_else(|| self.error_output(index))
+            }
         };
         match log {
             Some(log) if self.uses_log_as_message(index) => ended(1, "Error", &log),

@@ -15,11 +15,15 @@ use windtunnel_core::{Key, Object, Write};
 use super::status::{CRASH_LOOP, Container, State, Status};
 use super::sync_context::SyncContext;
 use crate::Effect;
+use crate::environment::Program;
 use crate::kubelet::pod::pull_outcome::Pulling;
 use crate::recorder::{Notice, Recorder, Subject};
 
 /// The delay before an ended container is restarted.
 pub(super) const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// Milliseconds that a short program takes.
+const SHORT_RUN_MILLIS: (u64, u64) = (700, 1_300);
 
 /// The kubelet's state of a pod that is not in the API.
 #[derive(Debug, Clone, Default)]
@@ -331,7 +335,13 @@ impl PodSync<'_> {
     }
 
     pub(super) fn run_time(&self, index: usize) -> SignedDuration {
-        random_duration(&mut self.stream("run", &self.status.containers[index].name, 0), (700, 1_300))
+        let millis = self.program(index).map_or(SHORT_RUN_MILLIS, |program| program.millis);
+        random_duration(&mut self.stream("run", &self.status.containers[index].name, 0), millis)
+    }
+
+    /// What the program of a container does, unless it is a short one that succeeds.
+    pub(super) fn program(&self, index: usize) -> Option<Program> {
+        self.site.environment.program(self.pod, &self.status.containers[index].name, self.site.view)
     }
 
     pub(super) fn stream(&self, what: &str, name: &str, attempt: u32) -> Stream {

@@ -9,7 +9,6 @@ use windtunnel_controllers::counter::Counter;
 use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_controllers::recorder::Notice;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::MACHINE_CONFIGS;
 use windtunnel_core::{Object, View};
 
 use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, truncate_reason};
@@ -63,9 +62,8 @@ pub(super) struct OsFailure {
 }
 
 impl OsFailure {
-    /// The fault that prevents the OS update to a MachineConfig, if there is one.
-    pub(super) fn of(node: &Object, view: &View, target: &str) -> Option<Self> {
-        let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
+    /// The fault that prevents the update to the OS image `url`, if there is one.
+    pub(super) fn of(node: &Object, view: &View, url: &str) -> Option<Self> {
         if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
             let why = fault.message_or("Error: pinging container registry: connection refused");
             let why = format!(

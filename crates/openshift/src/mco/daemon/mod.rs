@@ -26,7 +26,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use self::kubelet_health::{KubeletHealth, has_no_kubelet};
-use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
+use super::annotations::{CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE};
 use super::config_node::progress_steps::{self, ProgressStep};
 use super::config_node::{self, ProgressWriter};
 use super::pace::{self, Seconds};
@@ -79,6 +79,8 @@ pub struct MachineConfigDaemon {
     is_new: bool,
     /// The MachineConfig that it applies, even if the desired one changes meanwhile.
     target: String,
+    /// The custom image that it applies, or empty for that of the release.
+    target_image: String,
     /// The back-off after the next failure.
     back_off: SignedDuration,
     /// Failed attempts to change the operating system in the current sync.
@@ -140,6 +142,7 @@ impl MachineConfigDaemon {
             phase: Phase::Starting(ready),
             is_new: false,
             target: String::new(),
+            target_image: String::new(),
             back_off: BACK_OFF.0,
             failed_tries: 0,
             gave_up: None,
@@ -172,6 +175,23 @@ impl MachineConfigDaemon {
         let ready = after(now, self.draw("restart", RESTART));
         (self.phase, self.is_new, self.back_off) = (Phase::Starting(ready), true, BACK_OFF.0);
         self.reset_errors().into_iter().chain(self.reset_kubelet_health()).collect()
+    }
+
+    /// Returns whether the disk has the desired MachineConfig and image.
+    fn has_desired(&self, node: &Object) -> bool {
+        desired(node) == self.disk.config && desired_image(node) == self.disk.custom_image
+    }
+
+    /// Returns whether the node reports what its disk has.
+    fn reports_disk(&self, node: &Object) -> bool {
+        annotation(node, CURRENT_CONFIG) == self.disk.config
+            && annotation(node, CURRENT_IMAGE) == self.disk.custom_image
+    }
+
+    /// Makes the desired MachineConfig and image the target.
+    fn take_target(&mut self, node: &Object) {
+        desired(node).clone_into(&mut self.target);
+        desired_image(node).clone_into(&mut self.target_image);
     }
 
     /// A random duration within a range, for an action during the update to the current target.
@@ -335,6 +355,11 @@ fn degrade(why: &str, node: &Object, out: &mut DaemonOutput) {
 /// An annotation of the node, or empty.
 fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
     node.annotation(key).unwrap_or_default()
+}
+
+/// The node's desired custom image, or empty for that of the release.
+fn desired_image(node: &Object) -> &str {
+    annotation(node, DESIRED_IMAGE)
 }
 
 /// The node's desired MachineConfig.

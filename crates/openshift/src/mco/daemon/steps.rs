@@ -1,6 +1,7 @@
 //! The steps of a node's update from one MachineConfig to another.
 
 use jiff::SignedDuration;
+use serde_json::{Value, json};
 use windtunnel_controllers::Effect;
 use windtunnel_controllers::faults::FaultKind;
 use windtunnel_controllers::machine::Disk;
@@ -14,7 +15,7 @@ use super::failures::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
 use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, desired};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{
-    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
     LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON, STATE,
 };
 use crate::mco::config_node::{self, progress_steps};
@@ -43,6 +44,16 @@ pub(super) fn next_poll(since: Time, now: Time) -> Time {
 fn polls_now(since: Time, now: Time) -> bool {
     let age = now.duration_since(since);
     !age.is_zero() && age.as_nanos() % POLL.as_nanos() == 0
+}
+
+/// A MachineConfig whose OS image is the custom one, if there is one.
+fn with_image(config: &Object, custom_image: &str) -> Object {
+    if custom_image.is_empty() {
+        return config.clone();
+    }
+    let mut value = config.to_value();
+    value["spec"]["osImageURL"] = json!(custom_image);
+    Object::new(value)
 }
 
 /// Returns whether the operating system changes, and whether the SSH keys do.
@@ -128,12 +139,12 @@ impl MachineConfigDaemon {
         if current.is_empty() {
             return self.initialize_annotations(now, out);
         }
-        let was_done = current == self.disk.config && desired == current;
+        let was_done = self.reports_disk(node) && self.has_desired(node);
         if desired.is_empty() || was_done && !std::mem::take(&mut self.is_new) {
             return;
         }
-        if desired == self.disk.config {
-            desired.clone_into(&mut self.target);
+        if self.has_desired(node) {
+            self.take_target(node);
             if !was_done {
                 // The node was rebooted into the desired MachineConfig.
                 out.progress.extend([progress_steps::rebooted(), progress_steps::resumed(desired)]);
@@ -164,7 +175,7 @@ impl MachineConfigDaemon {
             return;
         }
         let is_reported = |drift: &Drift| !drift.is_hidden || annotation(node, STATE) == "Degraded";
-        if let Some(drift) = self.drift(node).filter(is_reported).filter(|_| desired == self.disk.config) {
+        if let Some(drift) = self.drift(node).filter(is_reported).filter(|_| self.has_desired(node)) {
             if annotation(node, STATE) == "Degraded" {
                 drift.report("PreflightConfigDriftCheckFailed", node, out);
             } else {
@@ -173,14 +184,14 @@ impl MachineConfigDaemon {
                 degrade(&drift.detail, node, out);
                 self.phase = Phase::Drifted(now + self.draw("drift", NOTICE));
             }
-        } else if desired != self.disk.config {
-            desired.clone_into(&mut self.target);
+        } else if !self.has_desired(node) {
+            self.take_target(node);
             self.back_off = BACK_OFF.0;
             self.phase = Phase::Preparing(now + self.draw("notice", NOTICE));
-        } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
+        } else if !self.reports_disk(node) || annotation(node, STATE) != "Done" {
             // The update needs no reboot, or the previous MachineConfig is desired again, or a failure was
             // fixed.
-            desired.clone_into(&mut self.target);
+            self.take_target(node);
             out.publish("SkipReboot", "Config changes do not require reboot.");
             out.progress.push(progress_steps::resumed(desired));
             self.request_uncordon(node, now, out);
@@ -195,11 +206,11 @@ impl MachineConfigDaemon {
 
     /// Checks whether it can apply the desired MachineConfig, which may have changed meanwhile.
     fn prepare(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
-        if desired(node) == self.disk.config {
+        if self.has_desired(node) {
             self.phase = Phase::Idle;
             return;
         }
-        desired(node).clone_into(&mut self.target);
+        self.take_target(node);
         if let Some(drift) = self.drift(node) {
             drift.report("PreflightConfigDriftCheckFailed", node, out);
             return self.fail(&drift.why, node, now, out);
@@ -208,14 +219,14 @@ impl MachineConfigDaemon {
         out.target = Some(self.target.clone());
         out.progress.push(progress_steps::needs_update(node.name()));
         if let Some(fault) = fault(node, FaultKind::Unreconcilable) {
-            return self.report_unreconcilable(&fault, from, to, node, now, out);
+            return self.report_unreconcilable(&fault, &from, &to, node, now, out);
         }
-        let reboots = action(from, to) == Action::Reboot;
+        let reboots = action(&from, &to) == Action::Reboot;
         out.journal(&format!(
             "Starting update from {} to {}: {}",
             from.name(),
             to.name(),
-            difference(from, to)
+            difference(&from, &to)
         ));
         out.progress.push(progress_steps::prepared(reboots));
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
@@ -223,7 +234,7 @@ impl MachineConfigDaemon {
             out.publish("ConfigDriftMonitorStopped", "Config Drift Monitor stopped");
         }
         if !reboots {
-            let (os, keys) = changes(from, to);
+            let (os, keys) = changes(&from, &to);
             out.progress.push(progress_steps::not_drained());
             out.progress.extend([
                 progress_steps::applying(os, keys),
@@ -233,6 +244,7 @@ impl MachineConfigDaemon {
             out.journal(&format!("Node has Desired Config {}, skipping reboot", self.target));
             // The event about the skipped reboot comes after the disk is written.
             self.disk.config.clone_from(&self.target);
+            self.disk.custom_image.clone_from(&self.target_image);
             out.effects.push(Effect::WriteDisk(self.disk.clone()));
             self.phase = Phase::Idle;
             return;
@@ -247,20 +259,22 @@ impl MachineConfigDaemon {
         self.phase = Phase::RequestingDrain(after(now, SignedDuration::from_secs(1)));
     }
 
-    /// The current and the target MachineConfig. Fails if one of them does not exist.
-    fn configs<'v>(
+    /// The current and the target MachineConfig with their images. Fails if one of them does not exist.
+    fn configs(
         &mut self,
-        view: &'v View,
+        view: &View,
         node: &Object,
         now: Time,
         out: &mut DaemonOutput,
-    ) -> Option<(&'v Object, &'v Object)> {
+    ) -> Option<(Object, Object)> {
         let find = |name: &str| {
             let missing = || format!("machineconfig.machineconfiguration.openshift.io \"{name}\" not found");
             view.get(&MACHINE_CONFIGS, "", name).ok_or_else(missing)
         };
         match find(&self.disk.config).and_then(|from| Ok((from, find(&self.target)?))) {
-            Ok(both) => Some(both),
+            Ok((from, to)) => {
+                Some((with_image(from, &self.disk.custom_image), with_image(to, &self.target_image)))
+            }
             Err(why) => {
                 self.fail(&why, node, now, out);
                 None
@@ -313,7 +327,7 @@ impl MachineConfigDaemon {
         if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
             out.publish("OSUpdateStarted", format!("Upgrading OS to {}", to.text("/spec/osImageURL")));
         }
-        let (os, keys) = changes(from, to);
+        let (os, keys) = changes(&from, &to);
         out.progress.push(progress_steps::applying(os, keys));
         (self.failed_tries, self.gave_up) = (0, None);
         self.phase = Phase::Applying(now + self.draw("apply", StepDurations::of(view).apply));
@@ -321,12 +335,12 @@ impl MachineConfigDaemon {
 
     fn announce_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
-        let (os, keys) = changes(from, to);
+        let (os, keys) = changes(&from, &to);
         if let Some(why) = self.gave_up.take() {
             return self.fail_to_pivot(&why, node, now, out);
         }
         // An unchanged operating system is not pulled again.
-        if let Some(failure) = OsFailure::of(node, view, &self.target).filter(|_| os) {
+        if let Some(failure) = OsFailure::of(node, view, to.text("/spec/osImageURL")).filter(|_| os) {
             let Some(pause) = failure.pauses.get(self.failed_tries) else {
                 return self.fail_to_pivot(&failure.why, node, now, out);
             };
@@ -338,7 +352,7 @@ impl MachineConfigDaemon {
         }
         let through = progress_steps::succeeded(node.name());
         out.progress.extend([progress_steps::applied(os, keys), progress_steps::rebooting(), through]);
-        publish_os_change(os, from, to, out);
+        publish_os_change(os, &from, &to, out);
         out.publish("OSUpdateStaged", "Changes to OS staged");
         out.publish("Reboot", format!("Node will reboot into config {}", self.target));
         out.journal("Rebooting node");
@@ -364,7 +378,7 @@ impl MachineConfigDaemon {
         let target = view.get(&MACHINE_CONFIGS, "", &self.target);
         let os_image =
             target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();
-        let disk = Disk { config: self.target.clone(), os_image };
+        let disk = Disk { config: self.target.clone(), os_image, custom_image: self.target_image.clone() };
         let returns = fault(node, FaultKind::DoesNotReturn).is_none();
         let silence = returns.then(|| self.draw("silence", StepDurations::of(view).silence));
         out.effects.push(Effect::Reboot { disk, silence });
@@ -399,6 +413,11 @@ impl MachineConfigDaemon {
             out.info("daemon.go:2317", "state: Done".to_owned());
             out.info("daemon.go:2336", format!("In desired state MachineConfig: {target}"));
             out.annotate(CURRENT_CONFIG, target);
+            if !self.target_image.is_empty() {
+                out.annotate(CURRENT_IMAGE, &self.target_image);
+            } else if node.annotation(CURRENT_IMAGE).is_some() {
+                out.annotations.insert(CURRENT_IMAGE.to_owned(), Value::Null);
+            }
             out.annotate(STATE, "Done");
             out.annotate(REASON, "");
             if matches!(annotation(node, STATE), "Degraded" | "Unreconcilable") {

@@ -8,7 +8,8 @@ use windtunnel_core::resources::{EVENTS, MACHINE_CONFIGS};
 
 use super::*;
 use crate::mco::annotations::{
-    CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, LAST_SYNCED_CONTROLLER_CONFIG, RELEASE_VERSION,
+    CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_DRAIN, DESIRED_IMAGE, LAST_APPLIED_DRAIN,
+    LAST_SYNCED_CONTROLLER_CONFIG, RELEASE_VERSION,
 };
 
 /// A node that is done with `a`, and MachineConfigs `a` and `b`.
@@ -23,7 +24,7 @@ fn rig() -> Rig {
     });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
     let now = rig.now;
-    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
+    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned(), ..Disk::default() };
     rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
     rig.run(1);
     rig
@@ -249,7 +250,8 @@ fn a_starting_daemon_validates_the_disk_first() {
     let annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
     set_fault(&mut rig, Some((FaultKind::OnDiskMismatch, "mode mismatch for file: \"/etc/a\"")));
-    let (now, disk) = (rig.now, Disk { config: "a".to_owned(), os_image: "os-1".to_owned() });
+    let (now, disk) =
+        (rig.now, Disk { config: "a".to_owned(), os_image: "os-1".to_owned(), ..Disk::default() });
     rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
     rig.run(60);
     let why = "unexpected on-disk state validating against a: mode mismatch for file: \"/etc/a\"";
@@ -377,7 +379,7 @@ fn a_daemon_restarted_during_a_drain_keeps_its_request() {
     rig.run(30);
     // A new process with the unchanged disk.
     let now = rig.now;
-    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
+    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned(), ..Disk::default() };
     let mut daemon = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
     let input = |now| Input {
         clock_shift: SignedDuration::ZERO,
@@ -396,4 +398,42 @@ fn a_daemon_restarted_during_a_drain_keeps_its_request() {
 
 fn is_event(write: &Write, reason: &str) -> bool {
     matches!(&write.operation, windtunnel_core::Operation::Create(Value::Object(event)) if event["reason"] == reason)
+}
+
+#[test]
+fn a_custom_image_is_applied_with_a_reboot_and_without_another_machineconfig() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_IMAGE, "registry/os@sha256:01");
+    rig.run(5);
+    assert_eq!(seen(&rig), ["Working", "drain-a", ""]);
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-a");
+    rig.run(150);
+    assert!(reboots(&rig) > 0, "{:#?}", rig.log);
+    assert_eq!(node(&rig).annotation(CURRENT_IMAGE), None, "unchanged until after the reboot");
+    assert_eq!(event_count(&rig, "OSUpgradeApplied"), 1);
+}
+
+#[test]
+fn a_node_without_a_desired_image_returns_to_that_of_the_release() {
+    let mut rig = Rig::new();
+    rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "a" }, "spec": { "osImageURL": "os-1" } }));
+    let annotations = json!({
+        (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (CURRENT_IMAGE): "i", (STATE): "Done",
+        (DESIRED_DRAIN): "uncordon-a", (LAST_APPLIED_DRAIN): "uncordon-a",
+    });
+    rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
+    let now = rig.now;
+    let custom_image = "i".to_owned();
+    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned(), custom_image };
+    rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
+    rig.run(10);
+    assert_eq!(seen(&rig), ["Working", "drain-a", ""]);
+}
+
+#[test]
+fn the_annotation_of_the_current_image_is_removed_after_the_return_to_the_release() {
+    let mut rig = rig();
+    annotate(&mut rig, CURRENT_IMAGE, "i");
+    rig.run(60);
+    assert_eq!((node(&rig).annotation(CURRENT_IMAGE), reboots(&rig)), (None, 0));
 }

@@ -17,7 +17,7 @@ use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
-    MACHINE_CONFIGS, NODE_SETTINGS,
+    MACHINE_CONFIGS, MACHINE_OS_CONFIGS, NODE_SETTINGS, SECRETS,
 };
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write, condition};
@@ -25,7 +25,7 @@ use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 use self::pools::{Problem, WantedRelease};
 use self::status::Report;
 use super::annotations::RELEASE_VERSION;
-use super::{CONTROLLER_CONFIG, boot_images, daemon_set, install};
+use super::{CONTROLLER_CONFIG, NAMESPACE, boot_images, daemon_set, install};
 use crate::environment::Environment;
 use crate::manifests::MajorMinor;
 use crate::operators::health::FaultReport;
@@ -56,8 +56,8 @@ pub struct MachineConfigOperator {
     seen: Option<(String, Time)>,
     /// Since when it waits for pools.
     waits_since: Option<Time>,
-    /// When it last failed, and the error.
-    gave_up: Option<(Time, String)>,
+    /// When it last failed, the reason and the error.
+    gave_up: Option<(Time, &'static str, String)>,
     started: bool,
 }
 
@@ -171,10 +171,8 @@ impl MachineConfigOperator {
         };
         step.why = "the required pools".into();
         match self.failure(&problem, line, view, now) {
-            Some(failure) => report(&Report::Failed(&failure)),
-            None => match &problem {
-                Problem::Waits(why) | Problem::Fails(why) => report(&Report::Waiting(why)),
-            },
+            Some((reason, failure)) => report(&Report::Failed(reason, &failure)),
+            None => report(&Report::Waiting(problem.why())),
         }
     }
 
@@ -201,16 +199,22 @@ impl MachineConfigOperator {
         (leads_at, after(leads_at, draw("rollout", ROLLOUT_SECONDS)))
     }
 
-    /// The error to report if a time limit has passed or the operator failed a moment ago.
-    fn failure(&mut self, problem: &Problem, line: MajorMinor, view: &View, now: Time) -> Option<String> {
-        if let Some((at, failure)) = self.gave_up.clone().filter(|(at, _)| after(*at, RETRY) > now) {
+    /// The reason and the error to report if a time limit has passed or the operator failed a moment ago.
+    fn failure(
+        &mut self,
+        problem: &Problem,
+        line: MajorMinor,
+        view: &View,
+        now: Time,
+    ) -> Option<(&'static str, String)> {
+        if let Some((at, reason, failure)) = self.gave_up.clone().filter(|(at, ..)| after(*at, RETRY) > now) {
             self.recheck_at(Some(after(at, RETRY)));
-            return Some(failure);
+            return Some((reason, failure));
         }
         let since = *self.waits_since.get_or_insert(now);
         let over = after(since, PER_MACHINE * required_machines(view));
         let failure = match problem {
-            Problem::Fails(why) => why.clone(),
+            Problem::Fails(why) | Problem::HasNoBuilder(why) => why.clone(),
             Problem::Waits(why) if over <= now => {
                 let error = pools::error(line);
                 format!("{error}during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
@@ -220,9 +224,9 @@ impl MachineConfigOperator {
                 return None;
             }
         };
-        (self.waits_since, self.gave_up) = (None, Some((now, failure.clone())));
+        (self.waits_since, self.gave_up) = (None, Some((now, problem.reason(), failure.clone())));
         self.recheck_at(Some(after(now, RETRY)));
-        Some(failure)
+        Some((problem.reason(), failure))
     }
 
     fn recheck_at(&mut self, at: Option<Time>) {
@@ -286,6 +290,8 @@ impl Actor for MachineConfigOperator {
             Interest::Object(NODE_SETTINGS.key("", "cluster")),
             Interest::Object(boot_images::key()),
             Interest::Kind(MACHINE_CONFIG_POOLS),
+            Interest::Kind(MACHINE_OS_CONFIGS),
+            Interest::In(SECRETS, NAMESPACE.to_owned()),
             // A pool has reached a release only when its rendered MachineConfig has that release.
             Interest::Kind(MACHINE_CONFIGS),
         ]

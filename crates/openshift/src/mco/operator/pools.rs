@@ -7,6 +7,7 @@ use windtunnel_core::{Object, View, condition};
 
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{GENERATED_BY, RELEASE_VERSION, REQUIRED};
+use crate::mco::layering;
 
 /// Up to this minor messages about pools start with `error`.
 const PREFIXES_ERROR: MajorMinor = (4, 22);
@@ -20,6 +21,24 @@ pub(super) enum Problem {
     Waits(String),
     /// It fails at once.
     Fails(String),
+    /// It fails before it looks at the pools, because it cannot start the builder of custom images.
+    HasNoBuilder(String),
+}
+
+impl Problem {
+    /// Why it cannot continue.
+    pub(super) fn why(&self) -> &str {
+        let (Self::Waits(why) | Self::Fails(why) | Self::HasNoBuilder(why)) = self;
+        why
+    }
+
+    /// The reason of the condition Degraded, by the part of the operator that failed.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Waits(_) | Self::Fails(_) => "RequiredPoolsFailed",
+            Self::HasNoBuilder(_) => "MachineOSBuilderFailed",
+        }
+    }
 }
 
 /// The release that the pools must have.
@@ -31,8 +50,12 @@ pub(super) struct WantedRelease<'a> {
     pub(super) line: MajorMinor,
 }
 
-/// Returns the first problem, unless all required pools have the release and no pool is degraded.
+/// Returns the first problem, unless the builder of custom images can run, all required pools have the release
+/// and no pool is degraded.
 pub(super) fn check_pools(view: &View, wanted: &WantedRelease<'_>) -> Result<(), Problem> {
+    if let Some(why) = layering::objection(view) {
+        return Err(Problem::HasNoBuilder(why));
+    }
     for pool in view.list(&MACHINE_CONFIG_POOLS) {
         if condition::is_true(pool, "Degraded") {
             return Err(Problem::Waits(degraded(pool, wanted.line)));

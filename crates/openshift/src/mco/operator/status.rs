@@ -32,8 +32,8 @@ pub(super) enum Report<'a> {
     Working,
     /// It waits for pools.
     Waiting(&'a str),
-    /// It failed and will retry.
-    Failed(&'a str),
+    /// It failed and will retry: the reason of Degraded, and the error.
+    Failed(&'static str, &'a str),
     /// Everything has this release, in these versions.
     Done(&'a [(String, String)]),
 }
@@ -63,7 +63,7 @@ pub(super) fn status(
     for pool in view.list(&MACHINE_CONFIG_POOLS) {
         extension[pool.name()] = json!(pools::extension_text(pool));
     }
-    if let Report::Waiting(why) | Report::Failed(why) = report {
+    if let Report::Waiting(why) | Report::Failed(_, why) = report {
         extension["lastSyncError"] = json!(why);
     }
     status["extension"] = extension;
@@ -80,7 +80,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
             all.push(progressing("True", format!("{WORKING_TOWARDS}{version}")));
         }
         Report::Working | Report::Waiting(_) => {}
-        Report::Failed(why) => {
+        Report::Failed(reason, why) => {
             let progress = if condition::is_true(object, "Progressing") {
                 progressing("True", format!("Unable to apply {version}"))
             } else {
@@ -91,7 +91,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
             } else {
                 format!("Failed to resync {version} because: {why}")
             };
-            all.extend([progress, Condition::new("Degraded", "True", "RequiredPoolsFailed", message)]);
+            all.extend([progress, Condition::new("Degraded", "True", reason, message)]);
         }
         Report::Done(versions) => {
             all.push(progressing("False", format!("Cluster version is {version}")));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::mco::node::NodeState;
+use crate::mco::node::{NodeState, Target};
 
 /// The maximum of unavailable nodes in a pool: one by default and at least, percentages rounded down. `None`
 /// for an invalid value, with which no node is updated.
@@ -34,7 +34,7 @@ pub(super) struct Choice<'a> {
 /// others.
 pub(super) fn choose<'a>(
     members: &'a BTreeMap<String, NodeState>,
-    target: &str,
+    target: Target<'_>,
     max_unavailable: usize,
     deferred: Option<&'a str>,
 ) -> Choice<'a> {
@@ -42,12 +42,12 @@ pub(super) fn choose<'a>(
         |counts: &dyn Fn(&NodeState) -> bool| members.values().filter(|member| counts(member)).count();
     let taken = count(&NodeState::is_unavailable);
     // A cordoned node that failed to apply the target counts twice.
-    let failing = count(&|member: &NodeState| member.failing && member.desired == target);
+    let failing = count(&|member: &NodeState| member.failing && member.is_targeted(target));
     let Some(room) = max_unavailable.checked_sub(taken + failing).filter(|room| *room > 0) else {
         return Choice::default();
     };
     let mut candidates: Vec<(&String, &NodeState)> =
-        members.iter().filter(|(_, member)| member.desired != target && member.ready).collect();
+        members.iter().filter(|(_, member)| !member.is_targeted(target) && member.ready).collect();
     let is_deferred = |name: &String| deferred == Some(name.as_str());
     let deferred =
         deferred.filter(|_| candidates.len() > 1 && candidates.iter().any(|(name, _)| is_deferred(name)));
@@ -68,6 +68,9 @@ mod tests {
 
     use super::*;
     use crate::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, STATE};
+    use crate::mco::node::TargetImage;
+
+    const NEW: Target<'_> = Target { config: "new", image: TargetImage::Release };
 
     /// A node of this zone, age (a day of January), desired config and state. Its current config is `old`.
     fn member(zone: &str, day: u8, desired: &str, state: &str, cordoned: bool) -> NodeState {
@@ -118,7 +121,7 @@ mod tests {
             ("w5", idle("b", 2)),
         ]);
         let mut order = Vec::new();
-        while let [next] = choose(&members, "new", 1, None).nodes[..] {
+        while let [next] = choose(&members, NEW, 1, None).nodes[..] {
             order.push(next.to_owned());
             members.remove(order.last().unwrap());
         }
@@ -129,29 +132,26 @@ mod tests {
     fn a_cordoned_node_counts_as_unavailable_and_is_not_chosen() {
         let idle = |cordoned| member("", 1, "old", "Done", cordoned);
         let members = pool(&[("w0", idle(true)), ("w1", idle(false)), ("w2", idle(false))]);
-        assert_eq!(choose(&members, "new", 1, None).nodes, Vec::<&str>::new());
-        assert_eq!(choose(&members, "new", 2, None).nodes, ["w1"]);
+        assert_eq!(choose(&members, NEW, 1, None).nodes, Vec::<&str>::new());
+        assert_eq!(choose(&members, NEW, 2, None).nodes, ["w1"]);
     }
 
     #[test]
     fn a_cordoned_failed_node_counts_twice_and_a_schedulable_one_once() {
         let idle = || member("", 1, "old", "Done", false);
         let stuck = pool(&[("w0", member("", 1, "new", "Degraded", true)), ("w1", idle()), ("w2", idle())]);
-        assert_eq!(choose(&stuck, "new", 2, None).nodes, Vec::<&str>::new());
-        assert_eq!(choose(&stuck, "new", 3, None).nodes, ["w1"]);
+        assert_eq!(choose(&stuck, NEW, 2, None).nodes, Vec::<&str>::new());
+        assert_eq!(choose(&stuck, NEW, 3, None).nodes, ["w1"]);
         let refused = pool(&[("w0", member("", 1, "new", "Unreconcilable", false)), ("w1", idle())]);
-        assert_eq!(choose(&refused, "new", 2, None).nodes, ["w1"]);
+        assert_eq!(choose(&refused, NEW, 2, None).nodes, ["w1"]);
     }
 
     #[test]
     fn the_operators_node_is_chosen_last() {
         let idle = || member("", 1, "old", "Done", false);
         let mut members = pool(&[("m0", idle()), ("m1", idle())]);
-        assert_eq!(
-            choose(&members, "new", 1, Some("m0")),
-            Choice { nodes: vec!["m1"], deferred: Some("m0") }
-        );
+        assert_eq!(choose(&members, NEW, 1, Some("m0")), Choice { nodes: vec!["m1"], deferred: Some("m0") });
         members.remove("m1");
-        assert_eq!(choose(&members, "new", 1, Some("m0")), Choice { nodes: vec!["m0"], deferred: None });
+        assert_eq!(choose(&members, NEW, 1, Some("m0")), Choice { nodes: vec!["m0"], deferred: None });
     }
 }

@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
+use windtunnel_core::{Object, Write};
 
 /// Sets a condition in a list. Its `lastTransitionTime` changes only with its status.
 pub(in crate::mco) fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
@@ -21,6 +23,18 @@ pub(in crate::mco) fn set(conditions: &mut Vec<Value>, condition: &Condition, no
         "message": condition.message,
         "lastTransitionTime": since.unwrap_or_else(|| json!(rfc3339(now))),
     }));
+}
+
+/// The write of a condition of `pool`, if it differs.
+pub(in crate::mco) fn write(pool: &Object, wanted: &Condition, now: Time) -> Option<Write> {
+    if condition::find_in_status(pool, &wanted.kind).map(Condition::from_value).as_ref() == Some(wanted) {
+        return None;
+    }
+    let mut value = pool.to_value();
+    let mut list = pool.list("/status/conditions").to_vec();
+    set(&mut list, wanted, now);
+    value["status"]["conditions"] = Value::Array(list);
+    Some(Write::update_status(&MACHINE_CONFIG_POOLS, value))
 }
 
 #[cfg(test)]

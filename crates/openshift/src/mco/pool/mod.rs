@@ -4,6 +4,7 @@
 mod certificates;
 mod choice;
 pub(super) mod conditions;
+mod image_build;
 mod lines;
 mod status;
 #[cfg(test)]
@@ -17,15 +18,20 @@ use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES, PODS};
+use windtunnel_core::resources::{
+    INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS,
+    NODES, PODS,
+};
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
 
 use self::choice::Choice;
 use super::annotations::{
-    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE, UPDATE_IN_PROGRESS,
 };
-use super::node::{NodeState, taints};
+use super::layering::Layering;
+use super::node::{NodeState, Target, TargetImage, taints};
 use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
+use crate::environment::image_builds;
 pub(super) use status::status;
 
 /// How long it waits for further changes.
@@ -59,6 +65,7 @@ impl NodeController {
                 || old.is_none_or(|old| selector(old) != selector(&change.object));
             self.queue.add_by(change.key.clone(), input.now + DEBOUNCE);
         }
+        self.notice_images(input);
         if regroup {
             self.regroup(input);
         } else {
@@ -69,6 +76,22 @@ impl NodeController {
             }
         }
         self.queue.process_answers(input.answers, input.now);
+    }
+
+    /// Queues the pools whose custom image changed.
+    fn notice_images(&mut self, input: &Input<'_>) {
+        for change in input.changes {
+            let pool = if change.key.is_kind(&MACHINE_OS_CONFIGS) {
+                Some(change.object.text("/spec/machineConfigPool/name"))
+            } else if change.key.is_kind(&MACHINE_OS_BUILDS) {
+                change.object.label(image_builds::POOL)
+            } else {
+                None
+            };
+            if let Some(pool) = pool {
+                self.queue.add_by(MACHINE_CONFIG_POOLS.key("", pool), input.now + DEBOUNCE);
+            }
+        }
     }
 
     /// Assigns every node to its pool again.
@@ -135,7 +158,7 @@ impl NodeController {
 }
 
 /// The nodes to update next.
-fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View) -> Choice<'a> {
+fn choose<'a>(pool: &Object, members: &'a Members, target: Target<'_>, view: &'a View) -> Choice<'a> {
     let setting = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
     let Some(max) = choice::max_unavailable(setting, members.len()) else { return Choice::default() };
     let deferred = (pool.name() == membership::MASTER).then(|| operator_node(view)).flatten();
@@ -149,9 +172,14 @@ fn operator_node(view: &View) -> Option<&str> {
         .map(|pod| pod.text("/spec/nodeName"))
 }
 
-fn set_target(node: &str, target: &str) -> Write {
-    let patch = json!({ "metadata": { "annotations": { (DESIRED_CONFIG): target } } });
-    Write::merge_patch(&NODES, "", node, patch)
+fn set_target(node: &str, member: Option<&NodeState>, target: Target<'_>) -> Write {
+    let mut annotations = json!({ (DESIRED_CONFIG): target.config });
+    if let TargetImage::Custom(image) = target.image {
+        annotations[DESIRED_IMAGE] = json!(image);
+    } else if member.is_some_and(|member| member.desired_image.is_some()) {
+        annotations[DESIRED_IMAGE] = Value::Null;
+    }
+    Write::merge_patch(&NODES, "", node, json!({ "metadata": { "annotations": annotations } }))
 }
 
 /// The write of the control plane's topology to a node, if it is known.
@@ -162,8 +190,8 @@ fn set_topology(node: &str, view: &View) -> Option<Write> {
 }
 
 /// The write that adds or removes the taint of nodes that wait for their update.
-fn mark(name: &str, member: &NodeState, target: &str, view: &View) -> Option<Write> {
-    let waits = member.desired != target;
+fn mark(name: &str, member: &NodeState, target: Target<'_>, view: &View) -> Option<Write> {
+    let waits = !member.is_targeted(target);
     if waits == member.tainted {
         return None;
     }
@@ -178,13 +206,20 @@ fn mark(name: &str, member: &NodeState, target: &str, view: &View) -> Option<Wri
     Some(Write::merge_patch(&NODES, "", name, json!({ "metadata": guard, "spec": { "taints": list } })))
 }
 
-fn targeted(chosen: &[&str], target: &str) -> Option<Notice> {
+fn targeted(chosen: &[&str], target: Target<'_>) -> Option<Notice> {
+    let config = target.config;
+    let (reason, target) = match target.image {
+        TargetImage::Custom(image) => {
+            ("SetDesiredConfigAndOSImage", format!("MachineConfig: {config} / Image: {image}"))
+        }
+        _ => ("SetDesiredConfig", format!("MachineConfig: {config}")),
+    };
     let message = match chosen {
         [] => return None,
-        [node] => format!("Targeted node {node} to MachineConfig: {target}"),
-        several => format!("Set target for {} nodes to MachineConfig: {target}", several.len()),
+        [node] => format!("Targeted node {node} to {target}"),
+        several => format!("Set target for {} nodes to {target}", several.len()),
     };
-    Some(Notice::normal("SetDesiredConfig", message))
+    Some(Notice::normal(reason, message))
 }
 
 /// The Event about the operator's node while others go first.
@@ -207,20 +242,18 @@ fn annotated(change: &Change) -> Vec<Notice> {
 }
 
 /// The Event when the update of a pool starts or completes.
-fn update_event(pool: &Object, status: &Value, target: &str) -> Option<Notice> {
+fn update_event(pool: &Object, status: &Value, layering: Option<&Layering<'_>>) -> Option<Notice> {
     let is = |kind: &str| {
         let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
         condition::find(list, kind).is_some_and(|found| found["status"] == "True")
             && !condition::is_true(pool, kind)
     };
     let name = pool.name();
+    let target = image_build::target_text(pool.text("/spec/configuration/name"), layering);
     if is("Updating") {
-        Some(Notice::normal("Updating", format!("Pool {name} now targeting MachineConfig {target}")))
+        Some(Notice::normal("Updating", format!("Pool {name} now targeting {target}")))
     } else if is("Updated") {
-        Some(Notice::normal(
-            "Completed",
-            format!("Pool {name} has completed update to MachineConfig {target}"),
-        ))
+        Some(Notice::normal("Completed", format!("Pool {name} has completed update to {target}")))
     } else {
         None
     }
@@ -233,26 +266,31 @@ impl Reconcile for NodeController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(pool) = view.get_key(key) else { return Vec::new() };
-        let target = pool.text("/spec/configuration/name");
-        if target.is_empty() {
+        let config = pool.text("/spec/configuration/name");
+        if config.is_empty() {
             return Vec::new();
         }
+        let layering = Layering::of(pool, view);
+        let layering = layering.as_ref();
+        let target = Target::new(config, layering);
         let none = Members::new();
         let members = self.pools.get(pool.name()).unwrap_or(&none);
         let mut writes = Vec::new();
         let mut notices = Vec::new();
         let news = members.iter().filter(|(_, member)| !member.knows_topology);
         writes.extend(news.filter_map(|(name, _)| set_topology(name, view)));
-        if pool["spec"]["paused"] != true {
+        let may_update = layering.is_none_or(Layering::can_roll_out);
+        if pool["spec"]["paused"] != true && may_update {
             writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
             let turn = choose(pool, members, target, view);
             notices.extend(turn.deferred.map(deferring));
             notices.extend(targeted(&turn.nodes, target));
-            writes.extend(turn.nodes.into_iter().map(|name| set_target(name, target)));
+            let set_target = |name| set_target(name, members.get(name), target);
+            writes.extend(turn.nodes.into_iter().map(set_target));
         }
-        let status = status(pool, members, controller_line(view), now);
+        let status = status(pool, members, layering, controller_line(view), now);
         if pool["status"] != status {
-            notices.extend(update_event(pool, &status, target));
+            notices.extend(update_event(pool, &status, layering));
             let mut value = pool.to_value();
             value["status"] = status;
             writes.push(Write::update_status(&MACHINE_CONFIG_POOLS, value));
@@ -273,7 +311,9 @@ impl Actor for NodeController {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        [MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES].map(Interest::Kind).into()
+        let kinds =
+            [MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS, NODES];
+        kinds.map(Interest::Kind).into()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

@@ -8,9 +8,10 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::go_quote::quote;
 
-use super::{certificates, conditions};
+use super::{certificates, conditions, image_build};
 use crate::manifests::MajorMinor;
-use crate::mco::node::NodeState;
+use crate::mco::layering::Layering;
+use crate::mco::node::{NodeState, Target};
 
 /// From this minor on `Degraded` has the message of `NodeDegraded`.
 const COPIES_MESSAGE: MajorMinor = (4, 19);
@@ -30,11 +31,11 @@ pub(in crate::mco) struct Counts {
 }
 
 impl Counts {
-    /// Counts the nodes of a pool whose target is `config`.
-    pub(in crate::mco) fn of(members: &BTreeMap<String, NodeState>, config: &str) -> Self {
+    /// Counts the nodes of a pool with this target.
+    pub(in crate::mco) fn of(members: &BTreeMap<String, NodeState>, target: Target<'_>) -> Self {
         let mut counts = Self { total: members.len(), ..Self::default() };
         for member in members.values() {
-            let updated = member.is_updated(config);
+            let updated = member.is_updated(target);
             counts.updated += usize::from(updated);
             counts.ready += usize::from(updated && member.ready);
             counts.unavailable += usize::from(member.is_unavailable());
@@ -48,15 +49,16 @@ impl Counts {
     }
 }
 
-/// The status of `pool` with these nodes, as the controller of a release writes it.
+/// The status of `pool` with these nodes and this custom image, as the controller of a release writes it.
 pub(in crate::mco) fn status(
     pool: &Object,
     members: &BTreeMap<String, NodeState>,
+    layering: Option<&Layering<'_>>,
     line: MajorMinor,
     now: Time,
 ) -> Value {
     let config = pool.text("/spec/configuration/name");
-    let counts = Counts::of(members, config);
+    let counts = Counts::of(members, Target::new(config, layering));
     let mut status = pool["status"].clone();
     if !status.is_object() {
         status = json!({});
@@ -83,8 +85,11 @@ pub(in crate::mco) fn status(
     }
     let mut list = pool.list("/status/conditions").to_vec();
     let node_degraded = node_degraded(members, line);
+    if let Some(recovered) = image_build::recovered(pool, layering) {
+        conditions::set(&mut list, &recovered, now);
+    }
     let degraded = degraded(&list, &node_degraded, line);
-    let [updated, updating] = progress(&counts, config, pool["spec"]["paused"] == true);
+    let [updated, updating] = progress(&counts, pool, layering);
     if updated.status == "True" {
         status["configuration"] = pool["spec"]["configuration"].clone();
     }
@@ -102,19 +107,19 @@ pub(in crate::mco) fn status(
     status
 }
 
-fn progress(counts: &Counts, config: &str, paused: bool) -> [Condition; 2] {
-    let (updated, updating) = if counts.all_updated() {
-        (("True", format!("All nodes are updated with MachineConfig {config}")), ("False", String::new()))
-    } else if paused {
-        let message = format!("Pool is paused; will not update to MachineConfig {config}");
-        (("False", String::new()), ("False", message))
+fn progress(counts: &Counts, pool: &Object, layering: Option<&Layering<'_>>) -> [Condition; 2] {
+    let target = image_build::target_text(pool.text("/spec/configuration/name"), layering);
+    let all_updated = counts.all_updated() && !layering.is_some_and(Layering::is_pending);
+    let (updated, updating) = if all_updated {
+        (("True", format!("All nodes are updated with {target}")), ("False", String::new()))
+    } else if pool["spec"]["paused"] == true {
+        (("False", String::new()), ("False", format!("Pool is paused; will not update to {target}")))
     } else {
-        (("False", String::new()), ("True", format!("All nodes are updating to MachineConfig {config}")))
+        (("False", String::new()), ("True", format!("All nodes are updating to {target}")))
     };
-    [
-        Condition::new("Updated", updated.0, "", updated.1),
-        Condition::new("Updating", updating.0, "", updating.1),
-    ]
+    let updating = Condition::new("Updating", updating.0, "", updating.1);
+    let of_image = layering.and_then(|layering| image_build::updating(pool, layering, all_updated));
+    [Condition::new("Updated", updated.0, "", updated.1), of_image.unwrap_or(updating)]
 }
 
 /// The condition NodeDegraded with the reasons of degraded nodes, sorted by name.
@@ -142,7 +147,10 @@ fn degraded(list: &[Value], node_degraded: &Condition, line: MajorMinor) -> Cond
         let message = if line >= COPIES_MESSAGE { node_degraded.message.as_str() } else { "" };
         return Condition::new("Degraded", "True", "", message);
     }
-    let others = ["RenderDegraded", "ImageBuildDegraded", "PinnedImageSetsDegraded"];
+    if is_true(image_build::DEGRADED) {
+        return Condition::new("Degraded", "True", "", "Custom OS image build failed");
+    }
+    let others = ["RenderDegraded", "PinnedImageSetsDegraded"];
     let status = if others.iter().any(|kind| is_true(kind)) { "True" } else { "False" };
     Condition::new("Degraded", status, "", "")
 }
@@ -173,7 +181,7 @@ mod tests {
             "spec": { "paused": paused, "configuration": { "name": "b" } },
             "status": { "configuration": { "name": "a" } },
         }));
-        let status = status(&pool, &members, line, Time::UNIX_EPOCH);
+        let status = status(&pool, &members, None, line, Time::UNIX_EPOCH);
         let count = |field: &str| status[format!("{field}MachineCount")].to_string();
         let counts = ["updated", "ready", "unavailable", "degraded"].map(count).join("/");
         let conditions = status["conditions"].as_array().unwrap().iter().map(|c| {
@@ -244,8 +252,9 @@ mod tests {
     #[test]
     fn certificates_dropped_by_an_older_definition_cause_no_further_writes() {
         let mut pool = json!({ "metadata": {}, "spec": { "configuration": { "name": "b" } } });
-        let write_status =
-            |pool: &Value| status(&Object::new(pool.clone()), &BTreeMap::new(), (4, 18), Time::UNIX_EPOCH);
+        let write_status = |pool: &Value| {
+            status(&Object::new(pool.clone()), &BTreeMap::new(), None, (4, 18), Time::UNIX_EPOCH)
+        };
         let mut written = write_status(&pool);
         assert!(written["certExpirys"].is_array());
         written.as_object_mut().unwrap().remove("certExpirys");

@@ -12,13 +12,14 @@ use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::condition::Condition;
 use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use windtunnel_core::{Answer, Identity, Key, Object, Operation, View, Write};
 
 use super::annotations::{GENERATED_BY, RELEASE_VERSION};
 use super::membership::selects;
+use super::pool::conditions;
 use super::rendered::Rendered;
 use super::{CONTROLLER_CONFIG, pool_events};
 
@@ -76,7 +77,7 @@ impl RenderController {
             };
             let write = match &answer.outcome {
                 Ok(config) => self.report_generated(pool, config, input.now),
-                Err(refusal) => degrade(pool, &not_rendered(pool, &refusal.message), input.now),
+                Err(refusal) => conditions::write(pool, &not_rendered(pool, &refusal.message), input.now),
             };
             if let Some(write) = write {
                 self.queue.send(&MACHINE_CONFIG_POOLS.key_of(pool), write, &mut writes);
@@ -116,7 +117,7 @@ fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View,
         Some(_) => {}
     }
     if pool["spec"]["configuration"]["name"] == rendered.name {
-        writes.extend(degrade(pool, &render_succeeded(), now));
+        writes.extend(conditions::write(pool, &render_succeeded(), now));
     } else {
         // The status is written after this change, with the pool's new resource version.
         let patch = json!({ "spec": { "configuration": rendered.reference() } });
@@ -199,18 +200,6 @@ fn not_rendered(pool: &Object, why: &str) -> Condition {
     Condition::new("RenderDegraded", "True", "", message)
 }
 
-/// The write that sets `RenderDegraded`, if it differs.
-fn degrade(pool: &Object, wanted: &Condition, now: Time) -> Option<Write> {
-    if condition::find_in_status(pool, &wanted.kind).map(Condition::from_value).as_ref() == Some(wanted) {
-        return None;
-    }
-    let mut value = pool.to_value();
-    let mut list = pool.list("/status/conditions").to_vec();
-    super::pool::conditions::set(&mut list, wanted, now);
-    value["status"]["conditions"] = Value::Array(list);
-    Some(Write::update_status(&MACHINE_CONFIG_POOLS, value))
-}
-
 impl Reconcile for RenderController {
     fn queue(&mut self) -> &mut WorkQueue {
         &mut self.queue
@@ -223,7 +212,7 @@ impl Reconcile for RenderController {
         };
         match render(pool, controller, view) {
             Ok(rendered) => publish(&rendered, pool, controller, view, now),
-            Err(why) => degrade(pool, &not_rendered(pool, &why), now).into_iter().collect(),
+            Err(why) => conditions::write(pool, &not_rendered(pool, &why), now).into_iter().collect(),
         }
     }
 }
