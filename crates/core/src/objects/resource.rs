@@ -49,6 +49,21 @@ impl Resource {
         resource
     }
 
+    /// The kind that a CustomResourceDefinition defines, with the version that is stored. `None` if the
+    /// definition lacks a group, a kind, a plural or a stored version.
+    pub fn of_definition(definition: &Value) -> Option<Self> {
+        let spec = &definition["spec"];
+        let text = |value: &Value| Some(Cow::Owned(value.as_str()?.to_owned()));
+        let stored = spec["versions"].as_array()?.iter().find(|version| version["storage"] == true)?;
+        Some(Self {
+            group: text(&spec["group"])?,
+            version: text(&stored["name"])?,
+            kind: text(&spec["names"]["kind"])?,
+            plural: text(&spec["names"]["plural"])?,
+            namespaced: spec["scope"] == "Namespaced",
+        })
+    }
+
     /// The `apiVersion` of this kind's objects: `v1`, `config.openshift.io/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
