@@ -212,14 +212,21 @@ fn mirrored_signatures(plan: &ClusterPlan) -> Option<Write> {
 /// The plan's additional objects, with the writes that create each.
 pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&PlannedObject, Write)> {
     plan.objects.iter().flat_map(|planned| {
-        let writes =
-            create(plan, planned.object.clone()).into_iter().chain(proxy::status(plan, &planned.object));
+        let writes = create_planned(plan, planned.object.clone())
+            .into_iter()
+            .chain(proxy::status(plan, &planned.object));
         writes.map(move |write| (planned, write))
     })
 }
 
-/// The write that creates an object, if its kind is known, or defined by the plan's objects or payload.
-fn create(plan: &ClusterPlan, object: Value) -> Option<Write> {
+/// The write that creates an object, if its kind is known.
+fn create(object: Value) -> Option<Write> {
+    resources::find_with_preview(&object).map(|resource| Write::create(&resource, object))
+}
+
+/// The write that creates an object of the plan, if its kind is known, or defined by the plan's objects or
+/// payload.
+fn create_planned(plan: &ClusterPlan, object: Value) -> Option<Write> {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let payload = plan.release.payload.iter().flat_map(|payload| &payload.manifests);
     let objects = plan.objects.iter().map(|planned| &planned.object);

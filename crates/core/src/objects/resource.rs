@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::Object;
 
 /// A kind as the API serves it, with its group, version and plural.

@@ -262,7 +262,7 @@ impl Release {
     pub fn serves(&self, crd: &str, feature_set: &str) -> bool {
         let is_preview =
             || self.components.iter().any(|component| component.previews.iter().any(|name| name == crd));
-        self.defines(crd) || (manifests::is_preview(feature_set) && is_preview())
+        self.defines(crd) || (crate::manifests::is_preview(feature_set) && is_preview())
     }
 
     /// Major and minor of its version: `(4, 14)` for `4.14.8`.
