@@ -4,10 +4,10 @@ use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
 use super::files::{self, records, snapshots};
 use super::report::outputs;
-use super::run::FAILED_FAST;
+use super::run::{FAILED_FAST, all_problems};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
-use super::{Exit, print_output};
+use super::{Exit, print_errors, print_output};
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};
@@ -18,16 +18,20 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
     let snapshot = if args.update_snapshots { snapshots::to_write } else { snapshots::read };
     let feature_files = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot };
-    let mut suite =
-        Suite::parse_with_files(&sources, feature_files).map_err(|problems| problems.to_string())?;
+    let (mut suite, invalid) = read(&sources, feature_files, args.seed)?;
+    if !invalid.is_empty() {
+        print_errors(&all_problems(&invalid));
+    }
     suite.retain(|number, _| args.selection.has(number));
     let interrupt = Interrupt::listen();
     let (finished, wall) = super::run::timed(|| run_all(&suite, args, &interrupt));
-    let (finished, results): (Vec<_>, Vec<ScenarioResult>) = finished?.into_iter().unzip();
+    let (finished, mut results): (Vec<_>, Vec<ScenarioResult>) = finished?.into_iter().unzip();
     // A shard may be empty if there are more shards than scenarios.
     if results.is_empty() && args.selection.shard.is_none() {
         return Err(args.selection.found_nothing());
     }
+    let is_invalid = !invalid.is_empty();
+    results.extend(invalid);
     let for_people = args.reports.format == Format::Text;
     if for_people {
         print_results(&results);
@@ -35,8 +39,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let snapshots = snapshots::write(finished.iter().flat_map(|finished| &finished.snapshots));
     let recorded_results: Vec<(&ScenarioResult, Option<&Record>)> = results
         .iter()
-        .zip(&finished)
-        .map(|(result, finished)| (result, finished.record.as_deref()))
+        .zip(finished.iter().map(Some).chain(std::iter::repeat(None)))
+        .map(|(result, finished)| (result, finished.and_then(|finished| finished.record.as_deref())))
         .collect();
     let reports = outputs::write(&args.reports, "windtunnel test", "cucumber", &recorded_results, &[]);
     let cucumber = args.cucumber_json.as_deref();
@@ -52,8 +56,40 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    let failed = results.iter().any(ScenarioResult::failed);
-    Ok(interrupt.exit().unwrap_or(if failed { Exit::Failed } else { Exit::Passed }))
+    Ok(interrupt.exit().unwrap_or(match results.iter().any(ScenarioResult::failed) {
+        _ if is_invalid => Exit::Usage,
+        true => Exit::Failed,
+        false => Exit::Passed,
+    }))
+}
+
+/// Reads the valid features, and returns results for the files that are invalid.
+///
+/// # Errors
+/// No file is valid; with all problems.
+fn read(
+    sources: &[(String, String)],
+    feature_files: FeatureFiles,
+    seed: u64,
+) -> Result<(Suite, Vec<ScenarioResult>), String> {
+    let problems = match Suite::parse_with_files(sources, feature_files) {
+        Ok(suite) => return Ok((suite, Vec::new())),
+        Err(problems) => problems,
+    };
+    let problems_of = |file: &str| {
+        let own: Vec<String> =
+            problems.0.iter().filter(|problem| problem.file == file).map(ToString::to_string).collect();
+        own.join("\n")
+    };
+    let (valid, invalid): (Vec<_>, Vec<_>) =
+        sources.iter().cloned().partition(|(file, _)| problems_of(file).is_empty());
+    if valid.is_empty() {
+        return Err(problems.to_string());
+    }
+    let result =
+        |(file, _): &(String, String)| ScenarioResult::of_invalid_file(file, &problems_of(file), seed);
+    let suite = Suite::parse_with_files(&valid, feature_files).map_err(|problems| problems.to_string())?;
+    Ok((suite, invalid.iter().map(result).collect()))
 }
 
 fn print_results(results: &[ScenarioResult]) {
@@ -116,6 +152,7 @@ fn run_suite(
     let options = RunOptions {
         tags,
         seed,
+        strict: args.strict,
         concurrency: cores.min(place.runs_at_a_time()),
         fail_fast: args.selection.fail_fast,
         backend: place.shared(),

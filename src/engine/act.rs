@@ -1,9 +1,9 @@
 //! Administrator actions as the requests that `oc` and `kubectl` make.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
+use windtunnel_core::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::text::did_you_mean;
-use windtunnel_core::{DeleteOptions, Identity, Propagation, Write};
+use windtunnel_core::{DeleteOptions, Identity, Propagation, Resource, View, Write};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
 use super::error::SessionError;
@@ -67,13 +67,23 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
     ))
 }
 
+/// Finds the kind of an object, by the CustomResourceDefinitions of the cluster if no other one fits.
+fn kind_of(object: &Value, view: &View) -> Result<Resource, SessionError> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let definitions = view.list(&CUSTOM_RESOURCE_DEFINITIONS).map(|definition| &**definition);
+    resources::find_in_definitions(api_version, kind, definitions)
+        .filter(|_| resources::find(api_version, kind).is_none())
+        .or_else(|| resources::find_with_preview(object))
+        .ok_or_else(|| {
+            let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
+            SessionError::UnknownKind { kind: kind.to_owned(), hint }
+        })
+}
+
 /// Creates an object, or merges it into the existing one.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
-    let resource = resources::find_with_preview(object).ok_or_else(|| {
-        let kind = object["kind"].as_str().unwrap_or_default();
-        let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
-        SessionError::UnknownKind { kind: kind.to_owned(), hint }
-    })?;
+    let resource = kind_of(object, &simulation.view)?;
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     let (namespace, name) = (text("namespace"), text("name"));
     Ok(match simulation.view.get(&resource, namespace, name) {

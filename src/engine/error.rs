@@ -63,6 +63,12 @@ pub enum SessionError {
     /// An expectation does not hold.
     #[error("{0}")]
     ExpectationFailed(String),
+    /// A strict run: the expectation has held since before the last actions.
+    #[error(
+        "held before: this has been true since before the last action, so `within` waits for nothing and the step passes \
+         whatever the action does; expect what the action changes, first or instead, or leave out `within`"
+    )]
+    HeldBefore,
     /// Controllers keep making requests although hardly any time passes.
     #[error(
         "controllers made {requests} requests within one second of cluster time: one of them runs in a hot loop"

@@ -58,6 +58,9 @@ pub fn run_plan_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outc
 /// Runs the timeline of a plan in a session whose cluster is ready, at most until the session's halt.
 pub fn run_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
     let mut failure = None;
+    if plan.strict {
+        session.be_strict();
+    }
     for planned in &plan.timeline {
         session.begin_step(&planned.text);
         let outcome = session.run_step(&planned.step);

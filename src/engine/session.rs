@@ -12,11 +12,11 @@ use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
-use super::expectations::{self, captures, status};
+use super::expectations::{self, captures, held_before, status};
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
 use crate::plan::{Action, Attempt, Expectation, ExpectedState, ExpectedTime, Run, Snapshot, Step};
-use crate::record::{Event, Record};
+use crate::record::{ADMINISTRATOR, Event, Record};
 
 /// One simulated cluster and its time.
 pub struct Session {
@@ -30,6 +30,12 @@ impl Session {
     /// [`SessionError::Halted`].
     pub fn halt_after(&mut self, span: SignedDuration) {
         self.simulation.halt = Some(after(self.simulation.record.header.epoch, span));
+    }
+
+    /// Makes expectations fail that say `within` and have held since before the last actions: they do not test
+    /// what the actions do.
+    pub fn be_strict(&mut self) {
+        self.simulation.is_strict = true;
     }
 
     /// Adds a component to the cluster's own.
@@ -88,10 +94,29 @@ impl Session {
     /// As [`Session::perform`], [`Session::expect_rejection`], [`Session::run`], [`Session::advance`] and
     /// [`Session::expect`]. [`SessionError::InvariantBroken`]: the step broke an invariant of the plan.
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
+        self.simulation.held_before = false;
+        let entries = self.simulation.record.entries.len();
         let outcome = self.run_step_once(step);
+        self.track_actions(step, entries);
         outcome.map_err(|error| {
             self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.redact(text))
         })
+    }
+
+    /// Remembers the actions of a step, before which the record had this many entries.
+    fn track_actions(&mut self, step: &Step, entries: usize) {
+        let Simulation { last_actions, record, .. } = &mut self.simulation;
+        let has_written = || {
+            let made = record.entries.get(entries..).unwrap_or_default();
+            made.iter().any(|entry| matches!(&entry.event, Event::Write(write) if write.by == ADMINISTRATOR))
+        };
+        match step {
+            Step::Act(_) => last_actions.add(entries),
+            Step::Run(_) if has_written() => last_actions.add(entries),
+            Step::Retry(_) => last_actions.forget(),
+            Step::Expect(_) | Step::Advance(_) | Step::At(_) => last_actions.end(),
+            Step::Try(_) | Step::Run(_) | Step::Keep(_) => {}
+        }
     }
 
     /// Runs a step and returns its error unchanged, because a retry may still succeed.
@@ -236,7 +261,7 @@ impl Session {
                     simulation.settle_with_controllers().await?;
                     status::keep_snapshot(simulation, what);
                     expectations::check(simulation, what, None)
-                        .map_err(|why| expectations::unmet_error(simulation, &why))
+                        .map_err(|why| expectations::unmet_error(simulation, what, &why))
                 }
                 ExpectedTime::Within(span) => {
                     simulation.waits_for_log = matches!(what, ExpectedState::Log(_));
@@ -244,10 +269,15 @@ impl Session {
                         .run_until(after(start, span), |s| expectations::check(s, what, None).is_ok())
                         .await?;
                     if met {
-                        return Ok(());
+                        let is_at_once = simulation.now() == start;
+                        simulation.held_before = is_at_once && held_before::held_before(simulation, what);
+                        return match simulation.held_before && simulation.is_strict {
+                            true => Err(SessionError::HeldBefore),
+                            false => Ok(()),
+                        };
                     }
                     let why = expectations::check(simulation, what, None).err().unwrap_or_default();
-                    Err(expectations::unmet_error(simulation, &why))
+                    Err(expectations::unmet_error(simulation, what, &why))
                 }
                 ExpectedTime::Throughout(span) => {
                     simulation.settle_with_controllers().await?;
@@ -259,7 +289,7 @@ impl Session {
                             broken.is_some()
                         })
                         .await?;
-                    broken.map_or(Ok(()), |why| Err(expectations::unmet_error(simulation, &why)))
+                    broken.map_or(Ok(()), |why| Err(expectations::unmet_error(simulation, what, &why)))
                 }
             }
         })
@@ -275,6 +305,7 @@ impl Session {
     pub fn end_step(&mut self, text: &str, outcome: &Result<(), SessionError>) {
         let _guard = self.runtime.enter();
         let failure = outcome.as_ref().err().map(ToString::to_string);
-        self.simulation.record_event(Event::Outcome { text: text.to_owned(), failure });
+        let held_before = self.simulation.held_before;
+        self.simulation.record_event(Event::Outcome { text: text.to_owned(), failure, held_before });
     }
 }

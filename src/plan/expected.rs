@@ -229,6 +229,9 @@ pub struct MetricMatch {
     pub value: Option<f64>,
 }
 
+/// The flags that a regular expression may have behind it.
+const FLAGS: &str = "imsx";
+
 /// A comparison with a text.
 #[derive(Debug, Clone)]
 pub enum TextMatch {
@@ -245,14 +248,24 @@ pub enum TextMatch {
 }
 
 impl TextMatch {
-    /// Parses `/a regular expression/`; any other text must be equal.
+    /// Parses `/a regular expression/`, with flags behind it or without: `i` ignores case, `m` lets `^` and `$`
+    /// match at line breaks, `s` lets `.` match them, `x` ignores blanks in the expression. A text without a slash
+    /// at its start must be equal.
     ///
     /// # Errors
-    /// The reason why the regular expression is invalid.
+    /// The text begins with a slash, and is not a valid regular expression.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let pattern = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
-        let Some(pattern) = pattern else { return Ok(Self::Equals(text.to_owned())) };
-        Regex::new(pattern).map(Self::Matches).map_err(|error| {
+        let Some(rest) = text.strip_prefix('/') else { return Ok(Self::Equals(text.to_owned())) };
+        let is_flags = |flags: &str| flags.chars().all(|flag| FLAGS.contains(flag));
+        let Some((pattern, flags)) = rest.rsplit_once('/').filter(|(_, flags)| is_flags(flags)) else {
+            let escaped = regex::escape(text).replace('/', "\\/");
+            return Err(format!(
+                "`{text}` begins like a regular expression: expected `/pattern/`, with the flags `i`, `m`, `s` or `x` \
+                 behind it or without; to compare with the text itself, write `/^{escaped}$/`"
+            ));
+        };
+        let flagged = if flags.is_empty() { pattern.to_owned() } else { format!("(?{flags}){pattern}") };
+        Regex::new(&flagged).map(Self::Matches).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
             format!("`{text}` is not a valid regular expression: {reason}")

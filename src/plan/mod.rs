@@ -76,6 +76,8 @@ pub struct Plan {
     pub ids: Vec<String>,
     /// Tags for selecting scenarios.
     pub tags: Vec<String>,
+    /// Whether an expectation with `within` fails if it has held since before the last actions.
+    pub strict: bool,
     /// The path of the source file as the user typed it; empty for a plan without a file.
     pub file: String,
     /// The initial cluster and its external services.

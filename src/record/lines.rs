@@ -36,14 +36,40 @@ struct EntryLine<'r> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum EventLine<'r> {
-    Write { write: WriteLine<'r> },
-    Step { step: &'r str },
-    Outcome { outcome: &'r str, failure: Option<&'r str> },
-    Command { command: &'r str, code: u8, stdout: &'r str, stderr: &'r str },
-    Kubernetes { kubernetes: u32 },
-    Alert { alert: &'r str, labels: &'r BTreeMap<String, String>, annotations: &'r BTreeMap<String, String> },
-    Process { process: &'r str, pod: &'r str, started: bool },
-    Fault { fault: &'r str },
+    Write {
+        write: WriteLine<'r>,
+    },
+    Step {
+        step: &'r str,
+    },
+    Outcome {
+        outcome: &'r str,
+        failure: Option<&'r str>,
+        #[serde(rename = "heldBefore", skip_serializing_if = "is_false")]
+        held_before: bool,
+    },
+    Command {
+        command: &'r str,
+        code: u8,
+        stdout: &'r str,
+        stderr: &'r str,
+    },
+    Kubernetes {
+        kubernetes: u32,
+    },
+    Alert {
+        alert: &'r str,
+        labels: &'r BTreeMap<String, String>,
+        annotations: &'r BTreeMap<String, String>,
+    },
+    Process {
+        process: &'r str,
+        pod: &'r str,
+        started: bool,
+    },
+    Fault {
+        fault: &'r str,
+    },
 }
 
 #[derive(Serialize)]
@@ -160,7 +186,9 @@ fn event_line<'r>(event: &'r Event, known: Option<&Object>) -> EventLine<'r> {
     match event {
         Event::Write(write) => EventLine::Write { write: write_line(write, known) },
         Event::Step { text } => EventLine::Step { step: text },
-        Event::Outcome { text, failure } => EventLine::Outcome { outcome: text, failure: failure.as_deref() },
+        Event::Outcome { text, failure, held_before } => {
+            EventLine::Outcome { outcome: text, failure: failure.as_deref(), held_before: *held_before }
+        }
         Event::Command { line, code, stdout, stderr } => {
             EventLine::Command { command: line, code: *code, stdout, stderr }
         }

@@ -124,6 +124,8 @@ pub enum Event {
         text: String,
         /// The reason of a failure; `None` if the step passed.
         failure: Option<String>,
+        /// Whether it is an expectation that has held since before the last actions.
+        held_before: bool,
     },
     /// A step ran a command.
     Command {

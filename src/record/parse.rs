@@ -54,6 +54,8 @@ struct EntryLine {
     step: Option<String>,
     outcome: Option<String>,
     failure: Option<String>,
+    #[serde(default, rename = "heldBefore")]
+    held_before: bool,
     command: Option<String>,
     #[serde(default)]
     code: u8,
@@ -162,13 +164,17 @@ fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String
     let line: EntryLine = json(line, "an entry of a record")?;
     let at = moment(line.at)?;
     let EntryLine { write, step, outcome, failure, command, code, stdout, stderr, .. } = line;
-    let EntryLine { kubernetes, alert, labels, annotations, process, pod, started, fault, .. } = line;
+    let EntryLine {
+        held_before, kubernetes, alert, labels, annotations, process, pod, started, fault, ..
+    } = line;
     let event = match (write, step, outcome, command, kubernetes, alert, process, fault) {
         (Some(write), None, None, None, None, None, None, None) => {
             Event::Write(Box::new(self::write(write, states)?))
         }
         (None, Some(text), None, None, None, None, None, None) => Event::Step { text },
-        (None, None, Some(text), None, None, None, None, None) => Event::Outcome { text, failure },
+        (None, None, Some(text), None, None, None, None, None) => {
+            Event::Outcome { text, failure, held_before }
+        }
         (None, None, None, Some(line), None, None, None, None) => {
             Event::Command { line, code, stdout, stderr }
         }

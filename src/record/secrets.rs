@@ -95,7 +95,7 @@ impl Secrets {
             match &mut entry.event {
                 Event::Write(write) => self.hide_in_write(write),
                 Event::Step { text } | Event::Fault { text } => *text = self.hide(text),
-                Event::Outcome { text, failure } => {
+                Event::Outcome { text, failure, .. } => {
                     *text = self.hide(text);
                     *failure = failure.take().map(|why| self.hide(&why));
                 }

@@ -75,8 +75,12 @@ fn states_of_an_object_are_written_as_patches() {
         write("patch", 404, None, None),
         write("patch", 422, Some(&foreign), None),
         Event::Step { text: "advance 1m".to_owned() },
-        Event::Outcome { text: "advance 1m".to_owned(), failure: None },
-        Event::Outcome { text: "expect".to_owned(), failure: Some("it \"was\"\nnot".to_owned()) },
+        Event::Outcome { text: "advance 1m".to_owned(), failure: None, held_before: false },
+        Event::Outcome {
+            text: "expect".to_owned(),
+            failure: Some("it \"was\"\nnot".to_owned()),
+            held_before: false,
+        },
         Event::Command {
             line: "oc adm upgrade".to_owned(),
             code: 1,

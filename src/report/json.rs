@@ -16,6 +16,7 @@ pub fn render(command: &str, results: &[(&ScenarioResult, Option<&Record>)]) -> 
         "failed": count("failed"),
         "flakes": count("flake"),
         "skipped": count("skipped"),
+        "invalid": count("invalid"),
         "scenarios": results.iter().map(|(result, record)| scenario(result, *record)).collect::<Vec<_>>(),
     });
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
@@ -23,6 +24,7 @@ pub fn render(command: &str, results: &[(&ScenarioResult, Option<&Record>)]) -> 
 
 fn outcome(result: &ScenarioResult) -> &'static str {
     match () {
+        () if result.invalid => "invalid",
         () if result.skipped.is_some() => "skipped",
         () if result.is_flake() => "flake",
         () if result.failed() => "failed",
@@ -63,6 +65,7 @@ fn step(step: &StepResult) -> Value {
         "line": step.line,
         "outcome": outcome,
         "failure": failure,
+        "heldBefore": step.held_before,
         "clusterSeconds": step.took.as_secs_f64(),
     })
 }

@@ -92,6 +92,13 @@ fn case(result: &ScenarioResult) -> TestCase {
             status.set_message(why.as_str());
             status
         }
+        (Some(problems), _) if result.invalid => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(problems.lines().next().unwrap_or_default());
+            status.set_type("invalid file");
+            status.set_description(problems.as_str());
+            status
+        }
         (Some(failure), _) => {
             let place = result.failed_at.map(|(line, column)| format!("{}:{line}:{column}\n", result.file));
             failed(failure, place)

@@ -52,6 +52,8 @@ pub struct ScenarioResult {
     pub steps: Vec<StepResult>,
     /// The seed with which it passed after a failure: a flake.
     pub passed_with: Option<u64>,
+    /// Whether its file is invalid, so that nothing could run; `failure` has the problems.
+    pub invalid: bool,
     /// The failure of a scenario that must fail ([`CANARY`]).
     pub must_fail: Option<String>,
 }
@@ -61,7 +63,7 @@ impl ScenarioResult {
     pub fn from_record(record: &Record, file: &str) -> Self {
         let end = record.entries.last().map_or(record.header.epoch, |entry| entry.at);
         let failure = record.entries.iter().find_map(|entry| match &entry.event {
-            Event::Outcome { text, failure: Some(failure) } => Some(format!("{text}: {failure}")),
+            Event::Outcome { text, failure: Some(failure), .. } => Some(format!("{text}: {failure}")),
             _ => None,
         });
         Self {
@@ -112,6 +114,12 @@ impl ScenarioResult {
         Self { name: name.to_owned(), file: file.to_owned(), ids: ids.to_vec(), seed, ..Self::default() }
     }
 
+    /// Returns the result of a file that is invalid, with all its problems.
+    pub fn of_invalid_file(file: &str, problems: &str, seed: u64) -> Self {
+        let failure = Some(problems.to_owned());
+        Self { failure, invalid: true, ..Self::not_started(file, file, &[], seed) }
+    }
+
     /// Returns the result of a scenario that did not start, with the reason.
     pub fn skipped(name: &str, file: &str, ids: &[String], seed: u64, why: &str) -> Self {
         Self { skipped: Some(why.to_owned()), ..Self::not_started(name, file, ids, seed) }
@@ -124,6 +132,6 @@ impl ScenarioResult {
 
     /// Returns whether a step failed, and no other seed passed.
     pub fn failed(&self) -> bool {
-        self.failure.is_some() && self.passed_with.is_none()
+        self.failure.is_some() && self.passed_with.is_none() && !self.invalid
     }
 }

@@ -30,6 +30,8 @@ pub struct StepResult {
     pub took: SignedDuration,
     /// Its outcome.
     pub outcome: Outcome,
+    /// Whether it is an expectation that has held since before the last actions.
+    pub held_before: bool,
 }
 
 /// The outcome of a step.
@@ -48,29 +50,29 @@ pub enum Outcome {
 pub fn results(record: Option<&Record>, written: &[Written]) -> Vec<StepResult> {
     let mut outcomes = record.map(step_outcomes).unwrap_or_default().into_iter();
     let step = |step: &Written| {
-        let (took, outcome) = if step.recorded {
-            outcomes.next().unwrap_or((SignedDuration::ZERO, Outcome::Skipped))
+        let (took, outcome, held_before) = if step.recorded {
+            outcomes.next().unwrap_or((SignedDuration::ZERO, Outcome::Skipped, false))
         } else {
             let outcome = if record.is_some() { Outcome::Passed } else { Outcome::Skipped };
-            (SignedDuration::ZERO, outcome)
+            (SignedDuration::ZERO, outcome, false)
         };
         let Written { keyword, text, line, .. } = step.clone();
-        StepResult { keyword, text, line, took, outcome }
+        StepResult { keyword, text, line, took, outcome, held_before }
     };
     written.iter().map(step).collect()
 }
 
-/// Returns the duration and the outcome of each step in a record.
-fn step_outcomes(record: &Record) -> Vec<(SignedDuration, Outcome)> {
+/// Returns, for each step, its duration, its outcome and whether it held before, in a record.
+fn step_outcomes(record: &Record) -> Vec<(SignedDuration, Outcome, bool)> {
     let mut began = record.header.epoch;
     let outcomes = record.entries.iter().filter_map(|entry| match &entry.event {
         Event::Step { .. } => {
             began = entry.at;
             None
         }
-        Event::Outcome { failure, .. } => {
+        Event::Outcome { failure, held_before, .. } => {
             let outcome = failure.clone().map_or(Outcome::Passed, Outcome::Failed);
-            Some((entry.at.duration_since(began), outcome))
+            Some((entry.at.duration_since(began), outcome, *held_before))
         }
         _ => None,
     });

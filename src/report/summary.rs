@@ -13,6 +13,9 @@ pub fn line(result: &ScenarioResult) -> String {
     if let Some(why) = &result.skipped {
         return format!("SKIP  {}  ({why})\n", result.name);
     }
+    if result.invalid {
+        return format!("ERROR {}  (the file is invalid)\n", result.name);
+    }
     let time = clock_time(result.virtual_time);
     let word = if result.is_flake() {
         "FLAKE"
@@ -22,7 +25,12 @@ pub fn line(result: &ScenarioResult) -> String {
         "FAIL"
     };
     let canary = if result.must_fail.is_some() { "; a canary, failed as expected" } else { "" };
-    format!("{word}  {}  ({time} of cluster time{canary})\n", result.name)
+    let held = match result.steps.iter().filter(|step| step.held_before).count() {
+        0 => String::new(),
+        1 => "; 1 step held before".to_owned(),
+        count => format!("; {count} steps held before"),
+    };
+    format!("{word}  {}  ({time} of cluster time{canary}{held})\n", result.name)
 }
 
 /// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.
@@ -32,7 +40,7 @@ pub fn scenario(result: &ScenarioResult) -> String {
         lines.push(format!("      it passed with seed {seed}, and failed before:"));
     }
     if let Some(failure) = &result.failure {
-        if !result.file.is_empty() {
+        if !result.file.is_empty() && !result.invalid {
             let place =
                 result.failed_at.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
             lines.push(format!("      {}{place} with seed {}", result.file, result.seed));
@@ -52,7 +60,7 @@ pub fn recap(results: &[ScenarioResult], command: &str) -> String {
     let mut text = "\nFailures:\n\n".to_owned();
     for result in failures {
         text += &scenario(result);
-        if !result.file.is_empty() {
+        if !result.file.is_empty() && !result.invalid {
             text += &format!("      {command} {} --seed {}\n", result.file, result.seed);
         }
         text += "\n";
@@ -70,7 +78,9 @@ pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
         count => format!(", {count} {word}"),
     };
     let flaked = some(flakes, if flakes == 1 { "flake" } else { "flakes" });
-    let skipped = flaked + &some(results.len() - passed - failed - flakes, "skipped");
+    let invalid = results.iter().filter(|result| result.invalid).count();
+    let skipped = flaked + &some(results.len() - passed - failed - flakes - invalid, "skipped");
+    let skipped = skipped + &some(invalid, if invalid == 1 { "invalid file" } else { "invalid files" });
     let covered =
         results.iter().fold(SignedDuration::ZERO, |sum, result| sum.saturating_add(result.virtual_time));
     let seconds = wall.as_secs_f64();

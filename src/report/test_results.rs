@@ -15,8 +15,7 @@ pub fn render(suite: &str, kind: &str, results: &[ScenarioResult]) -> String {
             "type": kind,
             "total": results.len(),
             "failures": failing.len(),
-            // Invalid files are reported before anything runs.
-            "errors": 0,
+            "errors": count(|result| result.invalid),
             "skipped": count(|result| result.skipped.is_some()),
             "flakes": count(ScenarioResult::is_flake),
             "failingScenarios": failing,

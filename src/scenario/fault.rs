@@ -209,7 +209,7 @@ fn fault_target(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Fau
 /// Parses `namespace/name`; a trailing `*` matches any ending.
 fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
     let text = reader.text(node, POD)?;
-    match object::parse_reference(&format!("Pod/{text}"), Star::Allowed) {
+    match object::parse_reference(&reader.kinds, &format!("Pod/{text}"), Star::Allowed) {
         Ok(found) => Some(FaultTarget::Pods { namespace: found.namespace, name: found.name }),
         Err(_) => {
             reader.problem(node, format!("expected {POD}, found `{text}`"));

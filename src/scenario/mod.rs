@@ -15,6 +15,7 @@ use windtunnel_openshift::release::Release;
 mod environment;
 mod expectations;
 mod fault;
+mod kinds;
 pub mod lint;
 mod object;
 mod parameters;
@@ -43,6 +44,7 @@ const KEYS: &[&str] = &[
     "description",
     "ids",
     "tags",
+    "strict",
     parameters::KEY,
     "cluster",
     "releases",
@@ -100,7 +102,7 @@ pub fn schema() -> Value {
 /// # Errors
 /// The expected syntax, and the nearest kind.
 pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
-    object::parse_reference(text, star)
+    object::parse_reference(&kinds::Kinds::default(), text, star)
 }
 
 /// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
@@ -201,11 +203,13 @@ pub fn object(text: &str) -> Result<Value, Problems> {
 /// Parses a plan. If the reader has problems afterwards, the plan may be incomplete and must not be used.
 fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let map = reader.map(tree, "a scenario", KEYS)?;
+    reader.releases_everywhere().iter().for_each(|release| reader.kinds.define_all_of(release));
     let name =
         map.required(reader, "name", "the scenario's name").and_then(|node| reader.text(node, "a name"));
     let description = map.get("description").and_then(|node| reader.text(node, "a sentence"));
     let ids = map.get("ids").map(|node| ids(reader, node)).unwrap_or_default();
     let tags = map.get("tags").map(|node| reader.texts(node, "a tag")).unwrap_or_default();
+    let strict = map.get("strict").and_then(|node| reader.flag(node)).unwrap_or_default();
     let cluster = map.required(reader, "cluster", "the initial cluster");
     let mut cluster = cluster::read(reader, cluster, map.get("releases"));
     if let (Some(node), Some(cluster)) = (map.get("update-service"), &mut cluster) {
@@ -228,6 +232,7 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
         description: description.unwrap_or_default(),
         ids,
         tags,
+        strict,
         file: reader.file().to_owned(),
         cluster: cluster?,
         timeline,

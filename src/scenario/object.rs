@@ -1,10 +1,10 @@
 //! Kubernetes objects: references such as `Kind/name` and `Kind/namespace/name`, and whole objects in YAML.
 
 use serde_json::Value;
-use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_core::{Resource, resources};
 
+use super::kinds::Kinds;
 use super::reader::Reader;
 use crate::plan::ObjectRef;
 
@@ -20,14 +20,14 @@ pub enum Star {
 /// Parses `Kind/name` or `Kind/namespace/name`.
 pub(super) fn reference(reader: &mut Reader<'_>, node: &Node, star: Star) -> Option<ObjectRef> {
     let text = reader.text(node, "an object such as `ClusterVersion/version`")?;
-    parse_reference(&text, star).map_err(|message| reader.problem(node, message)).ok()
+    parse_reference(&reader.kinds, &text, star).map_err(|message| reader.problem(node, message)).ok()
 }
 
-pub(super) fn parse_reference(text: &str, star: Star) -> Result<ObjectRef, String> {
+pub(super) fn parse_reference(kinds: &Kinds, text: &str, star: Star) -> Result<ObjectRef, String> {
     let mut parts = text.split('/');
     let kind = parts.next().unwrap_or_default();
-    let resource = resource(kind)?;
-    let shape = shape(resource);
+    let resource = kinds.find(kind)?;
+    let shape = shape(&resource);
     let (namespace, name) = match (resource.namespaced, parts.next(), parts.next(), parts.next()) {
         (false, Some(name), None, None) => ("", name),
         (true, Some(namespace), Some(name), None) => (namespace, name),
@@ -44,21 +44,12 @@ pub(super) fn parse_reference(text: &str, star: Star) -> Result<ObjectRef, Strin
     if name.is_empty() || (resource.namespaced && namespace.is_empty()) {
         return Err(format!("expected `{shape}`, found `{text}`"));
     }
-    Ok(ObjectRef { resource: resource.clone(), namespace: namespace.to_owned(), name: name.to_owned() })
+    Ok(ObjectRef { resource, namespace: namespace.to_owned(), name: name.to_owned() })
 }
 
 fn shape(resource: &Resource) -> String {
     let namespace = if resource.namespaced { "/<namespace>" } else { "" };
     format!("{}{namespace}/<name>", resource.kind)
-}
-
-fn resource(kind: &str) -> Result<&'static Resource, String> {
-    resources::by_kind(kind).ok_or_else(|| {
-        let kinds: Vec<String> = resources::names().collect();
-        let hint = did_you_mean(kind, kinds.iter().map(String::as_str));
-        let hint = if hint.is_empty() { format!("; there are `{}`", kinds.join("`, `")) } else { hint };
-        format!("unknown kind `{kind}`{hint}")
-    })
 }
 
 /// Parses a whole Kubernetes object. Its kind must be known, and its metadata must have a name and, for a
@@ -67,9 +58,9 @@ pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value
     reader.entries(node, "a Kubernetes object")?;
     let version = field(reader, node, "apiVersion");
     let (at, kind) = field(reader, node, "kind")?;
-    let named = resource(&kind).map_err(|message| reader.problem(at, message)).ok()?;
-    let resource =
-        version.as_ref().and_then(|(_, version)| resources::nearest(version, &kind)).unwrap_or(named);
+    let api_version = version.as_ref().map_or("", |(_, version)| version);
+    let resource = reader.kinds.find_for(api_version, &kind);
+    let resource = resource.map_err(|message| reader.problem(at, message)).ok()?;
     if resource.kind != kind {
         reader.problem(at, format!("expected `{}`, found `{kind}`", resource.kind));
     }
@@ -97,7 +88,9 @@ pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value
         _ => (),
     }
     reject_composite_keys(reader, node);
-    Some(node.to_json())
+    let object = node.to_json();
+    reader.kinds.define(&object);
+    Some(object)
 }
 
 /// Returns a required text of a map, and its node.

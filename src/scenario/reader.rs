@@ -8,6 +8,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::release::{Architecture, Release};
 
+use super::kinds::Kinds;
 use super::{Problem, Problems, Releases};
 use crate::plan::{Snapshot, TextMatch};
 
@@ -17,6 +18,8 @@ pub(super) struct Reader<'a> {
     releases: &'a dyn Releases,
     /// The architecture of the scenario's releases, once it is known.
     pub(super) architecture: Architecture,
+    /// The kinds that the scenario can name, up to the current step.
+    pub(super) kinds: Kinds,
     /// The releases from payload folders that the scenario names.
     from_folders: BTreeMap<Version, Release>,
     problems: Vec<Problem>,
@@ -54,6 +57,7 @@ impl<'a> Reader<'a> {
             file,
             releases,
             architecture,
+            kinds: Kinds::default(),
             from_folders: BTreeMap::new(),
             problems: Vec::new(),
             included: Vec::new(),
@@ -87,8 +91,11 @@ impl<'a> Reader<'a> {
         read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
     ) -> Option<T> {
         let from_folders = self.from_folders.clone();
-        let mut reader = Reader { depth: self.depth + 1, from_folders, ..Reader::new(file, self.releases) };
+        let kinds = self.kinds.clone();
+        let mut reader =
+            Reader { depth: self.depth + 1, from_folders, kinds, ..Reader::new(file, self.releases) };
         let found = read(&mut reader);
+        self.kinds = reader.kinds.clone();
         self.included.extend(reader.into_problems().0);
         found
     }
@@ -96,6 +103,7 @@ impl<'a> Reader<'a> {
     /// Parses another scenario of the same file, without state from the one before.
     pub(super) fn next_scenario<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         self.architecture = Architecture::default();
+        self.kinds = Kinds::default();
         read(self)
     }
 
@@ -268,6 +276,7 @@ impl<'a> Reader<'a> {
         let hint = did_you_mean(&folder, words.iter().copied());
         let problems = match found {
             Ok(release) => {
+                self.kinds.define_all_of(&release);
                 self.from_folders.insert(version, release.clone());
                 return Some(release);
             }

@@ -47,14 +47,18 @@ impl Driver {
         cluster: ClusterPlan,
         scenario: String,
         seed: u64,
+        strict: bool,
     ) -> Result<Self, SessionError> {
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         on_a_thread(Box::new(move || {
-            let session = match Session::start_on(&*backend, &cluster, &scenario, &[], seed) {
+            let mut session = match Session::start_on(&*backend, &cluster, &scenario, &[], seed) {
                 Ok(session) => session,
                 Err(error) => return drop(ready.send(Err(error))),
             };
+            if strict {
+                session.be_strict();
+            }
             if ready.send(Ok(())).is_ok() {
                 serve(session, &inbox);
             }

@@ -33,6 +33,9 @@ pub struct RunOptions {
     pub tags: Option<TagOperation>,
     /// The seed of all random choices.
     pub seed: u64,
+    /// Whether an expectation with `within` fails if it has held since before the last actions. Scenarios with
+    /// the tag `@strict` ask for it themselves.
+    pub strict: bool,
     /// The number of scenarios that run at a time.
     pub concurrency: usize,
     /// Whether no further scenario starts after a failure.
@@ -145,7 +148,7 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions { tags, seed, concurrency, fail_fast, backend, stop } = options;
+        let RunOptions { tags, seed, strict, concurrency, fail_fast, backend, stop } = options;
         let mut selected = self.selected(tags.as_ref());
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
@@ -170,6 +173,7 @@ impl Suite {
                 world.feature_files = feature_files;
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
+                world.strict = strict || has_tag(feature, rule, scenario, STRICT);
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()
@@ -210,6 +214,15 @@ impl Suite {
 /// Returns whether the filter `wanted` selects these tags, without `@`.
 pub fn matches_tags<'t>(wanted: &TagOperation, tags: impl Iterator<Item = &'t String> + Clone) -> bool {
     wanted.eval(tags)
+}
+
+/// The tag of scenarios that fail if an expectation with `within` has held since before the last actions.
+const STRICT: &str = "strict";
+
+/// Returns whether a scenario, its rule or its feature has this tag.
+fn has_tag(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario, wanted: &str) -> bool {
+    let tags = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
+    tags.into_iter().any(|tag| tag == wanted)
 }
 
 /// Returns whether the filter selects a scenario by its tags and those of its rule and feature.

@@ -36,6 +36,8 @@ pub(super) struct ClusterWorld {
     pub(super) scenario: String,
     /// Seed of the session.
     pub(super) seed: u64,
+    /// Whether expectations fail that have held since before the last actions.
+    pub(super) strict: bool,
     /// The backend that runs the cluster; `None` for this process.
     pub(super) backend: Option<Arc<dyn Backend>>,
     /// Whether the run was stopped before the scenario started.
@@ -214,7 +216,7 @@ impl ClusterWorld {
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
             let backend = self.backend.clone().unwrap_or_else(|| Arc::new(InProcessBackend));
-            let driver = Driver::start(backend, cluster, self.scenario.clone(), self.seed).await;
+            let driver = Driver::start(backend, cluster, self.scenario.clone(), self.seed, self.strict).await;
             self.driver = Some(driver.map_err(|error| self.step_error(error))?);
         }
         let outcome = match &self.driver {

@@ -135,6 +135,11 @@ pub fn crd_with(name: &str, line: MajorMinor, feature_set: &str) -> Option<Arc<V
     patched.map(Arc::new).or_else(|| newest.cloned())
 }
 
+/// Returns whether any release has the CRD with this name.
+pub fn is_modelled(name: &str) -> bool {
+    CRDS.contains_key(name)
+}
+
 /// All modelled CRDs for releases of `line`, sorted by name.
 pub fn crds(line: MajorMinor) -> impl Iterator<Item = &'static Value> {
     CRDS.keys().filter_map(move |name| crd(name, line))

@@ -142,6 +142,9 @@ pub(super) struct RunArgs {
     /// fail if a final state differs.
     #[arg(long, conflicts_with_all = ["retry", "until"])]
     pub(super) check_restarts: bool,
+    /// Fail expectations with `within` that have held since before the last action: they pass whatever it does.
+    #[arg(long)]
+    pub(super) strict: bool,
     /// Write the status files of `matches` instead of comparing with them.
     #[arg(long)]
     pub(super) update_snapshots: bool,
@@ -278,6 +281,10 @@ pub(super) struct TestArgs {
     /// Write results as Cucumber's JSON.
     #[arg(long, value_name = "FILE")]
     pub(super) cucumber_json: Option<PathBuf>,
+    /// Fail expectations with `within` that have held since before the last action: they pass whatever it does. The tag
+    /// `@strict` asks for it in a feature.
+    #[arg(long)]
+    pub(super) strict: bool,
     /// Write the status files of `the status is as in` instead of comparing with them.
     #[arg(long)]
     pub(super) update_snapshots: bool,

@@ -83,32 +83,37 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
         return watch::watch(&args.paths, &written, rerun).map(|()| Exit::Passed);
     }
     if args.interactive.until.is_some() {
-        return until::run_until(args, &read(args)?);
+        let (plans, invalid) = read(args)?;
+        return match invalid.as_slice() {
+            [] => until::run_until(args, &plans),
+            [first, ..] => Err(first.failure.clone().unwrap_or_default()),
+        };
     }
     run_all(args)
 }
 
-/// Reads the scenarios to run.
+/// Reads the scenarios to run, and returns results for the files that are invalid.
 ///
 /// # Errors
-/// All problems of the scenarios.
-fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
+/// No file is valid, or there is nothing to run; with all problems.
+fn read(args: &RunArgs) -> Result<(Vec<Plan>, Vec<ScenarioResult>), String> {
     let sources = files::read_all(&args.paths, "yaml")?;
     let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.update_snapshots);
-    let (mut plans, mut problems) = (Vec::new(), Vec::new());
+    let (mut plans, mut invalid) = (Vec::new(), Vec::new());
     for (file, text) in &sources {
         match scenario::parse_all(file, text, &releases) {
             Ok(found) => plans.extend(found),
-            Err(found) => problems.push(found.to_string()),
+            Err(found) => invalid.push(ScenarioResult::of_invalid_file(file, &found.to_string(), args.seed)),
         }
     }
-    if !problems.is_empty() {
-        return Err(problems.join("\n"));
+    if plans.is_empty() && !invalid.is_empty() {
+        return Err(all_problems(&invalid));
     }
     plans.retain(|plan| args.selection.fits(&plan.tags, &plan.ids));
     if plans.is_empty() {
         return Err(args.selection.found_nothing());
     }
+    plans.iter_mut().for_each(|plan| plan.strict |= args.strict);
     let mut number = 0..;
     plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
     if let Some(path) = &args.start_from {
@@ -118,7 +123,12 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
         }
         start.print_notices();
     }
-    Ok(plans)
+    Ok((plans, invalid))
+}
+
+/// Returns the problems of invalid files.
+pub(super) fn all_problems(invalid: &[ScenarioResult]) -> String {
+    invalid.iter().filter_map(|result| result.failure.as_deref()).collect::<Vec<_>>().join("\n")
 }
 
 fn run_all(args: &RunArgs) -> Result<Exit, String> {
@@ -128,7 +138,10 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     if args.check_restarts && args.place.can_outlive_process() {
         return Err("--check-restarts requires `--backend in-process` or `--backend served`".to_owned());
     }
-    let plans = read(args)?;
+    let (plans, invalid) = read(args)?;
+    if !invalid.is_empty() {
+        print_errors(&all_problems(&invalid));
+    }
     let interrupt = match args.interactive.watches() {
         true if args.place.can_outlive_process() => Interrupt::listen_to_end(),
         true => Interrupt::default(),
@@ -153,17 +166,22 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
         plans.iter().zip(&finished).for_each(|(plan, finished)| print(plan, finished, args, detail));
     }
     let new_snapshots = finished.iter().flat_map(|finished| &finished.snapshots);
-    let recorded_results: Vec<_> =
-        finished.iter().map(|finished| (&finished.result, finished.record.as_ref())).collect();
+    let recorded_results: Vec<_> = finished
+        .iter()
+        .map(|finished| (&finished.result, finished.record.as_ref()))
+        .chain(invalid.iter().map(|result| (result, None)))
+        .collect();
     // A failure to write a file must not hide the result of the run.
     let mut unwritten = records::write(args.record.as_deref(), &recorded_results);
     unwritten.extend(snapshots::write(new_snapshots).err());
     let options = html::payload_options(&args.payload);
     let reports = outputs::write(&args.reports, "windtunnel run", "scenarios", &recorded_results, &options);
     unwritten.extend(reports.err());
-    let results: Vec<ScenarioResult> = finished.into_iter().map(|finished| finished.result).collect();
+    let is_invalid = !invalid.is_empty();
+    let results: Vec<ScenarioResult> =
+        finished.into_iter().map(|finished| finished.result).chain(invalid).collect();
     if for_people {
-        if plans.len() > 1 {
+        if results.len() > 1 {
             print_output(&summary::recap(&results, "windtunnel run"));
         }
         print_output(&summary::run(&results, wall));
@@ -171,8 +189,11 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    let failed = results.iter().any(ScenarioResult::failed);
-    Ok(interrupt.exit().unwrap_or(if failed { Exit::Failed } else { Exit::Passed }))
+    Ok(interrupt.exit().unwrap_or(match results.iter().any(ScenarioResult::failed) {
+        _ if is_invalid => Exit::Usage,
+        true => Exit::Failed,
+        false => Exit::Passed,
+    }))
 }
 
 /// Runs a scenario, unless no further one may start; reruns a failed one with other seeds.

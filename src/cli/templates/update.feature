@@ -1,3 +1,4 @@
+@strict
 Feature: NAME
 
   Background:

@@ -1,20 +1,26 @@
 //! Checks expectations about the logs of simulated programs.
 
+use windtunnel_core::Key;
+
 use crate::engine::runtime::Simulation;
 use crate::plan::LogMatch;
 
 /// How many of the last lines an error shows.
 const SHOWN: usize = 3;
 
+/// Returns whether an expectation is about this container.
+pub(super) fn is_meant(wanted: &LogMatch, pod: &Key, container: &str) -> bool {
+    pod.namespace == wanted.namespace
+        && pod.name.starts_with(&wanted.pod)
+        && wanted.container.as_ref().is_none_or(|name| name == container)
+}
+
 /// Checks that a pod has printed a matching line.
 pub(in crate::engine) fn log(simulation: &Simulation, wanted: &LogMatch) -> Result<(), String> {
     simulation.exports.with_logs(|logs| {
         let mut seen = None;
         for (pod, container, lines) in logs.all(wanted.previous) {
-            let is_meant = pod.namespace == wanted.namespace
-                && pod.name.starts_with(&wanted.pod)
-                && wanted.container.as_ref().is_none_or(|name| name == container);
-            if !is_meant {
+            if !is_meant(wanted, pod, container) {
                 continue;
             }
             if lines.iter().any(|line| wanted.line.fits(&line.text)) {

@@ -1,11 +1,13 @@
 //! Checks the expectations of a scenario, and describes what was seen instead.
 
 pub(in crate::engine) mod captures;
+pub(in crate::engine) mod held_before;
 mod logs;
 pub(in crate::engine) mod matching;
 mod monitoring;
 mod nodes;
 pub(in crate::engine) mod status;
+mod unmet;
 mod writes;
 
 use serde_json::Value;
@@ -17,6 +19,7 @@ use super::error::SessionError;
 use super::expectations::matching::{check_all, insights, objects};
 use super::runtime::Simulation;
 use crate::plan::{ExpectedState, ObjectRef, TextMatch, WriteMatch};
+pub(in crate::engine) use unmet::unmet_error;
 
 /// Checks one expectation now. `baseline` is the cluster at the start of a check over time.
 ///
@@ -27,31 +30,10 @@ pub(in crate::engine) fn check(
     baseline: Option<&View>,
 ) -> Result<(), String> {
     match what {
-        ExpectedState::Object(object, checks) => {
-            any_matches(objects(&simulation.view, object), &format!("there is no {object}"), |found| {
-                let before = baseline.and_then(|view| baseline_object(view, found, object));
-                check_all(found, before.map(|object| &**object), checks)
-            })
-        }
-        ExpectedState::Absent(object) => match objects(&simulation.view, object).next() {
-            None => Ok(()),
-            Some(found) => Err(format!("{object} exists: {}", found.name())),
-        },
-        ExpectedState::Insight(insight, checks) => {
-            let missing = format!("no {insight} is published");
-            any_matches(insights(&simulation.view, insight).into_iter(), &missing, |found| {
-                check_all(found, None, checks)
-            })
-        }
-        ExpectedState::NoInsight(insight, checks) => {
-            match insights(&simulation.view, insight)
-                .iter()
-                .find(|found| check_all(found, None, checks).is_ok())
-            {
-                None => Ok(()),
-                Some(found) => Err(format!("the insight is published: {found}")),
-            }
-        }
+        ExpectedState::Object(..)
+        | ExpectedState::Absent(_)
+        | ExpectedState::Insight(..)
+        | ExpectedState::NoInsight(..) => check_in(&simulation.view, what, baseline),
         ExpectedState::Never(object, checks) => writes::never_object(&simulation.record, object, checks),
         ExpectedState::NeverInsight(insight, checks) => {
             writes::expect_never_insight(&simulation.record, insight, checks)
@@ -72,6 +54,34 @@ pub(in crate::engine) fn check(
         ExpectedState::Statuses { subject, condition, statuses } => {
             writes::statuses(&simulation.record, subject, condition, statuses)
         }
+    }
+}
+
+/// Checks an expectation about the objects or insights in a cluster as `view` shows it. Other expectations
+/// need more than the objects, and hold here.
+fn check_in(view: &View, what: &ExpectedState, baseline: Option<&View>) -> Result<(), String> {
+    match what {
+        ExpectedState::Object(object, checks) => {
+            any_matches(objects(view, object), &format!("there is no {object}"), |found| {
+                let before = baseline.and_then(|view| baseline_object(view, found, object));
+                check_all(found, before.map(|object| &**object), checks)
+            })
+        }
+        ExpectedState::Absent(object) => match objects(view, object).next() {
+            None => Ok(()),
+            Some(found) => Err(format!("{object} exists: {}", found.name())),
+        },
+        ExpectedState::Insight(insight, checks) => {
+            let missing = format!("no {insight} is published");
+            any_matches(insights(view, insight).into_iter(), &missing, |found| check_all(found, None, checks))
+        }
+        ExpectedState::NoInsight(insight, checks) => {
+            match insights(view, insight).iter().find(|found| check_all(found, None, checks).is_ok()) {
+                None => Ok(()),
+                Some(found) => Err(format!("the insight is published: {found}")),
+            }
+        }
+        _ => Ok(()),
     }
 }
 
@@ -107,15 +117,6 @@ pub(in crate::engine) fn check_observable(
         return Err(SessionError::Unsupported(why.to_owned()));
     }
     Ok(())
-}
-
-/// The error for an unmet expectation: what was seen instead, and what the run is waiting for.
-pub(in crate::engine) fn unmet_error(simulation: &Simulation, why: &str) -> SessionError {
-    let mut text = format!("seen: {why}");
-    for pending in simulation.pending() {
-        text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);
-    }
-    SessionError::ExpectationFailed(text)
 }
 
 fn baseline_object<'a>(view: &'a View, found: &Value, object: &ObjectRef) -> Option<&'a Object> {

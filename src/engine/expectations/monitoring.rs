@@ -93,7 +93,7 @@ fn is_wanted(sample: &Sample, wanted: &MetricMatch) -> bool {
     wanted.value.is_none_or(|value| value == sample.value)
 }
 
-fn alert_matches(alert: &Alert, wanted: &AlertMatch) -> bool {
+pub(in crate::engine) fn alert_matches(alert: &Alert, wanted: &AlertMatch) -> bool {
     let text_fits = |(name, text): &(String, TextMatch), texts: &BTreeMap<String, String>| {
         text.fits(texts.get(name).map_or("", String::as_str))
     };

@@ -1,5 +1,6 @@
 //! Begins and ends faults: what each of them changes in the cluster.
 
+pub(in crate::engine) mod in_effect;
 mod objects;
 mod pinned_api_server;
 mod render_flips;
@@ -98,6 +99,12 @@ impl Simulation {
     /// Begins a fault.
     pub(in crate::engine) fn begin_fault_now(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
         self.check_faulty(&fault.target())?;
+        self.make_faulty(fault)?;
+        self.faults_in_effect.begin(fault, self.now());
+        Ok(())
+    }
+
+    fn make_faulty(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
         match fault {
             InjectedFault::Operator(name, fault) => self.administer(&Write::merge_patch(
                 &CLUSTER_OPERATORS,
@@ -138,6 +145,7 @@ impl Simulation {
 
     /// Ends a fault. Other faults of the same process or release continue.
     pub(in crate::engine) fn end_fault(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
+        self.faults_in_effect.end(fault);
         match fault {
             InjectedFault::Process(name, ProgramFault::Crash { writes, .. }) => {
                 self.crashes.forget_at(name, writes);
@@ -158,6 +166,7 @@ impl Simulation {
     }
 
     fn end_faults_of(&mut self, faulty: &FaultTarget) -> Result<(), SessionError> {
+        self.faults_in_effect.end_all(faulty);
         match faulty {
             FaultTarget::Operator(name) => {
                 self.check_faulty(faulty)?;

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 use windtunnel_controllers::registry::{Image, digest_of};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
-use windtunnel_core::{Resource, Write, resources};
+use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
+use windtunnel_core::{Resource, Write};
 use windtunnel_openshift::cvo::{self, InstalledPayload, Surroundings};
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::release::{Architecture, OperatorFacts, Release};
@@ -211,7 +212,9 @@ fn mirrored_signatures(plan: &ClusterPlan) -> Option<Write> {
 /// The plan's additional objects, with the writes that create each.
 pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&PlannedObject, Write)> {
     plan.objects.iter().flat_map(|planned| {
-        let writes = create(planned.object.clone()).into_iter().chain(proxy::status(plan, &planned.object));
+        let writes = create_planned(plan, planned.object.clone())
+            .into_iter()
+            .chain(proxy::status(plan, &planned.object));
         writes.map(move |write| (planned, write))
     })
 }
@@ -219,6 +222,22 @@ pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&Plann
 /// The write that creates an object, if its kind is known.
 fn create(object: Value) -> Option<Write> {
     resources::find_with_preview(&object).map(|resource| Write::create(&resource, object))
+}
+
+/// The write that creates an object of the plan, if its kind is known, or defined by the plan's objects or
+/// payload.
+fn create_planned(plan: &ClusterPlan, object: Value) -> Option<Write> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let payload = plan.release.payload.iter().flat_map(|payload| &payload.manifests);
+    let objects = plan.objects.iter().map(|planned| &planned.object);
+    let definitions = objects.chain(payload.map(|manifest| &*manifest.object));
+    let definitions = definitions.filter(|object| object["kind"] == *CUSTOM_RESOURCE_DEFINITIONS.kind);
+    let defined = || resources::find_in_definitions(text("apiVersion"), text("kind"), definitions);
+    let resource = resources::find(text("apiVersion"), text("kind"))
+        .and_then(|_| resources::find_with_preview(&object))
+        .or_else(defined)
+        .or_else(|| resources::find_with_preview(&object))?;
+    Some(Write::create(&resource, object))
 }
 
 /// Creates an object and then sets its status, which creation drops. A merge patch could not set nulls.

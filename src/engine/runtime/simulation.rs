@@ -26,11 +26,13 @@ use super::processes::Processes;
 use super::programs::Programs;
 use crate::backends::ClusterConnection;
 use crate::engine::error::SessionError;
+use crate::engine::expectations::held_before::LastActions;
+use crate::engine::faults::in_effect::FaultsInEffect;
 use crate::engine::invariants::Invariants;
 use crate::engine::invariants::node_order::Phases;
 use crate::engine::output::CapturedOutput;
 use crate::plan::{Invariant, Snapshot};
-use crate::record::{Folding, Record};
+use crate::record::{Entry, Folding, Record};
 
 /// A cluster that runs in virtual time.
 pub(in crate::engine) struct Simulation {
@@ -54,6 +56,12 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) kept_values: BTreeMap<String, String>,
     /// The counters of running components, also for clients that query pods.
     pub(in crate::engine) exports: Arc<Exports>,
+    /// The last actions of the scenario.
+    pub(in crate::engine) last_actions: LastActions,
+    /// Whether the expectation of the current step has held since before the last actions.
+    pub(in crate::engine) held_before: bool,
+    /// Whether such an expectation fails.
+    pub(in crate::engine) is_strict: bool,
     /// Whether an expectation waits for a line in a log, so that it is checked after each new one.
     pub(in crate::engine) waits_for_log: bool,
     /// When the first program started in a container.
@@ -71,6 +79,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) schedule: Schedule,
     /// Faults that begin and end later.
     pub(in crate::engine) agenda: Agenda,
+    /// The faults that are in effect.
+    pub(in crate::engine) faults_in_effect: FaultsInEffect,
     /// Planned crashes of processes at their writes.
     pub(in crate::engine) crashes: Crashes,
     /// The virtual second in which requests are counted, and the number of requests before it.
@@ -120,6 +130,9 @@ impl Simulation {
             halt: None,
             kept_values: BTreeMap::new(),
             exports,
+            last_actions: LastActions::default(),
+            held_before: false,
+            is_strict: false,
             waits_for_log: false,
             first_program: None,
             first_task: None,
@@ -131,6 +144,7 @@ impl Simulation {
             invariants,
             schedule: Schedule::default(),
             agenda: Agenda::default(),
+            faults_in_effect: FaultsInEffect::default(),
             crashes: Crashes::default(),
             requests: (0, 0),
         }
@@ -146,6 +160,13 @@ impl Simulation {
     /// The current time.
     pub(in crate::engine) fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    /// The record since the last actions of the scenario; without any, the whole run.
+    pub(in crate::engine) fn entries_since_last_actions(&self) -> &[Entry] {
+        let entries = &self.record.entries;
+        let run = || entries.partition_point(|entry| self.record.is_set_up(entry));
+        &entries[self.last_actions.since().unwrap_or_else(run).min(entries.len())..]
     }
 
     /// Adds an actor; its first turn comes at this moment.

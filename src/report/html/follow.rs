@@ -80,7 +80,10 @@ impl Follower<'_> {
         match event {
             RecordEvent::Write(write) => self.add_write(at, write),
             RecordEvent::Step { .. } => self.step = at,
-            RecordEvent::Outcome { text, failure } => self.add_step_end(at, text, failure.as_deref()),
+            RecordEvent::Outcome { text, failure, held_before } => {
+                let text = if *held_before { format!("{text} (held before)") } else { text.clone() };
+                self.add_step_end(at, &text, failure.as_deref());
+            }
             RecordEvent::Command { line, code, stdout, stderr } => {
                 let text = format!("$ {line}\nexit {code}\n{stdout}{stderr}");
                 let event = self.event(at, "command", ADMINISTRATOR, text);

@@ -26,7 +26,7 @@ pub(super) fn step_rows(record: &Record) -> Vec<Step> {
         match &entry.event {
             Event::Step { .. } => (began, output) = (entry.at, String::new()),
             Event::Command { stdout, stderr, .. } => output.extend([stdout.as_str(), stderr]),
-            Event::Outcome { text, failure } => steps.push(Step {
+            Event::Outcome { text, failure, .. } => steps.push(Step {
                 at: clock_time(began.duration_since(record.header.epoch)),
                 took: took(began, entry.at),
                 text: text.clone(),

@@ -112,7 +112,7 @@ fn escapes_all_text_of_a_cluster() {
                 stderr: HOSTILE.to_owned(),
             },
         ),
-        (4, Event::Outcome { text: HOSTILE.to_owned(), failure: Some(failure) }),
+        (4, Event::Outcome { text: HOSTILE.to_owned(), failure: Some(failure), held_before: false }),
     ]);
     let (page, data) = page(&record);
     assert!(!page.contains("alert(1)<"), "{page}");
@@ -159,7 +159,7 @@ fn lanes_show_the_states_of_objects_over_time() {
             ),
         ),
         (40, write(&CLUSTER_VERSIONS, "version", Some(busy), Some(calm))),
-        (60, Event::Outcome { text: "advance 1m".to_owned(), failure: None }),
+        (60, Event::Outcome { text: "advance 1m".to_owned(), failure: None, held_before: false }),
     ]);
     let (page, data) = page(&record);
     assert_eq!(spans(&data, "Scenario", "steps"), ["0-60 good advance 1m"]);
@@ -186,6 +186,7 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
             Event::Outcome {
                 text: "expect x".to_owned(),
                 failure: Some("seen: y\n  pending: dns waits for: a pod".to_owned()),
+                held_before: false,
             },
         ),
     ]);

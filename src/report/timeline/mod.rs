@@ -42,10 +42,13 @@ pub fn render(record: &Record, width: usize) -> String {
         match &entry.event {
             Event::Write(write) => add_write(&mut rows, entry.at, write),
             Event::Step { text } => rows.add_step(entry.at, format!("> {text}")),
-            Event::Outcome { text, failure: None } => {
+            Event::Outcome { text, failure: None, held_before: true } => {
+                rows.end_step(entry.at, format!("ok {text} (held before)"), &format!("> {text}"));
+            }
+            Event::Outcome { text, failure: None, .. } => {
                 rows.end_step(entry.at, format!("ok {text}"), &format!("> {text}"));
             }
-            Event::Outcome { text, failure: Some(failure) } => {
+            Event::Outcome { text, failure: Some(failure), .. } => {
                 rows.add_step(entry.at, format!("FAILED {text}"));
                 rows.add_below(entry.at, failure);
             }

@@ -41,7 +41,11 @@ impl History {
     }
 
     fn outcome(&mut self, text: &str, failure: Option<&str>) -> &mut Self {
-        self.event(Event::Outcome { text: text.to_owned(), failure: failure.map(str::to_owned) })
+        self.event(Event::Outcome {
+            text: text.to_owned(),
+            failure: failure.map(str::to_owned),
+            held_before: false,
+        })
     }
 
     /// Adds a write of `object` by `by`; null deletes it.

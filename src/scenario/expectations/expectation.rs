@@ -1,13 +1,14 @@
 //! `expect`: conditions that must hold, and when.
 
-use windtunnel_core::resources::PODS;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, PODS};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::{insight, monitoring, status_text};
 use crate::plan::{
-    Check, Expectation, ExpectedState, ExpectedTime, LogMatch, Subject, TextMatch, WriteMatch, path,
+    Check, Expectation, ExpectedState, ExpectedTime, LogMatch, ObjectRef, Subject, TextMatch, WriteMatch,
+    path,
 };
 use crate::scenario::object::{self, Star};
 use crate::scenario::reader::{Map, Reader};
@@ -22,6 +23,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "status",
     "log",
     "node",
+    "update",
     "phase",
     "phases",
     "reboots",
@@ -43,7 +45,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "throughout",
 ];
 const SUBJECTS: &[&str] =
-    &["object", "insight", "alert", "metric", "writes", "statuses", "status", "log", "node"];
+    &["object", "insight", "alert", "metric", "writes", "statuses", "status", "log", "node", "update"];
 const PHASES: &[&str] = &["Draining", "Updating", "Rebooting", "Paused", "Pending", "Updated"];
 const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
 const VERBS: &[&str] = &["create", "update", "patch", "delete"];
@@ -130,7 +132,9 @@ fn expected_state(
     }
     let never = never(reader, map, subject)?;
     match subject {
-        "writes" | "statuses" | "status" | "log" | "node" => reject_checks(reader, map, subject, &["absent"]),
+        "writes" | "statuses" | "status" | "log" | "node" | "update" => {
+            reject_checks(reader, map, subject, &["absent"])
+        }
         "alert" | "metric" => reject_checks(reader, map, subject, &[]),
         _ => {}
     }
@@ -176,9 +180,17 @@ fn expected_state(
             let metric = monitoring::metric(reader, node)?;
             Some(if absent { ExpectedState::NoMetric(metric) } else { ExpectedState::Metric(metric) })
         }
+        "update" => reader.word(node, &["complete"]).map(|_| completed_update()),
         "writes" => Some(expected_writes(reader, map, node)),
         _ => statuses(reader, node),
     }
+}
+
+/// Returns the expectation that the requested release, if any, is `Completed`, and no update is in progress.
+fn completed_update() -> ExpectedState {
+    let cluster_version =
+        ObjectRef { resource: CLUSTER_VERSIONS, namespace: String::new(), name: "version".to_owned() };
+    ExpectedState::Object(cluster_version, vec![Check::Updated])
 }
 
 fn expected_writes(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> ExpectedState {

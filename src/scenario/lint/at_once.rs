@@ -1,7 +1,7 @@
 //! Warns of an expectation that waits for the end of an update before the update has started. It holds at
 //! once.
 
-use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS};
 
 use crate::plan::{Action, Check, ClusterPlan, Expectation, ExpectedState, ExpectedTime, Step, TextMatch};
 
@@ -29,6 +29,10 @@ impl Progress {
                 let why = "ClusterVersion is not progressing yet, so this expectation holds at once, whatever the update does: expect first that ClusterVersion is progressing";
                 return Some(why.to_owned());
             }
+            (Step::Expect(expected), Self::Requested) if is_updated_pool(expected) => {
+                let why = "the pool has not begun to update, so this expectation holds at once, whatever the update does: expect first that the update is complete, or that the pool is Updating";
+                return Some(why.to_owned());
+            }
             (Step::Expect(expected), _) if is_done(expected) => Self::Done,
             (Step::Expect(Expectation { when: ExpectedTime::Now, .. }), now) => now,
             (Step::Act(Action::Update { .. }), Self::Done) => Self::Requested,
@@ -51,15 +55,38 @@ fn is_done(expected: &Expectation) -> bool {
         ExpectedState::Insight(insight, checks) if insight.kind == "ClusterVersion" => ("Updating", checks),
         _ => return false,
     };
-    let is_waited_for = matches!(expected.when, ExpectedTime::Within(_));
-    is_waited_for && matches!(checks.as_slice(), [check] if is_false(check, condition))
+    let is_completed = |check: &Check| match check {
+        Check::Field { path, value: TextMatch::Equals(state) } => {
+            path == "status.history[0].state" && state == "Completed"
+        }
+        check => has_status(check, condition, "False"),
+    };
+    is_waited_for(expected) && matches!(checks.as_slice(), [check] if is_completed(check))
 }
 
-/// Returns whether a check only requires status `False` of this condition.
-fn is_false(check: &Check, condition: &str) -> bool {
+/// Returns whether a step only waits for a pool to be updated.
+fn is_updated_pool(expected: &Expectation) -> bool {
+    let ExpectedState::Object(object, checks) = &expected.what else { return false };
+    let is_updated = |check: &Check| {
+        has_status(check, "Updated", "True")
+            || has_status(check, "Updating", "False")
+            || has_status(check, "Degraded", "False")
+    };
+    object.resource == MACHINE_CONFIG_POOLS
+        && is_waited_for(expected)
+        && !checks.is_empty()
+        && checks.iter().all(is_updated)
+}
+
+fn is_waited_for(expected: &Expectation) -> bool {
+    matches!(expected.when, ExpectedTime::Within(_))
+}
+
+/// Returns whether a check only requires this status of a condition.
+fn has_status(check: &Check, condition: &str, wanted: &str) -> bool {
     match check {
         Check::Condition { kind, status: Some(TextMatch::Equals(status)), reason: None, message: None } => {
-            kind == condition && status == "False"
+            kind == condition && status == wanted
         }
         _ => false,
     }

@@ -2,8 +2,10 @@
 
 mod at_once;
 mod feature_sets;
+mod missing_kinds;
 mod names;
 mod no_effect;
+mod signatures;
 #[cfg(test)]
 mod tests;
 mod unused_releases;
@@ -53,6 +55,8 @@ pub fn warnings(plans: &[Plan], text: &str) -> Vec<Problem> {
 fn plan_warnings(plan: &Plan, text: &str) -> Vec<Problem> {
     let mut found = no_effect::warnings(plan);
     found.extend(unused_releases::warnings(plan, text));
+    found.extend(signatures::warnings(plan));
+    found.extend(missing_kinds::warnings(plan));
     let mut steps = Steps::new(&plan.cluster);
     for step in &plan.timeline {
         found.extend(steps.warnings_about(&step.step).iter().map(|message| at(plan, step, message)));

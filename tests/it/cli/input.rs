@@ -206,3 +206,30 @@ fn the_error_for_a_file_of_another_command_names_the_command() {
         (Some(2), "error: b.yaml: run this file with `windtunnel run`\n")
     );
 }
+
+#[test]
+fn an_invalid_file_does_not_stop_the_others() {
+    let feature = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    Then ClusterVersion condition Available is True\n";
+    let files = [
+        ("s/calm.yaml", CALM),
+        ("s/broken.yaml", "name: [\n"),
+        ("f/good.feature", feature),
+        ("f/bad.feature", "Feature: g\n  Scenario: t\n    Given nothing like it\n"),
+    ];
+    let environment = TestEnvironment::with(&files);
+    for (command, folder, invalid, passed) in
+        [("run", "s", "s/broken.yaml", "PASS  calm"), ("test", "f", "f/bad.feature", "PASS  s")]
+    {
+        let output =
+            environment.run(&[command, folder, "--junit", "results.xml", "--test-results", "results.yaml"]);
+        assert_eq!(output.code, Some(2), "{output}");
+        assert!(output.stderr.starts_with(&format!("error: {invalid}:")), "{output}");
+        assert!(output.stdout.contains(passed), "{output}");
+        assert!(output.stdout.contains(&format!("ERROR {invalid}  (the file is invalid)")), "{output}");
+        assert!(output.stdout.contains("2 scenarios: 1 passed, 0 failed, 1 invalid file; "), "{output}");
+        let junit = environment.read("results.xml");
+        assert!(junit.contains("tests=\"2\" failures=\"0\" errors=\"1\""), "{junit}");
+        assert!(junit.contains("<error message=\""), "{junit}");
+        assert!(environment.read("results.yaml").contains("errors: 1\n"));
+    }
+}

@@ -5,11 +5,13 @@ mod adm;
 mod authoring;
 #[cfg(all(feature = "live", feature = "serve", feature = "gherkin"))]
 pub(crate) mod backends;
+mod custom_kinds;
 pub(crate) mod environment;
 #[cfg(feature = "serve")]
 mod envtest;
 #[cfg(feature = "gherkin")]
 mod features;
+mod held_before;
 mod help;
 mod html;
 mod input;
@@ -32,4 +34,5 @@ pub(crate) mod serve;
 mod start_from;
 mod status;
 mod traces;
+mod unmet;
 mod whole_run;

@@ -322,7 +322,15 @@ mod features {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let backend = std::sync::Arc::new(windtunnel::backends::in_process::InProcessBackend);
         let stop = std::sync::Arc::default();
-        let options = RunOptions { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
+        let options = RunOptions {
+            tags: None,
+            seed: 1,
+            strict: false,
+            concurrency: cores,
+            fail_fast: false,
+            backend,
+            stop,
+        };
         runtime.block_on(read(files).run(options))
     }
 

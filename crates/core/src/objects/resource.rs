@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::Object;
 
 /// A kind as the API serves it, with its group, version and plural.
@@ -47,6 +49,21 @@ impl Resource {
         let mut resource = Self::cluster(group, version, kind, plural);
         resource.namespaced = true;
         resource
+    }
+
+    /// The kind that a CustomResourceDefinition defines, with the version that is stored. `None` if the
+    /// definition lacks a group, a kind, a plural or a stored version.
+    pub fn of_definition(definition: &Value) -> Option<Self> {
+        let spec = &definition["spec"];
+        let text = |value: &Value| Some(Cow::Owned(value.as_str()?.to_owned()));
+        let stored = spec["versions"].as_array()?.iter().find(|version| version["storage"] == true)?;
+        Some(Self {
+            group: text(&spec["group"])?,
+            version: text(&stored["name"])?,
+            kind: text(&spec["names"]["kind"])?,
+            plural: text(&spec["names"]["plural"])?,
+            namespaced: spec["scope"] == "Namespaced",
+        })
     }
 
     /// The `apiVersion` of this kind's objects: `v1`, `config.openshift.io/v1`.

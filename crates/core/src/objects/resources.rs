@@ -184,16 +184,12 @@ pub fn find_in_definitions<'a>(
     definitions: impl Iterator<Item = &'a Value>,
 ) -> Option<Resource> {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-    let spec = definitions
-        .map(|definition| &definition["spec"])
-        .find(|spec| spec["names"]["kind"] == kind && spec["group"] == group)?;
-    Some(Resource {
-        group: group.to_owned().into(),
-        version: version.to_owned().into(),
-        kind: kind.to_owned().into(),
-        plural: spec["names"]["plural"].as_str()?.to_owned().into(),
-        namespaced: spec["scope"] == "Namespaced",
-    })
+    let is_it = |definition: &&Value| {
+        definition["spec"]["names"]["kind"] == kind && definition["spec"]["group"] == group
+    };
+    let mut definitions = definitions;
+    let found = Resource::of_definition(definitions.find(is_it)?)?;
+    Some(Resource { version: version.to_owned().into(), ..found })
 }
 
 /// The kind of this name, optionally qualified by its group as in `Node.config.openshift.io`.

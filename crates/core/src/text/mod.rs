@@ -126,6 +126,20 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// The `count` candidates most similar to `word`, the most similar first; the earlier one wins a tie.
+pub fn nearest_few<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    count: usize,
+) -> Vec<&'a str> {
+    let lower = word.to_lowercase();
+    let score = |candidate: &str| strsim::jaro_winkler(&lower, &candidate.to_lowercase());
+    let mut scored: Vec<(f64, &str)> =
+        candidates.into_iter().map(|candidate| (score(candidate), candidate)).collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+    scored.into_iter().take(count).map(|(_, candidate)| candidate).collect()
+}
+
 /// Returns `; did you mean \`x\`?` for the most similar candidate, or an empty text.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates).map(|found| format!("; did you mean `{found}`?")).unwrap_or_default()

@@ -258,6 +258,13 @@ impl Release {
         }
     }
 
+    /// Returns whether a cluster with this release and feature set serves the CRD with this plural and group.
+    pub fn serves(&self, crd: &str, feature_set: &str) -> bool {
+        let is_preview =
+            || self.components.iter().any(|component| component.previews.iter().any(|name| name == crd));
+        self.defines(crd) || (crate::manifests::is_preview(feature_set) && is_preview())
+    }
+
     /// Major and minor of its version: `(4, 14)` for `4.14.8`.
     pub fn line(&self) -> MajorMinor {
         (self.version.major, self.version.minor)

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_controllers::testing::{Rig, check_recovery};
+use windtunnel_core::condition;
 use windtunnel_core::resources::EVENTS;
 
 use super::*;

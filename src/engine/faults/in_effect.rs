@@ -1,0 +1,41 @@
+//! The faults that are in effect, for the explanation of failures.
+
+use windtunnel_core::clock::Time;
+
+use crate::plan::{FaultTarget, InjectedFault};
+
+/// The faults that are in effect, in the order of their beginnings.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine) struct FaultsInEffect(Vec<(InjectedFault, Time)>);
+
+impl FaultsInEffect {
+    /// Adds a fault that begins. It replaces an earlier one of the same target, unless the target can have
+    /// several.
+    pub(in crate::engine) fn begin(&mut self, fault: &InjectedFault, now: Time) {
+        let can_have_several = matches!(
+            fault,
+            InjectedFault::Process(..) | InjectedFault::Release(..) | InjectedFault::Requests(_)
+        );
+        self.0.retain(|(other, _)| other != fault && (can_have_several || other.target() != fault.target()));
+        self.0.push((fault.clone(), now));
+    }
+
+    /// Removes a fault that ends.
+    pub(in crate::engine) fn end(&mut self, fault: &InjectedFault) {
+        self.0.retain(|(other, _)| other != fault);
+    }
+
+    /// Removes all faults of a target. No requests mean those of all faults of the API server.
+    pub(in crate::engine) fn end_all(&mut self, target: &FaultTarget) {
+        let is_same = |other: &FaultTarget| match (target, other) {
+            (FaultTarget::Api(None), FaultTarget::Api(_)) => true,
+            _ => target == other,
+        };
+        self.0.retain(|(fault, _)| !is_same(&fault.target()));
+    }
+
+    /// The faults with the moments of their beginnings.
+    pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = &(InjectedFault, Time)> {
+        self.0.iter()
+    }
+}
