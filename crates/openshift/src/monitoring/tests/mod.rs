@@ -164,6 +164,7 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     {
         promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
         promql::Value::Scalar(number) => vec![number],
+        other => panic!("{other:?}"),
     };
     assert_eq!(values_of("cluster_operator_up"), Vec::<f64>::new());
     assert_eq!(values_of(r#"up{job="cluster-version-operator"}"#), [0.0]);
@@ -195,7 +196,7 @@ fn transitions_are_counted_until_the_operators_pod_is_deleted() {
         let counted = Counted { transitions: Some(transitions), counters: &[] };
         match super::query(&query, &Environment::default(), &view, counted, NOW).unwrap() {
             promql::Value::Vector(samples) => samples.first().map(|sample| sample.value),
-            promql::Value::Scalar(_) => None,
+            _ => None,
         }
     };
     assert_eq!(counted(&transitions), Some(2.0));
