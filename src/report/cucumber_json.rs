@@ -89,6 +89,7 @@ mod tests {
             line: 4,
             took: SignedDuration::from_secs(2),
             outcome,
+            held_before: false,
         };
         let result = |name: &str, outcome| ScenarioResult {
             name: name.to_owned(),

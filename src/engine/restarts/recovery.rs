@@ -170,8 +170,16 @@ async fn run_to(
 /// The relevant part of the cluster: nodes, pools, rendered configurations, the operator's status and pods.
 fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
     let mut seen = comparable_state(&simulation.view);
-    let kinds =
-        ["Node/", "MachineConfigPool/", "MachineConfig/", "MachineConfigNode/", "ControllerConfig/", "Pod/"];
+    let kinds = [
+        "Node/",
+        "MachineConfigPool/",
+        "MachineConfig/",
+        "MachineConfigNode/",
+        "MachineOSConfig/",
+        "MachineOSBuild/",
+        "ControllerConfig/",
+        "Pod/",
+    ];
     let operator = format!("ClusterOperator//{CLUSTER_OPERATOR}");
     seen.retain(|name, _| kinds.iter().any(|kind| name.starts_with(kind)) || *name == operator);
     seen
