@@ -61,7 +61,7 @@ Feature: Pools with custom images of the operating system
     And within 45 minutes MachineConfigPool/worker condition Updated is True
     When I update to 4.20.3
     Then within 3 hours MachineConfigPool/worker condition Updating is True with message matching /^Pool is waiting for OS image build to complete \(mosb: worker-/
-    And within 1 minute the insight about Node/worker-0 has condition Updating True with reason "Pending"
+    And within 1 minute the insight about Node/worker-0 has condition Updating False with reason "Pending"
     And within 25 minutes MachineConfigPool/worker condition Updating is True with message matching /^Pool is waiting for nodes to apply OS image \(mosb: worker-/
     And within 40 minutes MachineConfigPool/worker condition Updated is True with message matching /^All nodes are updated with MachineConfig rendered-worker-\S+ \/ Image registry\.example\.com\/os\/worker@sha256:/
     And within 1 minute the insight about Node/worker-0 has condition Updating False with reason "Completed"

@@ -8,7 +8,8 @@ pub(super) const CLUSTER: &str = "cluster-scoped-resources";
 pub(super) const NAMESPACED: &str = "namespaces";
 
 /// The Prometheus answers in a must-gather.
-pub(super) const PROMETHEUS: [&str; 2] = ["monitoring/prometheus/alerts.json", "monitoring/prometheus/rules.json"];
+pub(super) const PROMETHEUS: [&str; 2] =
+    ["monitoring/prometheus/alerts.json", "monitoring/prometheus/rules.json"];
 
 /// The kinds of objects to read.
 #[derive(Debug, Clone, Copy)]

@@ -12,10 +12,10 @@ use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsContro
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
+use windtunnel_controllers::workloads::cron_jobs::CronJobController;
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
 use windtunnel_controllers::workloads::deployments::DeploymentController;
 use windtunnel_controllers::workloads::disruption::DisruptionController;
-use windtunnel_controllers::workloads::cron_jobs::CronJobController;
 use windtunnel_controllers::workloads::jobs::JobController;
 use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
 use windtunnel_controllers::{Actor, runner};

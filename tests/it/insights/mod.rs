@@ -230,6 +230,8 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
         "CustomResourceDefinition",
         "CustomResourceDefinition",
         "Deployment",
+        "NetworkPolicy",
+        "Service",
     ];
     assert_eq!(kinds, wanted);
     for object in &manifests {

@@ -357,7 +357,10 @@ fn further_operators_and_aggregations() {
     assert_eq!(shown("stdvar(node)"), format!(":{}", 2.0 / 3.0));
     assert_eq!(shown("count_values('v', node) + 0"), "v=1:1 v=2:1 v=3:1");
     assert_eq!(shown("SUM BY (role) (node) AND ON (role) role_weight{note='w'}"), "role=worker:5");
-    assert_eq!(shown("role_weight * on (role) group_right (note) node{name='b'}"), "name=b,note=w,role=worker:20");
+    assert_eq!(
+        shown("role_weight * on (role) group_right (note) node{name='b'}"),
+        "name=b,note=w,role=worker:20"
+    );
     assert_eq!(
         shown("label_join(node{name='a'}, 'id', '/', 'role', 'name')"),
         "__name__=node,id=master/a,name=a,role=master:1"
