@@ -184,7 +184,7 @@ impl Fields {
         while day.year() <= last_year {
             if self.matches_day(day) {
                 let start = if day == from.date() { from.clone() } else { start_of(day, &self.time_zone)? };
-                if let Some(found) = self.next_on_day(start) {
+                if let Some(found) = self.next_on_day(&start) {
                     return Some(found);
                 }
             }
@@ -205,7 +205,7 @@ impl Fields {
 
     /// The first match from `start` on, on its day. It follows the time itself and not the clock on the wall, so skipped
     /// hours match nothing, and repeated ones match twice.
-    fn next_on_day(&self, start: Zoned) -> Option<Time> {
+    fn next_on_day(&self, start: &Zoned) -> Option<Time> {
         let day = start.date();
         let mut at = start.timestamp();
         // A match is at the start of a minute.
