@@ -13,6 +13,11 @@ use crate::scenario::Problem;
 /// not define their kind, and those of later steps if no release of the scenario does.
 pub(super) fn warnings(plan: &Plan) -> Vec<Problem> {
     let cluster = &plan.cluster;
+    // Payloads from folders may be partial.
+    let is_partial = |release: &Release| release.payload.is_some();
+    if is_partial(&cluster.release) || cluster.releases.iter().any(|planned| is_partial(&planned.release)) {
+        return Vec::new();
+    }
     let initial = cluster.objects.iter().filter_map(|planned| {
         let own = |resource: &Resource| serves(&cluster.release, resource, &cluster.feature_set);
         missing(&planned.object, &own).map(|message| at_start(plan, &message))
