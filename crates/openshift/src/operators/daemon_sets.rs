@@ -171,11 +171,11 @@ impl Findings {
     fn degraded(&self, object: &Value) -> Option<Condition> {
         let current = condition::find_in_status(object, "Degraded").map(Condition::from_value)?;
         let is_own = current.reason == HUNG;
-        match self.hung.is_empty() {
-            true => is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE)),
-            false => (is_own || current.status == "False")
-                .then(|| Condition::new("Degraded", "True", HUNG, self.hung.join("\n"))),
+        if self.hung.is_empty() {
+            return is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE));
         }
+        (is_own || current.status == "False")
+            .then(|| Condition::new("Degraded", "True", HUNG, self.hung.join("\n")))
     }
 }
 

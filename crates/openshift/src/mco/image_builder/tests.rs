@@ -51,7 +51,7 @@ fn builds(rig: &Rig) -> Vec<(String, BuildState)> {
     builds.map(|build| (build.text("/spec/machineConfig/name").to_owned(), BuildState::of(build))).collect()
 }
 
-fn set_job_status(rig: &mut Rig, status: Value) {
+fn set_job_status(rig: &mut Rig, status: &Value) {
     let job = rig.view.list(&JOBS).next().unwrap().name().to_owned();
     let patch = json!({ "status": status });
     rig.write(&Write::merge_patch_status(&JOBS, NAMESPACE, &job, patch));
@@ -73,9 +73,9 @@ fn put_pod(rig: &mut Rig) {
 }
 
 fn succeed(rig: &mut Rig) {
-    set_job_status(rig, json!({ "active": 1 }));
+    set_job_status(rig, &json!({ "active": 1 }));
     put_pod(rig);
-    set_job_status(rig, json!({ "active": 0, "succeeded": 1 }));
+    set_job_status(rig, &json!({ "active": 0, "succeeded": 1 }));
 }
 
 fn target(rig: &mut Rig, rendered: &str) {
@@ -92,11 +92,11 @@ fn config(rig: &Rig) -> &Object {
 fn the_image_of_a_build_is_published_when_its_job_succeeds() {
     let mut rig = rig("push");
     assert_eq!(builds(&rig), [("rendered-worker-a".to_owned(), BuildState::Prepared)]);
-    set_job_status(&mut rig, json!({ "active": 1 }));
+    set_job_status(&mut rig, &json!({ "active": 1 }));
     assert_eq!(builds(&rig)[0].1, BuildState::Building);
     assert_eq!(config(&rig).text("/status/currentImagePullSpec"), "");
     put_pod(&mut rig);
-    set_job_status(&mut rig, json!({ "active": 0, "succeeded": 1 }));
+    set_job_status(&mut rig, &json!({ "active": 0, "succeeded": 1 }));
     assert_eq!(builds(&rig)[0].1, BuildState::Succeeded);
     let image = config(&rig).text("/status/currentImagePullSpec");
     assert!(image.starts_with("registry.example.com:5000/os/worker@sha256:"), "{image}");
@@ -115,8 +115,8 @@ fn nothing_is_built_without_the_secret_for_the_registry() {
 #[test]
 fn a_failed_build_degrades_the_pool_until_another_one_starts() {
     let mut rig = rig("push");
-    set_job_status(&mut rig, json!({ "active": 1 }));
-    set_job_status(&mut rig, json!({ "active": 0, "failed": 4 }));
+    set_job_status(&mut rig, &json!({ "active": 1 }));
+    set_job_status(&mut rig, &json!({ "active": 0, "failed": 4 }));
     let pool = rig.view.get(&MACHINE_CONFIG_POOLS, "", "worker").unwrap();
     let degraded = condition::find_in_status(pool, DEGRADED).unwrap();
     let build = rig.view.list(&MACHINE_OS_BUILDS).next().unwrap().name();
@@ -152,7 +152,7 @@ fn a_change_of_files_takes_the_last_image_and_a_change_of_the_system_another_bui
 #[test]
 fn a_deleted_job_interrupts_the_build() {
     let mut rig = rig("push");
-    set_job_status(&mut rig, json!({ "active": 1 }));
+    set_job_status(&mut rig, &json!({ "active": 1 }));
     let job = rig.view.list(&JOBS).next().unwrap().name().to_owned();
     rig.write(&Write::delete(&JOBS, NAMESPACE, &job));
     rig.run(5);

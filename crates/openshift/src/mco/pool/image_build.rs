@@ -79,11 +79,10 @@ pub(super) fn recovered(pool: &Object, layering: Option<&Layering<'_>>) -> Optio
         Some(layering) => match layering.state() {
             Some(BuildState::Building | BuildState::Prepared) => ("Building", "New build started"),
             Some(BuildState::Succeeded) => ("BuildSuccess", "Build completed successfully"),
-            Some(_) => return None,
             None if is_degraded => {
                 ("BuildPending", "MachineOSConfig updated/created, waiting for MachineOSBuild")
             }
-            None => return None,
+            Some(_) | None => return None,
         },
         None if is_degraded => {
             ("NoLayeredObjects", "No layered pool objects found, clearing stale build degraded condition")
