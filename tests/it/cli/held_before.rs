@@ -41,10 +41,8 @@ fn the_timeline_marks_what_held_before_the_action_and_ever_since() {
 
 #[test]
 fn a_strict_run_fails_at_what_held_before() {
-    for (text, more) in [
-        (AT_ONCE.to_owned(), &["--strict"][..]),
-        (AT_ONCE.replace("cluster:", "strict: true\ncluster:"), &[]),
-    ] {
+    let strict = AT_ONCE.replace("cluster:", "strict: true\ncluster:");
+    for (text, more, line) in [(AT_ONCE, &["--strict"][..], 6), (&*strict, &[], 7)] {
         let output = run(text, more);
         assert!(output.contains("exit 1"), "{output}");
         assert!(output.contains(&format!("a.yaml:{line}:3 with seed 1")), "{output}");
