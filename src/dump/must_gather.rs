@@ -36,7 +36,7 @@ pub fn object_files(objects: impl Iterator<Item = (Key, Value)>) -> Result<Vec<S
         }
     }
     for (path, items) in lists {
-        files.push(file(path, &list(items))?);
+        files.push(file(path, &list(&items))?);
     }
     Ok(files)
 }
@@ -48,7 +48,7 @@ fn is_listed(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io") || aggregated.contains(&group)
 }
 
-fn list(items: Vec<Value>) -> Value {
+fn list(items: &[Value]) -> Value {
     let first = &items[0];
     let kind = format!("{}List", first["kind"].as_str().unwrap_or_default());
     json!({ "apiVersion": first["apiVersion"], "kind": kind, "items": items })
@@ -62,7 +62,8 @@ fn file(path: String, object: &Value) -> Result<Source, YamlError> {
 /// `instance` is `current` or `previous`.
 pub fn log_file([namespace, pod, container]: [&str; 3], instance: &str, lines: &[LogLine]) -> Source {
     let path = format!("{NAMESPACED}/{namespace}/pods/{pod}/{container}/{container}/logs/{instance}.log");
-    let text = lines.iter().map(|line| format!("{:.9} {}\n", line.at, line.text)).collect();
+    let text =
+        lines.iter().fold(String::new(), |text, line| text + &format!("{:.9} {}\n", line.at, line.text));
     Source { path, text }
 }
 

@@ -35,7 +35,7 @@ impl Session {
     /// Makes expectations fail that say `within` and have held since before the last actions: they do not test
     /// what the actions do.
     pub fn be_strict(&mut self) {
-        self.simulation.is_strict = true;
+        self.simulation.last_actions.is_strict = true;
     }
 
     /// Adds a component to the cluster's own.
@@ -81,7 +81,8 @@ impl Session {
 
     /// Ends the run and returns its record.
     pub fn into_record(mut self) -> Record {
-        self.simulation.record.logs = self.simulation.exports.with_logs(|logs| logs.take_recorded());
+        self.simulation.record.logs =
+            self.simulation.exports.with_logs(super::runtime::logs::Logs::take_recorded);
         if let Some(secrets) = self.simulation.connection.secrets() {
             secrets.hide_in(&mut self.simulation.record);
         }
@@ -94,7 +95,7 @@ impl Session {
     /// As [`Session::perform`], [`Session::expect_rejection`], [`Session::run`], [`Session::advance`] and
     /// [`Session::expect`]. [`SessionError::InvariantBroken`]: the step broke an invariant of the plan.
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
-        self.simulation.held_before = false;
+        self.simulation.last_actions.held_before = false;
         let entries = self.simulation.record.entries.len();
         let outcome = self.run_step_once(step);
         self.track_actions(step, entries);
@@ -273,11 +274,12 @@ impl Session {
                         .await?;
                     if met {
                         let is_at_once = simulation.now() == start;
-                        simulation.held_before = is_at_once && held_before::held_before(simulation, what);
-                        return match simulation.held_before && simulation.is_strict {
-                            true => Err(SessionError::HeldBefore),
-                            false => Ok(()),
-                        };
+                        let held_before = is_at_once && held_before::held_before(simulation, what);
+                        simulation.last_actions.held_before = held_before;
+                        if held_before && simulation.last_actions.is_strict {
+                            return Err(SessionError::HeldBefore);
+                        }
+                        return Ok(());
                     }
                     let why = expectations::check(simulation, what, None).err().unwrap_or_default();
                     Err(expectations::unmet_error(simulation, what, &why))
@@ -308,7 +310,7 @@ impl Session {
     pub fn end_step(&mut self, text: &str, outcome: &Result<(), SessionError>) {
         let _guard = self.runtime.enter();
         let failure = outcome.as_ref().err().map(ToString::to_string);
-        let held_before = self.simulation.held_before;
+        let held_before = self.simulation.last_actions.held_before;
         self.simulation.record_event(Event::Outcome { text: text.to_owned(), failure, held_before });
     }
 }

@@ -34,6 +34,15 @@ pub(super) struct SessionResults {
     pub(super) snapshots: Vec<Snapshot>,
 }
 
+/// The settings of a session.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Settings {
+    /// Seed of every random draw.
+    pub(super) seed: u64,
+    /// Whether expectations fail that have held since before the last actions.
+    pub(super) strict: bool,
+}
+
 /// The handle of a session's thread; dropping it ends the session.
 #[derive(Debug)]
 pub(super) struct Driver {
@@ -46,17 +55,16 @@ impl Driver {
         backend: Arc<dyn Backend>,
         cluster: ClusterPlan,
         scenario: String,
-        seed: u64,
-        strict: bool,
+        settings: Settings,
     ) -> Result<Self, SessionError> {
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         on_a_thread(Box::new(move || {
-            let mut session = match Session::start_on(&*backend, &cluster, &scenario, &[], seed) {
+            let mut session = match Session::start_on(&*backend, &cluster, &scenario, &[], settings.seed) {
                 Ok(session) => session,
                 Err(error) => return drop(ready.send(Err(error))),
             };
-            if strict {
+            if settings.strict {
                 session.be_strict();
             }
             if ready.send(Ok(())).is_ok() {

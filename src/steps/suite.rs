@@ -13,6 +13,7 @@ use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, event, parser, writer};
 use futures::FutureExt as _;
 
+use super::driver::Settings;
 use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
 use super::{FeatureFiles, dry_run, gherkin, warnings};
@@ -172,8 +173,8 @@ impl Suite {
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
                 world.feature_files = feature_files;
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
-                world.seed = seed;
-                world.strict = strict || has_tag(feature, rule, scenario, STRICT);
+                let strict = strict || has_tag(feature, rule, scenario, STRICT);
+                world.settings = Settings { seed, strict };
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()

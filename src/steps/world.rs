@@ -9,7 +9,7 @@ use serde_json::Value;
 use windtunnel_openshift::release::Release;
 
 use super::FeatureFiles;
-use super::driver::{Driver, SessionResults};
+use super::driver::{Driver, SessionResults, Settings};
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
@@ -34,10 +34,8 @@ pub(super) enum StepError {
 pub(super) struct ClusterWorld {
     /// Name of the scenario, for the record.
     pub(super) scenario: String,
-    /// Seed of the session.
-    pub(super) seed: u64,
-    /// Whether expectations fail that have held since before the last actions.
-    pub(super) strict: bool,
+    /// The settings of the session.
+    pub(super) settings: Settings,
     /// The backend that runs the cluster; `None` for this process.
     pub(super) backend: Option<Arc<dyn Backend>>,
     /// Whether the run was stopped before the scenario started.
@@ -216,7 +214,7 @@ impl ClusterWorld {
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
             let backend = self.backend.clone().unwrap_or_else(|| Arc::new(InProcessBackend));
-            let driver = Driver::start(backend, cluster, self.scenario.clone(), self.seed, self.strict).await;
+            let driver = Driver::start(backend, cluster, self.scenario.clone(), self.settings).await;
             self.driver = Some(driver.map_err(|error| self.step_error(error))?);
         }
         let outcome = match &self.driver {

@@ -184,10 +184,10 @@ fn every_row_names_the_releases_of_its_scenarios() {
     let mut differences = Vec::new();
     let cases = table(&["id", "risk", "case"]).into_iter().map(|row| (row, true));
     for ((case, row), has_name) in cases.chain(table(&["behaviour"]).into_iter().map(|row| (row, false))) {
-        let parts = row.files.iter().map(|file| match has_name {
-            true => parts_with(file, &read(file), &case),
-            false => read(file),
-        });
+        let parts = row
+            .files
+            .iter()
+            .map(|file| if has_name { parts_with(file, &read(file), &case) } else { read(file) });
         let releases = minors_in(&parts.collect::<Vec<_>>().join("\n"));
         if row.releases != releases || releases.is_empty() {
             differences.push(format!("{case}: the row has `{}`, the files have `{releases}`", row.releases));

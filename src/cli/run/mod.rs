@@ -113,7 +113,9 @@ fn read(args: &RunArgs) -> Result<(Vec<Plan>, Vec<ScenarioResult>), String> {
     if plans.is_empty() {
         return Err(args.selection.found_nothing());
     }
-    plans.iter_mut().for_each(|plan| plan.strict |= args.strict);
+    for plan in &mut plans {
+        plan.strict |= args.strict;
+    }
     let mut number = 0..;
     plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
     if let Some(path) = &args.start_from {

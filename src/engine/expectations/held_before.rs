@@ -15,40 +15,6 @@ use crate::engine::runtime::Simulation;
 use crate::plan::{AlertMatch, ExpectedState, LogMatch};
 use crate::record::{Entry, Event, Record};
 
-/// The last actions that followed each other without a step that waits or expects between them.
-#[derive(Debug, Clone, Default)]
-pub(in crate::engine) struct LastActions {
-    /// The number of entries in the record before the first of them; `None` before any action.
-    since: Option<usize>,
-    /// Whether the next action belongs to them.
-    continues: bool,
-}
-
-impl LastActions {
-    /// The number of entries in the record before the last actions, if there were any.
-    pub(in crate::engine) fn since(&self) -> Option<usize> {
-        self.since
-    }
-
-    /// Adds an action, before which the record had this many entries.
-    pub(in crate::engine) fn add(&mut self, entries: usize) {
-        if !self.continues {
-            self.since = Some(entries);
-        }
-        self.continues = true;
-    }
-
-    /// Ends the group: a step waits or expects something.
-    pub(in crate::engine) fn end(&mut self) {
-        self.continues = false;
-    }
-
-    /// Forgets the actions: steps were retried, and the record lacks some of what they did.
-    pub(in crate::engine) fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
-
 /// Returns whether what holds now has held since before the last actions, at each moment. False for commands,
 /// metrics, texts of the status and whatever cannot have been true before.
 pub(in crate::engine) fn held_before(simulation: &mut Simulation, what: &ExpectedState) -> bool {

@@ -1,6 +1,5 @@
 //! Begins and ends faults: what each of them changes in the cluster.
 
-pub(in crate::engine) mod in_effect;
 mod objects;
 mod pinned_api_server;
 mod render_flips;

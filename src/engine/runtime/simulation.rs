@@ -26,10 +26,10 @@ use super::processes::Processes;
 use super::programs::Programs;
 use crate::backends::ClusterConnection;
 use crate::engine::error::SessionError;
-use crate::engine::expectations::held_before::LastActions;
-use crate::engine::faults::in_effect::FaultsInEffect;
+use crate::engine::faults_in_effect::FaultsInEffect;
 use crate::engine::invariants::Invariants;
 use crate::engine::invariants::node_order::Phases;
+use crate::engine::last_actions::LastActions;
 use crate::engine::output::CapturedOutput;
 use crate::plan::{Invariant, Snapshot};
 use crate::record::{Entry, Folding, Record};
@@ -58,10 +58,6 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) exports: Arc<Exports>,
     /// The last actions of the scenario.
     pub(in crate::engine) last_actions: LastActions,
-    /// Whether the expectation of the current step has held since before the last actions.
-    pub(in crate::engine) held_before: bool,
-    /// Whether such an expectation fails.
-    pub(in crate::engine) is_strict: bool,
     /// Whether an expectation waits for a line in a log, so that it is checked after each new one.
     pub(in crate::engine) waits_for_log: bool,
     /// When the first program started in a container.
@@ -131,8 +127,6 @@ impl Simulation {
             kept_values: BTreeMap::new(),
             exports,
             last_actions: LastActions::default(),
-            held_before: false,
-            is_strict: false,
             waits_for_log: false,
             first_program: None,
             first_task: None,

@@ -133,7 +133,7 @@ fn expected_state(
     let never = never(reader, map, subject)?;
     match subject {
         "writes" | "statuses" | "status" | "log" | "node" | "update" => {
-            reject_checks(reader, map, subject, &["absent"])
+            reject_checks(reader, map, subject, &["absent"]);
         }
         "alert" | "metric" => reject_checks(reader, map, subject, &[]),
         _ => {}

@@ -252,16 +252,20 @@ fn reports_invalid_steps() {
     check_step("  - delete: Pod/name", "s.yaml:5:13: expected `Pod/<namespace>/<name>`, found `Pod/name`");
     check_step("  - delete: Pods/a/b", "s.yaml:5:13: unknown kind `Pods`; did you mean `Pod`?");
     check_step("  - delete: Node/a*", "s.yaml:5:13: expected one object, without `*`, found `Node/a*`");
+    check_step(
+        "  - apply: {apiVersion: v1, kind: Node, metadata: {name: a}, spec: {? [a] : b}}",
+        "s.yaml:5:71: expected a text as key, found a list",
+    );
+}
+
+#[test]
+fn reports_unknown_kinds_with_the_nearest_ones() {
     let kinds: Vec<String> = windtunnel_core::resources::names().collect();
     assert_eq!(kinds.last().unwrap(), "Node.config.openshift.io", "there are two of that kind");
     check_step(
         "  - apply: {apiVersion: v1, kind: Gadget, metadata: {name: a}}",
         "s.yaml:5:35: unknown kind `Gadget`; the nearest are `DaemonSet`, `Node`, `AgenticRun`. The kind of a \
          CustomResourceDefinition is known after the object or the step that brings it",
-    );
-    check_step(
-        "  - apply: {apiVersion: v1, kind: Node, metadata: {name: a}, spec: {? [a] : b}}",
-        "s.yaml:5:71: expected a text as key, found a list",
     );
 }
 

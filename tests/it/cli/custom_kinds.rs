@@ -51,7 +51,7 @@ fn a_definition_that_is_applied_makes_its_kind_known() {
 
 #[test]
 fn objects_of_the_cluster_may_have_a_kind_that_another_one_defines() {
-    let objects = format!("  objects:\n  - {}  - {LAMP}\n", DEFINITION);
+    let objects = format!("  objects:\n  - {DEFINITION}  - {LAMP}\n");
     let output =
         run(&scenario(&objects, "- expect: {object: Lamp/default/hall, fields: {spec.colour: red}}\n"));
     assert!(output.contains("exit 0"), "{output}");

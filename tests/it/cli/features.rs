@@ -192,13 +192,13 @@ fn unknown_steps_are_reported_with_the_nearest_ones() {
 fn invalid_steps_are_reported_before_the_run() {
     let text =
         "    Given a 4.99.3 cluster\n    When I delete Gadgets/a\n    Then within 5 apples Pod/a/b exists\n";
-    insta::assert_snapshot!(steps(text), @r"
-        exit 2
-        --- stderr
-        error: f.feature:3:5: unknown release 4.99.3: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.3`?
-        error: f.feature:4:5: unknown kind `Gadgets`; there are `ClusterVersion`, `ClusterOperator`, `UpdateStatus`, `UpdateInformer`, `UpdateInsight`, `AgenticRun`, `FeatureGate`, `ClusterImagePolicy`, `Infrastructure`, `APIServer`, `Proxy`, `CredentialsRequest`, `SecurityContextConstraints`, `ServiceMonitor`, `PrometheusRule`, `MachineConfig`, `MachineConfigPool`, `MachineConfigNode`, `PinnedImageSet`, `MachineConfiguration`, `ControllerConfig`, `CustomResourceDefinition`, `CompatibilityRequirement`, `PriorityClass`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `ReplicaSet`, `ReplicationController`, `ControllerRevision`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`, `Secret`, `Service`, `Endpoints`, `EndpointSlice`, `DaemonSet`, `StatefulSet`, `CronJob`, `PodDisruptionBudget`, `NetworkPolicy`, `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`, `RuntimeClass`, `APIService`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration`, `ValidatingAdmissionPolicy`, `ValidatingAdmissionPolicyBinding`, `FlowSchema`, `PriorityLevelConfiguration`, `Node.config.openshift.io`
-        error: f.feature:5:5: expected a duration such as `40 minutes`, found `5 apples`
-        ");
+    insta::assert_snapshot!(steps(text), @"
+    exit 2
+    --- stderr
+    error: f.feature:3:5: unknown release 4.99.3: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.3`?
+    error: f.feature:4:5: unknown kind `Gadgets`; the nearest are `StorageClass`, `DaemonSet`, `CredentialsRequest`. The kind of a CustomResourceDefinition is known after the object or the step that brings it
+    error: f.feature:5:5: expected a duration such as `40 minutes`, found `5 apples`
+    ");
 }
 
 #[test]

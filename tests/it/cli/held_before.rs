@@ -79,21 +79,21 @@ fn commands_that_write_are_actions_and_others_are_not() {
 
 #[test]
 fn alerts_writes_logs_and_phases_can_hold_before() {
-    let text = r#"name: n
+    let text = r"name: n
 cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 1}}
 timeline:
 - fault: {operator: dns, is: unavailable}
 - expect: {alert: {name: ClusterOperatorDown, state: firing}, within: 1h}
-- expect: {writes: [{object: ClusterOperator/dns, by: dns}], within: 1m}
+- expect: {writes: [{object: ClusterOperator/dns, by: operator/dns-operator}], within: 1m}
 - expect: {log: {pod: openshift-cluster-version/cluster-version-operator, contains: dns}, within: 1h}
 - advance: 1m
 - apply: {apiVersion: v1, kind: Namespace, metadata: {name: other}}
 - expect: {alert: {name: ClusterOperatorDown, state: firing}, within: 1h}
-- expect: {writes: [{object: ClusterOperator/dns, by: dns}], within: 1m}
+- expect: {writes: [{object: ClusterOperator/dns, by: operator/dns-operator}], within: 1m}
 - expect: {log: {pod: openshift-cluster-version/cluster-version-operator, contains: dns}, within: 1h}
 - expect: {node: worker-0, phase: Updated, within: 1m}
 - expect: {alert: {name: ClusterOperatorDegraded}, absent: true, within: 1m}
-"#;
+";
     let output = run(text, &[]);
     let marks: Vec<bool> = ends(&output).iter().map(|end| end.ends_with("(held before)")).collect();
     assert_eq!(marks, [false, false, false, true, true, true, true, true], "{output}");

@@ -49,163 +49,167 @@ fn the_help_lists_the_commands() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one text")]
 fn the_help_of_run_lists_the_options() {
-    insta::assert_snapshot!(check(&[], &["run", "--help"]), @r"
-        exit 0
-        Run scenarios and print the results
+    insta::assert_snapshot!(check(&[], &["run", "--help"]), @"
+    exit 0
+    Run scenarios and print the results
 
-        Usage: windtunnel run [OPTIONS] [PATHS]...
+    Usage: windtunnel run [OPTIONS] [PATHS]...
 
-        Arguments:
-          [PATHS]...
-                  Scenario files, or folders to search for `*.yaml`
-                  
-                  [default: scenarios]
+    Arguments:
+      [PATHS]...
+              Scenario files, or folders to search for `*.yaml`
+              
+              [default: scenarios]
 
-        Options:
-              --seed <SEED>
-                  Seed of every random draw
-                  
-                  [default: 1]
+    Options:
+          --seed <SEED>
+              Seed of every random draw
+              
+              [default: 1]
 
-              --payload <VERSION=DIR>
-                  Read the payload of a release from a folder, as written by `oc adm release extract`; the
-                  release exists in every scenario
+          --payload <VERSION=DIR>
+              Read the payload of a release from a folder, as written by `oc adm release extract`; the
+              release exists in every scenario
 
-              --start-from <PATH>
-                  Start with the cluster of a record or a dump (as for `serve --from`) instead of the
-                  scenario's: its release and history, nodes, channel, capabilities, known updates and
-                  faults. Standard error lists the parts not taken
+          --start-from <PATH>
+              Start with the cluster of a record or a dump (as for `serve --from`) instead of the
+              scenario's: its release and history, nodes, channel, capabilities, known updates and
+              faults. Standard error lists the parts not taken
 
-              --record <FILE>
-                  Write the record of the run to FILE; for several scenarios, one record each to the folder
-                  FILE
+          --record <FILE>
+              Write the record of the run to FILE; for several scenarios, one record each to the folder
+              FILE
 
-              --check-determinism
-                  Run each scenario three times, and fail if the records differ
+          --check-determinism
+              Run each scenario three times, and fail if the records differ
 
-              --check-restarts
-                  Rerun each scenario once per write of each simulated component, kill the component right
-                  after that write, and fail if a final state differs
+          --check-restarts
+              Rerun each scenario once per write of each simulated component, kill the component right
+              after that write, and fail if a final state differs
 
-              --update-snapshots
-                  Write the status files of `matches` instead of comparing with them
+          --strict
+              Fail expectations with `within` that have held since before the last action: they pass
+              whatever it does
 
-              --quiet
-                  Print no timeline, even of a single scenario
+          --update-snapshots
+              Write the status files of `matches` instead of comparing with them
 
-          -v, --verbose
-                  Print the timeline of every scenario [default: for several scenarios, a line each and a
-                  list of failures]
+          --quiet
+              Print no timeline, even of a single scenario
 
-              --shard <I/N>
-                  Run only this part of the scenarios, such as `2/3`: every third, starting with the second
+      -v, --verbose
+              Print the timeline of every scenario [default: for several scenarios, a line each and a
+              list of failures]
 
-              --fail-fast
-                  Start no other scenario after a failure; report the rest as skipped
+          --shard <I/N>
+              Run only this part of the scenarios, such as `2/3`: every third, starting with the second
 
-              --tags <EXPRESSION>
-                  Run only scenarios with matching tags, such as `@rollback and not @slow`; ids are tags as
-                  well
+          --fail-fast
+              Start no other scenario after a failure; report the rest as skipped
 
-              --retry <N>
-                  Rerun a failed scenario up to N times, each time with the next seed; report a later pass
-                  as a flake
-                  
-                  [default: 0]
+          --tags <EXPRESSION>
+              Run only scenarios with matching tags, such as `@rollback and not @slow`; ids are tags as
+              well
 
-              --junit <FILE>
-                  Write results as JUnit XML
+          --retry <N>
+              Rerun a failed scenario up to N times, each time with the next seed; report a later pass
+              as a flake
+              
+              [default: 0]
 
-              --junit-per <UNIT>
-                  Unit of a JUnit test case
+          --junit <FILE>
+              Write results as JUnit XML
 
-                  Possible values:
-                  - scenario: One test case per scenario
-                  - step:     One test case per step of a scenario
-                  
-                  [default: scenario]
+          --junit-per <UNIT>
+              Unit of a JUnit test case
 
-              --junit-upgrade <FILE>
-                  Write the component responsible for each failed update as JUnit XML: the suite `cluster
-                  upgrade`, with the same test cases in every run
+              Possible values:
+              - scenario: One test case per scenario
+              - step:     One test case per step of a scenario
+              
+              [default: scenario]
 
-              --test-results <FILE>
-                  Write counts and the names of failed scenarios as YAML, in the format of
-                  `test-results.yaml`
+          --junit-upgrade <FILE>
+              Write the component responsible for each failed update as JUnit XML: the suite `cluster
+              upgrade`, with the same test cases in every run
 
-              --html <FILE>
-                  Write results with timelines as one HTML page
+          --test-results <FILE>
+              Write counts and the names of failed scenarios as YAML, in the format of
+              `test-results.yaml`
 
-              --format <FORMAT>
-                  Output format of the results
+          --html <FILE>
+              Write results with timelines as one HTML page
 
-                  Possible values:
-                  - text: Text for people
-                  - json: One JSON document
-                  
-                  [default: text]
+          --format <FORMAT>
+              Output format of the results
 
-              --width <COLUMNS>
-                  Width of a timeline in columns; 0 cuts no line [default: the terminal's, or 160]
+              Possible values:
+              - text: Text for people
+              - json: One JSON document
+              
+              [default: text]
 
-              --watch
-                  Rerun whenever an input file changes, until Ctrl-C
+          --width <COLUMNS>
+              Width of a timeline in columns; 0 cuts no line [default: the terminal's, or 160]
 
-              --until <TIME>
-                  Stop at this cluster time, such as `30m` after its start; later steps do not run
+          --watch
+              Rerun whenever an input file changes, until Ctrl-C
 
-              --serve
-                  Serve the cluster at that moment, with its clock stopped, until Ctrl-C: `run my.yaml
-                  --until 30m --serve`
+          --until <TIME>
+              Stop at this cluster time, such as `30m` after its start; later steps do not run
 
-              --serve-kubeconfig <FILE>
-                  Write the kubeconfig of the served cluster to FILE
-                  
-                  [default: wind.kubeconfig]
+          --serve
+              Serve the cluster at that moment, with its clock stopped, until Ctrl-C: `run my.yaml
+              --until 30m --serve`
 
-          -h, --help
-                  Print help (see a summary with '-h')
+          --serve-kubeconfig <FILE>
+              Write the kubeconfig of the served cluster to FILE
+              
+              [default: wind.kubeconfig]
 
-        Backend options:
-              --backend <BACKEND>
-                  Kind of cluster to run scenarios in
+      -h, --help
+              Print help (see a summary with '-h')
 
-                  Possible values:
-                  - in-process: Simulated API server in this process, in virtual time
-                  - served:     Simulated API server behind HTTPS, in virtual time
-                  - container:  Simulated API server in a Docker container
-                  - k3s:        k3s in a Docker container
-                  - kind:       Kubernetes in containers, created with kind
-                  - k3d:        k3s in containers, created with k3d
-                  - kubeconfig: Existing cluster
-                  
-                  [default: in-process]
+    Backend options:
+          --backend <BACKEND>
+              Kind of cluster to run scenarios in
 
-              --kubeconfig <FILE>
-                  Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder]
+              Possible values:
+              - in-process: Simulated API server in this process, in virtual time
+              - served:     Simulated API server behind HTTPS, in virtual time
+              - container:  Simulated API server in a Docker container
+              - k3s:        k3s in a Docker container
+              - kind:       Kubernetes in containers, created with kind
+              - k3d:        k3s in containers, created with k3d
+              - kubeconfig: Existing cluster
+              
+              [default: in-process]
 
-              --context <NAME>
-                  Context for `--backend kubeconfig`; required, no other cluster is touched
+          --kubeconfig <FILE>
+              Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder]
 
-              --speed <FACTOR>
-                  Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
-                  
-                  [default: 60x]
+          --context <NAME>
+              Context for `--backend kubeconfig`; required, no other cluster is touched
 
-              --writes-per-second <N>
-                  Maximum number of writes per second to a cluster outside this process
-                  
-                  [default: 50]
+          --speed <FACTOR>
+              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
+              
+              [default: 60x]
 
-              --image <IMAGE>
-                  Image to run (container, k3s), or image of the nodes (kind, k3d)
+          --writes-per-second <N>
+              Maximum number of writes per second to a cluster outside this process
+              
+              [default: 50]
 
-              --debug
-                  Print the commands of other programs, and their results
+          --image <IMAGE>
+              Image to run (container, k3s), or image of the nodes (kind, k3d)
 
-              --keep
-                  Keep the cluster at the end, and print how to reach and remove it
-        ");
+          --debug
+              Print the commands of other programs, and their results
+
+          --keep
+              Keep the cluster at the end, and print how to reach and remove it
+    ");
 }
 
 #[test]
@@ -231,123 +235,127 @@ fn the_help_of_report_lists_the_options() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one text")]
 fn the_help_of_test_lists_the_options() {
-    insta::assert_snapshot!(check(&[], &["test", "--help"]), @r"
-        exit 0
-        Run Gherkin features
+    insta::assert_snapshot!(check(&[], &["test", "--help"]), @"
+    exit 0
+    Run Gherkin features
 
-        Usage: windtunnel test [OPTIONS] [PATHS]...
+    Usage: windtunnel test [OPTIONS] [PATHS]...
 
-        Arguments:
-          [PATHS]...
-                  Feature files, or folders to search for `*.feature`
-                  
-                  [default: features]
+    Arguments:
+      [PATHS]...
+              Feature files, or folders to search for `*.feature`
+              
+              [default: features]
 
-        Options:
-              --seed <SEED>
-                  Seed of every random draw
-                  
-                  [default: 1]
+    Options:
+          --seed <SEED>
+              Seed of every random draw
+              
+              [default: 1]
 
-              --shard <I/N>
-                  Run only this part of the scenarios, such as `2/3`: every third, starting with the second
+          --shard <I/N>
+              Run only this part of the scenarios, such as `2/3`: every third, starting with the second
 
-              --fail-fast
-                  Start no other scenario after a failure; report the rest as skipped
+          --fail-fast
+              Start no other scenario after a failure; report the rest as skipped
 
-              --tags <EXPRESSION>
-                  Run only scenarios with matching tags, such as `@rollback and not @slow`; ids are tags as
-                  well
+          --tags <EXPRESSION>
+              Run only scenarios with matching tags, such as `@rollback and not @slow`; ids are tags as
+              well
 
-              --retry <N>
-                  Rerun a failed scenario up to N times, each time with the next seed; report a later pass
-                  as a flake
-                  
-                  [default: 0]
+          --retry <N>
+              Rerun a failed scenario up to N times, each time with the next seed; report a later pass
+              as a flake
+              
+              [default: 0]
 
-              --record <FILE>
-                  Write the record of the run to FILE; for several scenarios, one record each to the folder
-                  FILE
+          --record <FILE>
+              Write the record of the run to FILE; for several scenarios, one record each to the folder
+              FILE
 
-              --junit <FILE>
-                  Write results as JUnit XML
+          --junit <FILE>
+              Write results as JUnit XML
 
-              --junit-per <UNIT>
-                  Unit of a JUnit test case
+          --junit-per <UNIT>
+              Unit of a JUnit test case
 
-                  Possible values:
-                  - scenario: One test case per scenario
-                  - step:     One test case per step of a scenario
-                  
-                  [default: scenario]
+              Possible values:
+              - scenario: One test case per scenario
+              - step:     One test case per step of a scenario
+              
+              [default: scenario]
 
-              --junit-upgrade <FILE>
-                  Write the component responsible for each failed update as JUnit XML: the suite `cluster
-                  upgrade`, with the same test cases in every run
+          --junit-upgrade <FILE>
+              Write the component responsible for each failed update as JUnit XML: the suite `cluster
+              upgrade`, with the same test cases in every run
 
-              --test-results <FILE>
-                  Write counts and the names of failed scenarios as YAML, in the format of
-                  `test-results.yaml`
+          --test-results <FILE>
+              Write counts and the names of failed scenarios as YAML, in the format of
+              `test-results.yaml`
 
-              --html <FILE>
-                  Write results with timelines as one HTML page
+          --html <FILE>
+              Write results with timelines as one HTML page
 
-              --format <FORMAT>
-                  Output format of the results
+          --format <FORMAT>
+              Output format of the results
 
-                  Possible values:
-                  - text: Text for people
-                  - json: One JSON document
-                  
-                  [default: text]
+              Possible values:
+              - text: Text for people
+              - json: One JSON document
+              
+              [default: text]
 
-              --cucumber-json <FILE>
-                  Write results as Cucumber's JSON
+          --cucumber-json <FILE>
+              Write results as Cucumber's JSON
 
-              --update-snapshots
-                  Write the status files of `the status is as in` instead of comparing with them
+          --strict
+              Fail expectations with `within` that have held since before the last action: they pass
+              whatever it does. The tag `@strict` asks for it in a feature
 
-          -h, --help
-                  Print help (see a summary with '-h')
+          --update-snapshots
+              Write the status files of `the status is as in` instead of comparing with them
 
-        Backend options:
-              --backend <BACKEND>
-                  Kind of cluster to run scenarios in
+      -h, --help
+              Print help (see a summary with '-h')
 
-                  Possible values:
-                  - in-process: Simulated API server in this process, in virtual time
-                  - served:     Simulated API server behind HTTPS, in virtual time
-                  - container:  Simulated API server in a Docker container
-                  - k3s:        k3s in a Docker container
-                  - kind:       Kubernetes in containers, created with kind
-                  - k3d:        k3s in containers, created with k3d
-                  - kubeconfig: Existing cluster
-                  
-                  [default: in-process]
+    Backend options:
+          --backend <BACKEND>
+              Kind of cluster to run scenarios in
 
-              --kubeconfig <FILE>
-                  Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder]
+              Possible values:
+              - in-process: Simulated API server in this process, in virtual time
+              - served:     Simulated API server behind HTTPS, in virtual time
+              - container:  Simulated API server in a Docker container
+              - k3s:        k3s in a Docker container
+              - kind:       Kubernetes in containers, created with kind
+              - k3d:        k3s in containers, created with k3d
+              - kubeconfig: Existing cluster
+              
+              [default: in-process]
 
-              --context <NAME>
-                  Context for `--backend kubeconfig`; required, no other cluster is touched
+          --kubeconfig <FILE>
+              Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder]
 
-              --speed <FACTOR>
-                  Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
-                  
-                  [default: 60x]
+          --context <NAME>
+              Context for `--backend kubeconfig`; required, no other cluster is touched
 
-              --writes-per-second <N>
-                  Maximum number of writes per second to a cluster outside this process
-                  
-                  [default: 50]
+          --speed <FACTOR>
+              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
+              
+              [default: 60x]
 
-              --image <IMAGE>
-                  Image to run (container, k3s), or image of the nodes (kind, k3d)
+          --writes-per-second <N>
+              Maximum number of writes per second to a cluster outside this process
+              
+              [default: 50]
 
-              --debug
-                  Print the commands of other programs, and their results
+          --image <IMAGE>
+              Image to run (container, k3s), or image of the nodes (kind, k3d)
 
-              --keep
-                  Keep the cluster at the end, and print how to reach and remove it
-        ");
+          --debug
+              Print the commands of other programs, and their results
+
+          --keep
+              Keep the cluster at the end, and print how to reach and remove it
+    ");
 }

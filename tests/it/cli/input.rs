@@ -120,20 +120,47 @@ fn all_problems_are_reported_with_the_nearest_names() {
                   timeline:\n- advance: soon\n- update: {to: 4.20.3, force: maybe}\n- expect: {object: Clusterversion/version, within: -1m}\n";
     let files = [("s/keys.yaml", keys), ("s/values.yaml", values), ("s/good.yaml", CALM)];
     insta::assert_snapshot!(check(&files, &["run", "s"]), @r#"
-        exit 2
-        --- stderr
-        error: s/keys.yaml:2:1: a scenario has no key `clustre`; did you mean `cluster`?
-        error: s/keys.yaml:5:10: expected nodes (a map), found `many`
-        error: s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
-        error: s/values.yaml:1:7: expected a name, found a list
-        error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
-        error: s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
-        error: s/values.yaml:3:40: expected a Kubernetes minor from "1.23" to "1.36", found `newest`
-        error: s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
-        error: s/values.yaml:6:31: expected `true` or `false`, found `maybe`
-        error: s/values.yaml:7:20: unknown kind `Clusterversion`; did you mean `ClusterVersion`?
-        error: s/values.yaml:7:52: expected a duration such as `45s`, `10m` or `1h30m`, found `-1m`
-        "#);
+    exit 2
+    s/good.yaml: calm
+
+    0:00:00    cluster installed: NNN objects                                                                                                              installer
+    0:00:00  ok expect ClusterVersion/version Progressing=False
+
+    PASS  calm  (0:00:00 of cluster time)
+          seed 1, record $HASH, $TIME
+
+
+    Failures:
+
+    ERROR s/keys.yaml  (the file is invalid)
+          s/keys.yaml:2:1: a scenario has no key `clustre`; did you mean `cluster`?
+          s/keys.yaml:5:10: expected nodes (a map), found `many`
+          s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
+
+    ERROR s/values.yaml  (the file is invalid)
+          s/values.yaml:1:7: expected a name, found a list
+          s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
+          s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
+          s/values.yaml:3:40: expected a Kubernetes minor from "1.23" to "1.36", found `newest`
+          s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
+          s/values.yaml:6:31: expected `true` or `false`, found `maybe`
+          s/values.yaml:7:20: unknown kind `Clusterversion`; did you mean `ClusterVersion`?
+          s/values.yaml:7:52: expected a duration such as `45s`, `10m` or `1h30m`, found `-1m`
+
+    3 scenarios: 1 passed, 0 failed, 2 invalid files; 0:00:00 of cluster time in $TIME ($N times as fast)
+    --- stderr
+    error: s/keys.yaml:2:1: a scenario has no key `clustre`; did you mean `cluster`?
+    error: s/keys.yaml:5:10: expected nodes (a map), found `many`
+    error: s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
+    error: s/values.yaml:1:7: expected a name, found a list
+    error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
+    error: s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
+    error: s/values.yaml:3:40: expected a Kubernetes minor from "1.23" to "1.36", found `newest`
+    error: s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
+    error: s/values.yaml:6:31: expected `true` or `false`, found `maybe`
+    error: s/values.yaml:7:20: unknown kind `Clusterversion`; did you mean `ClusterVersion`?
+    error: s/values.yaml:7:52: expected a duration such as `45s`, `10m` or `1h30m`, found `-1m`
+    "#);
 }
 
 #[test]

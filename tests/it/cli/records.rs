@@ -67,11 +67,11 @@ fn an_invalid_record_is_reported_with_its_line() {
         --- stderr
         error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `alert`, `process`, `fault`
         ");
-    insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @r"
-        exit 2
-        --- stderr
-        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `alert`, `labels`, `annotations`, `process`, `fault`, `pod`, `started` at column 17
-        ");
+    insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
+    exit 2
+    --- stderr
+    error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `heldBefore`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `alert`, `labels`, `annotations`, `process`, `fault`, `pod`, `started` at column 17
+    ");
     insta::assert_snapshot!(check(&[], &["report", "none.jsonl"]), @"
         exit 2
         --- stderr

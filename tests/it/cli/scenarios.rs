@@ -68,29 +68,29 @@ fn the_readme_shows_the_output_of_its_scenario() {
 #[test]
 fn a_passed_scenario_prints_its_timeline_and_exits_with_0() {
     insta::assert_snapshot!(check(&[("stalled.yaml", STALLED)], &["run", "stalled.yaml"]), @r#"
-        exit 0
-        stalled.yaml: a non-existent digest
+    exit 0
+    stalled.yaml: a non-existent digest
 
-        0:00:00                          cluster installed: NNN objects                                                                         installer
-        0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 by force
-        0:00:00  ClusterVersion/version  requested quay.io/openshift-release-dev/ocp-release@sha256:000000000000000000000000000000000000000...  administrator
-        0:00:00  ok update to image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 by force
-        0:00:00  > expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
-        0:00:01  Pod/version--xxxxx      created                                                                                                cluster-version-operator
-        0:00:01  Pod/version--xxxxx      Pending                                                                                                cluster-version-operator
-        0:00:01  Pod/version--xxxxx      Init:0/4                                                                                               kubelet/master-0
-        0:00:02  Pod/version--xxxxx      Init:ErrImagePull                                                                                      kubelet/master-0
-        0:00:02  ClusterVersion/version  ReleaseAccepted=False RetrievePayload "Retrieving payload failed version="" image="quay.io/openshi...  cluster-version-operator
-        0:00:02  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
-        0:00:02  > clear update
-        0:00:02  ClusterVersion/version  request cleared                                                                                        administrator
-        0:00:02  ok clear update
+    0:00:00                          cluster installed: NNN objects                                                                         installer
+    0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 by force
+    0:00:00  ClusterVersion/version  requested quay.io/openshift-release-dev/ocp-release@sha256:000000000000000000000000000000000000000...  administrator
+    0:00:00  ok update to image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 by force
+    0:00:00  > expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
+    0:00:01  Pod/version--xxxxx      created                                                                                                cluster-version-operator
+    0:00:01  Pod/version--xxxxx      Pending                                                                                                cluster-version-operator
+    0:00:01  Pod/version--xxxxx      Init:0/4                                                                                               kubelet/master-0
+    0:00:03  Pod/version--xxxxx      Init:ErrImagePull                                                                                      kubelet/master-0
+    0:00:03  ClusterVersion/version  ReleaseAccepted=False RetrievePayload "Retrieving payload failed version="" image="quay.io/openshi...  cluster-version-operator
+    0:00:03  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
+    0:00:03  > clear update
+    0:00:03  ClusterVersion/version  request cleared                                                                                        administrator
+    0:00:03  ok clear update
 
-        PASS  a non-existent digest  (0:00:02 of cluster time)
-              seed 1, record $HASH, $TIME
+    PASS  a non-existent digest  (0:00:03 of cluster time)
+          seed 1, record $HASH, $TIME
 
-        1 scenario: 1 passed, 0 failed; 0:00:02 of cluster time in $TIME ($N times as fast)
-        "#);
+    1 scenario: 1 passed, 0 failed; 0:00:03 of cluster time in $TIME ($N times as fast)
+    "#);
 }
 
 #[test]
@@ -207,21 +207,21 @@ fn a_timeline_fits_the_width_or_is_printed_in_full() {
         output.stdout.split("\n\n").nth(1).unwrap().to_owned()
     };
     insta::assert_snapshot!(timeline("80"), @"
-        0:00:00                        cluster installed: 3...  installer
-        0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0...
-        0:00:00  ClusterVersion/ve...  requested quay.io/op...  administrator
-        0:00:00  ok update to image quay.io/openshift-release-dev/ocp-release@sha256:...
-        0:00:00  > expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIma...
-        0:00:01  Pod/version--xxxxx    created                  cluster-version-operator
-        0:00:01  Pod/version--xxxxx    Pending                  cluster-version-operator
-        0:00:01  Pod/version--xxxxx    Init:0/4                 kubelet/master-0
-        0:00:02  Pod/version--xxxxx    Init:ErrImagePull        kubelet/master-0
-        0:00:02  ClusterVersion/ve...  ReleaseAccepted=Fals...  cluster-version-operator
-        0:00:02  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIm...
-        0:00:02  > clear update
-        0:00:02  ClusterVersion/ve...  request cleared          administrator
-        0:00:02  ok clear update
-        ");
+    0:00:00                        cluster installed: 3...  installer
+    0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0...
+    0:00:00  ClusterVersion/ve...  requested quay.io/op...  administrator
+    0:00:00  ok update to image quay.io/openshift-release-dev/ocp-release@sha256:...
+    0:00:00  > expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIma...
+    0:00:01  Pod/version--xxxxx    created                  cluster-version-operator
+    0:00:01  Pod/version--xxxxx    Pending                  cluster-version-operator
+    0:00:01  Pod/version--xxxxx    Init:0/4                 kubelet/master-0
+    0:00:03  Pod/version--xxxxx    Init:ErrImagePull        kubelet/master-0
+    0:00:03  ClusterVersion/ve...  ReleaseAccepted=Fals...  cluster-version-operator
+    0:00:03  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIm...
+    0:00:03  > clear update
+    0:00:03  ClusterVersion/ve...  request cleared          administrator
+    0:00:03  ok clear update
+    ");
     let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
     assert_eq!(longest(&timeline("100")), 100);
     let whole = timeline("0");

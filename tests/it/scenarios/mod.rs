@@ -398,9 +398,9 @@ mod features {
         assert_eq!(passing, "", "a true expectation must pass");
         let failure = failure("within 10 seconds ClusterVersion condition Progressing is True");
         insta::assert_snapshot!(redact_pod_name(&failure), @r#"
-            within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
-              pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
-              pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
-            "#);
+        within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
+          pending: kubelet/master-0 waits for: creating the sandbox of pods/openshift-cluster-version/version--xxxxx
+          pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
+        "#);
     }
 }

@@ -121,7 +121,7 @@ impl NodeState {
         self.done && self.is_targeted(target)
     }
 
-    /// Returns whether the node was told to apply `target`.
+    /// Returns whether `target` is what the node should apply.
     pub(super) fn is_targeted(&self, target: Target<'_>) -> bool {
         self.desired == target.config
             && match target.image {

@@ -2,7 +2,6 @@
 
 mod alerts;
 mod certificates;
-mod real_rules;
 
 use std::collections::BTreeMap;
 
