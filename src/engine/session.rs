@@ -176,6 +176,13 @@ impl Session {
         runtime.block_on(simulation.run_until(moment, |_| false)).map(|_| ())
     }
 
+    /// Stores the samples of this moment for queries of the past.
+    pub fn scrape(&mut self) {
+        let now = self.now();
+        let simulation = &self.simulation;
+        simulation.exports.scrape(&simulation.environment, &simulation.view, now);
+    }
+
     /// Runs like [`Session::run_to`], and stores the samples of each scrape for queries of the past.
     ///
     /// # Errors

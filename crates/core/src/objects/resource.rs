@@ -54,12 +54,19 @@ impl Resource {
     /// The kind that a CustomResourceDefinition defines, with the version that is stored. `None` if the
     /// definition lacks a group, a kind, a plural or a stored version.
     pub fn of_definition(definition: &Value) -> Option<Self> {
+        let versions = definition["spec"]["versions"].as_array()?;
+        let stored = versions.iter().find(|version| version["storage"] == true)?;
+        Self::of_definition_with_version(definition, stored["name"].as_str()?)
+    }
+
+    /// The kind that a CustomResourceDefinition defines, with this version, whether the definition has it or
+    /// not. `None` if the definition lacks a group, a kind or a plural.
+    pub fn of_definition_with_version(definition: &Value, version: &str) -> Option<Self> {
         let spec = &definition["spec"];
         let text = |value: &Value| Some(Cow::Owned(value.as_str()?.to_owned()));
-        let stored = spec["versions"].as_array()?.iter().find(|version| version["storage"] == true)?;
         Some(Self {
             group: text(&spec["group"])?,
-            version: text(&stored["name"])?,
+            version: Cow::Owned(version.to_owned()),
             kind: text(&spec["names"]["kind"])?,
             plural: text(&spec["names"]["plural"])?,
             namespaced: spec["scope"] == "Namespaced",

@@ -188,8 +188,7 @@ pub fn find_in_definitions<'a>(
         definition["spec"]["names"]["kind"] == kind && definition["spec"]["group"] == group
     };
     let mut definitions = definitions;
-    let found = Resource::of_definition(definitions.find(is_it)?)?;
-    Some(Resource { version: version.to_owned().into(), ..found })
+    Resource::of_definition_with_version(definitions.find(is_it)?, version)
 }
 
 /// The kind of this name, optionally qualified by its group as in `Node.config.openshift.io`.

@@ -235,10 +235,10 @@ fn an_alert_with_changed_annotations_is_reported_again() {
         cluster_version(&json!([{ "type": "Upgradeable", "status": "False", "reason": reason }]))
     };
     rig.put(&CLUSTER_VERSIONS, with("MultipleReasons"));
-    rig.run(60);
+    rig.run(70);
     for _ in 0..2 {
         rig.write(&Write::update_status(&CLUSTER_VERSIONS, with("ClusterVersionOverridesSet")));
-        rig.run(60);
+        rig.run(70);
     }
     assert_eq!(
         alerts(&rig),
