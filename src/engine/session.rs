@@ -176,11 +176,11 @@ impl Session {
         runtime.block_on(simulation.run_until(moment, |_| false)).map(|_| ())
     }
 
-    /// Stores the samples of this moment for queries of the past.
-    pub fn scrape(&mut self) {
-        let now = self.now();
+    /// Stores the current samples as those of the start, for queries of the past.
+    pub fn scrape_start(&self) {
         let simulation = &self.simulation;
-        simulation.exports.scrape(&simulation.environment, &simulation.view, now);
+        let start = simulation.record.header.epoch;
+        simulation.exports.scrape(&simulation.environment, &simulation.view, start);
     }
 
     /// Runs like [`Session::run_to`], and stores the samples of each scrape for queries of the past.

@@ -135,7 +135,7 @@ impl Simulated {
                 (Ok(_), None) => return drop(sender.send(Err(SessionError::Ended))),
             };
             session.add(Box::new(RootCaPublisher::new(certificate)));
-            session.scrape();
+            session.scrape_start();
             let clock = Arc::new(ScaledClock::starting_at(start, speed));
             let environment = Arc::clone(session.environment());
             if sender.send(Ok((shared.with_clock(clock.clone()), environment))).is_ok()
