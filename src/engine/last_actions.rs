@@ -32,7 +32,7 @@ impl LastActions {
         self.continues = false;
     }
 
-    /// Forgets the actions: steps were retried, and the record lacks some of what they did.
+    /// Forgets the actions: steps are retried, and the record will lack some of what they do.
     pub(in crate::engine) fn forget(&mut self) {
         (self.since, self.continues) = (None, false);
     }

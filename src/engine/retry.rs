@@ -35,6 +35,7 @@ impl Session {
     /// The failure of the last attempt, once the time is over. Errors other than [`SessionError::ExpectationFailed`] end
     /// the retries at once.
     pub fn retry(&mut self, retry: &Retry) -> Result<(), SessionError> {
+        self.simulation.last_actions.forget();
         let deadline = after(self.now(), retry.within);
         loop {
             let begun = self.simulation.record.entries.len();

@@ -13,10 +13,11 @@ use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
 use super::expectations::{self, captures, held_before, status};
+use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
 use crate::plan::{Action, Attempt, Expectation, ExpectedState, ExpectedTime, Run, Snapshot, Step};
-use crate::record::{ADMINISTRATOR, Event, Record};
+use crate::record::{ADMINISTRATOR, ContainerLog, Event, Record};
 
 /// One simulated cluster and its time.
 pub struct Session {
@@ -81,8 +82,7 @@ impl Session {
 
     /// Ends the run and returns its record.
     pub fn into_record(mut self) -> Record {
-        self.simulation.record.logs =
-            self.simulation.exports.with_logs(super::runtime::logs::Logs::take_recorded);
+        self.simulation.record.logs = self.take_logs();
         if let Some(secrets) = self.simulation.connection.secrets() {
             secrets.hide_in(&mut self.simulation.record);
         }
@@ -114,9 +114,8 @@ impl Session {
         match step {
             Step::Act(_) => last_actions.add(entries),
             Step::Run(_) if has_written() => last_actions.add(entries),
-            Step::Retry(_) => last_actions.forget(),
             Step::Expect(_) | Step::Advance(_) | Step::At(_) => last_actions.end(),
-            Step::Try(_) | Step::Run(_) | Step::Keep(_) => {}
+            Step::Try(_) | Step::Run(_) | Step::Keep(_) | Step::Retry(_) => {}
         }
     }
 
@@ -206,9 +205,15 @@ impl Session {
         self.simulation.due()
     }
 
-    /// Clears the record, so that endless runs do not fill the memory.
+    /// Clears the record and its logs, so that endless runs do not fill the memory.
     pub fn clear_record(&mut self) {
         self.simulation.record.entries.clear();
+        self.take_logs();
+    }
+
+    /// Takes the lines that programs have printed for the record so far.
+    fn take_logs(&mut self) -> Vec<ContainerLog> {
+        self.simulation.exports.with_logs(Logs::take_recorded)
     }
 
     /// Performs an administrator's action.

@@ -1,4 +1,4 @@
-//! Recognises expectations that have held since before the last actions: no action made them true, so they
+//! Recognizes expectations that have held since before the last actions: no action made them true, so they
 //! would pass whatever the actions did.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use windtunnel_core::{Change, ChangeKind, View};
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::nodes;
 
-use super::{check_in, monitoring, writes};
+use super::{check_in, monitoring, recorded, writes};
 use crate::engine::runtime::Simulation;
 use crate::plan::{AlertMatch, ExpectedState, LogMatch};
 use crate::record::{Entry, Event, Record};
@@ -37,7 +37,7 @@ pub(in crate::engine) fn held_before(simulation: &mut Simulation, what: &Expecte
         ExpectedState::Alert(wanted) => held_for_alerts(record, since, wanted, true),
         ExpectedState::NoAlert(wanted) => held_for_alerts(record, since, wanted, false),
         ExpectedState::Writes(wanted) => {
-            let wanted: Vec<_> = wanted.iter().collect();
+            let wanted = recorded(simulation, wanted);
             in_first_entries(simulation, since, |record| writes::in_order(record, &wanted).is_ok())
         }
         ExpectedState::Statuses { subject, condition, statuses } => {

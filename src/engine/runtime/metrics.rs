@@ -52,14 +52,16 @@ impl Exports {
 
     /// Counts a change of the cluster, and drops the logs of a deleted pod.
     pub(in crate::engine) fn track_change(&self, change: &Change) {
-        if change.kind == ChangeKind::Deleted && change.key.is_kind(&PODS) {
-            self.lock().logs.forget(&change.key);
+        if change.key.is_kind(&LEASES) {
+            return;
         }
-        if !change.key.is_kind(&LEASES) {
-            self.lock().is_changed = true;
+        let mut counts = self.lock();
+        counts.is_changed = true;
+        if change.kind == ChangeKind::Deleted && change.key.is_kind(&PODS) {
+            counts.logs.forget(&change.key);
         }
         if Transitions::are_touched_by(change) {
-            self.lock().transitions.notice(change);
+            counts.transitions.notice(change);
         }
     }
 
