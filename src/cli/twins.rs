@@ -31,7 +31,8 @@ pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
 fn split(path: &Path, stem: &str) -> Result<Vec<(String, String)>, String> {
     let (file, text) = (path.display().to_string(), files::read(path)?);
     if file.ends_with(".feature") {
-        let feature_split::SplitFeature { prepare, check } = feature_split::split(&file, &text)?;
+        let feature_split::SplitFeature { prepare, check } =
+            feature_split::split(&file, &text, Some(files::BESIDE_FEATURES))?;
         return Ok(vec![
             (format!("{stem}-prepare.feature"), prepare),
             (format!("{stem}-check.feature"), check),

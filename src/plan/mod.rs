@@ -23,6 +23,7 @@ mod invariants;
 mod past;
 pub mod path;
 pub mod placeholders;
+mod update_phases;
 
 pub use action::Action;
 pub use crd_fault::CrdFault;

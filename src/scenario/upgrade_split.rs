@@ -4,13 +4,10 @@
 use std::collections::BTreeSet;
 
 use semver::Version;
-use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::yaml::{self, Kind, Node};
 
 use super::{Problem, Problems, Reader, Releases, parameters, parse_all};
-use crate::plan::{
-    Action, Check, CommandCheck, ExpectedState, Plan, PlannedStep, Program, Step, Target, TextMatch,
-};
+use crate::plan::{Plan, PlannedStep, Step};
 
 /// The scenarios of both phases.
 #[derive(Debug)]
@@ -52,14 +49,15 @@ fn split_row(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)>
     let steps = steps(tree, plan);
     let (Some(timeline), Some(update)) = (
         tree.get("timeline"),
-        steps.iter().position(|(_, planned)| planned.iter().any(|step| updates(step))),
+        steps.iter().position(|(_, planned)| planned.iter().any(|step| step.updates())),
     ) else {
         return Err((
             1,
             "no step updates the cluster: expected `update` or `run: oc adm upgrade --to ...`".to_owned(),
         ));
     };
-    let end = steps.iter().skip(update).position(|(_, planned)| planned.iter().any(|step| completes(step)));
+    let end =
+        steps.iter().skip(update).position(|(_, planned)| planned.iter().any(|step| step.completes_update()));
     let Some(end) = end.map(|found| update + found) else {
         let message = "no step waits for the end of this update: expect ClusterVersion/version Progressing=False with the \
                        message `Cluster version is ...`";
@@ -67,8 +65,8 @@ fn split_row(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)>
     };
     let after: Vec<&(&Node, Vec<&PlannedStep>)> = steps[end + 1..]
         .iter()
-        .take_while(|(_, planned)| !planned.iter().any(|step| updates(step)))
-        .filter(|(_, planned)| !planned.iter().any(|step| looks_back(step)))
+        .take_while(|(_, planned)| !planned.iter().any(|step| step.updates()))
+        .filter(|(_, planned)| !planned.iter().any(|step| step.looks_back()))
         .collect();
     if !after
         .iter()
@@ -78,7 +76,10 @@ fn split_row(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)>
     }
     reject_values_kept_before(&steps[..update], &after)?;
     let own = plan.cluster.release.version.clone();
-    let target = steps[update].1.iter().find_map(|step| target(step, plan)).unwrap_or_else(|| own.clone());
+    let is_known =
+        |version: &Version| plan.cluster.releases.iter().any(|planned| planned.release.version == *version);
+    let target = steps[update].1.iter().find_map(|step| step.update_target(is_known));
+    let target = target.unwrap_or_else(|| own.clone());
     let before = steps[..update].iter().map(|(node, _)| (*node).clone());
     let checked = after.iter().map(|(node, _)| (*node).clone());
     let phase_scenario = |tree: Node, phase: &str, version: &Version, steps: Vec<Node>| {
@@ -100,78 +101,6 @@ fn steps<'p, 't>(tree: &'t Node, plan: &'p Plan) -> Vec<(&'t Node, Vec<&'p Plann
         plan.timeline.iter().filter(|step| (step.line, step.column) == (place.line, place.column)).collect()
     };
     items.iter().map(|item| (item, planned(item))).collect()
-}
-
-fn updates(step: &PlannedStep) -> bool {
-    match &step.step {
-        Step::Act(Action::Update { .. }) => true,
-        Step::Run(run) if run.command.program == Program::Upgrade && !run.checks.iter().any(is_refusal) => {
-            run.command.words.iter().any(|word| word == "rollback" || word.starts_with("--to"))
-        }
-        _ => false,
-    }
-}
-
-fn is_refusal(check: &CommandCheck) -> bool {
-    matches!(check, CommandCheck::Refused(_) | CommandCheck::Fails)
-}
-
-/// Returns the version that the update targets, if the step names it.
-fn target(step: &PlannedStep, plan: &Plan) -> Option<Version> {
-    match &step.step {
-        Step::Act(Action::Update { to: Target::Version(version), .. }) => Some(version.clone()),
-        Step::Run(run) => {
-            let known = |version: &Version| {
-                plan.cluster.releases.iter().any(|planned| planned.release.version == *version)
-            };
-            let words = run.command.line.split([' ', '=', '(', ')']);
-            words.filter_map(|word| word.parse().ok()).find(known)
-        }
-        _ => None,
-    }
-}
-
-/// Returns whether a step expects that the update is completed.
-fn completes(step: &PlannedStep) -> bool {
-    let expectation = match &step.step {
-        Step::Expect(expectation) => expectation,
-        Step::Retry(retry) => return retry.steps.iter().any(completes),
-        _ => return false,
-    };
-    let ExpectedState::Object(object, checks) = &expectation.what else { return false };
-    let reports_completion = |check: &Check| match check {
-        Check::Condition { kind, message: Some(message), .. } => {
-            let mut texts = message.equal_texts().into_iter();
-            kind == "Progressing" && texts.any(|text| text.starts_with("Cluster version is "))
-        }
-        Check::Field { path, value: TextMatch::Equals(value) } => {
-            path == "status.history[0].state" && value == "Completed"
-        }
-        _ => false,
-    };
-    object.resource == CLUSTER_VERSIONS && checks.iter().any(reports_completion)
-}
-
-/// Returns whether a step is about the run from its start, which the second phase has not seen.
-fn looks_back(step: &PlannedStep) -> bool {
-    let expectation = match &step.step {
-        Step::Expect(expectation) => expectation,
-        Step::Retry(retry) => return retry.steps.iter().any(looks_back),
-        // `at` counts from the start of the run.
-        step => return matches!(step, Step::At(_)),
-    };
-    matches!(
-        expectation.what,
-        ExpectedState::Statuses { .. }
-            | ExpectedState::Phases { .. }
-            | ExpectedState::Reboots { .. }
-            | ExpectedState::Log(_)
-            | ExpectedState::Never(..)
-            | ExpectedState::NeverInsight(..)
-            | ExpectedState::NeverAlert(_)
-            | ExpectedState::Writes(_)
-            | ExpectedState::OnlyWrites(_)
-    )
 }
 
 /// Rejects uses of values that were kept before the update: the second run does not have them.

@@ -65,21 +65,22 @@ pub(super) fn warnings(
     found
 }
 
-/// Returns the steps that a scenario would run.
-pub(super) fn planned(
+/// Returns the steps of a scenario, each with the planned steps that it would run.
+pub(super) fn planned<'f>(
     steps: &Collection<ClusterWorld>,
-    feature: &Feature,
-    rule: Option<&Rule>,
-    scenario: &Scenario,
+    feature: &'f Feature,
+    rule: Option<&'f Rule>,
+    scenario: &'f Scenario,
     feature_files: Option<FeatureFiles>,
-) -> Vec<PlannedStep> {
+) -> Vec<(&'f Step, Vec<PlannedStep>)> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    let mut world = ClusterWorld::for_collecting(&file, feature_files);
+    let mut world = ClusterWorld::for_dry_run(&file, feature_files);
     world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
-    for step in steps_of(feature, rule, scenario) {
-        let _ = try_step(steps, &mut world, step);
-    }
-    world.into_collected()
+    let planned = |step| {
+        let (_, planned) = world.collecting(|world| try_step(steps, world, step));
+        (step, planned)
+    };
+    steps_of(feature, rule, scenario).map(planned).collect()
 }
 
 /// Returns why a step cannot run.

@@ -113,10 +113,9 @@ impl Suite {
     pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
         let steps = ClusterWorld::collection();
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
-            (
-                not_started(feature, rule, scenario),
-                dry_run::planned(&steps, feature, rule, scenario, self.feature_files),
-            )
+            let planned = dry_run::planned(&steps, feature, rule, scenario, self.feature_files);
+            let planned = planned.into_iter().flat_map(|(_, planned)| planned).collect();
+            (not_started(feature, rule, scenario), planned)
         };
         self.scenarios().map(planned).collect()
     }

@@ -1,15 +1,12 @@
 //! Splits a feature into a pre-upgrade and a post-upgrade feature, for environments where something else
 //! updates the cluster between the two runs.
 
+use cucumber::World as _;
 use cucumber::gherkin::{Feature, Scenario, Step, StepType};
 
-use super::gherkin;
-
-/// The text of a step that expects the end of an update.
-const COMPLETE: [&str; 2] = ["\"Cluster version is ", "status.history[0].state\" is \"Completed\""];
-
-/// The start of a step that requests an update.
-const UPDATES: [&str; 3] = ["I update to ", "I run \"oc adm upgrade --to", "I run \"oc adm upgrade rollback"];
+use super::world::ClusterWorld;
+use super::{FeatureFiles, dry_run, gherkin};
+use crate::plan::PlannedStep;
 
 /// The features of both phases.
 #[derive(Debug)]
@@ -21,19 +18,21 @@ pub struct SplitFeature {
 }
 
 /// Splits all scenarios of a feature that update the cluster. The steps before the update go to the first
-/// feature, those after the expectation of its end to the second one; the steps between are dropped.
+/// feature, those after the expectation of its end to the second one, except those that look back at the whole
+/// run. The steps between are dropped.
 ///
 /// # Errors
 /// The feature is invalid, or has no scenario that updates the cluster and expects something after it.
-pub fn split(file: &str, text: &str) -> Result<SplitFeature, String> {
+pub fn split(file: &str, text: &str, feature_files: Option<FeatureFiles>) -> Result<SplitFeature, String> {
     let feature = gherkin::parse_feature(file, text)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    let known = ClusterWorld::collection();
     let (mut prepare, mut check) = (head(&feature, "prepare"), head(&feature, "check"));
     let mut has_update = false;
     let of_rules =
         feature.rules.iter().flat_map(|rule| rule.scenarios.iter().map(move |own| (Some(rule), own)));
     for (rule, scenario) in feature.scenarios.iter().map(|own| (None, own)).chain(of_rules) {
-        let steps: Vec<&Step> = gherkin::steps_of(&feature, rule, scenario).collect();
+        let steps = dry_run::planned(&known, &feature, rule, scenario, feature_files);
         let Some(parts) = Parts::of(&steps) else { continue };
         has_update = true;
         prepare += &phase_scenario(scenario, "prepare", " - prepare", &parts.given, &parts.before);
@@ -44,8 +43,8 @@ pub fn split(file: &str, text: &str) -> Result<SplitFeature, String> {
         Ok(SplitFeature { prepare, check })
     } else {
         Err(format!(
-            "{file}: no scenario updates the cluster, expects the end of the update (`ClusterVersion condition Progressing is False \
-             with message \"Cluster version is ...\"`), and expects something after that"
+            "{file}: no scenario updates the cluster, expects the end of the update (`within 3 hours the update is complete`), and \
+             expects something after that"
         ))
     }
 }
@@ -63,31 +62,37 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(steps: &[&Step]) -> Option<Self> {
-        let starts = |step: &&Step| UPDATES.iter().any(|begin| step.value.starts_with(begin));
-        let ends =
-            |step: &&Step| step.ty == StepType::Then && COMPLETE.iter().any(|text| step.value.contains(text));
-        let update = steps.iter().position(starts)?;
-        let end = update + steps[update..].iter().position(ends)?;
-        let keyed = |step: &&Step| (keyword(step.ty), (*step).clone());
-        let given: Vec<KeyedStep> =
-            steps.iter().filter(|step| step.ty == StepType::Given).map(keyed).collect();
-        let not_given = |step: &&&Step| step.ty != StepType::Given;
-        let after: Vec<KeyedStep> = steps[end + 1..].iter().filter(not_given).map(keyed).collect();
+    fn of(steps: &[(&Step, Vec<PlannedStep>)]) -> Option<Self> {
+        let any = |planned: &[PlannedStep], is: fn(&PlannedStep) -> bool| planned.iter().any(is);
+        let update = steps.iter().position(|(_, planned)| any(planned, PlannedStep::updates))?;
+        let completes = |(_, planned): &(_, Vec<_>)| any(planned, PlannedStep::completes_update);
+        let end = update + steps[update..].iter().position(completes)?;
+        let keyed = |(step, _): &(&Step, _)| (keyword(step.ty), (*step).clone());
+        let is_given = |(step, _): &&(&Step, _)| step.ty == StepType::Given;
+        let given: Vec<KeyedStep> = steps.iter().filter(is_given).map(keyed).collect();
+        let after: Vec<KeyedStep> = steps[end + 1..]
+            .iter()
+            .filter(|step| !is_given(step))
+            .take_while(|(_, planned)| !any(planned, PlannedStep::updates))
+            .filter(|(_, planned)| !any(planned, PlannedStep::looks_back))
+            .map(keyed)
+            .collect();
         if after.is_empty() {
             return None;
         }
         // If the step does not name the target release, the cluster keeps its initial release.
-        let target = steps[update].value.split([' ', '"', '=']).find(|word| word.matches('.').count() == 2);
+        let target = steps[update].1.iter().find_map(|planned| planned.update_target(|_| true));
+        let target = target.map(|version| version.to_string());
         let at_target = given.iter().find(|(_, step)| is_cluster(step)).map(|(keyword, step)| {
             let own = step.value.split(' ').find(|word| word.matches('.').count() == 2).unwrap_or_default();
-            let value = target.map_or_else(|| step.value.clone(), |to| step.value.replacen(own, to, 1));
+            let value =
+                target.as_ref().map_or_else(|| step.value.clone(), |to| step.value.replacen(own, to, 1));
             (*keyword, Step { value, ..step.clone() })
         });
-        let is_fact =
-            |(_, step): &&KeyedStep| !is_cluster(step) && target.is_none_or(|to| !step.value.contains(to));
+        let names_target = |step: &Step| target.as_deref().is_some_and(|target| step.value.contains(target));
+        let is_fact = |(_, step): &&KeyedStep| !is_cluster(step) && !names_target(step);
         let facts = given.iter().filter(is_fact).cloned().collect();
-        let before = steps[..update].iter().filter(not_given).map(keyed).collect();
+        let before = steps[..update].iter().filter(|step| !is_given(step)).map(keyed).collect();
         Some(Self { given, at_target, facts, before, after })
     }
 }
@@ -155,7 +160,7 @@ mod tests {
                     Then within 5 minutes ClusterVersion condition Progressing is True\n    And within 3 hours ClusterVersion \
                     condition Progressing is False with message \"Cluster version is 4.14.8\"\n    \
                     And ConfigMap/default/a exists\n";
-        let SplitFeature { prepare, check } = split("f", text).unwrap();
+        let SplitFeature { prepare, check } = split("f", text, None).unwrap();
         assert_eq!(
             prepare,
             "@update\nFeature: Pools (prepare)\n\n  @upgrade-prepare @OCP-22606\n  Scenario: A pool stays - prepare\n    \
@@ -173,9 +178,31 @@ mod tests {
     }
 
     #[test]
+    fn recognizes_each_way_to_update_and_to_expect_the_end() {
+        let check = |update: &str, end: &str| {
+            let text = format!(
+                "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster\n    And release 4.14.8 exists\n    When {update}\n    \
+                 Then {end}\n    And node worker-0 was rebooted 1 time\n    And ClusterVersion/version exists\n"
+            );
+            let check = split("f", &text, None).unwrap().check;
+            let steps = check.split_once("Scenario: s\n").unwrap().1;
+            assert_eq!(
+                steps, "    Given a 4.14.8 cluster\n    Then ClusterVersion/version exists\n",
+                "{update} {end}"
+            );
+        };
+        let message = "within 3 hours ClusterVersion condition Progressing is False with message \"Cluster version is 4.14.8\"";
+        for update in ["I update to 4.14.8", "I run \"oc adm upgrade --to=4.14.8\""] {
+            for end in ["within 3 hours the update is complete", message] {
+                check(update, end);
+            }
+        }
+    }
+
+    #[test]
     fn rejects_a_feature_without_an_update() {
         let text =
             "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster\n    Then ClusterVersion/version exists\n";
-        assert!(split("f", text).unwrap_err().starts_with("f: no scenario updates the cluster"));
+        assert!(split("f", text, None).unwrap_err().starts_with("f: no scenario updates the cluster"));
     }
 }

@@ -75,16 +75,6 @@ impl ClusterWorld {
         Self { dry_run_started: Some(false), file: file.to_owned(), feature_files, ..Self::default() }
     }
 
-    /// Returns a world that collects steps and runs none.
-    pub(super) fn for_collecting(file: &str, feature_files: Option<FeatureFiles>) -> Self {
-        Self { collected: Some(Vec::new()), ..Self::for_dry_run(file, feature_files) }
-    }
-
-    /// Returns the collected steps.
-    pub(super) fn into_collected(self) -> Vec<PlannedStep> {
-        self.collected.unwrap_or_default()
-    }
-
     /// Plans a cluster of this release.
     pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
         let release = find_release(version)?;
