@@ -69,16 +69,12 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 
 /// Finds the kind of an object, by the CustomResourceDefinitions of the cluster if no other one fits.
 fn kind_of(object: &Value, view: &View) -> Result<Resource, SessionError> {
-    let text = |field: &str| object[field].as_str().unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
     let definitions = view.list(&CUSTOM_RESOURCE_DEFINITIONS).map(|definition| &**definition);
-    resources::find_in_definitions(api_version, kind, definitions)
-        .filter(|_| resources::find(api_version, kind).is_none())
-        .or_else(|| resources::find_with_preview(object))
-        .ok_or_else(|| {
-            let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
-            SessionError::UnknownKind { kind: kind.to_owned(), hint }
-        })
+    resources::find_or_defined(object, definitions).ok_or_else(|| {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
+        SessionError::UnknownKind { kind: kind.to_owned(), hint }
+    })
 }
 
 /// Creates an object, or merges it into the existing one.

@@ -15,7 +15,7 @@ pub trait NodeEnvironment: Any + Debug + Send + Sync {
     /// The image that a pull returns for a container that extracts a release payload.
     fn payload(&self, pullspec: &str) -> Image;
 
-    /// What the program of a container does that runs to completion. `None` for a short program that succeeds.
+    /// The behaviour of the program of a container that runs to completion. `None` for a short program that succeeds.
     fn program(&self, _pod: &Object, _container: &str, _view: &View) -> Option<Program> {
         None
     }
@@ -29,7 +29,7 @@ pub trait NodeEnvironment: Any + Debug + Send + Sync {
     fn lease_stretch(&self) -> Option<i32>;
 }
 
-/// What a program does that runs to completion.
+/// The behaviour of a program that runs to completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// The minimum and maximum time that it takes, in milliseconds.

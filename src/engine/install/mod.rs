@@ -227,16 +227,11 @@ fn create(object: Value) -> Option<Write> {
 /// The write that creates an object of the plan, if its kind is known, or defined by the plan's objects or
 /// payload.
 fn create_planned(plan: &ClusterPlan, object: Value) -> Option<Write> {
-    let text = |field: &str| object[field].as_str().unwrap_or_default();
     let payload = plan.release.payload.iter().flat_map(|payload| &payload.manifests);
     let objects = plan.objects.iter().map(|planned| &planned.object);
     let definitions = objects.chain(payload.map(|manifest| &*manifest.object));
     let definitions = definitions.filter(|object| object["kind"] == *CUSTOM_RESOURCE_DEFINITIONS.kind);
-    let defined = || resources::find_in_definitions(text("apiVersion"), text("kind"), definitions);
-    let resource = resources::find(text("apiVersion"), text("kind"))
-        .and_then(|_| resources::find_with_preview(&object))
-        .or_else(defined)
-        .or_else(|| resources::find_with_preview(&object))?;
+    let resource = resources::find_or_defined(&object, definitions)?;
     Some(Write::create(&resource, object))
 }
 

@@ -225,6 +225,17 @@ pub fn find_with_preview(object: &Value) -> Option<Resource> {
     if is_preview_version(version, kind) { find(version, kind) } else { find_for_object(object).cloned() }
 }
 
+/// The kind of an object: as [`find_with_preview`], but a CustomResourceDefinition of its group comes before a kind of
+/// the same name in another group.
+pub fn find_or_defined<'a>(object: &Value, definitions: impl Iterator<Item = &'a Value>) -> Option<Resource> {
+    let (version, kind) = (object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?);
+    let defined = match find(version, kind) {
+        Some(_) => None,
+        None => find_in_definitions(version, kind, definitions),
+    };
+    defined.or_else(|| find_with_preview(object))
+}
+
 /// The kind of this name in the group of `api_version`; otherwise the first kind of this name in any group.
 pub fn nearest(api_version: &str, kind: &str) -> Option<&'static Resource> {
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);

@@ -17,7 +17,7 @@ const FAILING_MILLIS: (u64, u64) = (60_000, 300_000);
 const OUTPUT: &str =
     "Error: building at STEP \"RUN rpm-ostree install tree\": while running runtime: exit status 1";
 
-/// What the program of a container does. `None` if it builds no image.
+/// The behaviour of the program of a container. `None` if it builds no image.
 pub(super) fn program(pod: &Object, container: &str, view: &View) -> Option<Program> {
     if container != BUILD_CONTAINER {
         return None;

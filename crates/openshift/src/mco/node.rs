@@ -12,7 +12,7 @@ use super::layering::Layering;
 /// The zone label, whose values set the update order.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// What the nodes of a pool must have.
+/// The target of the nodes of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Target<'a> {
     /// The rendered MachineConfig.
@@ -24,9 +24,9 @@ pub(super) struct Target<'a> {
 /// The image of the operating system that nodes must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TargetImage<'a> {
-    /// That of the release.
+    /// The image of the release.
     Release,
-    /// A custom one.
+    /// A custom image.
     Custom(&'a str),
     /// A custom one that does not exist yet.
     Unbuilt,

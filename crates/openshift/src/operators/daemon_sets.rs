@@ -35,7 +35,7 @@ pub(super) struct DaemonSets {
     seen: BTreeMap<String, (Value, Time)>,
 }
 
-/// What an operator reports about its DaemonSets.
+/// The report of an operator about its DaemonSets.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// Why it is Progressing.

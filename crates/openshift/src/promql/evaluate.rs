@@ -34,7 +34,7 @@ pub fn evaluate_range(
         .steps(expr, start, end, step)
 }
 
-/// Where and when to evaluate. Times are in milliseconds since the epoch.
+/// The samples and the moment of an evaluation. Times are in milliseconds since the epoch.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     metrics: &'a dyn Metrics,

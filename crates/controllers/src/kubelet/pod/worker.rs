@@ -339,7 +339,7 @@ impl PodSync<'_> {
         random_duration(&mut self.stream("run", &self.status.containers[index].name, 0), millis)
     }
 
-    /// What the program of a container does, unless it is a short one that succeeds.
+    /// The behaviour of the program of a container, unless it is a short one that succeeds.
     pub(super) fn program(&self, index: usize) -> Option<Program> {
         self.site.environment.program(self.pod, &self.status.containers[index].name, self.site.view)
     }
