@@ -9,8 +9,9 @@ use windtunnel_core::condition::{Condition, find};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Key, Object};
 
+use super::omissions::is_request;
 use super::{flow, quoted};
-use crate::record::{Event, Record, WriteEvent};
+use crate::record::{Entry, Event, Record, WriteEvent};
 
 /// An event at one moment.
 pub(super) struct DraftEvent {
@@ -94,13 +95,30 @@ impl DraftEvent {
     }
 }
 
-/// Returns all events after the start of a record, in order.
-pub(super) fn events(record: &Record) -> Vec<DraftEvent> {
+/// The events of a record.
+#[derive(Default)]
+pub(super) struct Events<'r> {
+    /// Those that a scenario can express, in order.
+    pub(super) drafted: Vec<DraftEvent>,
+    /// The other requests of people since the run began.
+    pub(super) omitted: Vec<&'r Entry>,
+}
+
+/// Returns all events after the start of a record.
+pub(super) fn events(record: &Record) -> Events<'_> {
     let mut failing: BTreeMap<&Key, Failure> = BTreeMap::new();
-    let mut found = Vec::new();
+    let mut found = Events::default();
     for entry in &record.entries {
         let Event::Write(write) = &entry.event else { continue };
-        let (Some(after), true) = (&write.after, write.code < 400) else { continue };
+        if write.code >= 400 {
+            continue;
+        }
+        let is_set_up = record.is_set_up(entry);
+        let is_omitted = !is_set_up && is_request(write) && !injects(write);
+        let Some(after) = &write.after else {
+            found.omitted.extend(is_omitted.then_some(entry));
+            continue;
+        };
         let mut what = Vec::new();
         if write.key.is_kind(&CLUSTER_VERSIONS) && write.key.name == "version" {
             what.extend(requested(write, after, record));
@@ -128,14 +146,22 @@ pub(super) fn events(record: &Record) -> Vec<DraftEvent> {
         }
         // Failures and paused pools from the set-up become steps at the start; updates and conditions from it
         // are part of a plain cluster.
-        let is_set_up = record.is_set_up(entry);
+        found.omitted.extend((is_omitted && what.is_empty()).then_some(entry));
         let at = entry.at.max(record.header.epoch);
         let relevant = what
             .into_iter()
             .filter(|what| !is_set_up || !matches!(what, What::Reported(_) | What::Update(_)));
-        found.extend(relevant.map(|what| DraftEvent { at, what }));
+        found.drafted.extend(relevant.map(|what| DraftEvent { at, what }));
     }
     found
+}
+
+/// Whether a write begins or ends a fault. The draft does so when the operator or node reports it.
+fn injects(write: &WriteEvent) -> bool {
+    let fault = |object: &Option<Object>| {
+        object.as_ref().and_then(|object| object.annotation(ANNOTATION).map(str::to_owned))
+    };
+    who(&write.key).is_some() && fault(&write.before) != fault(&write.after)
 }
 
 fn who(key: &Key) -> Option<&'static str> {

@@ -4,6 +4,7 @@
 //! and nodes become faults. The reactions of the cluster-version operator become expectations.
 
 mod events;
+mod omissions;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
 
 use crate::record::Record;
-use events::{DraftEvent, events};
+use events::{DraftEvent, Events, events};
 
 /// The shortest gap that becomes a step of its own.
 const SHORT: SignedDuration = SignedDuration::from_mins(1);
@@ -40,11 +41,12 @@ pub fn draft(record: &Record) -> Result<String, String> {
     let completed = completed.and_then(|entry| entry["version"].as_str());
     let completed =
         completed.ok_or("expected a completed update in the history at the start of the record")?;
-    let events = events(record);
+    let Events { drafted: events, omitted } = events(record);
     let mut text = format!(
         "# Drafted from a record: requests and failures became steps, reports of the cluster became expectations.\n\
          # Time limits are generous and causes are guesses: a failure is a fault of the object that reported it. Edit it.\n\
-         name: {}\ncluster:\n  version: {completed}\n",
+         {}name: {}\ncluster:\n  version: {completed}\n",
+        omissions::render(record, &view, &omitted),
         quoted(&format!("{}, drafted", record.header.scenario)),
     );
     let of_role = |role: &str| {

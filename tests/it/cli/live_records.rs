@@ -124,6 +124,39 @@ timeline:
     within: 2h
 ";
 
+/// A run with what no draft takes.
+const OMITTED: &str = "name: more
+cluster:
+  version: 4.18.1
+  objects:
+  - {apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfigPool, metadata: {name: infra}, spec: {
+      nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ''}}}}
+timeline:
+- apply: {apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}}
+- advance: 5m
+- delete: ConfigMap/default/settings
+- apply: {apiVersion: v1, kind: Node, metadata: {name: worker-0, labels: {example.com/rack: a}}}
+- advance: 1m
+";
+
+#[test]
+fn a_draft_lists_what_it_leaves_out() {
+    let environment = TestEnvironment::with(&[("s.yaml", OMITTED)]);
+    assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
+    let draft = environment.run(&["scenario-from", "r.jsonl"]).stdout;
+    let comments: Vec<&str> = draft.lines().skip(2).take_while(|line| line.starts_with('#')).collect();
+    assert_eq!(
+        comments,
+        [
+            "# The record has more, which this draft leaves out:",
+            "# - the pool infra",
+            "# - at 0:00:00, create of ConfigMap/default/settings by administrator",
+            "# - at 0:05:00, delete of ConfigMap/default/settings by administrator",
+            "# - at 0:05:00, patch of Node/worker-0 by administrator",
+        ]
+    );
+}
+
 #[test]
 fn a_draft_passes_and_its_own_draft_is_the_same() {
     let environment = TestEnvironment::with(&[("s.yaml", EVENTFUL)]);
