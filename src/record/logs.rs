@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use windtunnel_core::clock::Time;
 use windtunnel_core::log::LogLine;
 
-/// What one instance of a container printed.
+/// The lines of one instance of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerLog {
     /// Namespace of the pod.

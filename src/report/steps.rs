@@ -1,5 +1,7 @@
 //! The results of a scenario's steps.
 
+use std::borrow::Cow;
+
 use jiff::SignedDuration;
 
 use crate::record::{Event, Record};
@@ -46,24 +48,29 @@ pub enum Outcome {
     Skipped,
 }
 
+/// Returns the text of a step that ended, with a mark if it held before.
+pub(super) fn marked(text: &str, held_before: bool) -> Cow<'_, str> {
+    if held_before { Cow::Owned(format!("{text} (held before)")) } else { Cow::Borrowed(text) }
+}
+
 /// Returns the results of steps, in the order of the file.
 pub fn results(record: Option<&Record>, written: &[Written]) -> Vec<StepResult> {
-    let mut outcomes = record.map(step_outcomes).unwrap_or_default().into_iter();
+    let mut outcomes = record.map(recorded_results).unwrap_or_default().into_iter();
     let step = |step: &Written| {
-        let (took, outcome, held_before) = if step.recorded {
-            outcomes.next().unwrap_or((SignedDuration::ZERO, Outcome::Skipped, false))
-        } else {
-            let outcome = if record.is_some() { Outcome::Passed } else { Outcome::Skipped };
-            (SignedDuration::ZERO, outcome, false)
+        let skipped = StepResult { outcome: Outcome::Skipped, ..StepResult::default() };
+        let result = match record {
+            Some(_) if !step.recorded => StepResult::default(),
+            _ if !step.recorded => skipped,
+            _ => outcomes.next().unwrap_or(skipped),
         };
         let Written { keyword, text, line, .. } = step.clone();
-        StepResult { keyword, text, line, took, outcome, held_before }
+        StepResult { keyword, text, line, ..result }
     };
     written.iter().map(step).collect()
 }
 
-/// Returns, for each step, its duration, its outcome and whether it held before, in a record.
-fn step_outcomes(record: &Record) -> Vec<(SignedDuration, Outcome, bool)> {
+/// Returns the results of the steps in a record, without their places in the file.
+fn recorded_results(record: &Record) -> Vec<StepResult> {
     let mut began = record.header.epoch;
     let outcomes = record.entries.iter().filter_map(|entry| match &entry.event {
         Event::Step { .. } => {
@@ -72,7 +79,8 @@ fn step_outcomes(record: &Record) -> Vec<(SignedDuration, Outcome, bool)> {
         }
         Event::Outcome { failure, held_before, .. } => {
             let outcome = failure.clone().map_or(Outcome::Passed, Outcome::Failed);
-            Some((entry.at.duration_since(began), outcome, *held_before))
+            let took = entry.at.duration_since(began);
+            Some(StepResult { took, outcome, held_before: *held_before, ..StepResult::default() })
         }
         _ => None,
     });

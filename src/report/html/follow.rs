@@ -16,6 +16,7 @@ use super::lanes::{Event, Group, Lanes, Span, State, Tone};
 use super::states::{self, HISTORY, Place};
 use crate::record::{ADMINISTRATOR, Event as RecordEvent, Record, WriteEvent};
 use crate::report::insights;
+use crate::report::steps::marked;
 use crate::report::timeline::{self, changes};
 
 /// The namespace whose pods have lanes: it runs the CVO and the pods that retrieve releases.
@@ -81,8 +82,7 @@ impl Follower<'_> {
             RecordEvent::Write(write) => self.add_write(at, write),
             RecordEvent::Step { .. } => self.step = at,
             RecordEvent::Outcome { text, failure, held_before } => {
-                let text = if *held_before { format!("{text} (held before)") } else { text.clone() };
-                self.add_step_end(at, &text, failure.as_deref());
+                self.add_step_end(at, &marked(text, *held_before), failure.as_deref());
             }
             RecordEvent::Command { line, code, stdout, stderr } => {
                 let text = format!("$ {line}\nexit {code}\n{stdout}{stderr}");

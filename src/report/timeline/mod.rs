@@ -13,6 +13,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::text::{clock_time, truncate};
 
 use crate::record::{Entry, Event, INSTALLER, Record, WriteEvent};
+use crate::report::steps::marked;
 use rows::{Row, Rows, Span};
 
 /// The width of the time column: `H:MM:SS`.
@@ -42,11 +43,9 @@ pub fn render(record: &Record, width: usize) -> String {
         match &entry.event {
             Event::Write(write) => add_write(&mut rows, entry.at, write),
             Event::Step { text } => rows.add_step(entry.at, format!("> {text}")),
-            Event::Outcome { text, failure: None, held_before: true } => {
-                rows.end_step(entry.at, format!("ok {text} (held before)"), &format!("> {text}"));
-            }
-            Event::Outcome { text, failure: None, .. } => {
-                rows.end_step(entry.at, format!("ok {text}"), &format!("> {text}"));
+            Event::Outcome { text, failure: None, held_before } => {
+                let ended = format!("ok {}", marked(text, *held_before));
+                rows.end_step(entry.at, ended, &format!("> {text}"));
             }
             Event::Outcome { text, failure: Some(failure), .. } => {
                 rows.add_step(entry.at, format!("FAILED {text}"));
