@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::args::LintArgs;
+use super::files::FoundFiles;
 use super::payload::Releases;
 use super::{Exit, files, print_output};
 use crate::scenario::{self, Problem, lint};
@@ -17,7 +18,7 @@ struct Findings {
 }
 
 pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
-    let sources = files::read_sources(&paths_to_check(&args.paths))?;
+    let FoundFiles { sources, unreadable } = files::read_sources(&paths_to_check(&args.paths))?;
     let releases = Releases::read(&args.payload)?;
     let mut findings = Findings::default();
     for (file, text) in &sources {
@@ -27,20 +28,21 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
             yaml(file, text, &releases, &mut findings);
         }
     }
-    let (errors, warnings) = (findings.errors.len(), findings.warnings.len());
+    let (errors, warnings) = (findings.errors.len() + unreadable.len(), findings.warnings.len());
     let duplicates = findings.names.iter().filter(|(_, files)| files.len() > 1);
     let duplicates: Vec<String> = duplicates
         .map(|(name, files)| {
             format!("warning: {} have the same scenario name `{name}`\n", files.join(" and "))
         })
         .collect();
-    let lines = findings.errors.iter().map(|problem| format!("error: {problem}\n"));
+    let lines = unreadable.iter().map(|(_, why)| format!("error: {why}\n"));
+    let lines = lines.chain(findings.errors.iter().map(|problem| format!("error: {problem}\n")));
     let lines = lines.chain(findings.warnings.iter().map(|problem| format!("warning: {problem}\n")));
     print_output(&lines.chain(duplicates.iter().cloned()).collect::<String>());
     let warnings = warnings + duplicates.len();
     print_output(&format!(
         "{}: {}, {}\n",
-        counted(sources.len(), "file"),
+        counted(sources.len() + unreadable.len(), "file"),
         counted(errors, "error"),
         counted(warnings, "warning")
     ));
@@ -81,12 +83,9 @@ fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {
 
 #[cfg(feature = "gherkin")]
 fn feature(file: &str, text: &str, findings: &mut Findings) {
-    use super::files::snapshots;
-    use crate::steps::{FeatureFiles, Suite};
+    use crate::steps::Suite;
     let source = (file.to_owned(), text.to_owned());
-    let feature_files =
-        FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::read };
-    match Suite::parse_with_files(&[source], feature_files) {
+    match Suite::parse_with_files(&[source], files::BESIDE_FEATURES) {
         Err(problems) => findings.errors.extend(problems.0),
         Ok(suite) => findings.warnings.extend(suite.warnings(text)),
     }

@@ -51,6 +51,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use self::args::{Args, Command};
 pub use self::payload::Releases;
+use crate::report::ScenarioResult;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
@@ -65,6 +66,16 @@ enum Exit {
 }
 
 impl Exit {
+    /// The exit of a run with these results.
+    fn of(results: &[ScenarioResult]) -> Self {
+        let any = |is: fn(&ScenarioResult) -> bool| results.iter().any(is);
+        match () {
+            () if any(|result| result.invalid) => Self::Usage,
+            () if any(ScenarioResult::failed) => Self::Failed,
+            () => Self::Passed,
+        }
+    }
+
     fn code(self) -> u8 {
         match self {
             Self::Passed => 0,

@@ -2,7 +2,7 @@
 
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
-use super::files::{self, records, snapshots};
+use super::files::{self, FoundFiles, records, snapshots};
 use super::report::outputs;
 use super::run::{FAILED_FAST, all_problems};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
@@ -15,10 +15,10 @@ use crate::scenario::is_id;
 use crate::steps::{self, FeatureFiles, RunOptions, Suite};
 
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
-    let sources = files::read_all(&args.paths, "feature")?;
+    let found = files::read_all(&args.paths, "feature")?;
     let snapshot = if args.update_snapshots { snapshots::to_write } else { snapshots::read };
-    let feature_files = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot };
-    let (mut suite, invalid) = read(&sources, feature_files, args.seed)?;
+    let feature_files = FeatureFiles { snapshot, ..files::BESIDE_FEATURES };
+    let (mut suite, invalid) = read(&found, feature_files, args.seed)?;
     if !invalid.is_empty() {
         print_errors(&all_problems(&invalid));
     }
@@ -30,7 +30,6 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     if results.is_empty() && args.selection.shard.is_none() {
         return Err(args.selection.found_nothing());
     }
-    let is_invalid = !invalid.is_empty();
     results.extend(invalid);
     let for_people = args.reports.format == Format::Text;
     if for_people {
@@ -56,11 +55,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    Ok(interrupt.exit().unwrap_or(match results.iter().any(ScenarioResult::failed) {
-        _ if is_invalid => Exit::Usage,
-        true => Exit::Failed,
-        false => Exit::Passed,
-    }))
+    Ok(interrupt.exit().unwrap_or_else(|| Exit::of(&results)))
 }
 
 /// Reads the valid features, and returns results for the files that are invalid.
@@ -68,28 +63,28 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
 /// # Errors
 /// No file is valid; with all problems.
 fn read(
-    sources: &[(String, String)],
+    found: &FoundFiles,
     feature_files: FeatureFiles,
     seed: u64,
 ) -> Result<(Suite, Vec<ScenarioResult>), String> {
-    let problems = match Suite::parse_with_files(sources, feature_files) {
-        Ok(suite) => return Ok((suite, Vec::new())),
-        Err(problems) => problems,
-    };
-    let problems_of = |file: &str| {
-        let own: Vec<String> =
-            problems.0.iter().filter(|problem| problem.file == file).map(ToString::to_string).collect();
-        own.join("\n")
-    };
-    let (valid, invalid): (Vec<_>, Vec<_>) =
-        sources.iter().cloned().partition(|(file, _)| problems_of(file).is_empty());
-    if valid.is_empty() {
-        return Err(problems.to_string());
+    let FoundFiles { sources, unreadable } = found;
+    let invalid_file = |(file, why): &(String, String)| ScenarioResult::of_invalid_file(file, why, seed);
+    let mut invalid: Vec<_> = unreadable.iter().map(invalid_file).collect();
+    let problems =
+        Suite::parse_with_files(sources, feature_files).err().map_or_else(Vec::new, |found| found.0);
+    let mut valid = Vec::new();
+    for source in sources {
+        let own = problems.iter().filter(|problem| problem.file == source.0).map(ToString::to_string);
+        match own.collect::<Vec<_>>().join("\n") {
+            none if none.is_empty() => valid.push(source.clone()),
+            problems => invalid.push(invalid_file(&(source.0.clone(), problems))),
+        }
     }
-    let result =
-        |(file, _): &(String, String)| ScenarioResult::of_invalid_file(file, &problems_of(file), seed);
+    if valid.is_empty() {
+        return Err(all_problems(&invalid));
+    }
     let suite = Suite::parse_with_files(&valid, feature_files).map_err(|problems| problems.to_string())?;
-    Ok((suite, invalid.iter().map(result).collect()))
+    Ok((suite, invalid))
 }
 
 fn print_results(results: &[ScenarioResult]) {

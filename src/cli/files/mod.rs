@@ -11,15 +11,32 @@ use std::{fs, io};
 use windtunnel_core::text::nearest;
 use windtunnel_openshift::payload::{METADATA, RELEASE};
 
+#[cfg(feature = "gherkin")]
+use crate::steps::FeatureFiles;
+
+/// Reads what a feature names next to itself.
+#[cfg(feature = "gherkin")]
+pub(super) const BESIDE_FEATURES: FeatureFiles =
+    FeatureFiles { folder: read_beside, text: text_beside, snapshot: snapshots::read };
+
 /// A file: its name as the user would type it, and its text.
 pub(super) type Source = (String, String);
+
+/// The files that paths name or contain.
+#[derive(Default)]
+pub(super) struct FoundFiles {
+    /// Those that could be read.
+    pub(super) sources: Vec<Source>,
+    /// The names of the others, and why not, with the name.
+    pub(super) unreadable: Vec<(String, String)>,
+}
 
 /// Reads all files with this extension that the paths name or contain, in order of their names; a file that
 /// is named twice is read once.
 ///
 /// # Errors
-/// All unreadable paths, and folders without such files.
-pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>, String> {
+/// All missing paths, and folders without such files.
+pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<FoundFiles, String> {
     read_found(paths, &format!("*.{extension}"), |path| find(path, extension))
 }
 
@@ -27,7 +44,7 @@ pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>
 ///
 /// # Errors
 /// As [`read_all`].
-pub(super) fn read_sources(paths: &[PathBuf]) -> Result<Vec<Source>, String> {
+pub(super) fn read_sources(paths: &[PathBuf]) -> Result<FoundFiles, String> {
     read_found(paths, "*.yaml or *.feature", |path| {
         let fitting = RUN_BY.iter().filter(|(kind, _)| path.is_dir() || has_extension(path, kind));
         let found: Vec<Vec<PathBuf>> = fitting.map(|(kind, _)| find(path, kind)).collect::<Result<_, _>>()?;
@@ -41,8 +58,8 @@ fn read_found(
     paths: &[PathBuf],
     expected: &str,
     find: impl Fn(&Path) -> Result<Vec<PathBuf>, String>,
-) -> Result<Vec<Source>, String> {
-    let (mut sources, mut errors, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+) -> Result<FoundFiles, String> {
+    let (mut files, mut errors, mut seen) = (FoundFiles::default(), Vec::new(), BTreeSet::new());
     for path in paths {
         let found = match find(path) {
             Err(error) => {
@@ -58,13 +75,14 @@ fn read_found(
             if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
                 continue;
             }
+            let name = file.display().to_string();
             match read(&file) {
-                Ok(text) => sources.push((file.display().to_string(), text)),
-                Err(error) => errors.push(error),
+                Ok(text) => files.sources.push((name, text)),
+                Err(error) => files.unreadable.push((name, error)),
             }
         }
     }
-    if errors.is_empty() { Ok(sources) } else { Err(errors.join("\n")) }
+    if errors.is_empty() { Ok(files) } else { Err(errors.join("\n")) }
 }
 
 /// Reads a text.

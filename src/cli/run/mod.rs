@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::args::{Format, RunArgs};
 use super::backend::{self, Place};
-use super::files::{self, records, snapshots};
+use super::files::{self, FoundFiles, records, snapshots};
 use super::payload::Releases;
 use super::report::{html, outputs};
 use super::start_from::StartFrom;
@@ -86,7 +86,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
         let (plans, invalid) = read(args)?;
         return match invalid.as_slice() {
             [] => until::run_until(args, &plans),
-            [first, ..] => Err(first.failure.clone().unwrap_or_default()),
+            invalid => Err(all_problems(invalid)),
         };
     }
     run_all(args)
@@ -97,13 +97,15 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
 /// # Errors
 /// No file is valid, or there is nothing to run; with all problems.
 fn read(args: &RunArgs) -> Result<(Vec<Plan>, Vec<ScenarioResult>), String> {
-    let sources = files::read_all(&args.paths, "yaml")?;
+    let FoundFiles { sources, unreadable } = files::read_all(&args.paths, "yaml")?;
     let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.update_snapshots);
-    let (mut plans, mut invalid) = (Vec::new(), Vec::new());
+    let invalid_file = |file: &str, why: &str| ScenarioResult::of_invalid_file(file, why, args.seed);
+    let mut invalid: Vec<_> = unreadable.iter().map(|(file, why)| invalid_file(file, why)).collect();
+    let mut plans = Vec::new();
     for (file, text) in &sources {
         match scenario::parse_all(file, text, &releases) {
             Ok(found) => plans.extend(found),
-            Err(found) => invalid.push(ScenarioResult::of_invalid_file(file, &found.to_string(), args.seed)),
+            Err(found) => invalid.push(invalid_file(file, &found.to_string())),
         }
     }
     if plans.is_empty() && !invalid.is_empty() {
@@ -179,7 +181,6 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     let options = html::payload_options(&args.payload);
     let reports = outputs::write(&args.reports, "windtunnel run", "scenarios", &recorded_results, &options);
     unwritten.extend(reports.err());
-    let is_invalid = !invalid.is_empty();
     let results: Vec<ScenarioResult> =
         finished.into_iter().map(|finished| finished.result).chain(invalid).collect();
     if for_people {
@@ -191,11 +192,7 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    Ok(interrupt.exit().unwrap_or(match results.iter().any(ScenarioResult::failed) {
-        _ if is_invalid => Exit::Usage,
-        true => Exit::Failed,
-        false => Exit::Passed,
-    }))
+    Ok(interrupt.exit().unwrap_or_else(|| Exit::of(&results)))
 }
 
 /// Runs a scenario, unless no further one may start; reruns a failed one with other seeds.

@@ -260,3 +260,18 @@ fn an_invalid_file_does_not_stop_the_others() {
         assert!(environment.read("results.yaml").contains("errors: 1\n"));
     }
 }
+
+#[test]
+fn an_unreadable_file_does_not_stop_the_others() {
+    let environment = TestEnvironment::with(&[("s/calm.yaml", CALM)]);
+    environment.write("s/latin.yaml", b"name: caf\xe9\n");
+    let output = environment.run(&["run", "s", "--junit", "results.xml"]);
+    assert_eq!(output.code, Some(2), "{output}");
+    let problem = "s/latin.yaml:1:10: expected text in UTF-8, found the byte 0xe9";
+    assert_eq!(output.stderr, format!("error: {problem}\n"));
+    assert!(output.stdout.contains("2 scenarios: 1 passed, 0 failed, 1 invalid file; "), "{output}");
+    assert!(environment.read("results.xml").contains(&format!("<error message=\"{problem}\"")));
+    let lint = environment.run(&["lint", "s"]);
+    assert_eq!(lint.code, Some(2), "{lint}");
+    assert_eq!(lint.stdout, format!("error: {problem}\n2 files: 1 error, 0 warnings\n"));
+}
