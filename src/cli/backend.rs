@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::args::{BackendKind, PlaceArgs};
 #[cfg(feature = "live")]
-use super::args::{CleanArgs, WRITES_PER_SECOND};
+use super::args::{CleanArgs, SPEED, WRITES_PER_SECOND};
 use super::terminal::interrupt::Interrupt;
 #[cfg(feature = "live")]
 use super::{
@@ -83,7 +83,7 @@ fn backend(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Arc<dyn Backend>, 
             let make = Make {
                 maker: maker(args),
                 folder: state_folder()?,
-                speed: args.speed,
+                speed: args.speed.unwrap_or(SPEED),
                 writes_per_second: args.writes_per_second,
                 keep: args.keep,
                 stop: interrupt.stop().clone(),
@@ -183,7 +183,7 @@ fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
     );
     Ok(ClusterSettings {
         config,
-        speed: args.speed,
+        speed: args.speed.unwrap_or(SPEED),
         writes_per_second: args.writes_per_second,
         keep: args.keep,
         removal,

@@ -9,6 +9,8 @@
 mod adm;
 mod args;
 mod backend;
+#[cfg(feature = "live")]
+mod clock;
 mod dump;
 #[cfg(feature = "serve")]
 mod endpoint;
@@ -113,6 +115,8 @@ pub fn main() -> ExitCode {
         Command::Record(args) => record::record(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
+        #[cfg(feature = "live")]
+        Command::Clock(args) => clock::clock(&args),
         #[cfg(feature = "serve")]
         Command::Envtest(args) => envtest::envtest(&args),
         #[cfg(feature = "serve")]

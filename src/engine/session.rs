@@ -166,43 +166,40 @@ impl Session {
         self.advance(span - passed)
     }
 
-    /// Lets virtual time pass until `moment`. Reads the writes of other clients even if `moment` is past.
-    ///
-    /// # Errors
-    /// As [`Session::advance`].
-    pub fn run_to(&mut self, moment: Time) -> Result<(), SessionError> {
-        let Self { simulation, runtime } = self;
-        runtime.block_on(simulation.run_until(moment, |_| false)).map(|_| ())
-    }
-
-    /// Stores the current samples as those of the start, for queries of the past.
-    pub fn scrape_start(&self) {
+    /// Stores the current samples of all metrics, for queries of the past.
+    pub fn scrape_now(&self) {
         let simulation = &self.simulation;
-        let start = simulation.record.header.epoch;
-        simulation.exports.scrape(&simulation.environment, &simulation.view, start);
+        simulation.exports.scrape(&simulation.environment, &simulation.view, self.now());
     }
 
-    /// Runs like [`Session::run_to`], and stores the samples of each scrape for queries of the past.
+    /// Lets virtual time pass until `moment`, at most [`Session::next_moment`]. Reads the writes of other clients
+    /// there, so that no component sees them before they were made, and stores the samples of a scrape.
     ///
     /// # Errors
     /// As [`Session::advance`].
     pub fn run_scraped_to(&mut self, moment: Time) -> Result<(), SessionError> {
-        let mut next = History::next_scrape(self.now());
-        while next <= moment {
-            // Running reads the writes of other clients, which are newer than a scrape of the past.
-            if self.due().is_some_and(|due| due <= next) {
-                self.run_to(next)?;
-            }
-            let simulation = &self.simulation;
-            simulation.exports.scrape(&simulation.environment, &simulation.view, next);
-            next = History::next_scrape(next);
+        let scrape = History::next_scrape(self.now());
+        let Self { simulation, runtime } = self;
+        runtime.block_on(async {
+            // Nothing is due before.
+            tokio::time::sleep_until(simulation.clock.instant_of(moment)).await;
+            simulation.run_until(moment, |_| false).await
+        })?;
+        if moment >= scrape {
+            self.scrape_now();
         }
-        self.run_to(moment)
+        Ok(())
     }
 
-    /// When the next component, machine or fault is due.
-    pub fn due(&self) -> Option<Time> {
-        self.simulation.due()
+    /// The next moment at which a component, machine or fault is due, or a scrape.
+    pub fn next_moment(&self) -> Time {
+        let scrape = History::next_scrape(self.now());
+        self.simulation.due().map_or(scrape, |due| due.min(scrape))
+    }
+
+    /// Lets time continue after [`Session::halt_after`].
+    pub fn continue_after_halt(&mut self) {
+        self.simulation.halt = None;
     }
 
     /// Clears the record and its logs, so that endless runs do not fill the memory.

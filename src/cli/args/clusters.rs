@@ -4,6 +4,11 @@
 use std::path::PathBuf;
 
 #[cfg(feature = "serve")]
+use windtunnel_core::clock::Time;
+#[cfg(feature = "serve")]
+use windtunnel_core::text::parse_duration;
+
+#[cfg(feature = "serve")]
 use super::controllers::Controller;
 #[cfg(feature = "serve")]
 use crate::plan::FEATURE_SETS;
@@ -80,10 +85,15 @@ pub(in crate::cli) struct ServeArgs {
     /// Port of a simulated cluster's update service, over plain HTTP on the loopback interface; 0 selects a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(in crate::cli) update_service_port: u16,
-    /// Speed of time in a simulated cluster, such as `60x`: an hour in a minute. Above `1x` the cluster starts in the past,
-    /// and its clock is behind yours for eight hours; responses carry its time as `Date`.
+    /// Speed of time in a simulated cluster, such as `60x`: an hour in a minute. `windtunnel clock` changes it later.
     #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]
     pub(in crate::cli) speed: f64,
+    /// Time at which the clock of a simulated cluster starts: `now`, a distance from it such as `30d-ago`, or a time such as
+    /// `2026-05-01T12:00:00Z` [default: now; 30d-ago above `1x`]. When it catches up with this machine's clock, it slows
+    /// down to 1x, so that clients print no negative ages.
+    #[arg(long, value_name = "TIME", value_parser = ClockStart::parse,
+          conflicts_with_all = ["bare", "from", "data_dir"])]
+    pub(in crate::cli) clock: Option<ClockStart>,
     /// Kubernetes minor to serve, kept through updates [default: that of the cluster; 1.36 with --bare].
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,
@@ -170,6 +180,32 @@ pub(in crate::cli) struct ReplayArgs {
     pub(in crate::cli) kubernetes: Option<u32>,
     #[command(flatten)]
     pub(in crate::cli) listening: Listening,
+}
+
+/// The time at which the clock of a cluster starts.
+#[cfg(feature = "serve")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum ClockStart {
+    /// This long before now.
+    Ago(jiff::SignedDuration),
+    /// At this time.
+    At(Time),
+}
+
+#[cfg(feature = "serve")]
+impl ClockStart {
+    /// Parses `now`, `30d-ago` or `2026-05-01T12:00:00Z`.
+    ///
+    /// # Errors
+    /// The text is none of these.
+    pub(in crate::cli) fn parse(text: &str) -> Result<Self, String> {
+        let start = match text.strip_suffix("-ago") {
+            _ if text == "now" => Some(Self::Ago(jiff::SignedDuration::ZERO)),
+            Some(span) => parse_duration(span).map(Self::Ago),
+            None => text.parse().ok().map(Self::At),
+        };
+        start.ok_or_else(|| "expected `now`, `30d-ago`, or a time such as `2026-05-01T12:00:00Z`".to_owned())
+    }
 }
 
 /// Parses `60x` or `60`.

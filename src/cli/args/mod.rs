@@ -1,5 +1,7 @@
 //! The arguments of all commands.
 
+#[cfg(feature = "live")]
+mod clock;
 mod clusters;
 #[cfg(feature = "serve")]
 pub(super) mod controllers;
@@ -17,15 +19,19 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 #[cfg(feature = "live")]
+pub(super) use self::clock::{ClockArgs, ClockChange};
+#[cfg(feature = "live")]
 pub(super) use self::clusters::RecordArgs;
 #[cfg(any(feature = "live", feature = "serve"))]
 pub(super) use self::clusters::speed;
 #[cfg(feature = "serve")]
-pub(super) use self::clusters::{EnvtestArgs, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
+pub(super) use self::clusters::{
+    ClockStart, EnvtestArgs, Listening, ReplayArgs, ServeArgs, kubernetes_minor,
+};
 pub(super) use self::logs::{LogsArgs, MustGatherArgs};
 pub(super) use self::place::{BackendKind, PlaceArgs};
 #[cfg(feature = "live")]
-pub(super) use self::place::{CleanArgs, WRITES_PER_SECOND};
+pub(super) use self::place::{CleanArgs, SPEED, WRITES_PER_SECOND};
 pub(super) use self::risks::RisksArgs;
 pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
 pub(super) use self::status::StatusArgs;
@@ -72,6 +78,9 @@ pub(super) enum Command {
     /// Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT.
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
+    /// Print, pause, advance or change the speed of the clock of a served cluster.
+    #[cfg(feature = "live")]
+    Clock(ClockArgs),
     /// Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest.
     #[cfg(feature = "serve")]
     Envtest(EnvtestArgs),

@@ -8,6 +8,10 @@ use std::path::PathBuf;
 #[cfg(feature = "live")]
 pub(in crate::cli) const WRITES_PER_SECOND: u32 = 50;
 
+/// The default speed of time in a cluster outside this process.
+#[cfg(feature = "live")]
+pub(in crate::cli) const SPEED: f64 = 60.0;
+
 /// The cluster to run scenarios in.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct PlaceArgs {
@@ -22,10 +26,11 @@ pub(in crate::cli) struct PlaceArgs {
     #[cfg(feature = "live")]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) context: Option<String>,
-    /// Speed of time in a cluster outside this process, such as `60x`: an hour in a minute.
-    #[cfg(feature = "live")]
-    #[arg(long, value_name = "FACTOR", default_value = "60x", value_parser = super::speed)]
-    pub(in crate::cli) speed: f64,
+    /// Speed of time, such as `60x`, an hour in a minute: in a cluster outside this process [default: 60x], or in that of
+    /// `run --serve` [default: its clock is stopped].
+    #[cfg(any(feature = "live", feature = "serve"))]
+    #[arg(long, value_name = "FACTOR", value_parser = super::speed)]
+    pub(in crate::cli) speed: Option<f64>,
     /// Maximum number of writes per second to a cluster outside this process.
     #[cfg(feature = "live")]
     #[arg(long, value_name = "N", default_value_t = WRITES_PER_SECOND, value_parser = clap::value_parser!(u32).range(1..))]

@@ -105,7 +105,8 @@ pub(in crate::cli) struct Interactive {
     /// Stop at this cluster time, such as `30m` after its start; later steps do not run.
     #[arg(long, value_name = "TIME", conflicts_with_all = ["check_determinism", "retry"])]
     pub(in crate::cli) until: Option<String>,
-    /// Serve the cluster at that moment, with its clock stopped, until Ctrl-C: `run my.yaml --until 30m --serve`.
+    /// Serve the cluster from that moment, until Ctrl-C: `run my.yaml --until 30m --serve`. Its clock is stopped; with
+    /// `--speed 60x` it continues.
     #[cfg(feature = "serve")]
     #[arg(long, requires = "until")]
     pub(in crate::cli) serve: bool,

@@ -54,7 +54,8 @@ pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, 
     print_output(&format!("\n{}", summary::scenario(&result)));
     #[cfg(feature = "serve")]
     if let Some(shared) = shared.filter(|_| args.interactive.serve) {
-        crate::cli::serve::serve_stopped(&shared, session.now(), &args.interactive.serve_kubeconfig)?;
+        let kubeconfig = &args.interactive.serve_kubeconfig;
+        crate::cli::serve::serve_session(session, &shared, args.place.speed, kubeconfig)?;
     }
     Ok(if result.failed() { Exit::Failed } else { Exit::Passed })
 }

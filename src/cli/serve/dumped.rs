@@ -19,7 +19,7 @@ use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::manifests::{self, MajorMinor};
 use windtunnel_openshift::release::Release;
 
-use super::route;
+use super::{kinds, route};
 use crate::cli::args::ServeArgs;
 use crate::cli::dump::cluster::Dumped;
 use crate::cli::print_notice;
@@ -92,7 +92,7 @@ impl Files {
         let names = manifests::crds((u64::MAX, 0)).filter_map(|newest| newest["metadata"]["name"].as_str());
         let ours = names.filter_map(|name| manifests::crd_with(name, line, &facts.feature_set));
         let ours = ours.map(|definition| Value::clone(&definition));
-        let ours = ours.chain(route::definitions());
+        let ours = ours.chain(kinds::definitions());
         ours.filter(|definition| !is_dumped(definition) && is_needed(definition)).collect()
     }
 
@@ -137,7 +137,7 @@ impl Files {
         if self.0.alerts.is_none() {
             return;
         }
-        route::point(shared, serving);
+        route::create(shared, serving);
     }
 }
 

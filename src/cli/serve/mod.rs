@@ -1,12 +1,14 @@
 //! `windtunnel serve`: the API server over HTTPS, until a signal.
 
+mod clock;
+mod continued;
 pub(super) mod controllers;
 mod dumped;
+mod kinds;
 mod kubeconfig;
 pub(super) mod replay;
 mod route;
 mod simulated;
-mod still;
 mod update_service;
 
 use std::net::SocketAddr;
@@ -24,9 +26,9 @@ use super::args::{Listening, ServeArgs};
 use super::terminal::signal::Signal;
 use super::{Exit, files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
+pub(super) use continued::serve_session;
 use dumped::Files;
 use simulated::Simulated;
-pub(super) use still::serve_stopped;
 
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     serve_until_signal(&args.listening, args.update_service_port, || {
@@ -76,6 +78,7 @@ fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
         let service = match &simulated {
             None => None,
             Some(simulated) => {
+                kinds::create(&shared);
                 route::create(&shared, &serving);
                 Some(update_service::listen(update_service_port, Arc::clone(&simulated.environment)).await?)
             }

@@ -24,6 +24,7 @@ fn the_help_lists_the_commands() {
           adm            Run `oc adm` commands against any cluster
           record         Record the changes in a cluster until SIGINT or SIGTERM
           serve          Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
+          clock          Print, pause, advance or change the speed of the clock of a served cluster
           envtest        Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest
           replay         Replay a record in a served cluster
           test           Run Gherkin features
@@ -159,8 +160,8 @@ fn the_help_of_run_lists_the_options() {
               Stop at this cluster time, such as `30m` after its start; later steps do not run
 
           --serve
-              Serve the cluster at that moment, with its clock stopped, until Ctrl-C: `run my.yaml
-              --until 30m --serve`
+              Serve the cluster from that moment, until Ctrl-C: `run my.yaml --until 30m --serve`. Its
+              clock is stopped; with `--speed 60x` it continues
 
           --serve-kubeconfig <FILE>
               Write the kubeconfig of the served cluster to FILE
@@ -192,9 +193,8 @@ fn the_help_of_run_lists_the_options() {
               Context for `--backend kubeconfig`; required, no other cluster is touched
 
           --speed <FACTOR>
-              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
-              
-              [default: 60x]
+              Speed of time, such as `60x`, an hour in a minute: in a cluster outside this process
+              [default: 60x], or in that of `run --serve` [default: its clock is stopped]
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process
@@ -340,9 +340,8 @@ fn the_help_of_test_lists_the_options() {
               Context for `--backend kubeconfig`; required, no other cluster is touched
 
           --speed <FACTOR>
-              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
-              
-              [default: 60x]
+              Speed of time, such as `60x`, an hour in a minute: in a cluster outside this process
+              [default: 60x], or in that of `run --serve` [default: its clock is stopped]
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process

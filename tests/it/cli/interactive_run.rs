@@ -68,3 +68,25 @@ fn until_with_serve_serves_the_cluster_of_that_moment() {
     assert!(sent.success());
     assert_eq!(run.0.wait().unwrap().code(), Some(0));
 }
+
+#[cfg(all(feature = "live", feature = "serve"))]
+#[test]
+fn until_with_serve_and_a_speed_continues_from_that_moment() {
+    const UPDATE: &str = "name: u\ncluster: {version: 4.20.1}\nreleases: {4.20.3: {}}\ntimeline:\n\
+                          - update: {to: 4.20.3}\n- advance: 5h\n";
+    let environment = TestEnvironment::with(&[("u.yaml", UPDATE)]);
+    let arguments = ["--until", "20m", "--serve", "--speed", "600x", "--quiet", "u.yaml"];
+    let mut run = Run::start(&environment, &arguments);
+    let mut out = BufReader::new(run.0.stdout.take().unwrap());
+    let output = read_until(&mut out, "serving https://");
+    assert!(output.contains(" with time at 600x; kubectl --kubeconfig wind.kubeconfig"), "{output}");
+    // The rest of the update, which takes less than an hour and a half.
+    let advanced =
+        environment.run(&["clock", "jump", "2024-01-15T09:30:00Z", "--kubeconfig", "wind.kubeconfig"]);
+    assert_eq!(advanced.code, Some(0), "{advanced}");
+    let version = environment.run(&["adm", "upgrade", "--kubeconfig", "wind.kubeconfig"]);
+    assert!(version.stdout.contains("Cluster version is 4.20.3"), "{version}");
+    let sent = std::process::Command::new("kill").args(["-INT", &run.0.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(run.0.wait().unwrap().code(), Some(0));
+}

@@ -147,3 +147,21 @@ fn name(common_name: &str, organization: Option<&str>) -> DistinguishedName {
     name.push(DnType::CommonName, common_name);
     name
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_valid_in_clusters_whose_clock_is_behind() {
+        let authority = Authority::generate().unwrap();
+        let (server, _) = authority.server(&["localhost".to_owned()]).unwrap();
+        let client = authority.client("dev", None).unwrap();
+        let client = read_all(&client.certificate_pem).unwrap();
+        for certificate in server.iter().chain(&client).chain([authority.certificate()]) {
+            let has = |text: &str| certificate.windows(text.len()).any(|part| part == text.as_bytes());
+            // From 1975 (UTCTime) to 4096 (GeneralizedTime).
+            assert!(has("750101000000Z") && has("40960101000000Z"));
+        }
+    }
+}

@@ -66,6 +66,16 @@ impl ApiServer {
         self.access.check_access(objects, request)
     }
 
+    /// Checks whether the user of a request, or the user that it impersonates, may access its path.
+    ///
+    /// # Errors
+    /// As [`ApiServer::check_access`] and [`ApiServer::impersonated`].
+    pub(crate) fn check_path_access(&mut self, request: &Request<'_>) -> Outcome<()> {
+        let Some(wanted) = &request.impersonate else { return self.check_access(request) };
+        let user = self.impersonated(request, wanted)?;
+        self.check_access(&Request { user: &user, impersonate: None, ..request.clone() })
+    }
+
     /// Checks an update that creates a missing object: the user needs the verb `create` as well.
     pub(crate) fn check_create_on_update(&mut self, call: &Call<'_>) -> Outcome<()> {
         let objects = Objects { catalog: &self.catalog, store: &self.store };

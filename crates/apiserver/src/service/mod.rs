@@ -21,6 +21,7 @@
 pub(crate) mod body;
 pub mod clock_headers;
 mod durable;
+mod endpoint;
 mod feed;
 pub(crate) mod http;
 mod notifier;
@@ -42,6 +43,7 @@ use windtunnel_core::Identity;
 use windtunnel_core::clock::{Clock, Time, WallClock};
 use windtunnel_core::limits::REQUEST_LATENCY_MS;
 
+pub use self::endpoint::PathEndpoint;
 pub use self::feed::{Feed, without_owners};
 use self::notifier::ChangeNotifier;
 use super::reply::{Reply, ReplyBody};
@@ -75,6 +77,8 @@ pub struct Shared {
     writer: Option<Writer>,
     /// Whether the server may delay requests.
     has_delays: bool,
+    /// Answers a path beside the API.
+    endpoint: Option<Arc<dyn PathEndpoint>>,
 }
 
 impl Shared {
@@ -91,6 +95,7 @@ impl Shared {
             clock,
             writer: None,
             has_delays,
+            endpoint: None,
         }
     }
 
@@ -145,6 +150,9 @@ impl Shared {
     pub(crate) async fn answer(&self, request: &Request<'_>) -> Outcome<Reply> {
         self.pause(request).await;
         self.probe(request).await;
+        if let Some(answered) = self.endpoint_reply(request) {
+            return answered;
+        }
         // A restarted request keeps its time, so that it makes the same webhook calls and finds their answers.
         let now = self.now();
         loop {
@@ -241,6 +249,12 @@ impl Shared {
     #[must_use]
     pub fn with_clock(&self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self.clone() }
+    }
+
+    /// A handle to the same server whose clients also reach a program beside the API.
+    #[must_use]
+    pub fn with_endpoint(&self, endpoint: Arc<dyn PathEndpoint>) -> Self {
+        Self { endpoint: Some(endpoint), ..self.clone() }
     }
 
     /// Wakes all subscribers and watchers without a write.

@@ -1,0 +1,46 @@
+//! A path at the address of a shared server that a program beside the API answers, for users who may access the path.
+
+use bytes::Bytes;
+use serde_json::Value;
+use windtunnel_core::Refusal;
+
+use super::Shared;
+use crate::reply::{Reply, ReplyBody};
+use crate::request::{Body, Method, Request, Target};
+use crate::status::{Outcome, Refused};
+
+/// A program that answers the requests to one path.
+pub trait PathEndpoint: Send + Sync {
+    /// The path, with its leading slash; none of a resource.
+    fn path(&self) -> &str;
+
+    /// The JSON answer to a request.
+    ///
+    /// # Errors
+    /// The rejection, which clients get as a Status.
+    fn answer(&self, method: Method, body: &[u8]) -> Result<Value, Refusal>;
+}
+
+impl Shared {
+    /// The reply of the program beside the API; `None` for other paths.
+    pub(super) fn endpoint_reply(&self, request: &Request<'_>) -> Option<Outcome<Reply>> {
+        let endpoint = self.endpoint.as_deref()?;
+        let Target::Path(path) = &request.target else { return None };
+        (path == endpoint.path()).then(|| {
+            self.lock().check_path_access(request)?;
+            reply(endpoint, request)
+        })
+    }
+}
+
+fn reply(endpoint: &dyn PathEndpoint, request: &Request<'_>) -> Outcome<Reply> {
+    let body = match &request.body {
+        Body::Bytes(text) => text,
+        _ => &[][..],
+    };
+    let answer = endpoint
+        .answer(request.method, body)
+        .map_err(|refusal| Refused::by_webhook(refusal.code, &refusal.reason, refusal.message, None))?;
+    let bytes = Bytes::from(answer.to_string() + "\n");
+    Ok(Reply::new(200, ReplyBody::Bytes { content_type: "application/json", bytes }))
+}
