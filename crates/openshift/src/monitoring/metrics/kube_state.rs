@@ -101,7 +101,9 @@ pub(super) fn is_touched(selector: &Selector, change: &Change) -> Option<bool> {
     }
     let samples = |object: Option<&Object>| {
         let mut taken = SampleCollector::for_selector(selector);
-        object.into_iter().for_each(|object| collect(object, &mut taken));
+        if let Some(object) = object {
+            collect(object, &mut taken);
+        }
         taken.into_samples()
     };
     let before = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified);
