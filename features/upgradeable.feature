@@ -149,3 +149,16 @@ Feature: Conditions that block a minor update
     Then within 5 seconds ClusterVersion condition Upgradeable is False with reason "AdminAckUnknown" and message containing "Failed to retrieve ConfigMap admin-acks from namespace openshift-config: configmap "
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight
+
+  @own
+  Scenario: The gate in the payload of 4.18 blocks the update to 4.19 until it is acknowledged
+    Given a 4.18.12 cluster
+    And the admin gates are not acknowledged
+    And release 4.19.3 exists
+    Then within 10 minutes ClusterVersion condition Upgradeable is False with reason "AdminAckRequired" and message matching /^Kubernetes 1\.32 and therefore OpenShift 4\.19 remove several APIs/
+    When I update to 4.19.3
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "AdminAckRequired"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled"
+    When I patch ConfigMap/openshift-config/admin-acks with '{"data": {"ack-4.18-kube-1.32-api-removals-in-4.19": "true"}}'
+    Then within 15 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.19.3"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.19.3"

@@ -78,3 +78,30 @@ Feature: Steps of verification-tests, unchanged
       | app=web |
     And Deployment/default/web condition Available is True
     And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+
+  @own
+  Scenario: A first user creates a project and pods from a file with other values
+    Given I switch to the first user
+    When I run the :new_project client command with:
+      | project_name | shop           |
+      | description  | Where to shop. |
+    Then the step should succeed
+    When I run oc create over "pods/pod.yaml" replacing paths:
+      | ["metadata"]["name"]           | till                   |
+      | ["metadata"]["labels"]["shop"] | <%= project.name %>    |
+    Then the step should succeed
+    And a pod becomes ready with labels:
+      | shop=shop |
+    When I run the :get client command with:
+      | resource      | pod  |
+      | resource_name | till |
+      | o             | yaml |
+    And evaluation of `@result[:parsed]['metadata']['labels']['shop']` is stored in the :owner clipboard
+    Then the output should match:
+      | name: till              |
+      | namespace: +<%= cb.owner %> |
+    And the output should match:
+      """
+      phase: (Running|Pending)
+      """
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"

@@ -11,7 +11,7 @@ use windtunnel_core::resources::EVENT_TTL;
 use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
 use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::admission::{
-    ClusterConfiguration, CompatibilityRequirements, SecurityContextConstraints,
+    ClusterConfiguration, CompatibilityRequirements, FaultAnnotations, SecurityContextConstraints,
 };
 
 use super::{Backend, BackendError, Capabilities, ClusterConnection, Order, Upstream};
@@ -56,6 +56,7 @@ pub(super) fn server(minor: u32, seed: u64, now: Time, clients: Clients) -> ApiS
         .status_ratcheting_backports(true)
         .admission_plugin(ClusterConfiguration)
         .admission_plugin(CompatibilityRequirements)
+        .admission_plugin(FaultAnnotations)
         .admission_plugin(SecurityContextConstraints::default())
         .event_ttl(EVENT_TTL)
         .service_network(SERVICE_NETWORK.parse().unwrap_or_default())

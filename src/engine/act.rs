@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use windtunnel_core::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::text::did_you_mean;
-use windtunnel_core::{DeleteOptions, Identity, Propagation, Resource, View, Write};
+use windtunnel_core::{DeleteOptions, Identity, Object, Propagation, Resource, View, Write};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
 use super::error::SessionError;
+use super::expectations::matching;
 use super::runtime::Simulation;
-use crate::plan::{Action, Target};
+use crate::plan::{Action, ObjectRef, Target};
 use crate::record::ADMINISTRATOR;
 
 /// Makes the request for an action. Components react when the simulation settles.
@@ -25,6 +26,7 @@ pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Re
             }),
         ),
         Action::Apply(object) => apply(simulation, object)?,
+        Action::Patch { object, patch } => return patch_all(simulation, object, patch),
         Action::Delete { object, cascade } => {
             // `oc delete` always names a policy.
             let propagation = Some(cascade.unwrap_or(Propagation::Background));
@@ -41,6 +43,25 @@ pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Re
 fn make(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
     let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), write);
     answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
+}
+
+/// Merges a patch into all objects of a reference.
+fn patch_all(simulation: &mut Simulation, object: &ObjectRef, patch: &Value) -> Result<(), SessionError> {
+    let resource = &object.resource;
+    let found = matching::objects(&simulation.view, object);
+    let writes: Vec<Write> = found
+        .map(|found| Write::merge_patch(resource, found.namespace(), found.name(), patch.clone()))
+        .collect();
+    if writes.is_empty() {
+        let known = simulation.view.list_in(resource, &object.namespace).map(Object::name);
+        let hint = did_you_mean(&object.name, known);
+        return Err(SessionError::NotThere {
+            kind: resource.kind.to_string(),
+            name: object.name.clone(),
+            hint,
+        });
+    }
+    writes.iter().try_for_each(|write| make(simulation, write))
 }
 
 fn cluster_version_patch(patch: Value) -> Write {

@@ -1,8 +1,8 @@
 //! Runs the commands that an administrator types, and checks their output.
 
-use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::{Identity, Write};
-use windtunnel_openshift::oc::{self, ClusterView, Command, CommandOutput, CommandStep, Get};
+use windtunnel_openshift::oc::{self, ClusterView, Command, CommandOutput, CommandStep, CustomKind, Get};
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, Refusal, render};
 
 use super::output::CapturedOutput;
@@ -18,7 +18,7 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
                 .map_or_else(|output| output, |command| run_upgrade_command(simulation, &command)),
         ),
         Program::Status(details) => CapturedOutput::plain(status(simulation, details)),
-        Program::Get => match Get::read(&command.words) {
+        Program::Get => match Get::read(&command.words, &custom_kinds(simulation)) {
             Ok(get) => run_get(simulation, &get).await,
             Err(output) => CapturedOutput::plain(output),
         },
@@ -54,6 +54,12 @@ pub(super) fn status_text(simulation: &Simulation, details: Details) -> Result<S
         render(&inputs, Moment::at(now), details)
     });
     status.map(|report| report.text)
+}
+
+/// Returns the kinds that the cluster's CustomResourceDefinitions define.
+fn custom_kinds(simulation: &Simulation) -> Vec<CustomKind> {
+    let definitions = simulation.view.list(&CUSTOM_RESOURCE_DEFINITIONS);
+    definitions.filter_map(|definition| CustomKind::of_definition(definition)).collect()
 }
 
 /// Runs `oc get` through a client of the API server, as the real one does.

@@ -22,6 +22,7 @@ mod run;
 mod runtime;
 mod session;
 mod start;
+mod unannotated;
 
 pub use error::SessionError;
 pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on};

@@ -25,6 +25,13 @@ pub enum Action {
     PublishInsights,
     /// Creates an object, or merges it into the existing one.
     Apply(Value),
+    /// Merges a patch (RFC 7386) into existing objects.
+    Patch {
+        /// The object, or all whose name begins with a text and `*`; at least one must exist.
+        object: ObjectRef,
+        /// The patch.
+        patch: Value,
+    },
     /// Deletes an object.
     Delete {
         /// The object.

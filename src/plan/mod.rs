@@ -23,6 +23,7 @@ mod invariants;
 mod past;
 pub mod path;
 pub mod placeholders;
+mod pool;
 mod update_phases;
 
 pub use action::Action;
@@ -34,6 +35,7 @@ pub use expected::{
 pub use faults::{FaultTarget, InjectedFault};
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
+pub use pool::PoolPlan;
 
 /// The allowed numbers of control-plane nodes.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
@@ -89,6 +91,10 @@ pub struct Plan {
 
 /// The initial cluster.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of the cluster of its own, with a key in scenarios"
+)]
 pub struct ClusterPlan {
     /// The installed release.
     pub release: Release,
@@ -104,8 +110,14 @@ pub struct ClusterPlan {
     pub installed: bool,
     /// Control-plane nodes.
     pub control_plane_nodes: u32,
-    /// Worker nodes.
+    /// Worker nodes, without those in custom pools.
     pub worker_nodes: u32,
+    /// Custom pools with nodes of their own.
+    pub pools: Vec<PoolPlan>,
+    /// Labels of single nodes in addition to those of every node, by node name.
+    pub node_labels: BTreeMap<String, BTreeMap<String, String>>,
+    /// Whether the administrator has acknowledged the admin gates of all releases before the run.
+    pub acknowledges_gates: bool,
     /// Architectures of machines that differ from the cluster's, by node name.
     pub node_architectures: BTreeMap<String, Architecture>,
     /// Whether the kubelets renew their Leases, each every ten seconds.
@@ -148,6 +160,9 @@ impl ClusterPlan {
             installed: true,
             control_plane_nodes: 3,
             worker_nodes: 3,
+            pools: Vec::new(),
+            node_labels: BTreeMap::new(),
+            acknowledges_gates: true,
             node_architectures: BTreeMap::new(),
             node_leases: false,
             platform: Platform::default(),
@@ -161,6 +176,18 @@ impl ClusterPlan {
             past: Past::default(),
             invariants: Invariant::all(),
         }
+    }
+
+    /// Returns the number of all nodes that are no control-plane nodes.
+    pub fn all_workers(&self) -> u32 {
+        self.worker_nodes + self.pools.iter().map(|pool| pool.count).sum::<u32>()
+    }
+
+    /// Returns the names of the planned nodes, the control plane first.
+    pub fn node_names(&self) -> Vec<String> {
+        let named = |role: &'static str, count| (0..count).map(move |index| format!("{role}-{index}"));
+        let plain = named("master", self.control_plane_nodes).chain(named("worker", self.worker_nodes));
+        plain.chain(self.pools.iter().flat_map(PoolPlan::nodes)).collect()
     }
 
     /// Returns whether `objects` contains one of this kind, namespace and name.
@@ -328,6 +355,10 @@ pub struct Keep {
 pub enum ValueSource {
     /// Standard output of the last command, without trailing line breaks.
     Output,
+    /// A field of that output, parsed as JSON or YAML, by its path.
+    OutputField(String),
+    /// A text, which may refer to other kept values.
+    Text(String),
     /// A field of an object, by its path.
     Field(ObjectRef, String),
 }

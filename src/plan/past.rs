@@ -25,6 +25,8 @@ pub struct NodePlan {
     pub name: String,
     /// Whether it belongs to the control plane; every other node is a worker.
     pub is_control_plane: bool,
+    /// The custom MachineConfigPool of a worker, whose role it has as well.
+    pub custom_pool: Option<String>,
     /// Labels in addition to those of every node.
     pub labels: BTreeMap<String, String>,
     /// `spec.taints`.
@@ -37,11 +39,16 @@ impl NodePlan {
     /// Returns a node with defaults for everything but its name and role.
     pub fn new(name: String, is_control_plane: bool) -> Self {
         let (labels, taints) = (BTreeMap::new(), Vec::new());
-        Self { name, is_control_plane, labels, taints, is_unschedulable: false }
+        Self { name, is_control_plane, custom_pool: None, labels, taints, is_unschedulable: false }
     }
 
-    /// Returns its role, which is also the name of its MachineConfigPool.
+    /// Returns the role of every such node, `master` or `worker`.
     pub fn role(&self) -> &'static str {
         if self.is_control_plane { "master" } else { "worker" }
+    }
+
+    /// Returns the name of its MachineConfigPool.
+    pub fn pool(&self) -> &str {
+        self.custom_pool.as_deref().unwrap_or(self.role())
     }
 }

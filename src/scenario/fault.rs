@@ -5,8 +5,6 @@ use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_core::requests::faults::{
     Hits, InjectedError, ProgramFault, RequestFault, RequestFilter, VERBS,
 };
-use windtunnel_core::resources;
-use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
 use windtunnel_openshift::environment::ReleaseFault;
 
@@ -248,9 +246,8 @@ fn requests(reader: &mut Reader<'_>, node: &Node) -> Option<RequestFilter> {
     }
     if let Some(node) = map.get("kind") {
         let kind = reader.text(node, "a kind such as `ClusterVersion`")?;
-        if resources::by_kind(&kind).is_none() {
-            let hint = did_you_mean(&kind, resources::ALL.iter().map(|resource| &*resource.kind));
-            reader.problem(node, format!("unknown kind `{kind}`{hint}"));
+        if let Err(message) = reader.kinds.find(&kind) {
+            reader.problem(node, message);
         }
         requests.kind = Some(kind);
     }

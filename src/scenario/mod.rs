@@ -30,6 +30,7 @@ pub mod upgrade_split;
 mod tests;
 
 pub use environment::graph_data::BlockedEdgeFile;
+pub use kinds::Kinds;
 pub use object::Star;
 pub use problem::{Problem, Problems};
 pub use source::{Folders, Releases};
@@ -101,8 +102,17 @@ pub fn schema() -> Value {
 ///
 /// # Errors
 /// The expected syntax, and the nearest kind.
-pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
-    object::parse_reference(&kinds::Kinds::default(), text, star)
+pub fn object_ref(kinds: &Kinds, text: &str, star: Star) -> Result<plan::ObjectRef, String> {
+    object::parse_reference(kinds, text, star)
+}
+
+/// Parses the object that a health insight is about: like [`object_ref`], or `Alert/name`, optionally with the
+/// namespace in the labels of the alert.
+///
+/// # Errors
+/// The expected syntax, and the nearest kind.
+pub fn about_ref(kinds: &Kinds, text: &str) -> Result<plan::ObjectRef, String> {
+    insight::parse_about(kinds, text)
 }
 
 /// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
@@ -180,13 +190,14 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
     }
 }
 
-/// Parses a Kubernetes object from YAML. Its kind must be known, and its metadata must have a name and, for a
-/// namespaced kind, a namespace.
+/// Parses a Kubernetes object from YAML. Its kind must be among `kinds`, and its metadata must have a name and,
+/// for a namespaced kind, a namespace. A definition adds its kind to `kinds`.
 ///
 /// # Errors
 /// All problems, by lines and columns of `text`.
-pub fn object(text: &str) -> Result<Value, Problems> {
+pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, Problems> {
     let mut reader = Reader::new("", &Release::find);
+    reader.kinds = std::mem::take(kinds);
     let object = match yaml::parse_tree(text) {
         Ok((tree, None)) => object::parse_object(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
@@ -194,6 +205,7 @@ pub fn object(text: &str) -> Result<Value, Problems> {
             None
         }
     };
+    *kinds = std::mem::take(&mut reader.kinds);
     match (object, reader.into_problems()) {
         (Some(object), problems) if problems.0.is_empty() => Ok(object),
         (_, problems) => Err(problems),

@@ -185,6 +185,18 @@ impl<'a> Reader<'a> {
         items.iter().filter_map(|item| self.text(item, what)).collect()
     }
 
+    /// Parses labels by name; a value may be empty, as that of a role.
+    pub(super) fn labels(&mut self, node: &Node) -> BTreeMap<String, String> {
+        let mut labels = BTreeMap::new();
+        for (key, value) in self.entries(node, "labels by name").unwrap_or_default() {
+            match (key.scalar(), value.scalar()) {
+                (Some(key), Some(value)) => drop(labels.insert(key.to_owned(), value.to_owned())),
+                _ => self.expected(value, "the value of a label, such as `a` or `\"\"`"),
+            }
+        }
+        labels
+    }
+
     /// Parses one of a few words.
     pub(super) fn word<'w>(&mut self, node: &Node, words: &[&'w str]) -> Option<&'w str> {
         let text = node.scalar().unwrap_or_default();

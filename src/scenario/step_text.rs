@@ -45,6 +45,7 @@ fn describe_action(action: &Action) -> String {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             format!("apply {}", parts.join("/"))
         }
+        Action::Patch { object, .. } => format!("patch {object}"),
         Action::Delete { object, cascade: None } => format!("delete {object}"),
         Action::Delete { object, cascade: Some(cascade) } => {
             format!("delete {object}, cascade {}", cascade.name())
@@ -68,6 +69,10 @@ impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
             ValueSource::Output => write!(f, "keep the output of the last command as {}", self.name),
+            ValueSource::OutputField(path) => {
+                write!(f, "keep {path} of the output of the last command as {}", self.name)
+            }
+            ValueSource::Text(text) => write!(f, "keep `{text}` as {}", self.name),
             ValueSource::Field(object, path) => write!(f, "keep {path} of {object} as {}", self.name),
         }
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use cucumber::feature::Ext as _;
 use cucumber::gherkin::{Feature, GherkinEnv, Rule, Scenario, Step, Table};
 
-use super::{catalogue, layout};
+use super::{catalogue, layout, moment};
 use crate::scenario::{Problem, is_id};
 
 /// Parses a feature and expands its examples into scenarios.
@@ -196,7 +196,7 @@ pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bo
     let mut refusals = VecDeque::new();
     let mut follows_command = false;
     for step in steps {
-        if step.value.starts_with("I run \"") {
+        if moment::without_moment(&step.value).starts_with("I run \"") {
             refusals.push_back(false);
             follows_command = true;
         } else if !step.value.starts_with("it ") {

@@ -1,5 +1,6 @@
 //! Parsers for parts that many steps share: durations, objects, texts and time limits.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::str::FromStr;
 
@@ -11,7 +12,7 @@ use windtunnel_update_status::status::Details;
 
 use super::world::StepError;
 use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, InsightRef, ObjectRef, TextMatch};
-use crate::scenario::{self, Star};
+use crate::scenario::{self, Kinds, Star};
 
 /// Parses `40 minutes`, `1 hour` or `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
@@ -44,14 +45,19 @@ impl FromStr for Timing {
 
 /// Parses `Kind/name` or `Kind/namespace/name`, where the name may end in `*`. `ClusterVersion` alone means
 /// `ClusterVersion/version`.
-pub(super) fn object(text: &str) -> Result<ObjectRef, StepError> {
+pub(super) fn object(kinds: &Kinds, text: &str) -> Result<ObjectRef, StepError> {
     let text = if text == "ClusterVersion" { "ClusterVersion/version" } else { text };
-    scenario::object_ref(text, Star::Allowed).map_err(StepError::Usage)
+    scenario::object_ref(kinds, text, Star::Allowed).map_err(StepError::Usage)
 }
 
 /// Parses `Kind/name` or `Kind/namespace/name` of one object.
-pub(super) fn one_object(text: &str) -> Result<ObjectRef, StepError> {
-    scenario::object_ref(text, Star::Rejected).map_err(StepError::Usage)
+pub(super) fn one_object(kinds: &Kinds, text: &str) -> Result<ObjectRef, StepError> {
+    scenario::object_ref(kinds, text, Star::Rejected).map_err(StepError::Usage)
+}
+
+/// Parses the object that a health insight is about; also `Alert/name`.
+pub(super) fn about(kinds: &Kinds, text: &str) -> Result<ObjectRef, StepError> {
+    scenario::about_ref(kinds, text).map_err(StepError::Usage)
 }
 
 /// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
@@ -175,6 +181,16 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
     None
 }
 
+/// Parses labels such as `zone=a, disk=ssd`; an empty text has none.
+pub(super) fn labels(text: &str) -> Result<BTreeMap<String, String>, StepError> {
+    let labels = text.split(',').map(str::trim).filter(|label| !label.is_empty());
+    let labels = labels.map(|label| match label.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(StepError::Usage(format!("expected labels such as `zone=a`, found `{label}`"))),
+    });
+    labels.collect()
+}
+
 /// Parses the sections of the status to show in detail; an empty text means none.
 pub(super) fn status_details(name: &str) -> Result<Details, StepError> {
     if name.is_empty() {
@@ -194,12 +210,12 @@ pub(super) fn docstring(text: Option<&String>) -> Result<&str, StepError> {
     Ok(text.strip_prefix('\n').unwrap_or(text))
 }
 
-/// Parses the Kubernetes object in the doc string of a step.
-pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
+/// Parses the Kubernetes object in the doc string of a step. A definition adds its kind to `kinds`.
+pub(super) fn docstring_object(kinds: &mut Kinds, text: Option<&String>) -> Result<Value, StepError> {
     if text.is_none() {
         return Err(StepError::Usage("expected an object as YAML in a doc string".into()));
     }
-    scenario::object(docstring(text)?).map_err(|problems| {
+    scenario::object(kinds, docstring(text)?).map_err(|problems| {
         let lines = problems
             .0
             .iter()

@@ -6,17 +6,19 @@ use std::sync::Arc;
 
 use semver::Version;
 use serde_json::Value;
+use windtunnel_core::text::short_duration;
 use windtunnel_openshift::release::Release;
 
 use super::FeatureFiles;
 use super::driver::{Driver, SessionResults, Settings};
+use super::moment::moment;
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
 use crate::plan::{
     Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Snapshot, Step,
 };
-use crate::scenario::{self, Folders, lint};
+use crate::scenario::{self, Folders, Kinds, lint};
 
 /// The error of a step, as cucumber shows it.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,8 @@ pub(super) struct ClusterWorld {
     /// For each command that the scenario has yet to run, in order: whether the steps after it expect a
     /// rejection.
     pub(super) refusals: VecDeque<bool>,
+    /// The kinds that steps can name, with those of definitions in earlier steps.
+    pub(super) kinds: Kinds,
     /// The default namespace of steps (`I use the "x" project`).
     pub(super) project: String,
     /// Test data files that were obtained, by name.
@@ -183,8 +187,16 @@ impl ClusterWorld {
         self.run_step(text, Step::Expect(expectation)).await
     }
 
-    /// Runs a step; installs the cluster before the first one.
+    /// Runs a step; installs the cluster before the first one. A text that begins with `at 70 minutes` waits for
+    /// that moment first.
     pub(super) async fn run_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+        if let Some(moment) = moment(text).map_err(StepError::Usage)? {
+            self.run_one_step(&format!("at {}", short_duration(moment)), Step::At(moment)).await?;
+        }
+        self.run_one_step(text, step).await
+    }
+
+    async fn run_one_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
         self.created &= !matches!(step, Step::Run(_));
         if let Some(collected) = &mut self.collected {
             let text = text.to_owned();

@@ -146,6 +146,7 @@ mod tests {
             preview_capabilities: Vec::new(),
             capability_sets: BTreeMap::new(),
             components: operators.iter().map(component).collect(),
+            admin_gates: BTreeMap::new(),
             payload: None,
         }
     }

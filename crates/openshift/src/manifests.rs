@@ -5,7 +5,8 @@
 //! of that minor. Additions behind feature gates are below it: in `tech-preview/` those of technology previews,
 //! in `dev-preview/` those that only developer previews have. Each file there patches the definition of its
 //! minor and later ones. A file for a minor before the first definition turns that definition into the preview
-//! of that minor. A custom feature set has all of them.
+//! of that minor. A custom feature set has all of them. `manifests/crds/descriptions.yaml` describes the fields of all
+//! definitions.
 //!
 //! `manifests/payload/` contains objects of components. `manifests/releases/` assigns them to components and
 //! minors.
@@ -89,9 +90,43 @@ fn definitions(name: &str, files: BTreeMap<MajorMinor, Value>) -> BTreeMap<Major
         } else {
             patch(&mut definition, file, &format!("{name}/{}.{}", line.0, line.1));
         }
-        found.insert(line, Arc::new(definition.clone()));
+        let mut described = definition.clone();
+        describe(&mut described, name);
+        found.insert(line, Arc::new(described));
     }
     found
+}
+
+/// Descriptions of fields by the name of the CRD and the path of the field.
+type Descriptions = BTreeMap<String, BTreeMap<String, String>>;
+
+static DESCRIPTIONS: LazyLock<Descriptions> = LazyLock::new(|| {
+    let file =
+        folder("crds").get_file("crds/descriptions.yaml").and_then(File::contents_utf8).unwrap_or_default();
+    yaml::from_str(file).unwrap_or_else(|error| panic!("manifests/crds/descriptions.yaml:{error}"))
+});
+
+/// Adds the descriptions of a CRD to the schemas of its versions.
+fn describe(definition: &mut Value, name: &str) {
+    let versions = definition.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
+    let schemas =
+        versions.into_iter().flatten().filter_map(|version| version.pointer_mut("/schema/openAPIV3Schema"));
+    for schema in schemas {
+        for (path, text) in DESCRIPTIONS.get(name).into_iter().flatten() {
+            if let Some(field) = field_at(schema, path) {
+                field["description"] = Value::from(text.as_str());
+            }
+        }
+    }
+}
+
+/// The schema of the field at a path, such as `status.history.state`.
+fn field_at<'s>(schema: &'s mut Value, path: &str) -> Option<&'s mut Value> {
+    path.split('.').filter(|name| !name.is_empty()).try_fold(schema, |schema, name| {
+        let items = schema.get("items").is_some();
+        let schema = if items { schema.get_mut("items")? } else { schema };
+        schema.get_mut("properties")?.get_mut(name)
+    })
 }
 
 fn patch(definition: &mut Value, file: Value, place: &str) {
@@ -209,6 +244,30 @@ mod tests {
             let newest = crd(name, (u64::MAX, 0)).unwrap();
             assert_eq!(newest["metadata"]["name"], **name);
         }
+    }
+
+    #[test]
+    fn every_description_belongs_to_a_field_of_some_release() {
+        for (name, texts) in &*DESCRIPTIONS {
+            let lines = by_line("releases").into_keys();
+            let mut definitions: Vec<Value> = lines
+                .filter_map(|line| crd_with(name, line, "DevPreviewNoUpgrade"))
+                .map(|crd| (*crd).clone())
+                .collect();
+            for path in texts.keys() {
+                let has_field = |crd: &mut Value| {
+                    let versions = crd["spec"]["versions"].as_array_mut().unwrap();
+                    versions
+                        .iter_mut()
+                        .any(|version| field_at(&mut version["schema"]["openAPIV3Schema"], path).is_some())
+                };
+                assert!(definitions.iter_mut().any(has_field), "{name} has no {path}");
+            }
+        }
+        let conditions = &crd("clusterversions.config.openshift.io", (4, 18)).unwrap()["spec"]["versions"][0]
+            ["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["history"]["items"]["properties"]
+            ["state"];
+        assert!(conditions["description"].as_str().unwrap().starts_with("Completed"));
     }
 
     #[test]

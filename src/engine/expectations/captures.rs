@@ -4,12 +4,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use regex::Regex;
+use serde_json::Value;
 use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml;
 
 use super::matching::objects;
 use crate::engine::command;
 use crate::engine::runtime::Simulation;
-use crate::plan::{Check, CommandCheck, ExpectedState, Step, TextMatch, ValueSource, path, placeholders};
+use crate::plan::{
+    Action, Check, CommandCheck, ExpectedState, Keep, Step, TextMatch, ValueSource, path, placeholders,
+};
 
 /// Returns the current value to keep.
 ///
@@ -18,6 +22,13 @@ use crate::plan::{Check, CommandCheck, ExpectedState, Step, TextMatch, ValueSour
 pub(in crate::engine) fn value(simulation: &Simulation, what: &ValueSource) -> Result<String, String> {
     match what {
         ValueSource::Output => Ok(command::last_output(simulation)?.actual.stdout.trim_end().to_owned()),
+        ValueSource::OutputField(field) => {
+            let output = command::last_output(simulation)?.actual.stdout;
+            let parsed: Value = yaml::from_str(&output)
+                .map_err(|error| format!("the output of the last command is no JSON or YAML: {error}"))?;
+            Ok(path::text_at(&parsed, field))
+        }
+        ValueSource::Text(text) => Ok(text.clone()),
         ValueSource::Field(object, field) => {
             let found = objects(&simulation.view, object).next();
             let found = found.ok_or_else(|| format!("there is no {object}"))?;
@@ -62,7 +73,18 @@ impl Filler<'_> {
             Step::Expect(expectation) => self.fill_expectation(&mut expectation.what),
             Step::Try(attempt) => self.texts(&mut attempt.refused),
             // The steps of a retry are filled when they run.
+            Step::Act(Action::Apply(object) | Action::Patch { patch: object, .. }) => self.object(object),
+            Step::Keep(Keep { what: ValueSource::Text(text), .. }) => self.plain(text),
             Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) | Step::Retry(_) => {}
+        }
+    }
+
+    fn object(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.plain(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.object(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.object(field)),
+            _ => {}
         }
     }
 

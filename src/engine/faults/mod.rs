@@ -1,5 +1,6 @@
 //! Begins and ends faults: what each of them changes in the cluster.
 
+mod annotations;
 mod objects;
 mod pinned_api_server;
 mod render_flips;

@@ -1,5 +1,6 @@
 //! The objects of an installed and settled cluster, as an installer leaves them.
 
+mod gates;
 mod nodes;
 mod proxy;
 
@@ -19,7 +20,7 @@ use windtunnel_openshift::release::{Architecture, OperatorFacts, Release};
 use windtunnel_openshift::{manifests, mco, operators, signature};
 use windtunnel_update_status::insight::published;
 
-use crate::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
+use crate::plan::{ClusterPlan, PlannedObject, Platform, PoolPlan, ReleasePlan};
 use nodes::nodes;
 pub(super) use nodes::{labels_of, machines, set_os_info};
 
@@ -85,7 +86,8 @@ pub(super) fn first_writes(plan: &ClusterPlan, installed: &InstalledPayload<'_>,
     // The payload contains the operator's own Deployment, with its image.
     let base = manifests::objects("base").iter();
     let base = base.filter(|object| object["kind"] != "Deployment" && !is_custom(object));
-    let mut writes: Vec<Write> = base.cloned().filter_map(create).collect();
+    let mut writes: Vec<Write> =
+        base.cloned().map(|object| gates::filled(plan, object)).filter_map(create).collect();
     writes.extend(installed.definition(CLUSTER_VERSIONS).cloned().and_then(create));
     let cluster_version = cluster_version(plan, now);
     if plan.installed {
@@ -163,7 +165,11 @@ fn update_status_controller(plan: &ClusterPlan) -> Vec<Write> {
 
 /// The pools of the cluster's nodes, if the payload defines pools.
 fn pools(plan: &ClusterPlan, installed: &InstalledPayload<'_>) -> Option<mco::InstalledPools> {
-    installed.definition(mco::POOLS).map(|_| mco::InstalledPools::of(&plan.release, &plan.feature_set))
+    let custom = |pool: &PoolPlan| mco::custom_pool(&pool.name, pool.paused, pool.max_unavailable.as_deref());
+    let custom = || plan.pools.iter().map(custom).collect();
+    installed
+        .definition(mco::POOLS)
+        .map(|_| mco::InstalledPools::of(&plan.release, &plan.feature_set, custom()))
 }
 
 /// Whether an object's kind is a custom resource.
@@ -259,7 +265,7 @@ fn feature_gate(feature_set: &str) -> Value {
 /// The Infrastructure as the installer creates it. A single control-plane node is a topology of its own.
 fn infrastructure(plan: &ClusterPlan) -> Value {
     // Without workers, the control plane runs their workloads.
-    let workers = if plan.worker_nodes == 0 { plan.control_plane_nodes } else { plan.worker_nodes };
+    let workers = if plan.all_workers() == 0 { plan.control_plane_nodes } else { plan.all_workers() };
     let Platform { kind, region } = &plan.platform;
     let mut platform = json!({ "type": kind });
     if !region.is_empty() {

@@ -13,7 +13,7 @@ use windtunnel_openshift::release::Release;
 use windtunnel_openshift::{mco, operators};
 
 use super::{COMPLETED_AGO, pools, topology};
-use crate::plan::{ClusterPlan, NodePlan};
+use crate::plan::{ClusterPlan, NodePlan, PoolPlan};
 
 /// The planned nodes, control plane first. If there are workers, the control plane is tainted; if there are
 /// none, its nodes are workers as well.
@@ -23,7 +23,7 @@ fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, NodePlan>> {
     }
     let master = |index| {
         let mut node = NodePlan::new(format!("master-{index}"), true);
-        if plan.worker_nodes == 0 {
+        if plan.all_workers() == 0 {
             node.labels.insert(role_label("worker"), String::new());
         } else {
             node.taints.push(json!({ "key": role_label("master"), "effect": "NoSchedule" }));
@@ -32,7 +32,19 @@ fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, NodePlan>> {
     };
     let masters = (0..plan.control_plane_nodes).map(master);
     let workers = (0..plan.worker_nodes).map(|index| NodePlan::new(format!("worker-{index}"), false));
-    masters.chain(workers).map(Cow::Owned).collect()
+    let pooled = plan.pools.iter().flat_map(|pool| pool.nodes().map(move |name| pooled(pool, name)));
+    let labelled = |mut node: NodePlan| {
+        node.labels.extend(plan.node_labels.get(&node.name).cloned().unwrap_or_default());
+        Cow::Owned(node)
+    };
+    masters.chain(workers).chain(pooled).map(labelled).collect()
+}
+
+/// A node of a custom pool, which has its role as well as that of a worker.
+fn pooled(pool: &PoolPlan, name: String) -> NodePlan {
+    let mut labels = pool.labels.clone();
+    labels.insert(role_label(&pool.name), String::new());
+    NodePlan { custom_pool: Some(pool.name.clone()), labels, ..NodePlan::new(name, false) }
 }
 
 fn role_label(role: &str) -> String {
@@ -45,7 +57,7 @@ pub(super) fn nodes(plan: &ClusterPlan, installed: &InstalledPayload<'_>, now: T
     let nodes = (0..).zip(planned(plan)).map(|(number, planned)| {
         let mut node = node(&planned, plan, now);
         if let Some(pools) = &pools {
-            mco::annotate_node(&mut node, planned.role(), topology(plan.control_plane_nodes), pools);
+            mco::annotate_node(&mut node, planned.pool(), topology(plan.control_plane_nodes), pools);
         }
         kubelet::assign_addresses(&mut node, number);
         kubelet::set_capacity(&mut node);
@@ -61,7 +73,7 @@ pub(in crate::engine) fn machines(
     installed: &InstalledPayload<'_>,
 ) -> Vec<(String, Disk, Vec<StaticPod>)> {
     let pools = pools(plan, installed);
-    let disk = |node: &NodePlan| pools.as_ref().map(|pools| pools.disk(node.role())).unwrap_or_default();
+    let disk = |node: &NodePlan| pools.as_ref().map(|pools| pools.disk(node.pool())).unwrap_or_default();
     let of_control_plane =
         if plan.installed { operators::installed_static_pods(&plan.release) } else { Vec::new() };
     let static_pods =

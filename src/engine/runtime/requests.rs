@@ -9,6 +9,7 @@ use windtunnel_core::{Change, ChangeKind, Identity, Object, Refusal, View, Write
 
 use super::crashes::CrashMoment;
 use super::simulation::Simulation;
+use crate::engine::unannotated;
 use crate::plan::Invariant;
 use crate::record::{Entry, Event, WriteEvent};
 
@@ -108,6 +109,7 @@ impl Simulation {
                 );
             }
             self.set_clock_by_fault(&change);
+            self.unannotated.extend(unannotated::target_without_annotation(&change));
             self.exports.track_change(&change);
             self.schedule.deliver(&change);
             if change.kind == ChangeKind::Deleted && !removed_by_clients.contains(&change.key) {

@@ -31,7 +31,7 @@ use crate::engine::invariants::Invariants;
 use crate::engine::invariants::node_order::Phases;
 use crate::engine::last_actions::LastActions;
 use crate::engine::output::CapturedOutput;
-use crate::plan::{Invariant, Snapshot};
+use crate::plan::{FaultTarget, Invariant, Snapshot};
 use crate::record::{Entry, Folding, Record};
 
 /// A cluster that runs in virtual time.
@@ -77,6 +77,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) agenda: Agenda,
     /// The faults that are in effect.
     pub(in crate::engine) faults_in_effect: FaultsInEffect,
+    /// The targets whose fault annotation a user removed, which ends their faults.
+    pub(in crate::engine) unannotated: Vec<FaultTarget>,
     /// Planned crashes of processes at their writes.
     pub(in crate::engine) crashes: Crashes,
     /// The virtual second in which requests are counted, and the number of requests before it.
@@ -139,6 +141,7 @@ impl Simulation {
             schedule: Schedule::default(),
             agenda: Agenda::default(),
             faults_in_effect: FaultsInEffect::default(),
+            unannotated: Vec::new(),
             crashes: Crashes::default(),
             requests: (0, 0),
         }
@@ -291,6 +294,7 @@ impl Simulation {
         // Time stands still while an actor is ready, and tasks beside the engine write nothing meanwhile.
         let (now, mut steps) = (self.now(), 0);
         self.take_changes();
+        self.end_unannotated_faults()?;
         self.wake_by(now)?;
         while let Some(id) = self.schedule.next_ready() {
             let most = self.schedule.turns_per_moment_max();

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Identity, Write};
+use windtunnel_core::{Identity, Operation, View, Write};
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::mco;
 
@@ -37,6 +37,16 @@ struct StartOptions<'a> {
     epoch: Time,
     /// Whether the session may continue a snapshot of an installed cluster.
     may_use_snapshot: bool,
+}
+
+/// Returns a write that merges an object of the plan into the one that the installer created, as `apply` does.
+fn merged_if_there(view: &View, write: Write) -> Write {
+    match &write.operation {
+        Operation::Create(object) if view.get_key(&write.key()).is_some() => {
+            Write::merge_patch(&write.resource, &write.namespace, &write.name, object.clone())
+        }
+        _ => write,
+    }
 }
 
 impl StartOptions<'_> {
@@ -200,6 +210,7 @@ impl Session {
         rest.retain(|write| !environment.has_controllers || write.key() != mco::daemon_set());
         Self::install_all(&mut simulation, rest)?;
         for (planned, write) in install::planned_writes(plan) {
+            let write = merged_if_there(&simulation.view, write);
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
             answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;
         }

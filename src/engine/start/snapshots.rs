@@ -79,7 +79,7 @@ impl SnapshotKey {
     /// The origins of a cluster, the one that determines it longest first; none if the cluster is too large
     /// to keep.
     pub(in crate::engine) fn all(plan: &ClusterPlan, seed: u64, epoch: Time) -> Vec<Self> {
-        if plan.control_plane_nodes + plan.worker_nodes > NODES_MAX {
+        if plan.control_plane_nodes + plan.all_workers() > NODES_MAX {
             return Vec::new();
         }
         let whole = Self { plan: plan.clone(), seed, epoch, extent: SnapshotExtent::Actors };

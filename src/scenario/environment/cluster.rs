@@ -1,8 +1,5 @@
 //! `cluster` and `releases`: the initial cluster and the releases that exist in the run.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
 use semver::Version;
 use windtunnel_controllers::registry::{Contents, Image, OpenPgp, Signature, Workloads};
 use windtunnel_core::text::did_you_mean;
@@ -12,9 +9,10 @@ use windtunnel_openshift::manifests::is_preview;
 use windtunnel_openshift::release::{Architecture, Release};
 
 use super::images;
+use super::nodes::Nodes;
 use crate::plan::{
-    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS,
-    PLATFORMS_WITH_REGION, Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
+    ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION, Past,
+    PlannedObject, Platform, ReleasePlan,
 };
 use crate::scenario::object;
 use crate::scenario::reader::{Map, Reader};
@@ -32,6 +30,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "baseline-capability-set",
     "additional-enabled-capabilities",
     "keyrings",
+    "admin-acks",
     "insights",
     "objects",
 ];
@@ -67,6 +66,7 @@ pub(in crate::scenario) fn read(
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
     let channel = map.get("channel").and_then(|node| channel(reader, node));
+    let acknowledges_gates = map.get("admin-acks").and_then(|node| reader.flag(node)).unwrap_or(true);
     let keyrings = map.get("keyrings").map(|node| reader.texts(node, "the name of a keyring"));
     let objects = map.get("objects").map(|node| reader.list(node, "Kubernetes objects")).unwrap_or_default();
     let objects = objects.iter().filter_map(|node| {
@@ -90,6 +90,9 @@ pub(in crate::scenario) fn read(
         installed,
         control_plane_nodes: nodes.control_plane,
         worker_nodes: nodes.workers,
+        pools: nodes.pools,
+        node_labels: nodes.labels,
+        acknowledges_gates,
         node_architectures: nodes.architectures,
         node_leases: nodes.leases,
         platform,
@@ -105,57 +108,6 @@ pub(in crate::scenario) fn read(
         invariants: Invariant::all(),
         release: release.for_architecture(architecture),
     })
-}
-
-/// Node counts by role, architectures of single nodes, and whether kubelets renew Leases.
-struct Nodes {
-    control_plane: u32,
-    workers: u32,
-    architectures: BTreeMap<String, Architecture>,
-    leases: bool,
-}
-
-impl Nodes {
-    fn read(reader: &mut Reader<'_>, node: Option<&Node>, release: Architecture) -> Self {
-        let keys = ["control-plane", "workers", "architectures", "leases"];
-        let map = node.and_then(|node| reader.map(node, "nodes", &keys));
-        let get = |key| map.as_ref().and_then(|map| map.get(key));
-        let mut count = |key, allowed: RangeInclusive<u32>| {
-            get(key).and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
-        };
-        let (control_plane, workers) =
-            (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES));
-        let leases = get("leases").and_then(|node| reader.flag(node)).unwrap_or(false);
-        let mut nodes = Self { control_plane, workers, architectures: BTreeMap::new(), leases };
-        if let Some(node) = get("architectures") {
-            nodes.read_architectures(reader, node, release);
-        }
-        nodes
-    }
-
-    /// Parses architectures of single nodes, which only a multi-architecture release supports.
-    fn read_architectures(&mut self, reader: &mut Reader<'_>, node: &Node, release: Architecture) {
-        if release != Architecture::Multi {
-            let own = release.name();
-            reader.problem(
-                node,
-                format!(
-                    "a release for {own} needs machines for {own}: set `architecture: multi` for the cluster"
-                ),
-            );
-        }
-        let names =
-            |role: &str, count: u32| (0..count).map(move |n| format!("{role}-{n}")).collect::<Vec<_>>();
-        let known = [names("master", self.control_plane), names("worker", self.workers)].concat();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let machines: Vec<&str> =
-            Architecture::NAMES.iter().copied().filter(|name| *name != Architecture::Multi.name()).collect();
-        for (name, architecture) in reader.entries(node, "architectures by node").unwrap_or_default() {
-            let name = reader.word(name, &known);
-            let architecture = reader.word(architecture, &machines).and_then(Architecture::find);
-            self.architectures.extend(name.map(str::to_owned).zip(architecture));
-        }
-    }
 }
 
 /// Parses a platform's name, or a map with its name and region.

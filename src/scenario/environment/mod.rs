@@ -4,4 +4,5 @@ pub(super) mod cluster;
 pub(super) mod graph_data;
 pub(super) mod images;
 pub(super) mod metrics;
+mod nodes;
 pub(super) mod update_service;

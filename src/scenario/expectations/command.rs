@@ -51,7 +51,7 @@ fn reject_doomed_command(reader: &mut Reader<'_>, node: &Node, run: Run) -> Opti
     }
     let refusal = match run.command.program {
         Program::Upgrade => Command::read(&run.command.words, run.command.gates).err(),
-        Program::Get => Get::read(&run.command.words).err(),
+        Program::Get => Get::read(&run.command.words, reader.kinds.defined()).err(),
         Program::Status(_) => None,
     };
     let refusal = refusal.as_ref().and_then(|output| output.error_message());

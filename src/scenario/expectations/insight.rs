@@ -1,9 +1,11 @@
 //! `insight`: expectations about insights of the update status controller.
 
+use windtunnel_core::Resource;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
 
-use crate::plan::{Check, ExpectedState, InsightRef, TextMatch};
+use crate::plan::{Check, ExpectedState, InsightRef, ObjectRef, TextMatch};
+use crate::scenario::kinds::Kinds;
 use crate::scenario::object::{self, Star};
 use crate::scenario::reader::{Map, Reader};
 
@@ -39,7 +41,7 @@ pub(in crate::scenario) fn expected(
 ) -> Option<ExpectedState> {
     let mut insight = reference(reader, node)?;
     if insight.kind == "Health" {
-        insight.about = map.get("about").and_then(|at| object::reference(reader, at, Star::Allowed));
+        insight.about = map.get("about").and_then(|at| about(reader, at));
         checks.extend(impact(reader, map));
     } else {
         let others = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
@@ -53,6 +55,32 @@ pub(in crate::scenario) fn expected(
         _ => ExpectedState::Insight(insight, checks),
     })
 }
+
+fn about(reader: &mut Reader<'_>, node: &Node) -> Option<ObjectRef> {
+    let text = reader.text(node, "an object such as `ClusterOperator/etcd`, or `Alert/KubeNodeNotReady`")?;
+    parse_about(&reader.kinds, &text).map_err(|message| reader.problem(node, message)).ok()
+}
+
+/// Parses the object that a health insight is about. An alert may have a namespace.
+///
+/// # Errors
+/// The expected syntax, and the nearest kind.
+pub(in crate::scenario) fn parse_about(kinds: &Kinds, text: &str) -> Result<ObjectRef, String> {
+    let Some(alert) = text.strip_prefix("Alert/") else {
+        return object::parse_reference(kinds, text, Star::Allowed);
+    };
+    let (namespace, name) = alert.split_once('/').unwrap_or(("", alert));
+    let stem = name.strip_suffix('*').unwrap_or(name);
+    if name.is_empty() || stem.contains(['*', '/']) {
+        return Err(format!("expected `Alert/<name>` or `Alert/<namespace>/<name>`, found `{text}`"));
+    }
+    let resource = Resource { namespaced: !namespace.is_empty(), ..ALERTS };
+    Ok(ObjectRef { resource, namespace: namespace.to_owned(), name: name.to_owned() })
+}
+
+/// The kind by which insights refer to alerts; no API serves it. It is namespaced if a reference names a
+/// namespace.
+const ALERTS: Resource = Resource::cluster("config.openshift.io", "v1", "Alert", "alerts");
 
 /// Rejects keys that only apply to insights.
 pub(in crate::scenario) fn reject_keys(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {

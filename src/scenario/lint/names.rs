@@ -21,7 +21,9 @@ const POOLS: [&str; 2] = ["master", "worker"];
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     operators: BTreeSet<String>,
-    nodes: BTreeMap<&'static str, u32>,
+    /// The initial number of nodes by the first part of their names.
+    nodes: BTreeMap<String, u32>,
+    pools: BTreeSet<String>,
     created: BTreeSet<String>,
     publishes_insights: bool,
 }
@@ -31,10 +33,15 @@ impl Names {
     pub(super) fn new(cluster: &ClusterPlan) -> Self {
         let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
         let operators = releases.flat_map(Release::operators);
+        let plain = [("master", cluster.control_plane_nodes), ("worker", cluster.worker_nodes)];
+        let plain = plain.into_iter().map(|(role, count)| (role.to_owned(), count));
+        let pooled = cluster.pools.iter().map(|pool| (pool.name.clone(), pool.count));
+        let own_pools = cluster.pools.iter().map(|pool| pool.name.clone());
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         Self {
             operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),
-            nodes: [("master", cluster.control_plane_nodes), ("worker", cluster.worker_nodes)].into(),
+            nodes: plain.chain(pooled).collect(),
+            pools: POOLS.into_iter().map(str::to_owned).chain(own_pools).collect(),
             created: cluster.objects.iter().map(|planned| name(&planned.object)).collect(),
             publishes_insights: cluster.insights || cluster.feature_set == "DevPreviewNoUpgrade",
         }
@@ -66,6 +73,7 @@ impl Names {
                 ..
             }
             | Action::Heal(FaultTarget::Pool(name)) => self.unknown_pool(name),
+            Action::Patch { object, .. } => self.unknown_object(object),
             Action::Apply(object) => {
                 let warning = self.pool_without_selectors(object);
                 self.created.extend(object["metadata"]["name"].as_str().map(str::to_owned));
@@ -163,10 +171,10 @@ impl Names {
 
     /// Returns why no pool of this name exists.
     fn unknown_pool(&self, name: &str) -> Option<String> {
-        if name.ends_with('*') || self.created.contains(name) || POOLS.contains(&name) {
+        if name.ends_with('*') || self.created.contains(name) || self.pools.contains(name) {
             return None;
         }
-        let pools = POOLS.into_iter().chain(self.created.iter().map(String::as_str));
+        let pools = self.pools.iter().chain(&self.created).map(String::as_str);
         Some(format!("the cluster has no pool {name}{}", did_you_mean(name, pools)))
     }
 

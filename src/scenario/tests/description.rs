@@ -100,6 +100,57 @@ fn the_schema_accepts_every_example_and_lists_every_key() {
     }
 }
 
+/// The objects of a schema with named properties, by their paths.
+fn objects_of<'s>(schema: &'s serde_json::Value, at: &str, found: &mut Vec<(String, &'s serde_json::Value)>) {
+    match schema {
+        serde_json::Value::Object(fields) => {
+            if fields.get("properties").is_some_and(serde_json::Value::is_object)
+                && fields.contains_key("type")
+            {
+                found.push((at.to_owned(), schema));
+            }
+            fields.iter().for_each(|(name, inner)| objects_of(inner, &format!("{at}/{name}"), found));
+        }
+        serde_json::Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, inner)| objects_of(inner, &format!("{at}/{index}"), found));
+        }
+        _ => (),
+    }
+}
+
+#[test]
+fn the_schema_describes_every_step_and_rejects_unknown_keys_everywhere() {
+    let schema = scenario::schema();
+    let mut found = Vec::new();
+    objects_of(&schema["$defs"], "", &mut found);
+    assert!(found.len() > 25, "{}", found.len());
+    for (at, object) in found.iter().filter(|(at, _)| at != "/kubernetesObject") {
+        assert_eq!(object["additionalProperties"], false, "{at} accepts unknown keys");
+        for (name, property) in object["properties"].as_object().unwrap() {
+            let of_reference =
+                property["$ref"].as_str().and_then(|at| schema.pointer(at.trim_start_matches('#')));
+            let is_described = |value: &serde_json::Value| value["description"].is_string();
+            assert!(
+                is_described(property) || of_reference.is_some_and(is_described),
+                "{at}: `{name}` has no description"
+            );
+        }
+    }
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors = |step: serde_json::Value| {
+        let value =
+            serde_json::json!({ "name": "n", "cluster": { "version": "4.18.3" }, "timeline": [step] });
+        validator.iter_errors(&value).map(|error| error.to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let fault = serde_json::json!({ "operator": "dns", "is": "degraded" });
+    assert_eq!(errors(serde_json::json!({ "fault": fault })), "");
+    assert!(errors(serde_json::json!({ "fualt": fault })).contains("fualt"));
+    assert!(!errors(serde_json::json!({ "fault": { "operator": "dns", "iss": "degraded" } })).is_empty());
+}
+
 #[test]
 fn damaged_text_never_panics() {
     let mut stream = windtunnel_core::rng::Streams::new(1).stream("damage");

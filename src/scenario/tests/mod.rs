@@ -35,6 +35,7 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
         preview_capabilities: Vec::new(),
         capability_sets: BTreeMap::from([("None".into(), Vec::new()), ("vCurrent".into(), Vec::new())]),
         components: [].into(),
+        admin_gates: BTreeMap::new(),
         payload: None,
     })
 }

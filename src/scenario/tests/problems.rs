@@ -102,7 +102,7 @@ fn validates_the_cluster_against_its_release() {
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
              s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
-             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `architectures`, `leases`",
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `pools`, `labels`, `architectures`, `leases`",
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",

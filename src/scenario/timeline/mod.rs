@@ -154,16 +154,8 @@ fn join(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let map = reader.map(node, "a machine that joins", &["node", "labels"])?;
     let name = map.required(reader, "node", "the name of its node, such as `worker-3`");
     let name = name.and_then(|node| new_node(reader, node));
-    let labels = map.get("labels").map(|node| labels(reader, node)).unwrap_or_default();
+    let labels = map.get("labels").map(|node| reader.labels(node)).unwrap_or_default();
     Some(Action::Join { node: name?, labels })
-}
-
-fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
-    let entries = reader.entries(node, "labels by name").unwrap_or_default();
-    let texts = entries
-        .iter()
-        .map(|(key, value)| Some((key.scalar()?.to_owned(), reader.text(value, "the value of a label")?)));
-    texts.flatten().collect()
 }
 
 fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {

@@ -18,6 +18,7 @@ const MODULES: &[(&str, &str)] = &[
     ("given", include_str!("../definitions/given.rs")),
     ("update_service", include_str!("../definitions/update_service.rs")),
     ("when", include_str!("../definitions/when.rs")),
+    ("changes", include_str!("../definitions/changes.rs")),
     ("faults", include_str!("../definitions/faults.rs")),
     ("registry_faults", include_str!("../definitions/registry_faults.rs")),
     ("then", include_str!("../definitions/then.rs")),
@@ -25,11 +26,12 @@ const MODULES: &[(&str, &str)] = &[
     ("insights", include_str!("../definitions/insights.rs")),
     ("commands", include_str!("../definitions/commands.rs")),
     ("aliases", include_str!("../definitions/aliases.rs")),
+    ("projects", include_str!("../definitions/projects.rs")),
     ("test_data", include_str!("../definitions/test_data.rs")),
 ];
 
 /// The modules whose steps accept any keyword, as in the suite that they come from.
-const ALIASES: [&str; 2] = ["aliases", "test_data"];
+const ALIASES: [&str; 3] = ["aliases", "projects", "test_data"];
 
 /// A module of steps about one topic.
 #[derive(Debug)]

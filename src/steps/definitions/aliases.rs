@@ -8,7 +8,6 @@ use jiff::SignedDuration;
 use regex::Regex;
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS};
-use windtunnel_openshift::oc;
 
 use crate::plan::{
     self, Action, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, ObjectRef,
@@ -20,6 +19,9 @@ use crate::steps::{dry_run, gherkin};
 
 /// The time limit for a pod to become ready, if the step names none.
 const PODS_READY: SignedDuration = SignedDuration::from_mins(15);
+
+/// The clipboard with the name of the current project (`<%= project.name %>`).
+pub(super) const PROJECT: &str = "project";
 
 /// The name under which a step stores the version that it compares.
 const CURRENT: &str = "current-cluster-version";
@@ -184,26 +186,27 @@ async fn output_parts(world: &mut ClusterWorld, not: String, step: &Step) -> Res
 /// ```
 #[then(regex = r#"^the output should match "(.+)"$"#)]
 async fn output_matches(world: &mut ClusterWorld, pattern: String, step: &Step) -> Result<(), StepError> {
-    let pattern = TextMatch::parse(&format!("/{pattern}/")).map_err(StepError::Usage)?;
+    let pattern = TextMatch::parse(&format!("/{}/", filled(&pattern))).map_err(StepError::Usage)?;
     command(world, vec![CommandCheck::Says(pattern)], step).await
 }
 
-/// Keeps the output of the last command, or the version of the cluster. Later steps of this topic refer to it
-/// as `<%= cb.name %>`.
+/// The output of the last command matches every regular expression of the table, or the one in the doc string.
 ///
 /// ```gherkin
-/// When evaluation of `cluster_version('version').version` is stored in the :version clipboard
+/// Then the output should match:
 /// ```
-#[when(
-    regex = r"^evaluation of `(@result\[:response\]|cluster_version\('version'\)\.version)` is stored in the :(\w+) clipboard$"
-)]
-async fn store(world: &mut ClusterWorld, what: String, name: String, step: &Step) -> Result<(), StepError> {
-    let what = if what.starts_with('@') {
-        ValueSource::Output
-    } else {
-        ValueSource::Field(cluster_version(), VERSION.to_owned())
+#[then(regex = r"^the output should match:$")]
+async fn output_matches_all(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    let patterns: Vec<String> = match &step.table {
+        Some(_) => rows(step)?.iter().flatten().cloned().collect(),
+        None => vec![docstring(step.docstring.as_ref())?.trim_end().to_owned()],
     };
-    world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
+    let checks = patterns.iter().map(|pattern| {
+        let pattern = TextMatch::parse(&format!("/{}/", filled(pattern))).map_err(StepError::Usage)?;
+        Ok(CommandCheck::Says(pattern))
+    });
+    let checks = checks.collect::<Result<_, StepError>>()?;
+    command(world, checks, step).await
 }
 
 /// A condition of a ClusterOperator.
@@ -295,8 +298,7 @@ async fn merge_patch(
     name: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let resource =
-        oc::find_resource(&kind).ok_or_else(|| StepError::Usage(format!("unknown kind `{kind}`")))?;
+    let resource = world.kinds.find_by_any_name(&kind).map_err(StepError::Usage)?;
     let cells: Vec<&String> = rows(step)?.iter().flatten().collect();
     let [cell] = cells.as_slice() else {
         return Err(StepError::Usage("expected one cell with JSON".to_owned()));
@@ -318,9 +320,9 @@ async fn merge_patch(
 }
 
 /// The ClusterVersion field with the current version, or with the target of an update in progress.
-const VERSION: &str = "status.history[0].version";
+pub(super) const VERSION: &str = "status.history[0].version";
 
-fn cluster_version() -> ObjectRef {
+pub(super) fn cluster_version() -> ObjectRef {
     ObjectRef { resource: CLUSTER_VERSIONS, namespace: String::new(), name: "version".to_owned() }
 }
 
@@ -343,7 +345,11 @@ pub(in crate::steps) fn filled(text: &str) -> String {
     #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
     static CLIPBOARD: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"<%=\s*cb\.(\w+)\s*-?%>").expect("pattern"));
-    CLIPBOARD.replace_all(text, "$$(kept $1)").into_owned()
+    #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
+    static PROJECT_NAME: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"<%=\s*project\.name\s*-?%>").expect("pattern"));
+    let text = CLIPBOARD.replace_all(text, "$$(kept $1)");
+    PROJECT_NAME.replace_all(&text, format!("$$(kept {PROJECT})")).into_owned()
 }
 
 async fn command(world: &mut ClusterWorld, checks: Vec<CommandCheck>, step: &Step) -> Result<(), StepError> {

@@ -4,10 +4,10 @@ use cucumber::gherkin::Step;
 use cucumber::when;
 use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_core::requests::faults::{Hits, InjectedError, ProgramFault, RequestFault, RequestFilter};
-use windtunnel_core::resources;
 use windtunnel_core::text::did_you_mean;
 
 use crate::plan::{Action, FaultTarget, InjectedFault};
+use crate::scenario::Kinds;
 use crate::steps::phrase::duration;
 use crate::steps::world::{ClusterWorld, StepError};
 
@@ -18,9 +18,11 @@ use crate::steps::world::{ClusterWorld, StepError};
 ///
 /// ```gherkin
 /// When operator etcd degrades with reason "EtcdMembersDegraded" and message "2 of 3 members are available"
+/// When operator etcd degrades for 15 minutes
+/// When at 70 minutes operator etcd becomes unavailable for 15 minutes
 /// ```
 #[when(
-    regex = r#"^operator (\S+) (degrades|becomes unavailable|flaps|becomes not upgradeable|stalls|falls silent|recovers)(?: with reason "([^"]+)")?(?: (?:and|with) message "([^"]+)")?$"#
+    regex = r#"^(?:at \d+ \w+ )?operator (\S+) (degrades|becomes unavailable|flaps|becomes not upgradeable|stalls|falls silent|recovers)(?: with reason "([^"]+)")?(?: (?:and|with) message "([^"]+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn operator_fails(
     world: &mut ClusterWorld,
@@ -28,6 +30,7 @@ async fn operator_fails(
     how: String,
     reason: String,
     message: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let kind = match &*how {
@@ -39,14 +42,9 @@ async fn operator_fails(
         "falls silent" => Some(FaultKind::Silent),
         _ => None,
     };
-    let action = match kind {
-        Some(kind) => {
-            let fault = Fault { reason, message, ..Fault::new(kind) };
-            Action::fault(InjectedFault::Operator(operator, fault))
-        }
-        None => Action::Heal(FaultTarget::Operator(operator)),
-    };
-    world.act(&step.value, action).await
+    let fault = kind.map(|kind| Fault { reason, message, ..Fault::new(kind) });
+    let fault = fault.map(|fault| InjectedFault::Operator(operator.clone(), fault));
+    begin(world, step, fault, FaultTarget::Operator(operator), &time).await
 }
 
 /// Starts a fault of a node, or ends its faults.
@@ -65,16 +63,17 @@ async fn operator_fails(
 /// When node worker-0 cannot update its system
 /// When node worker-0 degrades with message "disk full"
 /// When node worker-0 cannot be rebooted
-/// When node worker-0 does not return
+/// When node worker-0 does not return for 2 hours
 /// ```
 #[when(
-    regex = r#"^node (\S+) (becomes not ready|loses its kubelet|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
+    regex = r#"^(?:at \d+ \w+ )?node (\S+) (becomes not ready|loses its kubelet|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn node_fails(
     world: &mut ClusterWorld,
     node: String,
     how: String,
     message: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let kind = match &*how {
@@ -92,11 +91,8 @@ async fn node_fails(
         "degrades" => Some(FaultKind::Degraded),
         _ => None,
     };
-    let action = match kind {
-        Some(kind) => Action::fault(InjectedFault::Node(node, Fault { message, ..Fault::new(kind) })),
-        None => Action::Heal(FaultTarget::Node(node)),
-    };
-    world.act(&step.value, action).await
+    let fault = kind.map(|kind| InjectedFault::Node(node.clone(), Fault { message, ..Fault::new(kind) }));
+    begin(world, step, fault, FaultTarget::Node(node), &time).await
 }
 
 /// Adds further reboots after the next reboot of a node.
@@ -104,15 +100,17 @@ async fn node_fails(
 /// ```gherkin
 /// When node worker-0 reboots 3 times more than it should
 /// ```
-#[when(regex = r"^node (\S+) reboots (\d+) times? more than it should$")]
+#[when(regex = r"^(?:at \d+ \w+ )?node (\S+) reboots (\d+) times? more than it should(?: for (\d+ \w+))?$")]
 async fn reboot_loop(
     world: &mut ClusterWorld,
     node: String,
     times: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let fault = Fault { times: number(&times)?, ..Fault::new(FaultKind::RebootLoop) };
-    world.act(&step.value, Action::fault(InjectedFault::Node(node, fault))).await
+    let fault = InjectedFault::Node(node.clone(), fault);
+    begin(world, step, Some(fault), FaultTarget::Node(node), &time).await
 }
 
 /// Sets the clock of a node's machine ahead or behind. Its kubelet and machine-config daemon use that clock.
@@ -120,17 +118,18 @@ async fn reboot_loop(
 /// ```gherkin
 /// When the clock of node worker-0 is 10 minutes ahead
 /// ```
-#[when(regex = r"^the clock of node (\S+) is (\d+ \w+) (ahead|behind)$")]
+#[when(regex = r"^(?:at \d+ \w+ )?the clock of node (\S+) is (\d+ \w+) (ahead|behind)(?: for (\d+ \w+))?$")]
 async fn clock(
     world: &mut ClusterWorld,
     node: String,
     by: String,
     how: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let kind = if how == "ahead" { FaultKind::ClockAhead } else { FaultKind::ClockBehind };
-    let fault = Fault { by: duration(&by)?, ..Fault::new(kind) };
-    world.act(&step.value, Action::fault(InjectedFault::Node(node, fault))).await
+    let fault = InjectedFault::Node(node.clone(), Fault { by: duration(&by)?, ..Fault::new(kind) });
+    begin(world, step, Some(fault), FaultTarget::Node(node), &time).await
 }
 
 /// Changes the rendered MachineConfig of a pool this many times and back: a MachineConfig is added and
@@ -139,14 +138,16 @@ async fn clock(
 /// ```gherkin
 /// When the configuration of pool worker flips 3 times
 /// ```
-#[when(regex = r"^the configuration of pool (\S+) flips (\d+) times?$")]
+#[when(regex = r"^(?:at \d+ \w+ )?the configuration of pool (\S+) flips (\d+) times?(?: for (\d+ \w+))?$")]
 async fn render_flips(
     world: &mut ClusterWorld,
     pool: String,
     times: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    world.act(&step.value, Action::fault(InjectedFault::RenderFlips(pool, number(&times)?))).await
+    let fault = InjectedFault::RenderFlips(pool.clone(), number(&times)?);
+    begin(world, step, Some(fault), FaultTarget::Pool(pool), &time).await
 }
 
 /// Makes builds of a pool's custom OS image fail: all attempts, or the first ones of each build. Or ends that.
@@ -157,7 +158,7 @@ async fn render_flips(
 /// When image builds of pool worker succeed again
 /// ```
 #[when(
-    regex = r#"^image builds of pool (\S+) (fail|succeed again)(?: (\d+) times?)?(?: with message "(.+)")?$"#
+    regex = r#"^(?:at \d+ \w+ )?image builds of pool (\S+) (fail|succeed again)(?: (\d+) times?)?(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn image_builds_fail(
     world: &mut ClusterWorld,
@@ -165,14 +166,13 @@ async fn image_builds_fail(
     how: String,
     times: String,
     message: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    if how != "fail" {
-        return world.act(&step.value, Action::Heal(FaultTarget::Pool(pool))).await;
-    }
     let times = if times.is_empty() { 0 } else { number(&times)? };
     let fault = Fault { times, message, ..Fault::new(FaultKind::ImageBuildFails) };
-    world.act(&step.value, Action::fault(InjectedFault::Pool(pool, fault))).await
+    let fault = (how == "fail").then(|| InjectedFault::Pool(pool.clone(), fault));
+    begin(world, step, fault, FaultTarget::Pool(pool), &time).await
 }
 
 /// Makes the API server fail certain requests: `too-many-requests`, `internal-error`, `etcd-timed-out`,
@@ -185,7 +185,7 @@ async fn image_builds_fail(
 /// When the API server answers timeout to create number 2 of Pod
 /// ```
 #[when(
-    regex = r"^the API server answers (\S+) to (?:the next (\d+) |all |the next )?(get|list|watch|create|update|patch|delete|request)(?:e?s)?(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))?(?: for (\d+ \w+))?$"
+    regex = r"^(?:at \d+ \w+ )?the API server answers (\S+) to (?:the next (\d+) |all |the next )?(get|list|watch|create|update|patch|delete|request)(?:e?s)?(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))?(?: for (\d+ \w+))?$"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn api_fails(
@@ -204,7 +204,7 @@ async fn api_fails(
         let hint = did_you_mean(&trouble, InjectedError::NAMES.iter().copied());
         return Err(StepError::Usage(format!("unknown error of the API server `{trouble}`{hint}")));
     };
-    let requests = RequestFilter { by: non_empty(by), ..requests(&verb, &kind, name)? };
+    let requests = RequestFilter { by: non_empty(by), ..requests(&world.kinds, &verb, &kind, name)? };
     let hits = match (&*first, &*times) {
         ("", "") => Hits::new(1, if step.value.contains(" to the next ") { Some(1) } else { None }),
         ("", times) => Hits::new(1, Some(number(times)?)),
@@ -222,20 +222,20 @@ async fn api_fails(
 /// ```gherkin
 /// When the API server recovers
 /// ```
-#[when(regex = r"^the API server recovers$")]
+#[when(regex = r"^(?:at \d+ \w+ )?the API server recovers$")]
 async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::Heal(FaultTarget::Api(None))).await
 }
 
 /// Crashes a component at its next matching write, or at a later one. The component loses its memory and
-/// restarts.
+/// restarts. With `for`, the crash only comes within this time.
 ///
 /// ```gherkin
 /// When cluster-version-operator crashes before its next update of ClusterVersion
 /// When machine-config-daemon/worker-0 crashes after patch number 3 of Node/worker-0
 /// ```
 #[when(
-    regex = r"^(\S+) crashes (before|after) (?:its next )?(create|update|patch|delete|write)(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?$"
+    regex = r"^(?:at \d+ \w+ )?(\S+) crashes (before|after) (?:its next )?(create|update|patch|delete|write)(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: for (\d+ \w+))?$"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn crash(
@@ -246,12 +246,14 @@ async fn crash(
     first: String,
     kind: String,
     name: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let first = if first.is_empty() { 1 } else { number(&first)? };
-    let (writes, hits) = (requests(&verb, &kind, name)?, Hits::new(first, Some(1)));
+    let (writes, hits) = (requests(&world.kinds, &verb, &kind, name)?, Hits::new(first, Some(1)));
     let fault = ProgramFault::Crash { writes, after: moment == "after", hits };
-    world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
+    let fault = InjectedFault::Process(process.clone(), fault);
+    begin(world, step, Some(fault), FaultTarget::Process(process), &time).await
 }
 
 /// Silences the watches of a component for a time, after which it lists again.
@@ -259,7 +261,7 @@ async fn crash(
 /// ```gherkin
 /// When cluster-version-operator sees nothing new for 5 minutes
 /// ```
-#[when(regex = r"^(\S+) sees nothing new for (\d+ \w+)$")]
+#[when(regex = r"^(?:at \d+ \w+ )?(\S+) sees nothing new for (\d+ \w+)$")]
 async fn watch_stale(
     world: &mut ClusterWorld,
     process: String,
@@ -276,7 +278,7 @@ async fn watch_stale(
 /// ```gherkin
 /// When the watches of cluster-version-operator are dropped
 /// ```
-#[when(regex = r"^the watches of (\S+) are dropped$")]
+#[when(regex = r"^(?:at \d+ \w+ )?the watches of (\S+) are dropped$")]
 async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -> Result<(), StepError> {
     let fault = ProgramFault::DroppedWatch;
     world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
@@ -287,7 +289,7 @@ async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -
 /// ```gherkin
 /// When cluster-version-operator loses its lease for 5 minutes
 /// ```
-#[when(regex = r"^(\S+) loses its lease for (\d+ \w+)$")]
+#[when(regex = r"^(?:at \d+ \w+ )?(\S+) loses its lease for (\d+ \w+)$")]
 async fn lease_lost(
     world: &mut ClusterWorld,
     process: String,
@@ -300,10 +302,14 @@ async fn lease_lost(
 
 /// Returns a pattern for requests by verb (`request` and `write` match any), kind and name. Empty texts match
 /// any.
-pub(in crate::steps) fn requests(verb: &str, kind: &str, name: String) -> Result<RequestFilter, StepError> {
-    if !kind.is_empty() && resources::by_kind(kind).is_none() {
-        let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
-        return Err(StepError::Usage(format!("unknown kind `{kind}`{hint}")));
+pub(in crate::steps) fn requests(
+    kinds: &Kinds,
+    verb: &str,
+    kind: &str,
+    name: String,
+) -> Result<RequestFilter, StepError> {
+    if !kind.is_empty() {
+        kinds.find(kind).map_err(StepError::Usage)?;
     }
     let verb = non_empty(verb.to_owned()).filter(|verb| !["request", "write"].contains(&verb.as_str()));
     let kind = non_empty(kind.to_owned());
@@ -326,9 +332,10 @@ fn number(text: &str) -> Result<u32, StepError> {
 ///
 /// ```gherkin
 /// When pod default/web-* becomes unready
+/// When pod default/web-* crashes for 15 minutes
 /// ```
 #[when(
-    regex = r#"^pod ([^\s/]+)/(\S+) (becomes unready|is not live|does not start|crashes|recovers)(?: with message "(.+)")?$"#
+    regex = r#"^(?:at \d+ \w+ )?pod ([^\s/]+)/(\S+) (becomes unready|is not live|does not start|crashes|recovers)(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn pod_fails(
     world: &mut ClusterWorld,
@@ -336,6 +343,7 @@ async fn pod_fails(
     name: String,
     how: String,
     message: String,
+    time: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let kind = match &*how {
@@ -345,12 +353,23 @@ async fn pod_fails(
         "crashes" => Some(FaultKind::CrashLooping),
         _ => None,
     };
-    let action = match kind {
-        Some(kind) => {
-            let fault = Fault { message, ..Fault::new(kind) };
-            Action::fault(InjectedFault::Pods(namespace, name, fault))
-        }
-        None => Action::Heal(FaultTarget::Pods { namespace, name }),
+    let fault = kind.map(|kind| Fault { message, ..Fault::new(kind) });
+    let fault = fault.map(|fault| InjectedFault::Pods(namespace.clone(), name.clone(), fault));
+    begin(world, step, fault, FaultTarget::Pods { namespace, name }, &time).await
+}
+
+/// Starts a fault, for `time` if it is not empty; without a fault, ends the faults of the target.
+pub(super) async fn begin(
+    world: &mut ClusterWorld,
+    step: &Step,
+    fault: Option<InjectedFault>,
+    target: FaultTarget,
+    time: &str,
+) -> Result<(), StepError> {
+    let lasts = if time.is_empty() { None } else { Some(duration(time)?) };
+    let action = match fault {
+        Some(fault) => Action::Fault { fault, after: jiff::SignedDuration::ZERO, lasts },
+        None => Action::Heal(target),
     };
     world.act(&step.value, action).await
 }

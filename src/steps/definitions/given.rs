@@ -10,8 +10,8 @@ use windtunnel_controllers::registry::{Containers, Contents, OpenPgp, Signature}
 use windtunnel_core::text::did_you_mean;
 use windtunnel_openshift::release::Architecture;
 
-use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
-use crate::steps::phrase::{docstring_object, pull_result};
+use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PoolPlan, WORKER_NODES};
+use crate::steps::phrase::{docstring_object, labels, pull_result};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// An installed cluster with three control-plane nodes and three workers.
@@ -40,6 +40,62 @@ fn cluster_with_nodes(
     within(&WORKER_NODES, workers, "workers")?;
     let plan = world.plan(&version)?;
     (plan.control_plane_nodes, plan.worker_nodes) = (control_plane, workers);
+    Ok(())
+}
+
+/// A custom MachineConfigPool with nodes of its own, `infra-0` and so on, which have the roles of workers and of
+/// the pool. It may be paused, and may let several nodes be unavailable at a time.
+///
+/// ```gherkin
+/// Given a pool infra with 2 nodes
+/// Given a paused pool canary with 1 node
+/// Given a pool big with 6 nodes, of which 50% may be unavailable
+/// ```
+#[given(regex = r"^a( paused)? pool (\S+) with (\d+) nodes?(?:, of which (\d+%?) may be unavailable)?$")]
+fn pool(
+    world: &mut ClusterWorld,
+    paused: String,
+    name: String,
+    count: u32,
+    unavailable: String,
+) -> Result<(), StepError> {
+    if let Some(message) = PoolPlan::problem_with_name(&name) {
+        return Err(StepError::Usage(message));
+    }
+    within(&WORKER_NODES, count, "nodes in a pool")?;
+    let plan = world.planned()?;
+    if plan.pools.iter().any(|pool| pool.name == name) {
+        return Err(StepError::Usage(format!("the cluster has a pool {name} already")));
+    }
+    let max_unavailable = Some(unavailable).filter(|text| !text.is_empty());
+    plan.pools.push(PoolPlan { paused: !paused.is_empty(), max_unavailable, ..PoolPlan::new(name, count) });
+    Ok(())
+}
+
+/// Labels of a node from the start, in addition to those of every node.
+///
+/// ```gherkin
+/// Given node worker-0 has the labels "topology.kubernetes.io/zone=a, disk=ssd"
+/// ```
+#[given(regex = r#"^node (\S+) has the labels? "([^"]+)"$"#)]
+fn node_labels(world: &mut ClusterWorld, node: String, text: String) -> Result<(), StepError> {
+    let own = labels(&text)?;
+    let plan = world.planned()?;
+    let names = plan.node_names();
+    known(&node, names.iter().map(String::as_str), "node")?;
+    plan.node_labels.entry(node).or_default().extend(own);
+    Ok(())
+}
+
+/// The admin gates of releases are not acknowledged. In other clusters the administrator has acknowledged
+/// those of all minors.
+///
+/// ```gherkin
+/// Given the admin gates are not acknowledged
+/// ```
+#[given(regex = r"^the admin gates are not acknowledged$")]
+fn gates(world: &mut ClusterWorld) -> Result<(), StepError> {
+    world.planned()?.acknowledges_gates = false;
     Ok(())
 }
 
@@ -278,7 +334,8 @@ fn containers(world: &mut ClusterWorld, version: String, fate: String) -> Result
 /// ```
 #[given(regex = r"^this object:$")]
 fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    world.add_object(docstring_object(step.docstring.as_ref())?)
+    let object = docstring_object(&mut world.kinds, step.docstring.as_ref())?;
+    world.add_object(object)
 }
 
 fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), StepError> {

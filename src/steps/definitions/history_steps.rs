@@ -6,6 +6,7 @@ use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::then::alert_match;
 use crate::plan::{Check, ExpectedState, Subject, WriteMatch};
+use crate::scenario::Kinds;
 use crate::steps::phrase::{Timing, condition, insight, object, text_match};
 use crate::steps::world::{ClusterWorld, StepError};
 
@@ -23,7 +24,7 @@ async fn condition_never(
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Never(object(&name)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Never(object(&world.kinds, &name)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -40,7 +41,10 @@ async fn field_never(
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Never(object(&name)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Never(
+        object(&world.kinds, &name)?,
+        vec![Check::Field { path, value: text_match(&value)? }],
+    );
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -51,7 +55,7 @@ async fn field_never(
 /// ```
 #[then(regex = r"^([A-Z]\w+/\S+) never existed$")]
 async fn object_never(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
-    let what = ExpectedState::Never(object(&name)?, Vec::new());
+    let what = ExpectedState::Never(object(&world.kinds, &name)?, Vec::new());
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -125,7 +129,7 @@ async fn statuses_in_turn(
     step: &Step,
 ) -> Result<(), StepError> {
     let subject = if of_insight.is_empty() {
-        Subject::Object(object(&name)?)
+        Subject::Object(object(&world.kinds, &name)?)
     } else {
         Subject::Insight(insight(&name)?)
     };
@@ -147,19 +151,19 @@ async fn writes_in_order(world: &mut ClusterWorld, exactly: String, step: &Step)
     let Some((head, rows)) = rows.split_first() else {
         return Err(StepError::Usage("expected a table of writes below the step".to_owned()));
     };
-    let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
+    let wanted = rows.iter().map(|row| write(&world.kinds, head, row)).collect::<Result<_, _>>()?;
     let what =
         if exactly.is_empty() { ExpectedState::Writes(wanted) } else { ExpectedState::OnlyWrites(wanted) };
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
-fn write(head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
+fn write(kinds: &Kinds, head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
     let mut wanted = WriteMatch::default();
     for (column, cell) in head.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
         match column.as_str() {
             "by" => wanted.by = Some(text_match(cell)?),
             "verb" => wanted.verb = Some(cell.clone()),
-            "object" => wanted.object = Some(object(cell)?),
+            "object" => wanted.object = Some(object(kinds, cell)?),
             "part" => wanted.subresource = Some(if cell == "itself" { String::new() } else { cell.clone() }),
             "message" => wanted.message = Some(text_match(cell)?),
             "code" => {

@@ -5,7 +5,7 @@ use cucumber::then;
 
 use crate::plan::{Check, ExpectedState, InsightRef, StatusMatch, TextMatch};
 use crate::steps::phrase::{
-    Timing, condition, impact, insight, object, output_match, status_details, text_match,
+    self, Timing, condition, impact, insight, output_match, status_details, text_match,
 };
 use crate::steps::world::{ClusterWorld, StepError};
 
@@ -55,6 +55,7 @@ async fn insight_field(
 /// ```gherkin
 /// Then within 5 minutes there is a health insight with level "Critical" and summary /status/
 /// Then there was never a health insight about ClusterVersion/version with impact "Update Stalled"
+/// Then within 20 minutes there is a health insight about Alert/ClusterOperatorDown with level "Critical"
 /// ```
 #[then(
     regex = r#"^((?:within|throughout) \d+ \w+ )?there (is a|is no|was never a) health insight(?: about ([A-Z]\w+/\S+))?((?: (?:with|and) (?:level|impact|summary|description) (?:"[^"]*"|/.+/))*)$"#
@@ -68,7 +69,7 @@ async fn health_insight(
     step: &Step,
 ) -> Result<(), StepError> {
     let checks = impact(&content)?;
-    let about = if about.is_empty() { None } else { Some(object(&about)?) };
+    let about = if about.is_empty() { None } else { Some(phrase::about(&world.kinds, &about)?) };
     let health = InsightRef { about, ..insight("Health")? };
     let what = match there.as_str() {
         "is a" => ExpectedState::Insight(health, checks),

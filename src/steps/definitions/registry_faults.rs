@@ -2,13 +2,12 @@
 
 use cucumber::gherkin::Step;
 use cucumber::when;
-use jiff::SignedDuration;
 use windtunnel_core::requests::faults::RequestFilter;
 use windtunnel_openshift::environment::ReleaseFault;
 
-use super::faults::requests;
-use crate::plan::{Action, CrdFault, FaultTarget, InjectedFault};
-use crate::steps::phrase::{duration, pull_result};
+use super::faults::{begin, requests};
+use crate::plan::{CrdFault, FaultTarget, InjectedFault};
+use crate::steps::phrase::pull_result;
 use crate::steps::world::{ClusterWorld, StepError, find_release};
 
 /// Changes the result of new pulls of a release, for a time or until `is as before`.
@@ -18,7 +17,7 @@ use crate::steps::world::{ClusterWorld, StepError, find_release};
 /// When pulling release 4.20.3 is as before
 /// ```
 #[when(
-    regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs|is as before)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at \d+ \w+ )?pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs|is as before)(?: for (\d+ \w+))?$"
 )]
 async fn pull(
     world: &mut ClusterWorld,
@@ -44,7 +43,7 @@ async fn pull(
 /// When release 4.20.3 recovers
 /// ```
 #[when(
-    regex = r"^release (\S+) (loses its Sigstore signature|gets a Sigstore signature by another key|gets a Sigstore signature for another identity|gets an expired Sigstore signature|loses its OpenPGP signature|is signed by another key|gets no answer about its OpenPGP signature|becomes corrupt|loses its image references|gets image references of another version|gets unreadable metadata|loses its payload|has containers that crash|has containers that run out of memory|has containers that cannot be created|recovers)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at \d+ \w+ )?release (\S+) (loses its Sigstore signature|gets a Sigstore signature by another key|gets a Sigstore signature for another identity|gets an expired Sigstore signature|loses its OpenPGP signature|is signed by another key|gets no answer about its OpenPGP signature|becomes corrupt|loses its image references|gets image references of another version|gets unreadable metadata|loses its payload|has containers that crash|has containers that run out of memory|has containers that cannot be created|recovers)(?: for (\d+ \w+))?$"
 )]
 async fn release(
     world: &mut ClusterWorld,
@@ -84,7 +83,7 @@ async fn release(
 /// When the webhook for updates of ClusterOperator/dns status is removed
 /// ```
 #[when(
-    regex = r"^(?:a|the) webhook for (create|update|patch|delete|write)s? of ([^\s/]+)(?:/(\S+))?(?: (status|scale))? is (unreachable|removed)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at \d+ \w+ )?(?:a|the) webhook for (create|update|patch|delete|write)s? of ([^\s/]+)(?:/(\S+))?(?: (status|scale))? is (unreachable|removed)(?: for (\d+ \w+))?$"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn webhook(
@@ -98,7 +97,7 @@ async fn webhook(
     step: &Step,
 ) -> Result<(), StepError> {
     let subresource = Some(subresource).filter(|subresource| !subresource.is_empty());
-    let writes = RequestFilter { subresource, ..requests(&verb, &kind, name)? };
+    let writes = RequestFilter { subresource, ..requests(&world.kinds, &verb, &kind, name)? };
     let fault = (how == "unreachable").then(|| InjectedFault::Webhook(writes.clone()));
     begin(world, step, fault, FaultTarget::Webhook(writes), &time).await
 }
@@ -113,7 +112,7 @@ async fn webhook(
 /// When CustomResourceDefinition backups.config.openshift.io recovers
 /// ```
 #[when(
-    regex = r"^CustomResourceDefinition (\S+) (has objects stored in another version|finds its names taken|recovers)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at \d+ \w+ )?CustomResourceDefinition (\S+) (has objects stored in another version|finds its names taken|recovers)(?: for (\d+ \w+))?$"
 )]
 async fn definition(
     world: &mut ClusterWorld,
@@ -129,20 +128,4 @@ async fn definition(
     };
     let fault = fault.map(|fault| InjectedFault::Crd(name.clone(), fault));
     begin(world, step, fault, FaultTarget::Crd(name), &time).await
-}
-
-/// Starts a fault, for `time` if it is not empty; without a fault, ends the faults of the target.
-async fn begin(
-    world: &mut ClusterWorld,
-    step: &Step,
-    fault: Option<InjectedFault>,
-    target: FaultTarget,
-    time: &str,
-) -> Result<(), StepError> {
-    let lasts = if time.is_empty() { None } else { Some(duration(time)?) };
-    let action = match fault {
-        Some(fault) => Action::Fault { fault, after: SignedDuration::ZERO, lasts },
-        None => Action::Heal(target),
-    };
-    world.act(&step.value, action).await
 }

@@ -8,11 +8,11 @@ use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::{resources, yaml};
+use windtunnel_core::yaml;
 
 use super::aliases::{filled, rows};
 use crate::plan::{self, Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
-use crate::scenario;
+use crate::scenario::{self, Kinds};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// The time limit for pods.
@@ -33,15 +33,20 @@ const FOLDERS: [&str; 4] = ["testdata", "../testdata", "../../testdata", "../../
 #[given(regex = r#"^I obtain test data file "([^"]+)"$"#)]
 fn obtain(world: &mut ClusterWorld, path: String) -> Result<(), StepError> {
     let path = filled(&path);
-    let found = FOLDERS.iter().find_map(|folder| world.feature_file_text(&format!("{folder}/{path}")).ok());
+    let text = file_text(world, &path)?;
     let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
-    let (Some(text), Some(name)) = (found, name) else {
-        return Err(StepError::Usage(format!(
-            "no file `{path}` in a folder `testdata` next to the feature or above it"
-        )));
-    };
+    let name = name.unwrap_or(path);
     world.test_data.insert(name, text);
     Ok(())
+}
+
+/// Returns the text of a file that was obtained before, or of one in a folder `testdata`.
+pub(super) fn file_text(world: &ClusterWorld, path: &str) -> Result<String, StepError> {
+    let found =
+        || FOLDERS.iter().find_map(|folder| world.feature_file_text(&format!("{folder}/{path}")).ok());
+    world.test_data.get(path).cloned().or_else(found).ok_or_else(|| {
+        StepError::Usage(format!("no file `{path}` in a folder `testdata` next to the feature or above it"))
+    })
 }
 
 /// Creates or changes the objects of a test data file that was obtained before, and requires success. In the
@@ -68,12 +73,12 @@ async fn create(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> 
         }
     }
     let file = file.ok_or_else(|| StepError::Usage("expected a row with `f` and a file".to_owned()))?;
-    let text = world.test_data.get(&file);
+    let text = world.test_data.get(&file).cloned();
     let text = text.ok_or_else(|| {
         StepError::Usage(format!("`{file}` is not loaded: add `Given I obtain test data file \"{file}\"`"))
     })?;
     let project = if project.is_empty() { "default" } else { &project };
-    for object in objects(&file, text, project)? {
+    for object in objects(&mut world.kinds, &file, &text, project)? {
         world.act(&step.value, Action::Apply(object)).await?;
     }
     world.created = true;
@@ -82,7 +87,12 @@ async fn create(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> 
 
 /// Returns the objects of a YAML or JSON file with any number of documents or lists; `project` is their
 /// default namespace.
-fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepError> {
+pub(super) fn objects(
+    kinds: &mut Kinds,
+    file: &str,
+    text: &str,
+    project: &str,
+) -> Result<Vec<Value>, StepError> {
     let documents: Vec<Value> =
         yaml::from_str_multi(text).map_err(|error| StepError::Usage(format!("{file}:{error}")))?;
     let documents = documents.into_iter().filter(|document| !document.is_null());
@@ -92,12 +102,11 @@ fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepErro
     });
     listed
         .map(|mut object| {
-            let is_namespaced =
-                resources::find_for_object(&object).is_some_and(|resource| resource.namespaced);
+            let is_namespaced = kinds.find_for_object(&object).is_ok_and(|resource| resource.namespaced);
             if is_namespaced && object["metadata"].is_object() && object["metadata"]["namespace"].is_null() {
                 object["metadata"]["namespace"] = json!(project);
             }
-            scenario::object(&object.to_string()).map_err(|problems| {
+            scenario::object(kinds, &object.to_string()).map_err(|problems| {
                 let messages: Vec<String> = problems.0.into_iter().map(|problem| problem.message).collect();
                 StepError::Usage(format!("{file}: {}", messages.join("; ")))
             })
@@ -163,7 +172,7 @@ mod tests {
         let text = "kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n\
                     - {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n\
                     {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"c\", \"namespace\": \"d\"}}\n";
-        let found = objects("f.yaml", text, "p").unwrap();
+        let found = objects(&mut Kinds::default(), "f.yaml", text, "p").unwrap();
         let places: Vec<_> = found.iter().map(|object| object["metadata"].clone()).collect();
         let expected = [
             json!({ "name": "a", "namespace": "p" }),
@@ -175,7 +184,7 @@ mod tests {
 
     #[test]
     fn reports_invalid_objects_with_the_file_name() {
-        let error = |text: &str| objects("f.yaml", text, "p").unwrap_err().to_string();
+        let error = |text: &str| objects(&mut Kinds::default(), "f.yaml", text, "p").unwrap_err().to_string();
         assert!(error("a: [").starts_with("f.yaml:"), "{}", error("a: ["));
         let unknown = error("{apiVersion: v1, kind: Configmap, metadata: {name: a}}");
         assert!(

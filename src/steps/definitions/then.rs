@@ -26,7 +26,7 @@ async fn object_condition(
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&name)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Object(object(&world.kinds, &name)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -38,7 +38,7 @@ async fn object_condition(
 /// ```
 #[then(regex = r"^(within \d+ \w+ )?the update is complete$")]
 async fn update_complete(world: &mut ClusterWorld, timing: Timing, step: &Step) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object("ClusterVersion")?, vec![Check::Updated]);
+    let what = ExpectedState::Object(object(&world.kinds, "ClusterVersion")?, vec![Check::Updated]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -80,7 +80,7 @@ async fn object_without_condition(
     kind: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&name)?, vec![Check::NoCondition(kind)]);
+    let what = ExpectedState::Object(object(&world.kinds, &name)?, vec![Check::NoCondition(kind)]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -98,7 +98,10 @@ async fn object_field(
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&name)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Object(
+        object(&world.kinds, &name)?,
+        vec![Check::Field { path, value: text_match(&value)? }],
+    );
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -115,7 +118,7 @@ async fn object_unchanged(
     path: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&name)?, vec![Check::Unchanged { path }]);
+    let what = ExpectedState::Object(object(&world.kinds, &name)?, vec![Check::Unchanged { path }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -132,7 +135,7 @@ async fn object_exists(
     exists: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let object = object(&name)?;
+    let object = object(&world.kinds, &name)?;
     let what = if exists == "exists" {
         ExpectedState::Object(object, Vec::new())
     } else {
@@ -154,7 +157,10 @@ async fn pod_status(
     status: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = ExpectedState::Object(object(&name)?, vec![Check::PodStatus(TextMatch::Equals(status))]);
+    let what = ExpectedState::Object(
+        object(&world.kinds, &name)?,
+        vec![Check::PodStatus(TextMatch::Equals(status))],
+    );
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -204,7 +210,10 @@ async fn object_annotation(
     step: &Step,
 ) -> Result<(), StepError> {
     let path = format!("metadata.annotations[\"{key}\"]");
-    let what = ExpectedState::Object(object(&name)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Object(
+        object(&world.kinds, &name)?,
+        vec![Check::Field { path, value: text_match(&value)? }],
+    );
     world.expect(&step.value, timing.expectation(what)?).await
 }
 

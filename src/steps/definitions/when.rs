@@ -14,7 +14,7 @@ use crate::plan::{
     self, Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, FEATURE_SETS, Keep, Run,
     StatusMatch, Target, TextMatch, ValueSource,
 };
-use crate::steps::phrase::{docstring_object, duration, object, one_object};
+use crate::steps::phrase::{self, docstring_object, duration, object, one_object};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// The time limit for a share of the operators.
@@ -27,7 +27,7 @@ const REACHES: SignedDuration = SignedDuration::from_hours(3);
 /// ```gherkin
 /// When I run "oc adm upgrade --to-latest"
 /// ```
-#[when(regex = r#"^I run "(.+)"$"#)]
+#[when(regex = r#"^(?:at \d+ \w+ )?I run "(.+)"$"#)]
 async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), StepError> {
     let command = world.command_line(&line)?;
     let checks = if world.is_refused_next() { Vec::new() } else { vec![CommandCheck::Code(0)] };
@@ -41,7 +41,7 @@ async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), 
 /// ```gherkin
 /// When I update to 4.14.8
 /// ```
-#[when(regex = r"^I update to (\d+\.\d+\.\S+)( by force)?$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I update to (\d+\.\d+\.\S+)( by force)?$")]
 async fn update(
     world: &mut ClusterWorld,
     version: String,
@@ -61,7 +61,7 @@ async fn update(
 /// ```gherkin
 /// When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0" by force
 /// ```
-#[when(regex = r#"^I update to image "([^"]+)"( by force)?$"#)]
+#[when(regex = r#"^(?:at \d+ \w+ )?I update to image "([^"]+)"( by force)?$"#)]
 async fn update_image(
     world: &mut ClusterWorld,
     image: String,
@@ -78,7 +78,7 @@ async fn update_image(
 /// ```gherkin
 /// When I roll back
 /// ```
-#[when(regex = r"^I roll back$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I roll back$")]
 async fn roll_back(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let command = world.command_line("OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback")?;
     let checks = vec![CommandCheck::Code(0)];
@@ -92,7 +92,7 @@ async fn roll_back(world: &mut ClusterWorld, step: &Step) -> Result<(), StepErro
 /// ```gherkin
 /// When the update reaches 45% of operators
 /// ```
-#[when(regex = r"^the update reaches (\d+)% of operators$")]
+#[when(regex = r"^(?:at \d+ \w+ )?the update reaches (\d+)% of operators$")]
 async fn update_reaches(world: &mut ClusterWorld, percent: u32, step: &Step) -> Result<(), StepError> {
     if percent > 100 {
         return Err(StepError::Usage(format!("expected up to 100%, found {percent}%")));
@@ -109,7 +109,7 @@ async fn update_reaches(world: &mut ClusterWorld, percent: u32, step: &Step) -> 
 /// ```gherkin
 /// When I clear the update request
 /// ```
-#[when(regex = r"^I clear the update request$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I clear the update request$")]
 async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::ClearUpdate).await
 }
@@ -119,7 +119,7 @@ async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 /// ```gherkin
 /// When I ask for published insights
 /// ```
-#[when(regex = r"^I ask for published insights$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I ask for published insights$")]
 async fn publish_insights(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::PublishInsights).await
 }
@@ -131,7 +131,7 @@ async fn publish_insights(world: &mut ClusterWorld, step: &Step) -> Result<(), S
 /// When I switch to the feature set "DevPreviewNoUpgrade"
 /// When I switch quickly to the feature set "DevPreviewNoUpgrade"
 /// ```
-#[when(regex = r#"^I switch( quickly)? to the feature set "([^"]+)"$"#)]
+#[when(regex = r#"^(?:at \d+ \w+ )?I switch( quickly)? to the feature set "([^"]+)"$"#)]
 async fn feature_set(
     world: &mut ClusterWorld,
     quickly: String,
@@ -148,9 +148,9 @@ async fn feature_set(
 /// ```gherkin
 /// When I apply this object:
 /// ```
-#[when(regex = r"^I apply this object:$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I apply this object:$")]
 async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let object = docstring_object(step.docstring.as_ref())?;
+    let object = docstring_object(&mut world.kinds, step.docstring.as_ref())?;
     world.act(&step.value, Action::Apply(object)).await
 }
 
@@ -160,9 +160,9 @@ async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 /// ```gherkin
 /// When I try to apply this object:
 /// ```
-#[when(regex = r"^I try to apply this object:$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I try to apply this object:$")]
 async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let action = Action::Apply(docstring_object(step.docstring.as_ref())?);
+    let action = Action::Apply(docstring_object(&mut world.kinds, step.docstring.as_ref())?);
     world.run_step(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
@@ -173,14 +173,14 @@ async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
 /// When I delete ConfigMap/openshift-config/admin-acks
 /// When I delete Deployment/default/web with cascade foreground
 /// ```
-#[when(regex = r"^I delete (\S+/\S+?)(?: with cascade (background|foreground|orphan))?$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I delete (\S+/\S+?)(?: with cascade (background|foreground|orphan))?$")]
 async fn delete(
     world: &mut ClusterWorld,
     name: String,
     cascade: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let object = one_object(&name)?;
+    let object = one_object(&world.kinds, &name)?;
     world.act(&step.value, Action::Delete { object, cascade: Propagation::named(&cascade) }).await
 }
 
@@ -190,9 +190,9 @@ async fn delete(
 /// ```gherkin
 /// When I try to delete ClusterVersion/version
 /// ```
-#[when(regex = r"^I try to delete (\S+/\S+)$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I try to delete (\S+/\S+)$")]
 async fn try_to_delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
-    let action = Action::Delete { object: one_object(&name)?, cascade: None };
+    let action = Action::Delete { object: one_object(&world.kinds, &name)?, cascade: None };
     world.run_step(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
@@ -202,7 +202,7 @@ async fn try_to_delete(world: &mut ClusterWorld, name: String, step: &Step) -> R
 /// ```gherkin
 /// When I pause pool worker
 /// ```
-#[when(regex = r"^I (pause|unpause) pool (\S+)$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I (pause|unpause) pool (\S+)$")]
 async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step) -> Result<(), StepError> {
     let spec = json!({ "paused": how == "pause" });
     world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))).await
@@ -213,7 +213,7 @@ async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step)
 /// ```gherkin
 /// When I let 2 of the nodes of pool worker be unavailable
 /// ```
-#[when(regex = r"^I let (\d+%?) of the nodes of pool (\S+) be unavailable$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I let (\d+%?) of the nodes of pool (\S+) be unavailable$")]
 async fn max_unavailable(
     world: &mut ClusterWorld,
     number: String,
@@ -230,7 +230,7 @@ async fn max_unavailable(
 /// ```gherkin
 /// When I cordon node worker-0
 /// ```
-#[when(regex = r"^I (cordon|uncordon) node (\S+)$")]
+#[when(regex = r"^(?:at \d+ \w+ )?I (cordon|uncordon) node (\S+)$")]
 async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step) -> Result<(), StepError> {
     let spec = json!({ "unschedulable": how == "cordon" });
     world.act(&step.value, Action::Apply(spec_of(&NODES, &node, &spec))).await
@@ -242,14 +242,9 @@ async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step
 /// When machine worker-3 joins
 /// When machine worker-3 joins with "topology.kubernetes.io/zone=a"
 /// ```
-#[when(regex = r#"^machine (\S+) joins(?: with "([^"]*)")?$"#)]
+#[when(regex = r#"^(?:at \d+ \w+ )?machine (\S+) joins(?: with "([^"]*)")?$"#)]
 async fn join(world: &mut ClusterWorld, node: String, labels: String, step: &Step) -> Result<(), StepError> {
-    let labels = labels.split(',').map(str::trim).filter(|label| !label.is_empty());
-    let labels = labels.map(|label| match label.split_once('=') {
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(StepError::Usage(format!("expected labels such as `zone=a`, found `{label}`"))),
-    });
-    let labels = labels.collect::<Result<_, _>>()?;
+    let labels = phrase::labels(&labels)?;
     world.act(&step.value, Action::Join { node, labels }).await
 }
 
@@ -269,7 +264,9 @@ fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
 /// When I keep ClusterVersion field "status.desired.image" as "image"
 /// When I keep what it printed as "before"
 /// ```
-#[when(regex = r#"^I keep (?:([A-Z]\w+(?:/\S+)?) field "([^"]+)"|what it printed) as "([^"\s]+)"$"#)]
+#[when(
+    regex = r#"^(?:at \d+ \w+ )?I keep (?:([A-Z]\w+(?:/\S+)?) field "([^"]+)"|what it printed) as "([^"\s]+)"$"#
+)]
 async fn keep(
     world: &mut ClusterWorld,
     object_name: String,
@@ -280,7 +277,7 @@ async fn keep(
     let what = if object_name.is_empty() {
         ValueSource::Output
     } else {
-        ValueSource::Field(object(&object_name)?, path)
+        ValueSource::Field(object(&world.kinds, &object_name)?, path)
     };
     world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
 }
@@ -291,7 +288,7 @@ async fn keep(
 /// ```gherkin
 /// When 40 minutes pass
 /// ```
-#[when(regex = r"^(\d+ (?:second|minute|hour|day)s?) pass(?:es)?$")]
+#[when(regex = r"^(?:at \d+ \w+ )?(\d+ (?:second|minute|hour|day)s?) pass(?:es)?$")]
 async fn time_passes(world: &mut ClusterWorld, span: String, step: &Step) -> Result<(), StepError> {
     world.run_step(&step.value, plan::Step::Advance(duration(&span)?)).await
 }

@@ -65,3 +65,33 @@ fn before_its_definition_a_kind_is_unknown() {
     assert!(output.stdout.contains(expected), "{output}");
     assert!(output.stdout.lines().all(|line| line.len() < 300), "{output}");
 }
+
+#[test]
+fn oc_get_finds_custom_kinds_by_their_names() {
+    let objects = format!("  objects:\n  - {DEFINITION}  - {LAMP}\n");
+    let timeline = "- run: {command: oc get lamps.example.com -n default -o name, prints: lamp.example.com/hall}\n\
+                    - run: {command: \"oc get lamp hall -n default -o jsonpath={.spec.colour}\", prints: red}\n";
+    let output = run(&scenario(&objects, timeline));
+    assert!(output.contains("exit 0"), "{output}");
+    let output = run(&scenario("", timeline));
+    assert!(output.contains("doesn't have a resource type \"lamps.example.com\""), "{output}");
+}
+
+#[cfg(feature = "gherkin")]
+#[test]
+fn steps_know_the_kinds_of_earlier_steps() {
+    let object = |text: &str| format!("    \"\"\"\n    {text}\n    \"\"\"\n");
+    let cluster =
+        "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster with 1 control-plane node and 0 workers\n";
+    let fault = "    When the API server answers conflict to the next update of Lamp/hall\n";
+    let text = format!(
+        "{cluster}    And this object:\n{}    When I apply this object:\n{}{fault}\
+         \x20   Then Lamp/default/hall field \"spec.colour\" is \"red\"\n    When I delete Lamp/default/hall\n",
+        object(DEFINITION.trim_end()),
+        object(LAMP)
+    );
+    let output = check(&[("f.feature", &text)], &["test", "f.feature"]);
+    assert!(output.starts_with("exit 0"), "{output}");
+    let output = check(&[("f.feature", &format!("{cluster}{fault}"))], &["test", "f.feature"]);
+    assert!(output.contains("unknown kind `Lamp`"), "{output}");
+}

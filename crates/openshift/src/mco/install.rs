@@ -1,6 +1,8 @@
 //! The operator's objects other than MachineConfigs: pools, the ControllerConfig, and RBAC objects of
 //! controller and daemons. An installed cluster starts with the same objects and with nodes that are done.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use windtunnel_controllers::machine::Disk;
 use windtunnel_core::clock::Time;
@@ -20,7 +22,6 @@ use super::templates::Settings;
 use super::{
     CONTROLLER, DAEMON, NAMESPACE, controller_config, daemon_set, layering, membership, pool, templates,
 };
-use crate::control_plane;
 use crate::manifests::MajorMinor;
 use crate::release::Release;
 
@@ -61,6 +62,29 @@ fn pool(role: &str) -> Value {
             "paused": false,
         },
     })
+}
+
+/// The MachineConfigPool with which an administrator gives the workers of a role their own pool.
+/// `max_unavailable` is a number or a percentage.
+pub fn custom_pool(role: &str, is_paused: bool, max_unavailable: Option<&str>) -> Value {
+    let node_role = format!("node-role.kubernetes.io/{role}");
+    let mut object = json!({
+        "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
+        "kind": MACHINE_CONFIG_POOLS.kind,
+        "metadata": { "name": role },
+        "spec": {
+            "machineConfigSelector": {
+                "matchExpressions": [{ "key": ROLE, "operator": "In", "values": [membership::WORKER, role] }],
+            },
+            "nodeSelector": { "matchLabels": { (node_role): "" } },
+            "paused": is_paused,
+        },
+    });
+    if let Some(text) = max_unavailable {
+        object["spec"]["maxUnavailable"] =
+            text.parse::<u32>().map_or_else(|_| json!(text), |number| json!(number));
+    }
+    object
 }
 
 /// Roles and bindings of the controller, the daemons and the builder, and the builder's ServiceAccount.
@@ -131,28 +155,38 @@ fn access(line: MajorMinor) -> Vec<(Resource, Value)> {
 pub struct InstalledPools {
     release: Release,
     feature_set: String,
-    rendered: [Rendered; 2],
+    /// The pools without status, in the order of their creation.
+    pools: Vec<Value>,
+    /// The configuration of each pool, by its name.
+    rendered: BTreeMap<String, Rendered>,
 }
 
 impl InstalledPools {
-    /// The installed objects of `release` with a feature set.
-    pub fn of(release: &Release, feature_set: &str) -> Self {
+    /// The installed objects of `release` with a feature set and with [`custom_pool`]s.
+    pub fn of(release: &Release, feature_set: &str, custom: Vec<Value>) -> Self {
         let settings = Settings { feature_set, ..Settings::default() };
-        let rendered = ROLES.map(|role| {
-            let sources = templates::machine_configs(role, release, None, settings);
-            Rendered::merge_configs(role, &sources.iter().collect::<Vec<_>>(), &release.os_image())
+        let configs = ROLES.map(|role| templates::machine_configs(role, release, None, settings));
+        let pools: Vec<Value> = ROLES.map(pool).into_iter().chain(custom).collect();
+        let rendered = pools.iter().map(|pool| {
+            let name = pool["metadata"]["name"].as_str().unwrap_or_default();
+            // A custom pool has the configuration of workers.
+            let sources = &configs[usize::from(name != membership::MASTER)];
+            let sources: Vec<&Value> = sources.iter().collect();
+            (name.to_owned(), Rendered::merge_configs(name, &sources, &release.os_image()))
         });
-        Self { release: release.clone(), feature_set: feature_set.to_owned(), rendered }
+        let rendered = rendered.collect();
+        Self { release: release.clone(), feature_set: feature_set.to_owned(), pools, rendered }
     }
 
-    fn rendered(&self, role: &str) -> &Rendered {
-        &self.rendered[usize::from(role != membership::MASTER)]
+    /// The configuration of a pool; that of workers for a pool from elsewhere.
+    fn rendered(&self, pool: &str) -> &Rendered {
+        self.rendered.get(pool).unwrap_or_else(|| &self.rendered[membership::WORKER])
     }
 
-    /// The disk of a node with this role.
-    pub fn disk(&self, role: &str) -> Disk {
+    /// The disk of a node in this pool.
+    pub fn disk(&self, pool: &str) -> Disk {
         Disk {
-            config: self.rendered(role).name.clone(),
+            config: self.rendered(pool).name.clone(),
             os_image: self.release.os_image(),
             ..Disk::default()
         }
@@ -178,30 +212,37 @@ impl InstalledPools {
                 configs.into_iter().map(|config| (windtunnel_core::resources::MACHINE_CONFIGS, config)),
             );
         }
-        for role in ROLES {
-            let mut object = pool(role);
-            object["spec"]["configuration"] = self.rendered(role).reference();
-            let mut conditions = Vec::new();
-            pool::conditions::set(&mut conditions, &render_succeeded(), since);
-            object["status"]["conditions"] = Value::Array(conditions);
-            let shared = Object::new(object.clone());
-            let members = nodes
-                .iter()
-                .filter(|node| membership::selects(&shared["spec"]["nodeSelector"], node))
-                .filter(|node| role == membership::MASTER || !control_plane::is_master(node))
-                .map(|node| (node.name().to_owned(), super::node::NodeState::of(node, None)))
-                .collect();
-            object["status"] = pool::status(&shared, &members, None, self.release.line(), since);
-            objects.push((MACHINE_CONFIG_POOLS, object));
-        }
+        let all: Vec<Object> = self.pools.iter().cloned().map(Object::new).collect();
+        let all: Vec<&Object> = all.iter().collect();
+        let done =
+            self.pools.iter().map(|pool| (MACHINE_CONFIG_POOLS, self.done_pool(pool, &all, nodes, since)));
+        objects.extend(done);
         objects
+    }
+
+    /// A pool whose nodes have been done since a moment; `all` are the pools of the cluster.
+    fn done_pool(&self, pool: &Value, all: &[&Object], nodes: &[Object], since: Time) -> Value {
+        let mut object = pool.clone();
+        let name = pool["metadata"]["name"].as_str().unwrap_or_default();
+        object["spec"]["configuration"] = self.rendered(name).reference();
+        let mut conditions = Vec::new();
+        pool::conditions::set(&mut conditions, &render_succeeded(), since);
+        object["status"]["conditions"] = Value::Array(conditions);
+        let shared = Object::new(object.clone());
+        let members = nodes
+            .iter()
+            .filter(|node| matches!(membership::pool_of(node, all), Ok(Some(own)) if own == name))
+            .map(|node| (node.name().to_owned(), super::node::NodeState::of(node, None)))
+            .collect();
+        object["status"] = pool::status(&shared, &members, None, self.release.line(), since);
+        object
     }
 }
 
-/// Sets the annotations of a `node` of this role that is done with its installation.
-pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &InstalledPools) {
+/// Sets the annotations of a `node` in this pool that is done with its installation.
+pub fn annotate_node(node: &mut Value, pool: &str, topology: &str, installed: &InstalledPools) {
     debug_assert_eq!(node["kind"], NODES.kind.as_ref());
-    let config = installed.rendered(role).name.as_str();
+    let config = installed.rendered(pool).name.as_str();
     let drain = format!("uncordon-{config}");
     node["metadata"]["annotations"] = json!({
         (CONTROL_PLANE_TOPOLOGY): topology,
@@ -223,7 +264,7 @@ mod tests {
     use semver::Version;
 
     fn installed(version: &str) -> InstalledPools {
-        InstalledPools::of(&Release::find(&Version::parse(version).unwrap()).unwrap(), "")
+        InstalledPools::of(&Release::find(&Version::parse(version).unwrap()).unwrap(), "", Vec::new())
     }
 
     #[test]

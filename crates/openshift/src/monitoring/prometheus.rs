@@ -16,8 +16,9 @@ use windtunnel_core::Identity;
 use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
-    NODES, PODS, PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, FEATURE_GATES,
+    INFRASTRUCTURES, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS, PODS, PROMETHEUS_RULES,
+    SERVICE_MONITORS, SERVICES,
 };
 
 use super::metrics::{
@@ -271,10 +272,13 @@ impl Actor for Prometheus {
             CLUSTER_VERSIONS,
             CLUSTER_OPERATORS,
             CONFIG_MAPS,
+            DAEMON_SETS,
+            DEPLOYMENTS,
             FEATURE_GATES,
             INFRASTRUCTURES,
             MACHINE_CONFIG_POOLS,
             NODES,
+            POD_DISRUPTION_BUDGETS,
             PODS,
             PROMETHEUS_RULES,
         ];

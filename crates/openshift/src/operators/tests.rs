@@ -61,6 +61,7 @@ fn environment(facts: &release::OperatorFacts) -> Environment {
             operator: Some(facts.clone()),
         }]
         .into(),
+        admin_gates: BTreeMap::new(),
         payload: None,
     };
     let releases = [release("4.14.8", 27), release("4.15.2", 28)];

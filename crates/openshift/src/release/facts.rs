@@ -44,6 +44,10 @@ pub(super) struct Facts {
     /// Capabilities behind feature gates, sorted bytewise.
     #[serde(default)]
     pub(super) preview_capabilities: Vec<String>,
+    /// The gates before an update to the next minor that an administrator must acknowledge, by name. Later
+    /// minors inherit them, but a gate concerns only the minor in its name.
+    #[serde(default)]
+    pub(super) admin_gates: BTreeMap<String, String>,
     /// Sorted by run level and name.
     #[serde(deserialize_with = "in_order")]
     pub(super) components: Arc<[Component]>,
@@ -59,6 +63,13 @@ impl Facts {
     fn parse(line: MajorMinor, facts: Value) -> Self {
         serde_json::from_value(facts)
             .unwrap_or_else(|error| panic!("manifests/releases/{}.yaml: {error}", name(line)))
+    }
+
+    /// The admin gates of this minor.
+    pub(super) fn gates_of(&self, line: MajorMinor) -> BTreeMap<String, String> {
+        let start = format!("ack-{}-", name(line));
+        let own = self.admin_gates.iter().filter(|(gate, _)| gate.starts_with(&start));
+        own.map(|(gate, text)| (gate.clone(), text.clone())).collect()
     }
 
     /// All capabilities, sorted bytewise.

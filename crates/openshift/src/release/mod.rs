@@ -50,6 +50,8 @@ pub struct Release {
     /// Payload components. Those from facts are sorted by run level and name, and shared by all releases of a
     /// minor.
     pub components: Arc<[Component]>,
+    /// The gates before an update to the next minor that an administrator must acknowledge, by name.
+    pub admin_gates: BTreeMap<String, String>,
     /// Its real manifests, if they are available. They replace those that `components` describes.
     pub payload: Option<Arc<Payload>>,
 }
@@ -157,6 +159,7 @@ impl Release {
             preview_capabilities: facts.preview_capabilities.clone(),
             capability_sets: facts.frozen_sets(),
             components: Arc::clone(&facts.components),
+            admin_gates: facts.gates_of((version.major, version.minor)),
             payload: None,
         }
     }

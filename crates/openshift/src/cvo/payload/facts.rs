@@ -40,6 +40,7 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
     if is_own {
         tasks.extend(own_deployment(release));
         own.extend(payload_account(release));
+        own.extend(admin_gates(release));
     }
     let more = component.objects.iter().flat_map(|name| manifests::payload(name));
     own.extend(more.cloned().map(object));
@@ -107,6 +108,13 @@ fn payload_account(release: &Release) -> Vec<TaskKind> {
         "subjects": [{ "kind": "ServiceAccount", "name": access::PAYLOAD_ACCOUNT, "namespace": NAMESPACE }],
     });
     vec![object(account), object(binding)]
+}
+
+/// The ConfigMap with the gates that an administrator must acknowledge before the next minor, if there are some.
+fn admin_gates(release: &Release) -> Option<TaskKind> {
+    let mut object = base("ConfigMap", "admin-gates")?.clone();
+    object["data"] = json!(release.admin_gates);
+    (!release.admin_gates.is_empty()).then(|| self::object(object))
 }
 
 fn own_namespace() -> Option<TaskKind> {

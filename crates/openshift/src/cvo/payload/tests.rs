@@ -55,12 +55,13 @@ fn adds_the_manifests_in_the_operators_own_image_if_the_folder_lacks_them() {
         "CustomResourceDefinition clusteroperators.config.openshift.io",
         "CustomResourceDefinition clusterversions.config.openshift.io",
         "Deployment cluster-version-operator",
+        "ConfigMap admin-gates",
         "Service cluster-version-operator",
         "ServiceMonitor cluster-version-operator",
         "Namespace a",
     ];
     assert_eq!(names(&payload), expected);
-    assert_eq!(payload.total, 7);
+    assert_eq!(payload.total, 8);
     let deployment = "spec: {template: {spec: {containers: [{name: cluster-version-operator, image: '{{.ReleaseImage}}'}]}}}\n";
     let own = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cluster-version-operator, namespace: openshift-cluster-version, annotations: "
         .to_owned()
@@ -97,10 +98,10 @@ fn objects_of_unserved_groups_are_not_written_unless_the_payload_defines_their_k
         definition,
     );
     let files = [("0000_10_a_1.yaml", stream.as_str()), ("0000_10_a_2.yaml", &class)];
-    assert_eq!(names(&load(&files))[6..], ["(1)", "(1)"]);
+    assert_eq!(names(&load(&files))[7..], ["(1)", "(1)"]);
     let files = [files[0], files[1], ("0000_10_a_0.yaml", definition.as_str())];
     let payload = load(&files);
-    assert_eq!(names(&payload)[7..], ["(1)", "SecurityContextConstraints restricted"]);
+    assert_eq!(names(&payload)[8..], ["(1)", "SecurityContextConstraints restricted"]);
     let release = release(self::files(&files)).unwrap();
     let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
     let installed = InstalledPayload::of(&release, "", &cluster_version);

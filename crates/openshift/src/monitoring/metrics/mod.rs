@@ -3,6 +3,7 @@
 mod certificates;
 mod compared;
 mod exposition;
+mod kube_state;
 mod machine_config;
 mod objects;
 mod operator;
@@ -84,7 +85,10 @@ impl<'a> Moment<'a> {
 
 impl Metrics for Moment<'_> {
     fn collect(&self, metric: &str, taken: &mut SampleCollector<'_>) {
-        if !operator::collect(metric, self, taken) && !machine_config::collect(metric, self, taken) {
+        if !operator::collect(metric, self, taken)
+            && !machine_config::collect(metric, self, taken)
+            && !kube_state::collect(metric, self.view, taken)
+        {
             objects::collect(metric, self.view, taken);
         }
         for sample in self.given.iter().filter(|sample| sample.labels[NAME] == metric) {
@@ -101,7 +105,8 @@ impl Metrics for Moment<'_> {
 
 /// Returns the names of all metrics: those that windtunnel computes, and those of the given samples.
 pub(super) fn names(given: &[Sample]) -> BTreeSet<String> {
-    let computed = operator::METRICS.iter().map(|(name, ..)| *name).chain(objects::names());
+    let computed =
+        operator::METRICS.iter().map(|(name, ..)| *name).chain(objects::names()).chain(kube_state::names());
     let computed = computed.chain([machine_config::POOL_ALERT]).chain(machine_config::COUNTED);
     let given = given.iter().map(|sample| sample.labels[NAME].clone());
     computed.map(str::to_owned).chain(given).collect()
@@ -109,6 +114,9 @@ pub(super) fn names(given: &[Sample]) -> BTreeSet<String> {
 
 /// Returns whether objects of this kind can affect a metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
+    if let Some(Origin::Objects(kinds)) = kube_state::origin(metric) {
+        return kinds.iter().any(|resource| kind.is_kind(resource));
+    }
     operator::concerns(metric, kind)
         .unwrap_or_else(|| machine_config::concerns(metric, kind) || objects::concerns(metric, kind))
 }
@@ -117,7 +125,8 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
 /// compared.
 pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, compared: &Compared<'_>) -> bool {
     let (metric, change) = (selector.metric(), compared.change);
-    operator::is_touched(selector, labels, compared)
+    kube_state::is_touched(selector, change)
+        .or_else(|| operator::is_touched(selector, labels, compared))
         .unwrap_or_else(|| machine_config::is_touched(metric, change) || objects::is_touched(metric, change))
 }
 
@@ -144,7 +153,7 @@ pub(super) fn origin(metric: &str) -> Option<Origin> {
     if machine_config::is_counted(metric) {
         return Some(Origin::Memory);
     }
-    objects::origin(metric)
+    kube_state::origin(metric).or_else(|| objects::origin(metric))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and seconds are far below 2^52")]

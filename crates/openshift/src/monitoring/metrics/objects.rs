@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use windtunnel_core::resources::{
-    CONFIG_MAPS, DEPLOYMENTS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS, PROXIES, SECRETS,
+    CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS, PROXIES, SECRETS,
 };
 use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View};
 
 use super::origin::Origin;
 use super::workloads::{
     CLUSTER_SERVICE_VERSIONS, WAITING_REASON, changes_waiting, containers, csv_count, csv_succeeded,
-    node_info, replicas, waiting_reasons,
+    node_info, waiting_reasons,
 };
 use super::{count, truth};
 use crate::promql::SampleCollector;
@@ -27,7 +27,6 @@ const METRICS: &[(&str, Collect, Origin)] = &[
     ("csv_count", csv_count, Origin::Objects(&[CLUSTER_SERVICE_VERSIONS])),
     ("csv_succeeded", csv_succeeded, Origin::Objects(&[CLUSTER_SERVICE_VERSIONS])),
     ("kube_configmap_info", config_maps, Origin::Objects(&[CONFIG_MAPS])),
-    ("kube_deployment_spec_replicas", replicas, Origin::Objects(&[DEPLOYMENTS])),
     ("kube_secret_info", secrets, Origin::Objects(&[SECRETS])),
     ("kube_pod_container_info", containers, Origin::Objects(&[PODS])),
     (WAITING_REASON, waiting_reasons, Origin::Objects(&[PODS])),

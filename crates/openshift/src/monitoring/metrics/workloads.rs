@@ -1,9 +1,9 @@
 //! Metrics about workloads and machines: of kube-state-metrics, and of the Operator Lifecycle Manager.
 
-use windtunnel_core::resources::{DEPLOYMENTS, NODES, PODS};
+use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{Change, ChangeKind, Object, Resource, View};
 
-use super::{count, number, truth};
+use super::{count, truth};
 use crate::promql::SampleCollector;
 
 /// Operators that the Operator Lifecycle Manager installs. No simulated component has any.
@@ -31,13 +31,6 @@ pub(super) fn csv_succeeded(view: &View, taken: &mut SampleCollector<'_>) {
         let labels =
             [("namespace", csv.namespace()), ("name", csv.name()), ("version", csv.text("/spec/version"))];
         taken.add(&labels, truth(csv.text("/status/phase") == "Succeeded"));
-    }
-}
-
-pub(super) fn replicas(view: &View, taken: &mut SampleCollector<'_>) {
-    for deployment in view.list(&DEPLOYMENTS) {
-        let labels = [("namespace", deployment.namespace()), ("deployment", deployment.name())];
-        taken.add(&labels, number(deployment["spec"]["replicas"].as_i64().unwrap_or(1)));
     }
 }
 

@@ -1,33 +1,15 @@
 //! The client `oc get`: parses its arguments, and prints the response.
 
+mod kinds;
+
 use serde_json::{Value, json};
 use windtunnel_core::jsonpath::JsonPath;
-use windtunnel_core::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS};
-use windtunnel_core::text::did_you_mean;
+use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::tabwriter::Columns;
 use windtunnel_core::{Resource, yaml};
 
 use super::outcome::CommandOutput;
-
-/// Short names of kinds (`shortNames` of their definitions).
-const SHORT: &[(&str, &str)] = &[
-    ("cm", "configmaps"),
-    ("co", "clusteroperators"),
-    ("crd", "customresourcedefinitions"),
-    ("deploy", "deployments"),
-    ("ds", "daemonsets"),
-    ("ev", "events"),
-    ("mc", "machineconfigs"),
-    ("mcp", "machineconfigpools"),
-    ("no", "nodes"),
-    ("ns", "namespaces"),
-    ("pdb", "poddisruptionbudgets"),
-    ("po", "pods"),
-    ("rs", "replicasets"),
-    ("sa", "serviceaccounts"),
-    ("scc", "securitycontextconstraints"),
-    ("svc", "services"),
-];
+pub use kinds::{CustomKind, find_resource};
 
 /// The layout of `kubectl`'s tables.
 const TABLE: Columns = Columns { min_width: 6, padding: 3 };
@@ -65,11 +47,11 @@ enum Piece {
 }
 
 impl Get {
-    /// Parses the arguments of `oc get`.
+    /// Parses the arguments of `oc get`. `custom` are the kinds that the cluster defines itself.
     ///
     /// # Errors
     /// The client's error message for invalid arguments.
-    pub fn read(words: &[String]) -> Result<Self, CommandOutput> {
+    pub fn read(words: &[String], custom: &[CustomKind]) -> Result<Self, CommandOutput> {
         let mut get = Self {
             resource: CLUSTER_VERSIONS,
             name: String::new(),
@@ -111,11 +93,11 @@ impl Get {
                 _ => plain.push(word),
             }
         }
-        get.set_target(&plain)?;
+        get.set_target(&plain, custom)?;
         Ok(get)
     }
 
-    fn set_target(&mut self, plain: &[&str]) -> Result<(), CommandOutput> {
+    fn set_target(&mut self, plain: &[&str], custom: &[CustomKind]) -> Result<(), CommandOutput> {
         let (kind, name) = match *plain {
             [] => {
                 let missing = "You must specify the type of resource to get. ";
@@ -136,8 +118,8 @@ impl Get {
                 CommandOutput::default().fail(&format!("a name or a selector must not contain `{invalid}`"))
             );
         }
-        self.resource = find_resource(kind).ok_or_else(|| {
-            let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.plural));
+        self.resource = find_resource(kind, custom).ok_or_else(|| {
+            let hint = kinds::hint(kind, custom);
             CommandOutput::default()
                 .fail(&format!("the server doesn't have a resource type \"{kind}\"{hint}"))
         })?;
@@ -267,22 +249,6 @@ fn line(namespace: &str, everywhere: bool, cells: impl Iterator<Item = String>) 
     first.into_iter().chain(cells).collect::<Vec<_>>().join("\t") + "\n"
 }
 
-/// Returns the kind with this plural, singular or short name, optionally with (the start of) its group.
-pub fn find_resource(word: &str) -> Option<Resource> {
-    let word = word.to_lowercase();
-    let (name, group) = word.split_once('.').unwrap_or((&word, ""));
-    let name = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, plural)| plural);
-    let fits = |resource: &&Resource| {
-        let named = resource.plural == name || resource.kind.to_lowercase() == name;
-        named
-            && (resource.group.starts_with(group)
-                || format!("{}.{}", resource.version, resource.group) == group)
-    };
-    // If several kinds have the same name, those of OpenShift updates take precedence.
-    let first = [&CLUSTER_VERSIONS, &CLUSTER_OPERATORS];
-    first.into_iter().chain(resources::ALL).find(fits).cloned()
-}
-
 fn output(text: &str) -> Result<Output, CommandOutput> {
     Ok(match text {
         "wide" => Output::Table { wide: true },
@@ -345,7 +311,7 @@ mod tests {
 
     fn get(line: &str) -> Result<Get, String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        Get::read(&words).map_err(|output| output.stderr)
+        Get::read(&words, &[]).map_err(|output| output.stderr)
     }
 
     #[test]

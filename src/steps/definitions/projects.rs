@@ -1,0 +1,255 @@
+//! Given, When or Then: the steps of verification-tests about users, projects and clipboards
+
+use std::sync::LazyLock;
+
+use cucumber::gherkin::Step;
+use cucumber::{given, when};
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::aliases::{PROJECT, filled, rows};
+use super::test_data::{file_text, objects};
+use crate::plan::{self, Action, Keep, ValueSource, path};
+use crate::steps::world::{ClusterWorld, StepError};
+
+/// Has no effect: all steps run as the cluster administrator.
+///
+/// ```gherkin
+/// Given I switch to the first user
+/// ```
+#[given(regex = r"^I switch to (?:the )?(?:first|second|third|fourth) user$")]
+fn user(_: &mut ClusterWorld) {}
+
+/// Creates a project named `project`, and uses it in the steps that follow.
+///
+/// ```gherkin
+/// Given I have a project
+/// ```
+#[given(regex = r"^I have a project$")]
+async fn project(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    create_project(world, step, "project", &json!({})).await
+}
+
+/// Creates a project, and uses it in the steps that follow. In the table, `project_name` is required;
+/// `description` and `display_name` become annotations.
+///
+/// ```gherkin
+/// When I run the :new_project client command with:
+/// ```
+#[when(regex = r"^I run the :new_project (?:admin |client )?command with:$")]
+async fn new_project(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    let (mut name, mut annotations) = (String::new(), json!({}));
+    for row in rows(step)? {
+        let [flag, value] = row.as_slice() else {
+            return Err(StepError::Usage("expected two columns: a flag and its value".to_owned()));
+        };
+        let value = filled(value);
+        match flag.as_str() {
+            "project_name" => name = value,
+            "description" => annotations["openshift.io/description"] = json!(value),
+            "display_name" => annotations["openshift.io/display-name"] = json!(value),
+            other => {
+                return Err(StepError::Usage(format!(
+                    "unknown flag `{other}`: expected one of project_name, description, display_name"
+                )));
+            }
+        }
+    }
+    if name.is_empty() {
+        return Err(StepError::Usage("expected a row with `project_name`".to_owned()));
+    }
+    create_project(world, step, &name, &annotations).await
+}
+
+async fn create_project(
+    world: &mut ClusterWorld,
+    step: &Step,
+    name: &str,
+    annotations: &Value,
+) -> Result<(), StepError> {
+    let namespace = json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": { "name": name, "annotations": annotations },
+    });
+    world.act(&step.value, Action::Apply(namespace)).await?;
+    let keep = Keep { name: PROJECT.to_owned(), what: ValueSource::Text(name.to_owned()) };
+    world.run_step("the project", plan::Step::Keep(keep)).await?;
+    name.clone_into(&mut world.project);
+    world.created = true;
+    Ok(())
+}
+
+/// Creates or changes the objects of a file, with other values at the paths of the table, and requires success.
+/// The file is one that was obtained before, or one in a folder `testdata`.
+///
+/// ```gherkin
+/// When I run oc create over "pod.yaml" replacing paths:
+/// ```
+#[when(regex = r#"^I run oc create(?: as admin)? over (?:ERB )?(?:test file )?"([^"]+)" replacing paths:$"#)]
+async fn create_with(world: &mut ClusterWorld, file: String, step: &Step) -> Result<(), StepError> {
+    let mut values = Vec::new();
+    for row in rows(step)? {
+        let [place, value] = row.as_slice() else {
+            return Err(StepError::Usage("expected two columns: a path and its value".to_owned()));
+        };
+        values.push((ruby_path(place)?, filled(value)));
+    }
+    let text = file_text(world, &file)?;
+    let project = if world.project.is_empty() { "default".to_owned() } else { world.project.clone() };
+    for mut object in objects(&mut world.kinds, &file, &text, &project)? {
+        for (place, value) in &values {
+            set(&mut object, place, value).map_err(StepError::Usage)?;
+        }
+        world.act(&step.value, Action::Apply(object)).await?;
+    }
+    world.created = true;
+    Ok(())
+}
+
+/// Keeps a value: the output of the last command, a part of its JSON or YAML, the version of the cluster, the
+/// name of the project, or a text. Later steps of verification-tests refer to it as `<%= cb.name %>`.
+///
+/// ```gherkin
+/// When evaluation of `cluster_version('version').version` is stored in the :version clipboard
+/// When evaluation of `@result[:parsed]['status']['desired']['version']` is stored in the :target clipboard
+/// When evaluation of `project.name` is stored in the :here clipboard
+/// ```
+#[when(regex = r"^evaluation of `([^`]+)` is stored in the :(\w+) clipboard$")]
+async fn store(world: &mut ClusterWorld, what: String, name: String, step: &Step) -> Result<(), StepError> {
+    let what = source(&what)?;
+    world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
+}
+
+fn source(expression: &str) -> Result<ValueSource, StepError> {
+    let expression = expression.trim();
+    let quoted = |mark| expression.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+    if let Some(text) = quoted('"').or_else(|| quoted('\'')) {
+        return Ok(ValueSource::Text(filled(text)));
+    }
+    if let Some(place) = expression.strip_prefix("@result[:parsed]") {
+        let parts: Vec<String> = ruby_path(place)?.iter().map(Part::path).collect();
+        let field = parts.concat().trim_start_matches('.').to_owned();
+        path::validate(&field).map_err(|error| StepError::Usage(error.to_string()))?;
+        return Ok(ValueSource::OutputField(field));
+    }
+    Ok(match expression {
+        "@result[:response]" | "@result[:response].strip" | "@result[:stdout]" => ValueSource::Output,
+        "project.name" => ValueSource::Text(format!("$(kept {PROJECT})")),
+        "cluster_version('version').version" | "cluster_version(\"version\").version" => {
+            ValueSource::Field(super::aliases::cluster_version(), super::aliases::VERSION.to_owned())
+        }
+        number if number.parse::<f64>().is_ok() => ValueSource::Text(number.to_owned()),
+        other => {
+            return Err(StepError::Usage(format!(
+                "cannot evaluate `{other}`: expected `@result[:response]`, `@result[:parsed]['a']['b']`, \
+                 `cluster_version('version').version`, `project.name`, or a text in quotes"
+            )));
+        }
+    })
+}
+
+/// A part of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Key(String),
+    Index(usize),
+}
+
+impl Part {
+    /// Returns the part in the syntax of paths of scenarios.
+    fn path(&self) -> String {
+        match self {
+            Self::Index(index) => format!("[{index}]"),
+            Self::Key(key) if key.chars().all(|letter| letter.is_ascii_alphanumeric()) => format!(".{key}"),
+            Self::Key(key) => format!("[\"{key}\"]"),
+        }
+    }
+}
+
+/// Parses `["metadata"]["name"]` or `['items'][0]`.
+fn ruby_path(text: &str) -> Result<Vec<Part>, StepError> {
+    #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
+    static PART: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"^\[(?:["']([^"']+)["']|(\d+))\]"#).expect("pattern"));
+    let (mut parts, mut rest) = (Vec::new(), text.trim());
+    while !rest.is_empty() {
+        let found = PART.captures(rest).ok_or_else(|| {
+            StepError::Usage(format!("expected a path such as `[\"metadata\"][\"name\"]`, found `{text}`"))
+        })?;
+        parts.push(match (found.get(1), found.get(2).and_then(|index| index.as_str().parse().ok())) {
+            (Some(key), _) => Part::Key(key.as_str().to_owned()),
+            (None, index) => Part::Index(index.unwrap_or(usize::MAX)),
+        });
+        rest = &rest[found[0].len()..];
+    }
+    Ok(parts)
+}
+
+/// Sets the value at a path, which is created where it is missing. A number or `true` becomes that if the old value
+/// is of this type.
+fn set(object: &mut Value, place: &[Part], text: &str) -> Result<(), String> {
+    let mut target = object;
+    for part in place {
+        target = match part {
+            Part::Key(key) if target.is_object() || target.is_null() => &mut target[key.as_str()],
+            Part::Index(index) => {
+                target.get_mut(*index).ok_or_else(|| format!("the list has no item {index}"))?
+            }
+            Part::Key(key) => return Err(format!("`{key}` would be in something that is no map")),
+        };
+    }
+    *target = match target {
+        Value::String(_) => json!(text),
+        _ => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+    };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(place: &str, text: &str) -> Result<Value, String> {
+        let mut object =
+            json!({ "metadata": { "name": "a" }, "spec": { "replicas": 1, "list": [{ "x": true }] } });
+        let place = ruby_path(place).map_err(|error| error.to_string())?;
+        set(&mut object, &place, text)?;
+        Ok(object)
+    }
+
+    #[test]
+    fn sets_values_at_paths_of_the_old_type() {
+        assert_eq!(with("[\"metadata\"][\"name\"]", "7").unwrap()["metadata"]["name"], "7");
+        assert_eq!(with("['spec']['replicas']", "3").unwrap()["spec"]["replicas"], 3);
+        assert_eq!(with("['spec']['list'][0]['x']", "false").unwrap()["spec"]["list"][0]["x"], false);
+        assert_eq!(with("['spec']['new']['deep']", "a: b").unwrap()["spec"]["new"]["deep"], "a: b");
+    }
+
+    #[test]
+    fn reports_paths_that_lead_nowhere() {
+        assert_eq!(with("['spec']['list'][4]", "1"), Err("the list has no item 4".to_owned()));
+        assert_eq!(
+            with("['metadata']['name']['x']", "1"),
+            Err("`x` would be in something that is no map".to_owned())
+        );
+        assert_eq!(
+            with("metadata.name", "1"),
+            Err("expected a path such as `[\"metadata\"][\"name\"]`, found `metadata.name`".to_owned())
+        );
+    }
+
+    #[test]
+    fn evaluates_the_usual_expressions() {
+        let check = |expression: &str, expected: &str| {
+            let found =
+                source(expression).map_or_else(|error| error.to_string(), |found| format!("{found:?}"));
+            assert!(found.starts_with(expected), "{expression}: {found}");
+        };
+        check("@result[:response]", "Output");
+        check("@result[:parsed]['a']['b.c/d'][0]", "OutputField(\"a[\\\"b.c/d\\\"][0]\")");
+        check("\"4.18\"", "Text(\"4.18\")");
+        check("project.name", "Text(\"$(kept project)\")");
+        check("pod.ip", "cannot evaluate `pod.ip`: expected `@result[:response]`");
+    }
+}
