@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
+use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::registry::{Image, Workloads};
 use windtunnel_core::Resource;
 use windtunnel_openshift::graph::UpdateService;
@@ -109,6 +110,8 @@ pub struct ClusterPlan {
     pub node_architectures: BTreeMap<String, Architecture>,
     /// Whether the kubelets renew their Leases, each every ten seconds.
     pub node_leases: bool,
+    /// How workloads of releases run.
+    pub payload_workloads: PayloadWorkloads,
     /// The platform of the nodes.
     pub platform: Platform,
     /// Pins the kube-apiserver at Kubernetes 1.`minor` for the whole run; `None` follows the releases.
@@ -149,6 +152,7 @@ impl ClusterPlan {
             worker_nodes: 3,
             node_architectures: BTreeMap::new(),
             node_leases: false,
+            payload_workloads: PayloadWorkloads::default(),
             platform: Platform::default(),
             kubernetes_minor: None,
             feature_set: String::new(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use semver::Version;
+use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::registry::{Contents, Image, OpenPgp, Signature, Workloads};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
@@ -92,6 +93,7 @@ pub(in crate::scenario) fn read(
         worker_nodes: nodes.workers,
         node_architectures: nodes.architectures,
         node_leases: nodes.leases,
+        payload_workloads: PayloadWorkloads::default(),
         platform,
         kubernetes_minor,
         feature_set: feature_set.unwrap_or_default().to_owned(),
