@@ -89,12 +89,11 @@ fn describe(state: &Value) -> String {
     };
     let is_paused = state["paused"] == true;
     let pace = if is_paused { "paused, ".to_owned() } else { String::new() };
-    let meets = match speed > 1.0 && !is_paused && behind.as_secs() > 0 {
-        true => format!(
-            "; it catches up with the server's machine in {}",
-            whole(behind.as_secs_f64() / (speed - 1.0))
-        ),
-        false => String::new(),
+    let meets = if speed > 1.0 && !is_paused && behind.as_secs() > 0 {
+        let wait = whole(behind.as_secs_f64() / (speed - 1.0));
+        format!("; it catches up with the server's machine in {wait}")
+    } else {
+        String::new()
     };
     format!(
         "time    {}\nspeed   {pace}{speed}x\nbehind  {}{meets}\n",

@@ -91,10 +91,9 @@ fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<ClusterPlan
 /// have no pods, because their objects may need others that no simulated operator creates.
 fn for_clients(plan: ClusterPlan) -> ClusterPlan {
     let releases = plan.releases.iter().map(|planned| &planned.release).chain([&plan.release]);
-    let payload_workloads = match { releases }.any(|release| release.payload.is_some()) {
-        true => PayloadWorkloads::WithoutPods,
-        false => PayloadWorkloads::InPods,
-    };
+    let has_payload = { releases }.any(|release| release.payload.is_some());
+    let payload_workloads =
+        if has_payload { PayloadWorkloads::WithoutPods } else { PayloadWorkloads::InPods };
     ClusterPlan { node_leases: true, payload_workloads, ..plan }
 }
 

@@ -166,11 +166,13 @@ impl Clock for ClusterClock {
     fn until(&self, at: Time) -> Duration {
         let mut state = self.lock();
         let span = at.duration_since(state.refresh()).as_secs_f64();
-        match span > 0.0 {
-            false => Duration::ZERO,
-            true if state.is_stopped() => Duration::MAX,
-            true => Duration::try_from_secs_f64(span / state.speed).unwrap_or(Duration::MAX),
+        if span <= 0.0 {
+            return Duration::ZERO;
         }
+        if state.is_stopped() {
+            return Duration::MAX;
+        }
+        Duration::try_from_secs_f64(span / state.speed).unwrap_or(Duration::MAX)
     }
 }
 
