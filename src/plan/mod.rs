@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
+use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::registry::{Image, Workloads};
 use windtunnel_core::Resource;
 use windtunnel_openshift::graph::UpdateService;
@@ -122,6 +123,8 @@ pub struct ClusterPlan {
     pub node_architectures: BTreeMap<String, Architecture>,
     /// Whether the kubelets renew their Leases, each every ten seconds.
     pub node_leases: bool,
+    /// How workloads of releases run.
+    pub payload_workloads: PayloadWorkloads,
     /// The platform of the nodes.
     pub platform: Platform,
     /// Pins the kube-apiserver at Kubernetes 1.`minor` for the whole run; `None` follows the releases.
@@ -165,6 +168,7 @@ impl ClusterPlan {
             acknowledges_gates: true,
             node_architectures: BTreeMap::new(),
             node_leases: false,
+            payload_workloads: PayloadWorkloads::default(),
             platform: Platform::default(),
             kubernetes_minor: None,
             feature_set: String::new(),

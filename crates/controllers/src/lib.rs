@@ -38,14 +38,29 @@ pub const PROGRAM: &str = "windtunnel.dev/program";
 /// in pods.
 pub const ON_MACHINES: &str = "machine";
 
+/// How the workloads of a release payload run that are no simulated programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PayloadWorkloads {
+    /// Without pods: after a while their status reports all pods as available.
+    #[default]
+    WithoutPods,
+    /// In pods, like all other workloads.
+    InPods,
+}
+
 /// The controllers of kube-controller-manager and the scheduler. They work independently of each other.
 pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
+    kubernetes_with(streams, PayloadWorkloads::default())
+}
+
+/// The same controllers, for workloads of a payload that run like this.
+pub fn kubernetes_with(streams: &Streams, payload: PayloadWorkloads) -> Vec<Box<dyn Actor>> {
     vec![
         Box::new(workloads::jobs::JobController::new()),
         Box::new(node_lifecycle::NodeLifecycleController::new()),
-        Box::new(workloads::deployments::DeploymentController::new(streams)),
+        Box::new(workloads::deployments::DeploymentController::new(streams).with_payload(payload)),
         Box::new(workloads::replica_sets::ReplicaSetController::new()),
-        Box::new(workloads::daemon_sets::DaemonSetController::new(streams)),
+        Box::new(workloads::daemon_sets::DaemonSetController::new(streams).with_payload(payload)),
         Box::new(scheduler::Scheduler::new()),
         Box::new(cleanup::pod_gc::PodGarbageCollector::new()),
         Box::new(cleanup::garbage_collector::GarbageCollector::new()),

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use semver::Version;
 use tokio::runtime::Handle;
 use windtunnel_apiserver::service::Shared;
+use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::service_accounts::RootCaPublisher;
 use windtunnel_core::clock::{Clock as _, WallClock};
 use windtunnel_openshift::environment::Environment;
@@ -55,13 +56,14 @@ fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<ClusterPlan
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
         let plan = scenario::parse(&path.display().to_string(), &text, known);
-        // Users of a served cluster expect live kubelets.
-        let served = plan.map(|plan| Some(ClusterPlan { node_leases: true, ..plan.cluster }));
+        let served = plan.map(|plan| Some(for_clients(plan.cluster)));
         return served.map_err(|problems| problems.to_string());
     }
     let Some(version) = &args.version else {
         return match args.clock {
-            Some(_) => Err("--clock requires a simulated cluster: add `--version` or `--scenario`".to_owned()),
+            Some(_) => {
+                Err("--clock requires a simulated cluster: add `--version` or `--scenario`".to_owned())
+            }
             None => Ok(None),
         };
     };
@@ -77,13 +79,22 @@ fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<ClusterPlan
     let others: Vec<Release> =
         known.common_releases().into_iter().filter(|other| !is_listed(other)).collect();
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
-    Ok(Some(ClusterPlan {
+    Ok(Some(for_clients(ClusterPlan {
         releases,
         feature_set: args.feature_set.clone().unwrap_or_default(),
-        node_leases: true,
         kubernetes_minor: args.kubernetes,
         ..ClusterPlan::new(release)
-    }))
+    })))
+}
+
+/// Returns the cluster with what its clients expect: live kubelets, and pods of all workloads. Workloads of a payload folder
+/// have no pods, because their objects may need others that no simulated operator creates.
+fn for_clients(plan: ClusterPlan) -> ClusterPlan {
+    let releases = plan.releases.iter().map(|planned| &planned.release).chain([&plan.release]);
+    let has_payload = { releases }.any(|release| release.payload.is_some());
+    let payload_workloads =
+        if has_payload { PayloadWorkloads::WithoutPods } else { PayloadWorkloads::InPods };
+    ClusterPlan { node_leases: true, payload_workloads, ..plan }
 }
 
 /// Returns the default releases to update to: the next patch, and the next minor.

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Map, Value, json};
+use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::registry::{Image, digest_of};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
@@ -36,8 +37,14 @@ pub(super) fn environment(plan: &ClusterPlan) -> Environment {
     let workloads = plan.workloads.clone();
     let metrics = plan.metrics.clone();
     let keyrings = plan.keyrings.clone();
-    let mut environment =
-        Environment { node_leases: plan.node_leases, workloads, metrics, keyrings, ..Environment::default() };
+    let mut environment = Environment {
+        payload_workloads: plan.payload_workloads,
+        node_leases: plan.node_leases,
+        workloads,
+        metrics,
+        keyrings,
+        ..Environment::default()
+    };
     let mut add = |version: &Version, payload: Release, image: Image| {
         for pullspec in [&payload.image, &payload.multi_image()] {
             if let Some(digest) = digest_of(pullspec) {
@@ -139,6 +146,9 @@ pub(super) fn writes(
                 Some(_) => writes.extend(with_status(&resource, object)),
                 None => writes.push(Write::create(&resource, object)),
             }
+        }
+        if plan.payload_workloads == PayloadWorkloads::InPods {
+            writes.extend(mco::operands(&plan.release).into_iter().filter_map(create));
         }
     }
     writes.extend(mirrored_signatures(plan));

@@ -91,7 +91,10 @@ impl Simulation {
                 self.first_task.get_or_insert(now);
                 Running::Task(self.spawn_insights(&identity, &pod, &container))
             }
-            Program::Other => Running::Idle,
+            Program::Other => {
+                self.print_start(&object, &pod, &container);
+                Running::Idle
+            }
         };
         let program = (!matches!(running, Running::Idle)).then(|| container.clone());
         if let Some(program) = &program {
@@ -191,7 +194,8 @@ impl Simulation {
     pub(in crate::engine) fn replace(&mut self, id: ActorId) {
         let Some(name) = self.schedule.name(id).map(str::to_owned) else { return };
         let replacement = self.replacement_program(id).or_else(|| {
-            let kubernetes = windtunnel_controllers::kubernetes(&self.streams);
+            let payload = self.environment.payload_workloads;
+            let kubernetes = windtunnel_controllers::kubernetes_with(&self.streams, payload);
             let mut all = kubernetes
                 .into_iter()
                 .chain(windtunnel_openshift::components(&self.environment, &self.streams));

@@ -12,7 +12,7 @@ use windtunnel_openshift::cvo;
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::monitoring::{self, Counted, History, Transitions};
 
-use super::logs::Logs;
+use super::logs::{Logs, pod};
 use crate::backends::{LogRequest, PodRequest, PodResponse, Upstream};
 
 /// The port of the operator's metrics.
@@ -132,10 +132,7 @@ impl Upstream for Exports {
     }
 
     fn log(&self, asked: &LogRequest<'_>) -> Option<Vec<LogLine>> {
-        let pod = PODS.key(asked.pod.namespace(), asked.pod.name());
-        let counts = self.lock();
-        let lines = counts.logs.lines(&pod, asked.container, asked.previous)?;
-        Some(lines.cloned().collect())
+        pod::lines(&self.lock().logs, asked.pod, asked.container, asked.previous)
     }
 }
 

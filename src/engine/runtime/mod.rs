@@ -14,6 +14,7 @@ mod programs;
 mod reboots;
 mod requests;
 mod simulation;
+mod workload_logs;
 
 pub use pending::Pending;
 pub(super) use simulation::Simulation;

@@ -73,6 +73,7 @@ impl Simulation {
         removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);
         self.invariants.check_write(&event, at);
+        self.print_operator_status(&event);
         for event in std::iter::once(event).chain(removals) {
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }

@@ -218,7 +218,7 @@ impl Session {
             simulation.add_machine(&node, disk, static_pods);
         }
         if !capabilities.controllers {
-            for actor in windtunnel_controllers::kubernetes(&streams) {
+            for actor in windtunnel_controllers::kubernetes_with(&streams, environment.payload_workloads) {
                 simulation.add(actor);
             }
         }

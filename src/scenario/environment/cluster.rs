@@ -1,6 +1,7 @@
 //! `cluster` and `releases`: the initial cluster and the releases that exist in the run.
 
 use semver::Version;
+use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::registry::{Contents, Image, OpenPgp, Signature, Workloads};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
@@ -95,6 +96,7 @@ pub(in crate::scenario) fn read(
         acknowledges_gates,
         node_architectures: nodes.architectures,
         node_leases: nodes.leases,
+        payload_workloads: PayloadWorkloads::default(),
         platform,
         kubernetes_minor,
         feature_set: feature_set.unwrap_or_default().to_owned(),

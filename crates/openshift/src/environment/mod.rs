@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use semver::Version;
+use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::environment::{NodeEnvironment, NodeSoftware, Program};
 use windtunnel_controllers::registry::{Image, Registry, Workloads, digest_of, repository_of};
 use windtunnel_core::{Object, View};
@@ -46,6 +47,8 @@ pub struct Environment {
     pub keyrings: Option<Vec<String>>,
     /// Whether the cluster has its own Kubernetes controllers, which restart nothing on machines.
     pub has_controllers: bool,
+    /// How workloads of releases run.
+    pub payload_workloads: PayloadWorkloads,
     /// Whether kubelets renew Leases.
     pub node_leases: bool,
     /// Factor for the time between two renewals, if other controllers judge Leases by the wall clock and
@@ -65,6 +68,7 @@ impl Default for Environment {
             metrics: Vec::new(),
             keyrings: None,
             has_controllers: false,
+            payload_workloads: PayloadWorkloads::default(),
             node_leases: false,
             node_lease_stretch: 1,
         }

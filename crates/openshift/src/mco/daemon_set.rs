@@ -12,7 +12,7 @@ use super::{DAEMON, NAMESPACE};
 use crate::release::Release;
 
 /// The component with the daemons' image.
-const COMPONENT: &str = "machine-config-operator";
+pub(super) const COMPONENT: &str = "machine-config-operator";
 
 /// The key of the DaemonSet.
 pub fn key() -> Key {

@@ -27,6 +27,7 @@ mod install;
 mod layering;
 mod membership;
 mod node;
+mod operands;
 mod operator;
 mod pace;
 mod pinned_images;
@@ -56,6 +57,7 @@ pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
 pub use install::{InstalledPools, annotate_node, custom_pool};
 pub(super) use membership::nodes_in_custom_pools;
+pub use operands::operands;
 pub use operator::MachineConfigOperator;
 pub(super) use pinned_images::prefetch::ImagePrefetcher;
 

@@ -6,6 +6,7 @@ mod dumped;
 #[cfg(unix)]
 mod full;
 mod monitored;
+mod pods;
 mod restart;
 mod simulated;
 mod startup_objects;

@@ -125,6 +125,14 @@ impl<'v> Daemons<'v> {
         if writes.is_empty() { self.rollout_deletions() } else { writes }
     }
 
+    /// The nodes on which a daemon is created now.
+    pub(super) fn nodes_without_daemon(&self) -> impl Iterator<Item = &'v str> {
+        self.places
+            .iter()
+            .filter(|place| place.keeps && place.runs && place.pods.is_empty())
+            .map(|place| place.node)
+    }
+
     /// The writes for one node: creation of a daemon, or deletion of ended or superfluous ones.
     fn node_writes(&self, place: &Place<'v>) -> Vec<Write> {
         let staying: Vec<&&Object> = place.pods.iter().filter(|pod| !pod.is_terminating()).collect();

@@ -3,7 +3,8 @@
 //! Pods refer to their node by node affinity and have the standard tolerations of daemons (cordoned, unready
 //! or overloaded nodes); the scheduler binds them. The controller ignores DaemonSets of the release payload
 //! and does not support surge. A DaemonSet whose pod template has the annotation
-//! `windtunnel.dev/program: machine` has programs on machines instead of pods.
+//! `windtunnel.dev/program: machine` has programs on machines instead of pods. With
+//! [`PayloadWorkloads::InPods`] all DaemonSets have pods; a new pod restarts the program on its machine.
 
 mod daemons;
 pub mod machines;
@@ -23,12 +24,13 @@ use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 use self::daemons::{Daemons, Model};
 use crate::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Effect, Input, Interest, Step};
+use crate::{Actor, Effect, Input, Interest, PayloadWorkloads, Step};
 
 /// The DaemonSet controller of kube-controller-manager.
 #[derive(Debug, Clone)]
 pub struct DaemonSetController {
     streams: Streams,
+    payload: PayloadWorkloads,
     queue: WorkQueue,
     /// The time when restarted programs on machines are available, by DaemonSet.
     available_at: BTreeMap<Key, Time>,
@@ -42,6 +44,7 @@ impl DaemonSetController {
     pub fn new(streams: &Streams) -> Self {
         Self {
             streams: *streams,
+            payload: PayloadWorkloads::default(),
             queue: WorkQueue::default(),
             available_at: BTreeMap::new(),
             restarted: Vec::new(),
@@ -49,13 +52,25 @@ impl DaemonSetController {
         }
     }
 
+    /// Sets how DaemonSets of a payload run.
+    #[must_use]
+    pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
+        Self { payload, ..self }
+    }
+
+    /// Whether a DaemonSet has no pods because its programs run on machines.
+    fn has_no_pods(&self, set: &Object) -> bool {
+        self.payload == PayloadWorkloads::WithoutPods && owners::runs_on_machines(set)
+    }
+
     fn notice(&mut self, input: &Input<'_>) {
         let first = !std::mem::replace(&mut self.started, true);
         let moved: Vec<&Change> = input.changes.iter().filter(|change| may_move_daemons(change)).collect();
         if first || !moved.is_empty() {
-            let is_moved = |set: &&Object| !owners::runs_on_machines(set) && moves_daemons(&moved, set);
-            for set in input.view.list(&DAEMON_SETS).filter(|set| first || is_moved(set)) {
-                self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
+            for set in input.view.list(&DAEMON_SETS) {
+                if first || !self.has_no_pods(set) && moves_daemons(&moved, set) {
+                    self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
+                }
             }
         }
         for change in input.changes {
@@ -112,11 +127,13 @@ impl Reconcile for DaemonSetController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some(set) = view.get_key(key).filter(|set| !owners::is_of_payload(set)) else {
+        let is_ignored =
+            |set: &Object| self.payload == PayloadWorkloads::WithoutPods && owners::is_of_payload(set);
+        let Some(set) = view.get_key(key).filter(|set| !is_ignored(set)) else {
             self.available_at.remove(key);
             return Vec::new();
         };
-        if owners::runs_on_machines(set) {
+        if self.has_no_pods(set) {
             return self.roll_on_machines(key, set, view, now).into_iter().collect();
         }
         let daemons = Daemons::of(set, view, now);
@@ -125,6 +142,10 @@ impl Reconcile for DaemonSetController {
         }
         let mut writes = Vec::new();
         if !set.is_terminating() {
+            if owners::runs_on_machines(set) {
+                let nodes = daemons.nodes_without_daemon().map(str::to_owned);
+                self.restarted.extend(nodes.map(|node| (key.clone(), node)));
+            }
             writes.extend(revisions::revision_writes(set, &daemons.hash, &daemons.hashes(), view));
             writes.extend(daemons.next_writes());
         }

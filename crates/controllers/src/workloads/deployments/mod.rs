@@ -2,7 +2,8 @@
 //!
 //! Deployments of a release payload have no simulated programs and get no ReplicaSets: some time after a
 //! change of generation, their status reports all pods as available. A Deployment whose pod template has the
-//! annotation `windtunnel.dev/program: "true"` is handled like any other.
+//! annotation `windtunnel.dev/program: "true"` is handled like any other, and so are all with
+//! [`PayloadWorkloads::InPods`].
 
 mod conditions;
 mod rollout;
@@ -23,7 +24,7 @@ use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 use self::sets::Sets;
 use crate::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Input, Interest, Step};
+use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
 
 /// The minimum and maximum time until a Deployment without simulated pods is available, in seconds.
 const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
@@ -32,6 +33,7 @@ const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
 #[derive(Debug, Clone)]
 pub struct DeploymentController {
     streams: Streams,
+    payload: PayloadWorkloads,
     queue: WorkQueue,
     /// The time at which the current generation of a Deployment without simulated pods is available.
     available_at: BTreeMap<Key, (i64, Time)>,
@@ -41,7 +43,19 @@ pub struct DeploymentController {
 impl DeploymentController {
     /// Creates a Deployment controller.
     pub fn new(streams: &Streams) -> Self {
-        Self { streams: *streams, queue: WorkQueue::default(), available_at: BTreeMap::new(), started: false }
+        Self {
+            streams: *streams,
+            payload: PayloadWorkloads::default(),
+            queue: WorkQueue::default(),
+            available_at: BTreeMap::new(),
+            started: false,
+        }
+    }
+
+    /// Sets how Deployments of a payload run.
+    #[must_use]
+    pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
+        Self { payload, ..self }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -104,7 +118,7 @@ impl Reconcile for DeploymentController {
             self.available_at.remove(key);
             return Vec::new();
         };
-        if owners::is_of_payload(deployment) {
+        if self.payload == PayloadWorkloads::WithoutPods && owners::is_of_payload(deployment) {
             return self.sync_without_pods(key, deployment, now).into_iter().collect();
         }
         let sets = Sets::of(deployment, view);

@@ -208,11 +208,17 @@ fn deployment(release: &Release, operator: &OperatorFacts) -> Value {
             "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "25%", "maxUnavailable": "25%" } },
             "template": {
                 "metadata": { "labels": labels },
-                "spec": { "containers": [{
-                    "name": operator.deployment,
-                    "image": image,
-                    "env": [{ "name": "RELEASE_VERSION", "value": version }],
-                }] },
+                "spec": {
+                    "containers": [{
+                        "name": operator.deployment,
+                        "image": image,
+                        "env": [{ "name": "RELEASE_VERSION", "value": version }],
+                    }],
+                    "nodeSelector": { "node-role.kubernetes.io/master": "" },
+                    "tolerations": [
+                        { "key": "node-role.kubernetes.io/master", "operator": "Exists", "effect": "NoSchedule" },
+                    ],
+                },
             },
         },
     })

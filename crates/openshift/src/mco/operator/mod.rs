@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
-use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_controllers::{Actor, Input, Interest, PayloadWorkloads, Step};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
@@ -25,7 +25,7 @@ use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 use self::pools::{Problem, WantedRelease};
 use self::status::Report;
 use super::annotations::RELEASE_VERSION;
-use super::{CONTROLLER_CONFIG, NAMESPACE, boot_images, daemon_set, install};
+use super::{CONTROLLER_CONFIG, NAMESPACE, boot_images, daemon_set, install, operands};
 use crate::environment::Environment;
 use crate::manifests::MajorMinor;
 use crate::operators::health::FaultReport;
@@ -148,6 +148,11 @@ impl MachineConfigOperator {
                 && let Some(write) = daemon_set::write(release, view)
             {
                 self.send(write, step);
+                if self.environment.payload_workloads == PayloadWorkloads::InPods {
+                    for write in operands::writes(release, view) {
+                        self.send(write, step);
+                    }
+                }
             }
             if configures_at <= now && !stalls && is_rolled {
                 for write in install::writes(release, view) {

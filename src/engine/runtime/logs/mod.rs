@@ -1,6 +1,8 @@
 //! The logs of simulated programs: bounded, per container, of its current and its previous instance; and the lines for
 //! the record.
 
+pub(in crate::engine) mod pod;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use windtunnel_core::Key;
