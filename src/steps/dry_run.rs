@@ -13,7 +13,7 @@ use windtunnel_core::panics;
 use super::gherkin::{self, scenarios, steps_of};
 use super::world::{ClusterWorld, StepError, no_cluster};
 use super::{FeatureFiles, catalogue};
-use crate::plan::PlannedStep;
+use crate::plan::{ClusterPlan, PlannedStep};
 
 /// Returns steps that cannot run, and why, in the order of the text. All steps must be known.
 pub(super) fn problems<'f>(
@@ -80,6 +80,25 @@ pub(super) fn planned(
         let _ = try_step(steps, &mut world, step);
     }
     world.into_collected()
+}
+
+/// Returns the cluster of a scenario and the steps that it would run, with their places.
+pub(super) fn cluster_and_steps(
+    steps: &Collection<ClusterWorld>,
+    feature: &Feature,
+    rule: Option<&Rule>,
+    scenario: &Scenario,
+    feature_files: Option<FeatureFiles>,
+) -> Option<(ClusterPlan, Vec<PlannedStep>)> {
+    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let mut world = ClusterWorld::for_collecting(&file, feature_files);
+    world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
+    let mut collected = 0;
+    for step in steps_of(feature, rule, scenario) {
+        let _ = try_step(steps, &mut world, step);
+        collected = world.place_collected(collected, step.position.line, step.position.col);
+    }
+    world.into_plan()
 }
 
 /// Returns why a step cannot run.

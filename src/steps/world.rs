@@ -85,6 +85,20 @@ impl ClusterWorld {
         self.collected.unwrap_or_default()
     }
 
+    /// Returns the planned cluster, and the collected steps.
+    pub(super) fn into_plan(self) -> Option<(ClusterPlan, Vec<PlannedStep>)> {
+        Some((self.cluster?, self.collected.unwrap_or_default()))
+    }
+
+    /// Sets the place of the steps that were collected from `first` on, and returns their number.
+    pub(super) fn place_collected(&mut self, first: usize, line: usize, column: usize) -> usize {
+        let collected = self.collected.as_deref_mut().unwrap_or_default();
+        for step in &mut collected[first..] {
+            (step.line, step.column) = (line, column);
+        }
+        collected.len()
+    }
+
     /// Plans a cluster of this release.
     pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
         let release = find_release(version)?;
