@@ -96,7 +96,7 @@ fn test(plan: &Plan, args: &MutateArgs, components: &mut BTreeSet<String>) -> Sc
         }
     };
     components.extend(baseline.mutants.iter().map(|mutant| mutant.component.clone()));
-    let mutants = select(&baseline, args);
+    let mutants = select(plan, &baseline, args);
     if args.list {
         return ScenarioReport::listed(plan, &mutants);
     }
@@ -108,12 +108,12 @@ fn test(plan: &Plan, args: &MutateArgs, components: &mut BTreeSet<String>) -> Sc
 }
 
 /// Returns the mutants to run.
-fn select(baseline: &Baseline, args: &MutateArgs) -> Vec<Mutant> {
+fn select(plan: &Plan, baseline: &Baseline, args: &MutateArgs) -> Vec<Mutant> {
     let is_wanted =
         |mutant: &&Mutant| args.component.is_empty() || args.component.contains(&mutant.component);
     let wanted: Vec<Mutant> = baseline.mutants.iter().filter(is_wanted).cloned().collect();
     match args.mutants.map(usize::try_from) {
-        Some(Ok(count)) => Baseline::sample(&wanted, count, args.seed),
+        Some(Ok(count)) => Baseline::sample(plan, &wanted, count, args.seed),
         _ => wanted,
     }
 }

@@ -99,7 +99,9 @@ impl ScenarioReport {
             return text;
         }
         if only_lists {
-            self.listed.iter().for_each(|mutant| drop(writeln!(text, "  {mutant}")));
+            for mutant in &self.listed {
+                let _ = writeln!(text, "  {mutant}");
+            }
             let _ = writeln!(text, "  {} mutants\n", self.listed.len());
             return text;
         }

@@ -23,6 +23,9 @@ pub(in crate::engine) struct Place(Vec<Part>);
 /// The fields of a condition that components decide.
 const CONDITION_FIELDS: [&str; 3] = ["status", "reason", "message"];
 
+/// The name of the version that an operator reports for itself.
+const OPERATOR: &str = "operator";
+
 impl Place {
     /// Returns all places of an object that components decide, without times, counters of the API server and names.
     pub(in crate::engine) fn all(object: &Value) -> Vec<Self> {
@@ -69,8 +72,9 @@ impl Place {
                 }
             }
             (Value::Array(items), Some(Part::Field(name))) if name == "versions" => {
-                for item in items {
-                    let place = self.then(Part::Item(text_of(item, "name").to_owned()));
+                // Operands have the version of their operator, or others that nobody waits for.
+                if items.iter().any(|item| is_named(item, OPERATOR)) {
+                    let place = self.then(Part::Item(OPERATOR.to_owned()));
                     found.push(place.then(Part::Field("version".to_owned())));
                 }
             }
@@ -100,11 +104,6 @@ impl Place {
             Some(Part::Field(name)) => name,
             _ => "",
         }
-    }
-
-    /// Returns whether its first field has this name.
-    pub(in crate::engine) fn is_below(&self, name: &str) -> bool {
-        matches!(self.0.first(), Some(Part::Field(first)) if first == name)
     }
 
     /// Returns the value here, if there is one.

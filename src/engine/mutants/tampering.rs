@@ -255,7 +255,9 @@ impl State {
             _ => old.cloned(),
         };
         if left.as_ref() == meant || matches!(defect, Defect::Altered(_)) && left.is_none() {
-            self.notes.remove(&key);
+            if self.notes.remove(&key).is_some() {
+                self.refresh(&key, real);
+            }
             return Err(write);
         }
         self.observed.hits += 1;

@@ -36,19 +36,20 @@ pub(super) fn candidates(record: &Record, observed: &Observed) -> Vec<Mutant> {
             _ => {}
         }
     }
-    let noticed = observed
-        .woken_by
-        .iter()
-        .filter(|(_, kind, group)| group.ends_with("openshift.io") || NOTICED_KINDS.contains(&kind.as_str()));
+    let writers: BTreeSet<String> = found.iter().map(|mutant: &Mutant| mutant.component.clone()).collect();
+    let noticed = observed.woken_by.iter().filter(|(component, kind, group)| {
+        let is_relevant = group.ends_with("openshift.io") || NOTICED_KINDS.contains(&kind.as_str());
+        writers.contains(component) && is_relevant
+    });
     found.extend(noticed.map(|(component, kind, _)| Mutant::new(component, kind, Defect::Unnoticed)));
     let mut found: Vec<Mutant> = found.into_iter().collect();
     found.sort_by_cached_key(ToString::to_string);
     found
 }
 
-/// Orders mutants so that the first ones are a sample of all: one of each component and kind before the
-/// second of any.
-pub(super) fn shuffle(mutants: &mut [Mutant], seed: u64) {
+/// Orders mutants so that the first ones are a sample: those that concern what the checks name come first, and
+/// one of each component and kind comes before the second of any.
+pub(super) fn shuffle(mutants: &mut [Mutant], checks: &[&str], seed: u64) {
     let streams = Streams::new(seed);
     let draw = |mutant: &Mutant| streams.stream(&format!("mutant/{mutant}")).bits();
     mutants.sort_by_cached_key(&draw);
@@ -56,8 +57,26 @@ pub(super) fn shuffle(mutants: &mut [Mutant], seed: u64) {
     mutants.sort_by_cached_key(|mutant| {
         let rank = taken.entry((mutant.component.clone(), mutant.kind.clone())).or_default();
         *rank += 1;
-        *rank
+        (!checks.iter().any(|check| is_subject(mutant, check)), *rank)
     });
+}
+
+/// Returns whether a check names what a mutant breaks.
+fn is_subject(mutant: &Mutant, check: &str) -> bool {
+    let name = mutant.to_string();
+    let has = |text: &str| check.to_lowercase().contains(&text.to_lowercase());
+    if name.contains(": insight ") {
+        return has("insight") && has(&mutant.kind);
+    }
+    let implied = match mutant.kind.as_str() {
+        "ClusterVersion" | "ClusterOperator" => {
+            has("is updated") || has("update is complete") || has("status")
+        }
+        "Alert" => name.split(' ').nth(2).is_some_and(|alert| has(alert.trim_end_matches(':'))),
+        "Node" | "MachineConfigPool" => has("update status") || has("drain"),
+        _ => false,
+    };
+    implied || has(&mutant.kind)
 }
 
 fn of_write(write: &WriteEvent) -> Vec<Mutant> {
@@ -107,9 +126,10 @@ fn of_insights(write: &WriteEvent) -> Vec<Mutant> {
         let old = before.iter().find(|(known, _)| *known == uid).and_then(|(_, old)| published::content(old));
         let old = old.map(|(_, content)| content);
         let mutant = |defect| Mutant::new(&write.by, kind, defect);
-        if old.is_none() {
-            found.push(mutant(Defect::LostInsight));
+        if old == Some(content) {
+            continue;
         }
+        found.push(mutant(Defect::LostInsight));
         for place in Place::all_in(content) {
             let value = place.get(content);
             if old.is_some_and(|old| place.get(old) == value) {
