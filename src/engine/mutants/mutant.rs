@@ -56,6 +56,13 @@ impl Mutant {
     }
 }
 
+impl Mutant {
+    /// Returns whether it concerns the insights of the update status controller.
+    pub(in crate::engine) fn is_insight(&self) -> bool {
+        matches!(self.defect, Defect::LostInsight | Defect::FrozenInsight(_) | Defect::AlteredInsight(_))
+    }
+}
+
 impl fmt::Display for Mutant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { component, kind, defect } = self;

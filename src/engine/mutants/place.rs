@@ -106,6 +106,23 @@ impl Place {
         }
     }
 
+    /// Returns the name by which expectations refer to it: the type of a condition, or the last field.
+    pub(in crate::engine) fn short_name(&self) -> String {
+        let names = self.0.iter().rev().filter_map(|part| match part {
+            Part::Field(name) if self.is_in_condition() && CONDITION_FIELDS.contains(&name.as_str()) => None,
+            Part::Field(name) | Part::Item(name) => Some(name.clone()),
+            Part::First => None,
+        });
+        names.into_iter().next().unwrap_or_default()
+    }
+
+    /// Returns whether it shows the progress of an update.
+    pub(in crate::engine) fn is_progress(&self) -> bool {
+        let name = self.to_string();
+        let is_history = ["status.history[0].state", "status.history[0].version"].contains(&name.as_str());
+        is_history || name == format!("version {OPERATOR}")
+    }
+
     /// Returns the value here, if there is one.
     pub(in crate::engine) fn get<'v>(&self, object: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(object, |value, part| match part {

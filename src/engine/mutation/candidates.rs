@@ -47,36 +47,52 @@ pub(super) fn candidates(record: &Record, observed: &Observed) -> Vec<Mutant> {
     found
 }
 
-/// Orders mutants so that the first ones are a sample: those that concern what the checks name come first, and
+/// Orders mutants so that the first ones are a sample: those that break what the checks name come first, and
 /// one of each component and kind comes before the second of any.
 pub(super) fn shuffle(mutants: &mut [Mutant], checks: &[&str], seed: u64) {
     let streams = Streams::new(seed);
+    let checks: Vec<String> = checks.iter().map(|check| check.to_lowercase()).collect();
     let draw = |mutant: &Mutant| streams.stream(&format!("mutant/{mutant}")).bits();
     mutants.sort_by_cached_key(&draw);
-    let mut taken = BTreeMap::<(String, String), u32>::new();
+    let mut taken = BTreeMap::<(String, String, u32), u32>::new();
     mutants.sort_by_cached_key(|mutant| {
-        let rank = taken.entry((mutant.component.clone(), mutant.kind.clone())).or_default();
+        let distance = checks.iter().map(|check| distance(mutant, check)).min().unwrap_or(OTHER);
+        let rank = taken.entry((mutant.component.clone(), mutant.kind.clone(), distance)).or_default();
         *rank += 1;
-        (!checks.iter().any(|check| is_subject(mutant, check)), *rank)
+        (distance, *rank)
     });
 }
 
-/// Returns whether a check names what a mutant breaks.
-fn is_subject(mutant: &Mutant, check: &str) -> bool {
-    let name = mutant.to_string();
-    let has = |text: &str| check.to_lowercase().contains(&text.to_lowercase());
-    if name.contains(": insight ") {
-        return has("insight") && has(&mutant.kind);
-    }
-    let implied = match mutant.kind.as_str() {
-        "ClusterVersion" | "ClusterOperator" => {
-            has("is updated") || has("update is complete") || has("status")
+/// The distance of a mutant that breaks nothing that a check names.
+const OTHER: u32 = 5;
+
+/// Returns how far a mutant is from what a check in lower case names: 0 if the check names the value, more if it
+/// names the kind alone. A mutant that is only late or altered in its texts often has no consequences.
+fn distance(mutant: &Mutant, check: &str) -> u32 {
+    let has = |text: &str| check.contains(&text.to_lowercase());
+    let is_update = has("is updated") || has("update is complete");
+    let (place, weakness) = match &mutant.defect {
+        Defect::NeverUpdated(place) | Defect::FrozenInsight(place) => (Some(place), 0),
+        Defect::Altered(place) | Defect::AlteredInsight(place) => {
+            (Some(place), u32::from(matches!(place.field(), "message" | "reason")))
         }
-        "Alert" => name.split(' ').nth(2).is_some_and(|alert| has(alert.trim_end_matches(':'))),
-        "Node" | "MachineConfigPool" => has("update status") || has("drain"),
-        _ => false,
+        Defect::Late(place) => (Some(place), 2),
+        Defect::NoAlert(name) => return if has(name) { 0 } else { OTHER },
+        Defect::LostInsight | Defect::Skipped(_) => (None, 0),
+        Defect::Unnoticed => (None, 2),
     };
-    implied || has(&mutant.kind)
+    if place.is_some_and(|place| is_update && place.is_progress()) {
+        return weakness;
+    }
+    if mutant.is_insight() != has("insight") || !has(&mutant.kind) {
+        return OTHER;
+    }
+    match place {
+        Some(place) if has(&place.short_name()) => weakness,
+        Some(_) => 2 + weakness,
+        None if mutant.is_insight() => 0,
+        None => 2,
+    }
 }
 
 fn of_write(write: &WriteEvent) -> Vec<Mutant> {

@@ -41,7 +41,10 @@ fn an_expectation_that_cannot_fail_is_reported_and_a_real_one_kills() {
     assert!(report.contains("exit 0"), "{report}");
     assert!(report.contains("\n  killed "), "{report}");
     assert!(!report.contains("  killed 0 of"), "{report}");
-    assert!(report.contains("no mutant breaks a.yaml:6: expect ClusterVersion/version spec.channel"), "{report}");
+    assert!(
+        report.contains("no mutant breaks a.yaml:6: expect ClusterVersion/version spec.channel"),
+        "{report}"
+    );
     assert!(!report.contains("no mutant breaks a.yaml:7"), "{report}");
     assert_eq!(mutate("a.yaml", UPDATE, &only), report, "the same seed gives the same report");
     let strict = mutate("a.yaml", UPDATE, &[&only[..], &["--strict"]].concat());
@@ -94,8 +97,10 @@ fn a_feature_names_the_lines_of_its_steps() {
 
 #[test]
 fn several_scenarios_end_with_a_total() {
-    let environment = TestEnvironment::with(&[("a.yaml", UPDATE), ("b.yaml", &UPDATE.replace("an update", "b"))]);
-    let output = environment.run(&["mutate", ".", "--mutants", "1", "--component", "cluster-version-operator"]);
+    let environment =
+        TestEnvironment::with(&[("a.yaml", UPDATE), ("b.yaml", &UPDATE.replace("an update", "b"))]);
+    let output =
+        environment.run(&["mutate", ".", "--mutants", "1", "--component", "cluster-version-operator"]);
     assert!(output.stdout.contains("\n2 scenarios: killed "), "{}", output.stdout);
     let one = environment.run(&["mutate", ".", "--list", "--name", "^b$"]);
     assert!(one.stdout.starts_with("./b.yaml: b\n") && !one.stdout.contains("a.yaml"), "{}", one.stdout);
