@@ -25,6 +25,7 @@ mod live;
 mod logs;
 mod moment;
 mod must_gather;
+mod mutate;
 mod new;
 mod payload;
 #[cfg(feature = "live")]
@@ -131,6 +132,7 @@ pub fn main() -> ExitCode {
         Command::Clean(args) => backend::clean(&args),
         Command::ScenarioFrom { record, output } => report::scenario_from(&record, output.as_deref()),
         Command::Lint(args) => lint::lint(&args),
+        Command::Mutate(args) => mutate::mutate(&args),
         Command::New(args) => new::new(&args),
         Command::Schema { kind } => schema::schema(kind),
         Command::Completions { shell } => Ok(completions(shell)),

@@ -15,6 +15,8 @@ mod faults_in_effect;
 mod install;
 mod invariants;
 mod last_actions;
+mod mutants;
+pub mod mutation;
 mod output;
 pub mod restarts;
 mod retry;

@@ -13,7 +13,7 @@ use windtunnel_core::panics;
 use super::gherkin::{self, scenarios, steps_of};
 use super::world::{ClusterWorld, StepError, no_cluster};
 use super::{FeatureFiles, catalogue};
-use crate::plan::PlannedStep;
+use crate::plan::{ClusterPlan, PlannedStep};
 
 /// Returns steps that cannot run, and why, in the order of the text. All steps must be known.
 pub(super) fn problems<'f>(
@@ -73,6 +73,33 @@ pub(super) fn planned<'f>(
     scenario: &'f Scenario,
     feature_files: Option<FeatureFiles>,
 ) -> Vec<(&'f Step, Vec<PlannedStep>)> {
+    collect(steps, feature, rule, scenario, feature_files).1
+}
+
+/// Returns the cluster of a scenario and the steps that it would run, with their places.
+pub(super) fn cluster_and_steps(
+    steps: &Collection<ClusterWorld>,
+    feature: &Feature,
+    rule: Option<&Rule>,
+    scenario: &Scenario,
+    feature_files: Option<FeatureFiles>,
+) -> Option<(ClusterPlan, Vec<PlannedStep>)> {
+    let (world, planned) = collect(steps, feature, rule, scenario, feature_files);
+    let placed = planned.into_iter().flat_map(|(step, planned)| {
+        let LineCol { line, col } = step.position;
+        planned.into_iter().map(move |planned| PlannedStep { line, column: col, ..planned })
+    });
+    Some((world.into_cluster()?, placed.collect()))
+}
+
+/// Collects the planned steps of each step of a scenario. Returns the world after them, too.
+fn collect<'f>(
+    steps: &Collection<ClusterWorld>,
+    feature: &'f Feature,
+    rule: Option<&'f Rule>,
+    scenario: &'f Scenario,
+    feature_files: Option<FeatureFiles>,
+) -> (ClusterWorld, Vec<(&'f Step, Vec<PlannedStep>)>) {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut world = ClusterWorld::for_dry_run(&file, feature_files);
     world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
@@ -80,7 +107,8 @@ pub(super) fn planned<'f>(
         let (_, planned) = world.collecting(|world| try_step(steps, world, step));
         (step, planned)
     };
-    steps_of(feature, rule, scenario).map(planned).collect()
+    let planned = steps_of(feature, rule, scenario).map(planned).collect();
+    (world, planned)
 }
 
 /// Returns why a step cannot run.

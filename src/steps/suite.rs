@@ -18,7 +18,7 @@ use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
 use super::{FeatureFiles, dry_run, gherkin, warnings};
 use crate::backends::Backend;
-use crate::plan::PlannedStep;
+use crate::plan::{Plan, PlannedStep};
 use crate::scenario::{Problem, Problems};
 
 /// Features that are ready to run.
@@ -118,6 +118,19 @@ impl Suite {
             (not_started(feature, rule, scenario), planned)
         };
         self.scenarios().map(planned).collect()
+    }
+
+    /// Returns each scenario as a plan, in the order of the files.
+    pub fn plans(&self) -> Vec<Plan> {
+        let steps = ClusterWorld::collection();
+        let plan = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
+            let (cluster, timeline) =
+                dry_run::cluster_and_steps(&steps, feature, rule, scenario, self.feature_files)?;
+            let ScenarioResult { file, name, tags, ids, .. } = not_started(feature, rule, scenario);
+            let strict = has_tag(feature, rule, scenario, STRICT);
+            Some(Plan { name, description: String::new(), ids, tags, strict, file, cluster, timeline })
+        };
+        self.scenarios().filter_map(plan).collect()
     }
 
     /// Returns the scenarios that the tags select, as results that have not started.

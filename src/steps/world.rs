@@ -79,6 +79,11 @@ impl ClusterWorld {
         Self { dry_run_started: Some(false), file: file.to_owned(), feature_files, ..Self::default() }
     }
 
+    /// Returns the planned cluster.
+    pub(super) fn into_cluster(self) -> Option<ClusterPlan> {
+        self.cluster
+    }
+
     /// Plans a cluster of this release.
     pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
         let release = find_release(version)?;

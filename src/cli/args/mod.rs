@@ -8,6 +8,7 @@ pub(super) mod controllers;
 #[cfg(all(feature = "live", feature = "serve"))]
 pub(super) mod insights;
 mod logs;
+mod mutate;
 mod payload;
 mod place;
 mod risks;
@@ -29,6 +30,7 @@ pub(super) use self::clusters::{
     ClockStart, EnvtestArgs, Listening, ReplayArgs, ServeArgs, kubernetes_minor,
 };
 pub(super) use self::logs::{LogsArgs, MustGatherArgs};
+pub(super) use self::mutate::MutateArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};
 #[cfg(feature = "live")]
 pub(super) use self::place::{CleanArgs, SPEED, WRITES_PER_SECOND};
@@ -109,6 +111,8 @@ pub(super) enum Command {
     },
     /// Report errors and suspicious steps in scenarios and features without running them.
     Lint(LintArgs),
+    /// Run scenarios with deliberately broken components, and report expectations that none of them breaks.
+    Mutate(MutateArgs),
     /// Write a scenario or a feature from a template; without a path, list the templates.
     New(NewArgs),
     /// Print the JSON Schema of a file, for editors.

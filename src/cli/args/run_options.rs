@@ -19,7 +19,7 @@ impl Shard {
 }
 
 /// Parses `2/3`, or `1+1/3` for CI systems that count from 0.
-fn shard(text: &str) -> Result<Shard, String> {
+pub(in crate::cli) fn shard(text: &str) -> Result<Shard, String> {
     let sum = |text: &str| match text.strip_suffix("+1") {
         Some(before) => before.parse::<usize>().ok()?.checked_add(1),
         None => text.parse().ok(),
@@ -61,7 +61,7 @@ pub(in crate::cli) struct Tags {
 
 /// Parses `@rollback and not @slow`.
 #[cfg(feature = "gherkin")]
-fn tags(text: &str) -> Result<Tags, String> {
+pub(in crate::cli) fn tags(text: &str) -> Result<Tags, String> {
     let wanted = text
         .parse()
         .map_err(|error| format!("expected an expression such as `@rollback and not @slow`: {error}"))?;

@@ -109,7 +109,10 @@ impl Simulation {
     }
 
     fn spawn_insights(&self, identity: &Identity, pod: &Key, container: &str) -> tokio::task::JoinHandle<()> {
-        let client = self.connection.client(identity);
+        let mut client = self.connection.client(identity);
+        if let Some(tampering) = &self.tampering {
+            client = tampering.client(container, client);
+        }
         let clock = Arc::clone(&self.clock);
         let observer = Arc::new(InsightLog {
             pod: pod.clone(),
@@ -203,6 +206,7 @@ impl Simulation {
         });
         self.forget_counts(&name);
         if let Some(actor) = replacement {
+            let actor = self.tampered(actor);
             self.schedule.replace(id, actor);
         }
     }

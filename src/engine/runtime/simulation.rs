@@ -30,6 +30,7 @@ use crate::engine::faults_in_effect::FaultsInEffect;
 use crate::engine::invariants::Invariants;
 use crate::engine::invariants::node_order::Phases;
 use crate::engine::last_actions::LastActions;
+use crate::engine::mutants::Tampering;
 use crate::engine::output::CapturedOutput;
 use crate::plan::{FaultTarget, Invariant, Snapshot};
 use crate::record::{Entry, Folding, Record};
@@ -81,6 +82,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) unannotated: Vec<FaultTarget>,
     /// Planned crashes of processes at their writes.
     pub(in crate::engine) crashes: Crashes,
+    /// The mutant of the run, if there is one.
+    pub(in crate::engine) tampering: Option<Tampering>,
     /// The virtual second in which requests are counted, and the number of requests before it.
     requests: (i64, u64),
 }
@@ -143,6 +146,7 @@ impl Simulation {
             faults_in_effect: FaultsInEffect::default(),
             unannotated: Vec::new(),
             crashes: Crashes::default(),
+            tampering: None,
             requests: (0, 0),
         }
     }
@@ -168,7 +172,25 @@ impl Simulation {
 
     /// Adds an actor; its first turn comes at this moment.
     pub(in crate::engine) fn add(&mut self, actor: Box<dyn Actor>) -> ActorId {
+        let actor = self.tampered(actor);
         self.schedule.add(actor)
+    }
+
+    /// Makes this simulation one with a mutant. It must not be copied from then on.
+    pub(in crate::engine) fn tamper(&mut self, tampering: &Tampering) {
+        let ids: Vec<ActorId> = self.schedule.names().map(|(id, _)| id).collect();
+        for id in ids {
+            self.schedule.wrap(id, |actor| tampering.wrap(actor));
+        }
+        self.tampering = Some(tampering.clone());
+    }
+
+    /// Returns an actor that passes the mutant of the run, if there is one.
+    pub(in crate::engine) fn tampered(&self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
+        match &self.tampering {
+            Some(tampering) => tampering.wrap(actor),
+            None => actor,
+        }
     }
 
     /// Removes an actor, whose memory is lost.

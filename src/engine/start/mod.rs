@@ -16,6 +16,7 @@ use self::snapshots::{SnapshotKey, StartPlan};
 use super::error::SessionError;
 use super::install;
 use super::invariants::Invariants;
+use super::mutants::Tampering;
 use super::runtime::Simulation;
 use super::session::Session;
 use crate::backends::in_process::InProcessBackend;
@@ -37,6 +38,8 @@ struct StartOptions<'a> {
     epoch: Time,
     /// Whether the session may continue a snapshot of an installed cluster.
     may_use_snapshot: bool,
+    /// The mutant of the session, if there is one.
+    tampering: Option<&'a Tampering>,
 }
 
 /// Returns a write that merges an object of the plan into the one that the installer created, as `apply` does.
@@ -75,6 +78,23 @@ impl Session {
         Self::start_on(&InProcessBackend, plan, scenario, ids, seed)
     }
 
+    /// Starts a session with a mutant in process. The mutant changes nothing before it is activated.
+    ///
+    /// # Errors
+    /// As [`Session::start`].
+    pub(in crate::engine) fn start_tampered(
+        plan: &ClusterPlan,
+        scenario: &str,
+        ids: &[String],
+        seed: u64,
+        tampering: &Tampering,
+    ) -> Result<Self, SessionError> {
+        let epoch = plan.past.moment.unwrap_or(EPOCH);
+        let tampering = Some(tampering);
+        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot: true, tampering };
+        Self::start_with(plan, &options, |minor, clock| InProcessBackend.open(&Order { minor, seed, clock }))
+    }
+
     /// Starts a session on a backend.
     ///
     /// # Errors
@@ -87,8 +107,8 @@ impl Session {
         seed: u64,
     ) -> Result<Self, SessionError> {
         let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
-        let options =
-            StartOptions { scenario, ids, seed, epoch, may_use_snapshot: backend.is_always_the_same() };
+        let may_use_snapshot = backend.is_always_the_same();
+        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None };
         Self::start_with(plan, &options, |minor, clock| backend.open(&Order { minor, seed, clock }))
     }
 
@@ -103,7 +123,8 @@ impl Session {
         epoch: Time,
         connect: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn ClusterConnection>,
     ) -> Result<Self, SessionError> {
-        let options = StartOptions { scenario: "", ids: &[], seed, epoch, may_use_snapshot: false };
+        let (scenario, ids, may_use_snapshot) = ("", &[][..], false);
+        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None };
         Self::start_with(plan, &options, |minor, clock| Ok(connect(minor, clock)))
     }
 
@@ -159,6 +180,10 @@ impl Session {
         for (at, origin) in to_keep {
             simulation.run_until(at, |_| false).await?;
             origin.keep(&simulation, at);
+        }
+        // No copy is kept from here on, and no task runs beside the engine yet.
+        if let Some(tampering) = options.tampering {
+            simulation.tamper(tampering);
         }
         let epoch = simulation.record.header.epoch;
         simulation.run_until(epoch, |_| false).await?;

@@ -23,6 +23,7 @@ mod insights;
 mod interactive_run;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod live_records;
+mod mutate;
 mod naming;
 mod payloads;
 mod published;

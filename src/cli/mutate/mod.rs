@@ -1,0 +1,129 @@
+//! `windtunnel mutate`: runs scenarios with deliberately broken components, and reports the expectations that
+//! none of them breaks.
+
+mod report;
+
+use std::collections::BTreeSet;
+
+use windtunnel_core::text::nearest;
+
+use self::report::{ScenarioReport, Tested};
+use super::args::MutateArgs;
+use super::payload::Releases;
+use super::run::in_parallel;
+use super::terminal::progress::Progress;
+use super::{Exit, files, print_output};
+use crate::engine::mutation::{Baseline, Mutant, run_baseline};
+use crate::plan::Plan;
+use crate::scenario;
+
+pub(super) fn mutate(args: &MutateArgs) -> Result<Exit, String> {
+    let plans = read(args)?;
+    let progress = Progress::of(plans.len());
+    let (mut reports, mut components) = (Vec::new(), BTreeSet::new());
+    for plan in &plans {
+        let report = test(plan, args, &mut components);
+        progress.done(&plan.name);
+        if !args.json {
+            print_output(&report.to_text(args.list));
+        }
+        reports.push(report);
+    }
+    progress.end();
+    if let Some(unknown) = args.component.iter().find(|name| !components.contains(*name)) {
+        return Err(no_component(unknown, &components));
+    }
+    if args.json {
+        print_output(&report::to_json(&reports, args.seed));
+    } else if plans.len() > 1 && !args.list {
+        print_output(&report::total(&reports));
+    }
+    let passed = reports.iter().all(|report| report.passes(args.strict, args.list));
+    Ok(if passed { Exit::Passed } else { Exit::Failed })
+}
+
+/// Reads the scenarios.
+///
+/// # Errors
+/// All problems of all files, or there is nothing to run.
+fn read(args: &MutateArgs) -> Result<Vec<Plan>, String> {
+    let sources = files::read_sources(&args.paths)?;
+    let releases = Releases::read(&args.payload)?;
+    let (mut plans, mut problems) = (Vec::new(), Vec::new());
+    for (file, text) in &sources {
+        match read_file(file, text, &releases) {
+            Ok(found) => plans.extend(found),
+            Err(found) => problems.push(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems.join("\n"));
+    }
+    plans.retain(|plan| args.fits(&plan.name, &plan.tags, &plan.ids));
+    if plans.is_empty() {
+        return Err("found no scenario with these tags and names".to_owned());
+    }
+    let mut number = 0..;
+    plans.retain(|_| args.shard.is_none_or(|shard| number.next().is_some_and(|number| shard.has(number))));
+    Ok(plans)
+}
+
+fn read_file(file: &str, text: &str, releases: &Releases) -> Result<Vec<Plan>, String> {
+    #[cfg(feature = "gherkin")]
+    if file.ends_with(".feature") {
+        let snapshot = files::snapshots::read;
+        let beside =
+            crate::steps::FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot };
+        let suite = crate::steps::Suite::parse_with_files(&[(file.to_owned(), text.to_owned())], beside);
+        return suite.map(|suite| suite.plans()).map_err(|problems| problems.to_string());
+    }
+    scenario::parse_all(file, text, releases).map_err(|problems| problems.to_string())
+}
+
+/// Tests a scenario. Adds the components that it has mutants of to `components`.
+fn test(plan: &Plan, args: &MutateArgs, components: &mut BTreeSet<String>) -> ScenarioReport {
+    let baseline = match run_baseline(plan, args.seed) {
+        Ok(Ok(baseline)) => baseline,
+        Ok(Err(failure)) => {
+            return ScenarioReport::failed(
+                plan,
+                failure.line,
+                &format!("{}: {}", failure.step, failure.error),
+            );
+        }
+        Err(error) => {
+            return ScenarioReport::failed(plan, 0, &format!("the cluster could not be installed: {error}"));
+        }
+    };
+    components.extend(baseline.mutants.iter().map(|mutant| mutant.component.clone()));
+    let mutants = select(plan, &baseline, args);
+    if args.list {
+        return ScenarioReport::listed(plan, &mutants);
+    }
+    let jobs = args.jobs.map_or(usize::MAX, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
+    let runs =
+        in_parallel(&mutants, jobs, |mutant| baseline.run_mutant(plan, args.seed, mutant, args.strict));
+    let tested = mutants.into_iter().zip(runs).map(|(mutant, run)| Tested { mutant, run }).collect();
+    ScenarioReport::tested(plan, &baseline, tested)
+}
+
+/// Returns the mutants to run.
+fn select(plan: &Plan, baseline: &Baseline, args: &MutateArgs) -> Vec<Mutant> {
+    let is_wanted =
+        |mutant: &&Mutant| args.component.is_empty() || args.component.contains(&mutant.component);
+    let wanted: Vec<Mutant> = baseline.mutants.iter().filter(is_wanted).cloned().collect();
+    match args.mutants.map(usize::try_from) {
+        Some(Ok(count)) => Baseline::sample(plan, &wanted, count, args.seed),
+        _ => wanted,
+    }
+}
+
+fn no_component(unknown: &str, components: &BTreeSet<String>) -> String {
+    let known: Vec<&str> = components.iter().map(String::as_str).collect();
+    let hint = nearest(unknown, known.iter().copied());
+    let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    format!(
+        "--component: no scenario has a mutant of `{unknown}`; there are mutants of {}{hint}",
+        known.join(", ")
+    )
+}

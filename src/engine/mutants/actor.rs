@@ -1,0 +1,174 @@
+//! The wrapper of an actor that makes it a mutant.
+
+use std::sync::Arc;
+
+use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Answer, Change, Identity, Write};
+
+use super::mutant::{Defect, Mutant};
+use super::tampering::{Passed, Tampering, component};
+
+/// An actor whose writes, news and effects pass a mutant.
+#[derive(Clone)]
+pub(in crate::engine) struct Tampered {
+    actor: Box<dyn Actor>,
+    tampering: Tampering,
+    /// Answers to skipped writes, with their places among the answers to all writes of the last turn.
+    skipped: Vec<(usize, Answer)>,
+    /// The number of writes of the last turn that were made.
+    made: usize,
+    /// Writes that the mutant makes itself.
+    late: Vec<Write>,
+    /// When the actor wants its next turn, and what it waits for.
+    wake_at: Option<Time>,
+    why: String,
+}
+
+impl Tampering {
+    /// Wraps an actor, if the mutant is one of its component.
+    pub(in crate::engine) fn wrap(&self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
+        let planned = self.lock().active_or_planned().map(|mutant| mutant.component.clone());
+        let is_meant = planned.is_none_or(|planned| planned == component(actor.name()));
+        if is_meant { Box::new(Tampered::new(actor, self.clone())) } else { actor }
+    }
+}
+
+impl Tampered {
+    pub(in crate::engine) fn new(actor: Box<dyn Actor>, tampering: Tampering) -> Self {
+        let (skipped, late, why) = (Vec::new(), Vec::new(), String::new());
+        Self { actor, tampering, skipped, made: 0, late, wake_at: None, why }
+    }
+
+    /// Returns whether the only reason for this turn is a change that the mutant does not notice.
+    fn overlooks(&self, mutant: &Mutant, input: &Input<'_>) -> bool {
+        mutant.defect == Defect::Unnoticed
+            && !input.changes.is_empty()
+            && input.changes.iter().all(|change| change.object.text("/kind") == mutant.kind)
+            && input.answers.is_empty()
+            && input.signals.is_empty()
+            && input.clock_shift.is_zero()
+            && self.wake_at.is_none_or(|at| at > input.now)
+    }
+
+    /// Returns the answers that the actor expects.
+    fn answers(&mut self, input: &Input<'_>) -> Vec<Answer> {
+        let mut answers: Vec<Answer> = input.answers.to_vec();
+        answers.retain(|answer| {
+            let own = self.late.iter().position(|write| *write == answer.write);
+            own.map(|at| self.late.remove(at)).is_none()
+        });
+        if !answers.is_empty() || self.made == 0 {
+            for (at, answer) in self.skipped.drain(..) {
+                answers.insert(at.min(answers.len()), answer);
+            }
+        }
+        answers
+    }
+
+    /// Runs the actor with the cluster as it believes it to be.
+    fn run(&mut self, input: &Input<'_>) -> Step {
+        let answers = self.answers(input);
+        let mut state = self.tampering.lock();
+        let answers: Vec<Answer> = answers
+            .into_iter()
+            .map(|answer| {
+                let outcome = match answer.outcome {
+                    Ok(object) => Ok(state.believed_object(&answer.write.key(), &object)),
+                    Err(refusal) => {
+                        if refusal.code == 422 || refusal.code == 400 {
+                            state.observed.rejection.get_or_insert(refusal.message.clone());
+                        }
+                        Err(refusal)
+                    }
+                };
+                Answer { outcome, ..answer }
+            })
+            .collect();
+        let changes: Vec<Change> = input.changes.iter().filter_map(|change| state.believed(change)).collect();
+        let shadow = state.take_shadow();
+        let view = shadow.as_ref().unwrap_or(input.view);
+        let step = self.actor.step(&Input { view, changes: &changes, answers: &answers, ..*input });
+        state.put_shadow(shadow);
+        step
+    }
+
+    /// Passes the decisions of a turn through the mutant.
+    fn pass(&mut self, mutant: &Mutant, step: Step, input: &Input<'_>) -> Step {
+        let Step { writes, wake_at, why, effects } = step;
+        (self.wake_at, self.why) = (wake_at, why.clone().into_owned());
+        let tampering = self.tampering.clone();
+        let mut state = tampering.lock();
+        let all = effects.len();
+        let effects: Vec<Effect> = effects.into_iter().filter(|effect| !is_hidden(mutant, effect)).collect();
+        state.observed.hits += u64::try_from(all - effects.len()).unwrap_or(0);
+        let mut made = state.take_late(self.actor.name(), input.view, input.now);
+        self.late.extend(made.iter().cloned());
+        let late = made.len();
+        for (at, write) in writes.into_iter().enumerate() {
+            match state.pass(self.actor.name(), write.clone(), input.view, input.now) {
+                Passed::Made(write) => made.push(write),
+                Passed::Skipped(object) => {
+                    self.skipped.push((at, Answer { write, outcome: Ok(object) }));
+                }
+            }
+        }
+        self.made = made.len() - late;
+        let answers_at = (!self.skipped.is_empty() && self.made == 0).then_some(input.now);
+        let late_at = state.next_late(self.actor.name());
+        let wake_at = [wake_at, answers_at, late_at].into_iter().flatten().min();
+        Step { writes: made, wake_at, why, effects }
+    }
+}
+
+/// Returns whether the mutant suppresses an effect.
+fn is_hidden(mutant: &Mutant, effect: &Effect) -> bool {
+    match (&mutant.defect, effect) {
+        (Defect::NoAlert(name), Effect::Alert(alert)) => alert.name() == name,
+        _ => false,
+    }
+}
+
+impl Actor for Tampered {
+    fn name(&self) -> &str {
+        self.actor.name()
+    }
+
+    fn identity(&self) -> Identity {
+        self.actor.identity()
+    }
+
+    fn identity_for(&self, write: &Write) -> Option<Identity> {
+        self.actor.identity_for(write)
+    }
+
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        self.actor.set_environment(environment);
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        self.actor.interests()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        let mut state = self.tampering.lock();
+        let may_run = state.count_turn(self.actor.name(), input.changes);
+        let Some(mutant) = state.active().cloned() else {
+            drop(state);
+            let step = self.actor.step(input);
+            (self.wake_at, self.why) = (step.wake_at, step.why.clone().into_owned());
+            return step;
+        };
+        if !may_run {
+            return Step { why: "the mutant took too many turns".into(), ..Step::default() };
+        }
+        if self.overlooks(&mutant, input) {
+            state.observed.hits += 1;
+            return Step { wake_at: self.wake_at, why: self.why.clone().into(), ..Step::default() };
+        }
+        drop(state);
+        let step = self.run(input);
+        self.pass(&mutant, step, input)
+    }
+}

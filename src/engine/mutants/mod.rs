@@ -1,0 +1,15 @@
+//! Mutants: deliberate defects of one component each.
+//!
+//! A mutant wraps the actors of a component, or the client of the update status controller. It changes, delays
+//! or suppresses one kind of its writes, alerts or news. A scenario that passes with it does not test them.
+
+mod actor;
+mod insights;
+mod mutant;
+mod place;
+mod tampering;
+
+pub use mutant::Mutant;
+pub(super) use mutant::{Defect, Request, altered};
+pub(super) use place::Place;
+pub(super) use tampering::{Observed, Tampering, component};

@@ -1,0 +1,120 @@
+//! Mutants: one deliberate defect of one component each.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::place::Place;
+
+/// How late a value is published by a mutant that is late, in minutes.
+pub(in crate::engine) const LATE_MINUTES: i64 = 10;
+
+/// A deliberate defect of one component. Its name, the [`fmt::Display`] form, is the same in every run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mutant {
+    /// The component; the instances of a component on several nodes or for several operators share a name.
+    pub component: String,
+    /// The kind of the objects concerned, or of the insights.
+    pub kind: String,
+    pub(in crate::engine) defect: Defect,
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) enum Defect {
+    /// A value keeps what it was before the component's first write.
+    NeverUpdated(Place),
+    /// A value is published too late for the first time.
+    Late(Place),
+    /// A value is published wrong.
+    Altered(Place),
+    /// Insights are not published.
+    LostInsight,
+    /// A value of insights keeps what was published first.
+    FrozenInsight(Place),
+    /// A value of insights is published wrong.
+    AlteredInsight(Place),
+    /// Requests of this kind get a positive answer and are never made.
+    Skipped(Request),
+    /// An alert of this name is never reported.
+    NoAlert(String),
+    /// Changes of the objects do not wake the component.
+    Unnoticed,
+}
+
+/// A kind of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) enum Request {
+    Create,
+    Delete,
+    Evict,
+}
+
+impl Mutant {
+    pub(in crate::engine) fn new(component: &str, kind: &str, defect: Defect) -> Self {
+        Self { component: component.to_owned(), kind: kind.to_owned(), defect }
+    }
+}
+
+impl Mutant {
+    /// Returns whether it concerns the insights of the update status controller.
+    pub(in crate::engine) fn is_insight(&self) -> bool {
+        matches!(self.defect, Defect::LostInsight | Defect::FrozenInsight(_) | Defect::AlteredInsight(_))
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { component, kind, defect } = self;
+        write!(f, "{component}: ")?;
+        let separator = |place: &Place| if place.is_in_condition() { " " } else { ": " };
+        match defect {
+            Defect::NeverUpdated(place) => write!(f, "{kind} {place}: never updated"),
+            Defect::Late(place) => write!(f, "{kind} {place}: {LATE_MINUTES} minutes late"),
+            Defect::Altered(place) => write!(f, "{kind} {place}{}altered", separator(place)),
+            Defect::LostInsight => write!(f, "insight {kind}: not published"),
+            Defect::FrozenInsight(place) => write!(f, "insight {kind} {place}: never updated"),
+            Defect::AlteredInsight(place) => write!(f, "insight {kind} {place}{}altered", separator(place)),
+            Defect::Skipped(Request::Create) => write!(f, "{kind}: creation skipped"),
+            Defect::Skipped(Request::Delete) => write!(f, "{kind}: deletion skipped"),
+            Defect::Skipped(Request::Evict) => write!(f, "{kind}: eviction skipped"),
+            Defect::NoAlert(name) => write!(f, "alert {name}: not reported"),
+            Defect::Unnoticed => write!(f, "changes of {kind}: unnoticed"),
+        }
+    }
+}
+
+/// Returns a wrong value that the API accepts as well as `value`; `None` if there is none.
+pub(in crate::engine) fn altered(place: &Place, value: &Value) -> Option<Value> {
+    match value {
+        Value::Bool(value) => Some(json!(!value)),
+        Value::Number(number) => {
+            number.as_i64().map(|number| json!(if number < 100 { number + 1 } else { 99 }))
+        }
+        Value::String(text) => {
+            altered_text(place.field(), text).filter(|new| new != text).map(|new| json!(new))
+        }
+        _ => None,
+    }
+}
+
+/// Returns another text for a field. Fields that the API restricts to a few texts get another one of these.
+fn altered_text(field: &str, text: &str) -> Option<&'static str> {
+    Some(match (field, text) {
+        ("status", "True") => "False",
+        ("status", _) => "True",
+        ("state", "Completed") => "Partial",
+        ("state", "Partial") => "Completed",
+        ("assessment", "Degraded") => "Progressing",
+        ("assessment", _) => "Degraded",
+        ("level", "Unknown") => "Info",
+        ("level", _) => "Unknown",
+        ("type", "ControlPlane") => "WorkerPool",
+        ("type", "WorkerPool") => "ControlPlane",
+        ("reason", _) => "Altered",
+        ("message" | "summary" | "description", _) => "an altered text",
+        ("reference", _) => "https://example.com/altered",
+        ("version", _) => "4.0.99",
+        _ => return None,
+    })
+}

@@ -1,0 +1,171 @@
+//! The mutants that a scenario can notice: defects in what its components wrote in a run without mutants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use windtunnel_core::alert::AlertState;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::yaml;
+use windtunnel_update_status::insight::published;
+
+use crate::engine::mutants::{Defect, Mutant, Observed, Place, Request, altered, component};
+use crate::record::{Event, Record, WriteEvent};
+
+/// Kinds whose creation, deletion or eviction a mutant may skip.
+const SKIPPED_KINDS: [&str; 4] = ["Event", "Job", "MachineConfig", "Pod"];
+
+/// The kinds whose changes a mutant may overlook, besides those of OpenShift's own groups.
+const NOTICED_KINDS: [&str; 4] = ["Deployment", "Job", "Node", "Pod"];
+
+/// Returns the mutants of the components that took turns in this run, in the order of their names.
+pub(super) fn candidates(record: &Record, observed: &Observed) -> Vec<Mutant> {
+    let mut found = BTreeSet::new();
+    for entry in record.entries.iter().filter(|entry| !record.is_set_up(entry)) {
+        match &entry.event {
+            Event::Write(write) if write.code < 300 => {
+                if is_published(write) {
+                    found.extend(of_insights(write));
+                } else if observed.turns.contains_key(component(&write.by)) {
+                    found.extend(of_write(write));
+                }
+            }
+            Event::Alert(alert) if alert.state != AlertState::Inactive => {
+                let defect = Defect::NoAlert(alert.name().to_owned());
+                found.insert(Mutant::new("prometheus", "Alert", defect));
+            }
+            _ => {}
+        }
+    }
+    let writers: BTreeSet<String> = found.iter().map(|mutant: &Mutant| mutant.component.clone()).collect();
+    let noticed = observed.woken_by.iter().filter(|(component, kind, group)| {
+        let is_relevant = group.ends_with("openshift.io") || NOTICED_KINDS.contains(&kind.as_str());
+        writers.contains(component) && is_relevant
+    });
+    found.extend(noticed.map(|(component, kind, _)| Mutant::new(component, kind, Defect::Unnoticed)));
+    let mut found: Vec<Mutant> = found.into_iter().collect();
+    found.sort_by_cached_key(ToString::to_string);
+    found
+}
+
+/// Orders mutants so that the first ones are a sample: those that break what the checks name come first, and
+/// one of each component and kind comes before the second of any.
+pub(super) fn shuffle(mutants: &mut [Mutant], checks: &[&str], seed: u64) {
+    let streams = Streams::new(seed);
+    let checks: Vec<String> = checks.iter().map(|check| check.to_lowercase()).collect();
+    let draw = |mutant: &Mutant| streams.stream(&format!("mutant/{mutant}")).bits();
+    mutants.sort_by_cached_key(&draw);
+    let mut taken = BTreeMap::<(String, String, u32), u32>::new();
+    mutants.sort_by_cached_key(|mutant| {
+        let distance = checks.iter().map(|check| distance(mutant, check)).min().unwrap_or(OTHER);
+        let rank = taken.entry((mutant.component.clone(), mutant.kind.clone(), distance)).or_default();
+        *rank += 1;
+        (distance, *rank)
+    });
+}
+
+/// The distance of a mutant that breaks nothing that a check names.
+const OTHER: u32 = 5;
+
+/// Returns how far a mutant is from what a check in lower case names: 0 if the check names the value, more if it
+/// names the kind alone. A mutant that is only late or altered in its texts often has no consequences.
+fn distance(mutant: &Mutant, check: &str) -> u32 {
+    let has = |text: &str| check.contains(&text.to_lowercase());
+    let is_update = has("is updated") || has("update is complete");
+    let (place, weakness) = match &mutant.defect {
+        Defect::NeverUpdated(place) | Defect::FrozenInsight(place) => (Some(place), 0),
+        Defect::Altered(place) | Defect::AlteredInsight(place) => {
+            (Some(place), u32::from(matches!(place.field(), "message" | "reason")))
+        }
+        Defect::Late(place) => (Some(place), 2),
+        Defect::NoAlert(name) => return if has(name) { 0 } else { OTHER },
+        Defect::LostInsight | Defect::Skipped(_) => (None, 0),
+        Defect::Unnoticed => (None, 2),
+    };
+    if place.is_some_and(|place| is_update && place.is_progress()) {
+        return weakness;
+    }
+    if mutant.is_insight() != has("insight") || !has(&mutant.kind) {
+        return OTHER;
+    }
+    match place {
+        Some(place) if has(&place.short_name()) => weakness,
+        Some(_) => 2 + weakness,
+        None if mutant.is_insight() => 0,
+        None => 2,
+    }
+}
+
+fn of_write(write: &WriteEvent) -> Vec<Mutant> {
+    let by = component(&write.by);
+    let mutant = |defect| Mutant::new(by, &write.kind, defect);
+    let request = match (write.verb.as_str(), write.subresource.as_str()) {
+        (_, "eviction") => Some(Request::Evict),
+        ("create", "") => Some(Request::Create),
+        ("delete", _) => Some(Request::Delete),
+        _ => None,
+    };
+    if let Some(request) = request {
+        let kind = if request == Request::Evict { "Pod" } else { &write.kind };
+        let is_skipped = SKIPPED_KINDS.contains(&kind);
+        return is_skipped.then(|| Mutant::new(by, kind, Defect::Skipped(request))).into_iter().collect();
+    }
+    let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
+    if !write.key.group.ends_with("openshift.io") && write.kind != "Node" {
+        return Vec::new();
+    }
+    let places: BTreeSet<Place> = Place::all(before).into_iter().chain(Place::all(after)).collect();
+    let changed = places.into_iter().filter(|place| place.get(before) != place.get(after));
+    changed
+        .flat_map(|place| {
+            let alters = place.get(after).is_some_and(|value| altered(&place, value).is_some());
+            let altered = alters.then(|| Defect::Altered(place.clone()));
+            let stale = (!place.is_in_condition()).then(|| Defect::NeverUpdated(place.clone()));
+            let is_timed = place.is_condition() || place.field() == "version";
+            let late = is_timed.then_some(Defect::Late(place));
+            altered.into_iter().chain(stale).chain(late)
+        })
+        .map(mutant)
+        .collect()
+}
+
+/// Returns whether a write publishes insights.
+fn is_published(write: &WriteEvent) -> bool {
+    write.kind == "UpdateStatus" || write.key.name == published::CONFIG_MAP && write.kind == "ConfigMap"
+}
+
+fn of_insights(write: &WriteEvent) -> Vec<Mutant> {
+    let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
+    let before = insights(before);
+    let mut found = Vec::new();
+    for (uid, insight) in insights(after) {
+        let Some((kind, content)) = published::content(&insight) else { continue };
+        let old = before.iter().find(|(known, _)| *known == uid).and_then(|(_, old)| published::content(old));
+        let old = old.map(|(_, content)| content);
+        let mutant = |defect| Mutant::new(&write.by, kind, defect);
+        if old == Some(content) {
+            continue;
+        }
+        found.push(mutant(Defect::LostInsight));
+        for place in Place::all_in(content) {
+            let value = place.get(content);
+            if old.is_some_and(|old| place.get(old) == value) {
+                continue;
+            }
+            let alters = value.is_some_and(|value| altered(&place, value).is_some());
+            found.extend(alters.then(|| mutant(Defect::AlteredInsight(place.clone()))));
+            if old.is_some() && !place.is_in_condition() {
+                found.push(mutant(Defect::FrozenInsight(place)));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the insights that an object publishes, by their uids.
+fn insights(object: &Value) -> Vec<(String, Value)> {
+    let in_status =
+        published::insights_in_status(&object["status"]).map(|(uid, insight)| (uid, insight.clone()));
+    let documents = published::documents(object)
+        .filter_map(|(uid, text)| Some((uid.to_owned(), yaml::from_str::<Value>(text).ok()?)));
+    in_status.chain(documents).collect()
+}

@@ -1,0 +1,244 @@
+//! Mutation tests of plans: one run without mutants, and one for each mutant that it could notice.
+
+mod candidates;
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use windtunnel_core::panics;
+
+use self::candidates::{candidates, shuffle};
+use super::error::SessionError;
+pub use super::mutants::Mutant;
+use super::mutants::{Observed, Tampering};
+use super::run::Failure;
+use super::session::Session;
+use crate::plan::{Expectation, ExpectedTime, Plan, PlannedStep, Step};
+
+/// How much longer a run with a mutant may be than the one without.
+const TIME_FACTOR: i32 = 3;
+/// How many more turns a component may take as a mutant than without, and the number that it may take in any
+/// case.
+const TURNS_FACTOR: u64 = 20;
+const TURNS_MIN: u64 = 20_000;
+
+/// A step of a plan that checks something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// The index of the step in the timeline.
+    pub index: usize,
+    /// Whether it held since before the last actions.
+    pub held_before: bool,
+}
+
+/// The run of a plan without mutants, and the mutants that it can notice.
+#[derive(Debug, Clone)]
+pub struct Baseline {
+    /// The hash of its record.
+    pub hash: String,
+    /// The steps that check something, in order.
+    pub checks: Vec<Check>,
+    /// All mutants, by name.
+    pub mutants: Vec<Mutant>,
+    length: SignedDuration,
+    turns: BTreeMap<String, u64>,
+}
+
+/// The outcome of a run with a mutant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Expectations failed that hold without the mutant.
+    Killed,
+    /// A strict run: an expectation has held since before the last actions.
+    HeldBefore,
+    /// The run could not be judged, and why.
+    Stuck(String),
+    /// The run passed.
+    Survived,
+    /// The mutant changed nothing before the run was over.
+    NoEffect,
+}
+
+/// A run with a mutant.
+#[derive(Debug, Clone)]
+pub struct MutantRun {
+    /// The outcome.
+    pub verdict: Verdict,
+    /// The steps that failed, by their indices in the timeline.
+    pub broken: Vec<usize>,
+    /// The number of steps that ran.
+    pub reached: usize,
+}
+
+/// Runs a plan without mutants.
+///
+/// # Errors
+/// The cluster could not be set up.
+pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>, SessionError> {
+    let tampering = Tampering::new(None, 0);
+    let mut session = start(plan, seed, &tampering)?;
+    let mut checks = Vec::new();
+    for (index, planned) in plan.timeline.iter().enumerate() {
+        if let Err(error) = run_step(&mut session, planned) {
+            let PlannedStep { line, column, text, .. } = planned;
+            return Ok(Err(Failure { line: *line, column: *column, step: text.clone(), error }));
+        }
+        if is_check(&planned.step) {
+            checks.push(Check { index, held_before: session.simulation.last_actions.held_before });
+        }
+    }
+    let observed = tampering.lock().observed.clone();
+    let length = session.elapsed();
+    let record = session.into_record();
+    let mutants = candidates(&record, &observed);
+    let Observed { turns, .. } = observed;
+    Ok(Ok(Baseline { hash: record.hash(), checks, mutants, length, turns }))
+}
+
+impl Baseline {
+    /// Returns at most `count` of these mutants, in the order of their names. The seed chooses among those that
+    /// concern what the plan checks, and then among all.
+    pub fn sample(plan: &Plan, mutants: &[Mutant], count: usize, seed: u64) -> Vec<Mutant> {
+        let checks = plan.timeline.iter().filter(|planned| is_check(&planned.step));
+        let checks: Vec<&str> = checks.map(|planned| planned.text.as_str()).collect();
+        let mut sample = mutants.to_vec();
+        shuffle(&mut sample, &checks, seed);
+        sample.truncate(count);
+        sample.sort_by_cached_key(ToString::to_string);
+        sample
+    }
+
+    /// Runs the plan with a mutant: until the first failed expectation, or to its end (`goes_on`).
+    pub fn run_mutant(&self, plan: &Plan, seed: u64, mutant: &Mutant, goes_on: bool) -> MutantRun {
+        let run = panics::catch_panic(|| self.run_unguarded(plan, seed, mutant, goes_on));
+        run.unwrap_or_else(|panic| MutantRun {
+            verdict: Verdict::Stuck(format!("a component panicked: {panic}")),
+            broken: Vec::new(),
+            reached: 0,
+        })
+    }
+
+    fn run_unguarded(&self, plan: &Plan, seed: u64, mutant: &Mutant, goes_on: bool) -> MutantRun {
+        let turns = self.turns.get(&mutant.component).copied().unwrap_or(0);
+        let tampering = Tampering::new(Some(mutant.clone()), (turns * TURNS_FACTOR).max(TURNS_MIN));
+        let (mut broken, mut held, mut stuck, mut reached) = (Vec::new(), false, None, 0);
+        match start(plan, seed, &tampering) {
+            Err(error) => stuck = Some(error.to_string()),
+            Ok(mut session) => {
+                session.halt_after(self.length * TIME_FACTOR + longest_wait(plan));
+                for (index, planned) in plan.timeline.iter().enumerate() {
+                    reached += 1;
+                    match run_step(&mut session, planned) {
+                        Ok(()) => {}
+                        Err(SessionError::ExpectationFailed(_)) if is_check(&planned.step) => {
+                            broken.push(index);
+                        }
+                        Err(SessionError::HeldBefore) => held = true,
+                        Err(error) => {
+                            stuck = Some(format!("{}: {}", planned.text, one_line(&error)));
+                            break;
+                        }
+                    }
+                    if !goes_on && (held || !broken.is_empty()) {
+                        break;
+                    }
+                }
+            }
+        }
+        let observed = tampering.lock().observed.clone();
+        let verdict = verdict(&observed, stuck, held, &broken);
+        MutantRun { verdict, broken, reached }
+    }
+}
+
+fn verdict(observed: &Observed, stuck: Option<String>, held: bool, broken: &[usize]) -> Verdict {
+    if observed.hits == 0 && broken.is_empty() && stuck.is_none() {
+        return Verdict::NoEffect;
+    }
+    if let Some(rejection) = &observed.rejection {
+        return Verdict::Stuck(format!("the API server rejected the mutant's write: {rejection}"));
+    }
+    if observed.is_endless {
+        return Verdict::Stuck("the component took turns without end".to_owned());
+    }
+    match (broken, stuck, held) {
+        ([_, ..], _, _) => Verdict::Killed,
+        (_, Some(why), _) => Verdict::Stuck(why),
+        (_, _, true) => Verdict::HeldBefore,
+        _ => Verdict::Survived,
+    }
+}
+
+fn start(plan: &Plan, seed: u64, tampering: &Tampering) -> Result<Session, SessionError> {
+    let mut session = Session::start_tampered(&plan.cluster, &plan.name, &plan.ids, seed, tampering)?;
+    tampering.activate();
+    if plan.strict {
+        session.be_strict();
+    }
+    Ok(session)
+}
+
+fn run_step(session: &mut Session, planned: &PlannedStep) -> Result<(), SessionError> {
+    session.begin_step(&planned.text);
+    let outcome = session.run_step(&planned.step);
+    session.end_step(&planned.text, &outcome);
+    outcome
+}
+
+fn one_line(error: &SessionError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// Returns whether a step checks something.
+fn is_check(step: &Step) -> bool {
+    match step {
+        Step::Expect(_) | Step::Try(_) | Step::Retry(_) => true,
+        Step::Run(run) => !run.checks.is_empty(),
+        Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => false,
+    }
+}
+
+/// Returns the longest time that a step of the plan may wait.
+fn longest_wait(plan: &Plan) -> SignedDuration {
+    let wait = |planned: &PlannedStep| match &planned.step {
+        Step::Expect(Expectation { when: ExpectedTime::Within(span), .. }) => Some(*span),
+        _ => None,
+    };
+    plan.timeline.iter().filter_map(wait).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_openshift::release::Release;
+
+    use super::*;
+    use crate::engine::run_plan;
+    use crate::plan::{Action, ClusterPlan, ReleasePlan, Target};
+
+    #[test]
+    fn wrapped_components_without_a_mutant_leave_the_same_record() {
+        let find = |version: &str| Release::find(&version.parse().unwrap()).unwrap();
+        let mut cluster = ClusterPlan { insights: true, worker_nodes: 1, ..ClusterPlan::new(find("4.20.1")) };
+        cluster.releases = vec![ReleasePlan::plain(find("4.20.5"))];
+        let step = |step| PlannedStep { line: 1, column: 1, text: "step".to_owned(), step };
+        let update = Action::Update { to: Target::Version(find("4.20.5").version), force: false };
+        let plan = Plan {
+            name: "n".to_owned(),
+            description: String::new(),
+            ids: Vec::new(),
+            tags: Vec::new(),
+            strict: false,
+            file: String::new(),
+            cluster,
+            timeline: vec![step(Step::Act(update)), step(Step::Advance(SignedDuration::from_hours(1)))],
+        };
+        let plain = run_plan(&plan, 1).unwrap().record.hash();
+        // The third run starts from a copy of the second one's cluster.
+        for _ in 0..3 {
+            let baseline = run_baseline(&plan, 1).unwrap().unwrap();
+            assert_eq!(baseline.hash, plain);
+            assert!(baseline.mutants.len() > 100 && baseline.checks.is_empty());
+        }
+        assert_eq!(run_plan(&plan, 1).unwrap().record.hash(), plain, "no copy kept a wrapper");
+    }
+}
