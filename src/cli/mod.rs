@@ -24,6 +24,7 @@ mod logs;
 mod moment;
 mod must_gather;
 mod new;
+mod parallel;
 mod payload;
 #[cfg(feature = "live")]
 mod record;
@@ -37,6 +38,7 @@ mod start_from;
 mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
+mod suite;
 mod templates;
 mod terminal;
 #[cfg(feature = "gherkin")]

@@ -65,21 +65,21 @@ pub(super) fn warnings(
     found
 }
 
-/// Returns the steps that a scenario would run.
-pub(super) fn planned(
+/// Returns a world with the cluster that a scenario plans and the steps that it would run.
+pub(super) fn collected(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
     rule: Option<&Rule>,
     scenario: &Scenario,
     feature_files: Option<FeatureFiles>,
-) -> Vec<PlannedStep> {
+) -> ClusterWorld {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut world = ClusterWorld::for_collecting(&file, feature_files);
     world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
     for step in steps_of(feature, rule, scenario) {
         let _ = try_step(steps, &mut world, step);
     }
-    world.into_collected()
+    world
 }
 
 /// Returns why a step cannot run.

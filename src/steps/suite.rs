@@ -18,7 +18,7 @@ use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
 use super::{FeatureFiles, dry_run, gherkin, warnings};
 use crate::backends::Backend;
-use crate::plan::PlannedStep;
+use crate::plan::{Plan, PlannedStep};
 use crate::scenario::{Problem, Problems};
 
 /// Features that are ready to run.
@@ -30,8 +30,6 @@ pub struct Suite {
 
 /// The settings of a suite's run.
 pub struct RunOptions {
-    /// Selects scenarios by their tags.
-    pub tags: Option<TagOperation>,
     /// The seed of all random choices.
     pub seed: u64,
     /// Whether an expectation with `within` fails if it has held since before the last actions. Scenarios with
@@ -45,6 +43,8 @@ pub struct RunOptions {
     pub backend: Arc<dyn Backend>,
     /// Set to stop the run: no further scenario starts.
     pub stop: Arc<AtomicBool>,
+    /// Called when a scenario starts.
+    pub begin: Rc<dyn Fn(Place)>,
 }
 
 impl Suite {
@@ -97,9 +97,43 @@ impl Suite {
         }
     }
 
-    /// Returns the number of scenarios that the tags select.
-    pub fn count(&self, tags: Option<&TagOperation>) -> usize {
-        self.selected(tags).len()
+    /// Drops the scenarios that the tags do not select, and those whose names `fits` rejects.
+    pub fn select(&mut self, tags: Option<&TagOperation>, fits: impl Fn(&str) -> bool) {
+        let kept: BTreeSet<Place> = self
+            .scenarios()
+            .filter(|(feature, rule, scenario)| {
+                selects(tags, feature, *rule, scenario) && fits(&scenario.name)
+            })
+            .map(|(feature, rule, scenario)| not_started(feature, rule, scenario).place())
+            .collect();
+        self.retain(|_, place| kept.contains(place));
+    }
+
+    /// Returns all scenarios as results that have not started, in the order of the files.
+    pub fn scenario_list(&self) -> Vec<ScenarioResult> {
+        self.scenarios().map(|(feature, rule, scenario)| not_started(feature, rule, scenario)).collect()
+    }
+
+    /// Returns each scenario that names a cluster as a plan.
+    pub fn plans(&self) -> Vec<Plan> {
+        let steps = ClusterWorld::collection();
+        let plan = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
+            let world = dry_run::collected(&steps, feature, rule, scenario, self.feature_files);
+            let (cluster, timeline) = world.into_collected();
+            let ScenarioResult { name, file, ids, tags, .. } = not_started(feature, rule, scenario);
+            let strict = has_tag(feature, rule, scenario, STRICT);
+            Some(Plan {
+                name,
+                description: String::new(),
+                ids,
+                tags,
+                strict,
+                file,
+                cluster: cluster?,
+                timeline,
+            })
+        };
+        self.scenarios().filter_map(plan).collect()
     }
 
     /// Returns warnings about the scenarios; `text` is their source.
@@ -115,17 +149,10 @@ impl Suite {
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
             (
                 not_started(feature, rule, scenario),
-                dry_run::planned(&steps, feature, rule, scenario, self.feature_files),
+                dry_run::collected(&steps, feature, rule, scenario, self.feature_files).into_collected().1,
             )
         };
         self.scenarios().map(planned).collect()
-    }
-
-    /// Returns the scenarios that the tags select, as results that have not started.
-    fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
-        let wanted =
-            self.scenarios().filter(|(feature, rule, scenario)| selects(tags, feature, *rule, scenario));
-        wanted.map(|(feature, rule, scenario)| not_started(feature, rule, scenario)).collect()
     }
 
     /// Returns all scenarios with their features and rules.
@@ -149,8 +176,8 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions { tags, seed, strict, concurrency, fail_fast, backend, stop } = options;
-        let mut selected = self.selected(tags.as_ref());
+        let RunOptions { seed, strict, concurrency, fail_fast, backend, stop, begin } = options;
+        let mut selected = self.scenario_list();
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
         let take = Rc::new(take);
@@ -169,6 +196,7 @@ impl Suite {
             })
             .max_concurrent_scenarios(concurrency)
             .before(move |feature, rule, scenario, world| {
+                begin(not_started(feature, rule, scenario).place());
                 scenario.name.clone_into(&mut world.scenario);
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
                 world.feature_files = feature_files;
@@ -199,9 +227,7 @@ impl Suite {
                 }
                 .boxed_local()
             })
-            .filter_run(self.features, move |feature, rule, scenario| {
-                selects(tags.as_ref(), feature, rule, scenario)
-            })
+            .run(self.features)
             .await;
         let mut results = results.take();
         let started: BTreeSet<_> = results.iter().map(|(place, _)| place).collect();

@@ -80,9 +80,9 @@ impl ClusterWorld {
         Self { collected: Some(Vec::new()), ..Self::for_dry_run(file, feature_files) }
     }
 
-    /// Returns the collected steps.
-    pub(super) fn into_collected(self) -> Vec<PlannedStep> {
-        self.collected.unwrap_or_default()
+    /// Returns the planned cluster and the collected steps.
+    pub(super) fn into_collected(self) -> (Option<ClusterPlan>, Vec<PlannedStep>) {
+        (self.cluster, self.collected.unwrap_or_default())
     }
 
     /// Plans a cluster of this release.

@@ -1,5 +1,7 @@
 //! Finds, reads and writes files.
 
+#[cfg(feature = "watch")]
+mod read_files;
 pub(super) mod records;
 pub(super) mod snapshots;
 mod target;
@@ -11,6 +13,9 @@ use std::{fs, io};
 use windtunnel_core::text::nearest;
 use windtunnel_openshift::payload::{METADATA, RELEASE};
 
+#[cfg(feature = "watch")]
+pub(super) use self::read_files::was_read;
+
 /// A file: its name as the user would type it, and its text.
 pub(super) type Source = (String, String);
 
@@ -21,6 +26,22 @@ pub(super) type Source = (String, String);
 /// All unreadable paths, and folders without such files.
 pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>, String> {
     read_found(paths, &format!("*.{extension}"), |path| find(path, extension))
+}
+
+/// Returns the files that the paths name, and those with this extension in folders, in order of their names.
+///
+/// # Errors
+/// As [`read_all`].
+pub(super) fn find_all(paths: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for path in paths {
+        let files = find(path, extension)?;
+        if files.is_empty() {
+            return Err(format!("{}: expected files named *.{extension} here, found none", path.display()));
+        }
+        found.extend(files);
+    }
+    Ok(found)
 }
 
 /// Reads scenarios and features; a folder contains either or both.
@@ -75,6 +96,8 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     if path.is_dir() {
         return Err(format!("{}: expected a file, found a folder", path.display()));
     }
+    #[cfg(feature = "watch")]
+    read_files::remember(path);
     let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
     text(&path.display().to_string(), bytes)
 }
@@ -199,6 +222,16 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
+}
+
+/// Appends to a file; creates it if necessary.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn append(path: &Path, text: &str) -> Result<(), String> {
+    use io::Write as _;
+    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| unwritten(path, &error))
 }
 
 /// Writes a file that only its owner may read. Its folder must exist, since its permissions are the user's

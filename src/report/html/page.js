@@ -1,10 +1,14 @@
 // The page: filter, and a timeline for each scenario that is opened.
 
 const timelines = new Map();
-const open = (section) => {
+
+let shared = null;
+const open = async (section) => {
   const root = section.querySelector(":scope > .timeline");
   if (!root || timelines.has(root)) return;
-  const timeline = new Timeline(root, JSON.parse(root.nextElementSibling.textContent));
+  timelines.set(root, null);
+  shared = shared || unpack(document.getElementById("shared"));
+  const timeline = new Timeline(root, expand(await shared, await unpack(root.nextElementSibling)));
   timelines.set(root, timeline);
   // The steps of the table are the spans of the first lane, in the same order.
   const lane = timeline.rows.map((row) => row.lane).find((lane) => lane.name === "steps");
@@ -29,20 +33,22 @@ scenarios.filter((section) => section.open).forEach(open);
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   readColors();
-  timelines.forEach((timeline) => timeline.redraw());
+  timelines.forEach((timeline) => timeline && timeline.redraw());
 });
 
 const form = document.querySelector(".filter");
 const filter = () => {
   const text = form.elements.text.value.trim().toLowerCase(), status = form.elements.status.value;
+  const tag = form.elements.tag ? form.elements.tag.value : "";
   let shown = 0;
   for (const section of scenarios) {
     const fits = (!status || section.classList.contains(status))
+      && (!tag || section.dataset.tags.split(" ").includes(tag))
       && section.firstElementChild.textContent.toLowerCase().includes(text);
     section.hidden = !fits;
     shown += fits;
   }
-  form.querySelector("output").textContent = text || status ? `${shown} of ${scenarios.length}` : "";
+  form.querySelector("output").textContent = text || status || tag ? `${shown} of ${scenarios.length}` : "";
 };
 form.addEventListener("input", filter);
 form.addEventListener("submit", (event) => event.preventDefault());
