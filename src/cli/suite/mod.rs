@@ -194,7 +194,10 @@ impl<'a> Suite<'a> {
             print_output(&paint(&summary::recap(&results)));
             let again = rerun::failures(self.command, &results, &self.options);
             if !again.is_empty() {
-                print_output(&format!("\nRun the failures again:\n  {again}\n\n"));
+                print_output(&format!("\nRun the failures again:\n  {again}\n"));
+            }
+            if results.iter().any(|result| result.failure.is_some()) {
+                print_output("\n");
             }
         }
         print_output(&paint(&summary::run(&results, wall)));

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::lanes::{Lane, Lanes, Span, Titled, Tone};
 use super::logs::{self, Logs};
 use super::statuses;
+use super::steps::Step;
 use super::texts::{Line, Texts};
 use crate::record::Record;
 
@@ -20,6 +21,9 @@ pub(super) struct Data {
     statuses: Vec<(i64, Vec<usize>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logs: Option<Logs>,
+    /// The rows of its steps, if the page does not have them as HTML.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) steps: Vec<Step>,
     /// The distinct lines of differences.
     pub(super) lines: Vec<Line>,
     /// The distinct texts that all others refer to.
@@ -36,7 +40,8 @@ struct Group {
 /// A lane.
 #[derive(Debug, Clone, Serialize)]
 struct PackedLane {
-    name: String,
+    /// The text of its name.
+    name: usize,
     /// Each span: the time since the end of the one before, its length, its tone, its second tone or -1, the
     /// texts of its label and its message, and its event or -1.
     spans: Vec<(i64, i64, Tone, i64, usize, usize, i64)>,
@@ -81,7 +86,7 @@ impl Data {
             .collect();
         let logs = logs::logs(record, &mut texts);
         let (texts, lines) = texts.into_lists();
-        Self { end, groups, events, statuses, logs, lines, texts }
+        Self { end, groups, events, statuses, logs, steps: Vec::new(), lines, texts }
     }
 
     /// Returns the data with other indices for the same texts and lines, and without these.
@@ -105,6 +110,7 @@ impl Data {
             events,
             statuses: self.statuses.iter().map(|(at, lines)| (*at, texts(lines))).collect(),
             logs: self.logs.as_ref().map(|logs| logs.renumbered(text)),
+            steps: Vec::new(),
             lines: Vec::new(),
             texts: Vec::new(),
         }
@@ -119,8 +125,11 @@ impl Group {
 
     fn renumbered(&self, text: &impl Fn(usize) -> usize) -> Self {
         let mut group = self.clone();
-        for span in group.lanes.iter_mut().flat_map(|lane| &mut lane.spans) {
-            (span.4, span.5) = (text(span.4), text(span.5));
+        for lane in &mut group.lanes {
+            lane.name = text(lane.name);
+            for span in &mut lane.spans {
+                (span.4, span.5) = (text(span.4), text(span.5));
+            }
         }
         group
     }
@@ -128,6 +137,7 @@ impl Group {
 
 impl PackedLane {
     fn of(lane: &Lane, texts: &mut Texts) -> Self {
+        let name = texts.number(&lane.name);
         let mut last = 0;
         let span = |Span { from, to, state, event }: &Span| {
             let stripe = state.stripe.map_or(-1, |tone| tone as i64);
@@ -138,6 +148,6 @@ impl PackedLane {
         };
         let spans = lane.spans.iter().map(span).collect();
         let marks = lane.marks.iter().map(|mark| (mark.event, mark.tone)).collect();
-        Self { name: lane.name.clone(), spans, marks }
+        Self { name, spans, marks }
     }
 }

@@ -12,7 +12,7 @@ use crate::record::{ContainerLog, Record};
 pub(super) struct Logs {
     /// The names of pods, with their containers where these differ.
     sources: Vec<String>,
-    /// Each line, oldest first: milliseconds since the start, the index of its source, and that of its text
+    /// Each line, oldest first: milliseconds since the one before, the index of its source, and that of its text
     /// without the time, since most lines repeat.
     lines: Vec<(i64, usize, usize)>,
 }
@@ -32,9 +32,11 @@ pub(super) fn logs(record: &Record, texts: &mut Texts) -> Option<Logs> {
     let mut run: Vec<_> = run.filter(|(_, line)| line.at >= epoch).collect();
     run.sort_by_key(|(_, line)| line.at);
     let mut sources = Numbered::default();
+    let mut last = epoch.as_millisecond();
     let lines = run.into_iter().map(|(log, line)| {
-        let at = line.at.as_millisecond() - epoch.as_millisecond();
-        (at, sources.number(source(log)), texts.number(&without_time(&line.text)))
+        let at = line.at.as_millisecond();
+        let since = at - std::mem::replace(&mut last, at);
+        (since, sources.number(source(log)), texts.number(&without_time(&line.text)))
     });
     let lines: Vec<_> = lines.collect();
     (!lines.is_empty()).then_some(Logs { sources: sources.names, lines })
@@ -115,6 +117,6 @@ mod tests {
         let found = logs(&record, &mut texts).unwrap();
         assert_eq!(found.sources, ["c-1", "p/c"]);
         assert_eq!(texts.into_lists().0, ["", "again", "x"]);
-        assert_eq!(found.lines, [(2000, 0, 1), (3000, 1, 1), (4000, 0, 2)]);
+        assert_eq!(found.lines, [(2000, 0, 1), (1000, 1, 1), (1000, 0, 2)]);
     }
 }

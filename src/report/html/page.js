@@ -2,13 +2,28 @@
 
 const timelines = new Map();
 
+
+// Returns the table of the steps of a scenario, as the template has it for scenarios that did not pass.
+const stepTable = (steps) => {
+  const cell = (tag, className, ...children) => make(tag, { className }, ...children);
+  const rows = steps.map(({ at, took, text, passed, output }) => make("tr", { className: passed ? "pass" : "fail" },
+    cell("td", "time", at), cell("td", "time", took),
+    cell("td", "", make("span", { className: "status", textContent: passed ? "ok" : "FAILED" })),
+    cell("td", "what", text, ...(output ? [make("details", {}, make("summary", { textContent: "output" }),
+      make("pre", { textContent: output }))] : []))));
+  const titles = ["time", "took", "outcome", "step"].map((title) => make("th", { scope: "col", textContent: title }));
+  const table = make("table", { className: "steps" }, make("thead", {}, make("tr", {}, ...titles)), make("tbody", {}, ...rows));
+  return [make("h3", { textContent: "Steps" }), make("div", { className: "wide" }, table)];
+};
 let shared = null;
 const open = async (section) => {
   const root = section.querySelector(":scope > .timeline");
   if (!root || timelines.has(root)) return;
   timelines.set(root, null);
   shared = shared || unpack(document.getElementById("shared"));
-  const timeline = new Timeline(root, expand(await shared, await unpack(root.nextElementSibling)));
+  const data = expand(await shared, await unpack(root.nextElementSibling));
+  if (data.steps) section.append(...stepTable(data.steps));
+  const timeline = new Timeline(root, data);
   timelines.set(root, timeline);
   // The steps of the table are the spans of the first lane, in the same order.
   const lane = timeline.rows.map((row) => row.lane).find((lane) => lane.name === "steps");

@@ -59,6 +59,7 @@ pub(super) struct Section {
     rerun: String,
     /// The first characters of the record's hash.
     record: String,
+    /// The rows of its steps. Those of a scenario that passed are in `data`.
     steps: Vec<steps::Step>,
     failure: Option<failure::Failure>,
     /// The data of its timeline; empty without a record.
@@ -72,6 +73,14 @@ impl Section {
             Some(details) => details.failure.clone(),
             None => failure::explain(result, None, &[]),
         };
+        let state = State::of(result);
+        let steps = details.map(|details| details.steps.clone()).unwrap_or_default();
+        let (shown, packed) = if state == State::Pass { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        let data = details.map(|details| {
+            let mut data = shared.rest_of(&details.data);
+            data.steps = packed;
+            pack(&data)
+        });
         Self {
             number,
             name: result.name.clone(),
@@ -79,14 +88,14 @@ impl Section {
             ids: result.ids.clone(),
             tags: result.tags.clone(),
             seed: result.seed,
-            state: State::of(result),
+            state,
             skipped: result.skipped.clone().unwrap_or_default(),
             time: short_duration(jiff::SignedDuration::from_secs(result.virtual_time.as_secs())),
             rerun: (*rerun).to_owned(),
             record: details.map(|details| details.record.clone()).unwrap_or_default(),
-            steps: details.map(|details| details.steps.clone()).unwrap_or_default(),
+            steps: shown,
             failure,
-            data: details.map(|details| pack(&shared.rest_of(&details.data))).unwrap_or_default(),
+            data: data.unwrap_or_default(),
         }
     }
 }

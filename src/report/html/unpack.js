@@ -19,7 +19,7 @@ const expand = (shared, data) => {
   const lane = ({ name, spans, marks }) => {
     let end = 0;
     return {
-      name,
+      name: texts[name],
       spans: spans.map(([since, length, first, second, label, message, event]) => {
         const from = end + since;
         end = from + length;
@@ -32,5 +32,9 @@ const expand = (shared, data) => {
     };
   };
   const groups = data.groups.map(({ title, lanes }) => ({ title, lanes: lanes.map(lane) }));
-  return { ...data, texts, events, groups };
+  let moment = 0;
+  const logs = data.logs && {
+    sources: data.logs.sources, lines: data.logs.lines.map(([since, source, line]) => [moment += since, source, line]),
+  };
+  return { ...data, texts, events, groups, logs };
 };

@@ -26,7 +26,7 @@ fn steps(text: &str) -> String {
 }
 
 fn feature(text: &str) -> String {
-    check(&[("f.feature", text)], &["test", "f.feature"])
+    check(&[("f.feature", text)], &["test", "--quiet", "f.feature"])
 }
 
 #[test]

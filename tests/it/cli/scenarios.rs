@@ -111,6 +111,8 @@ fn a_failed_scenario_prints_place_reason_and_expectation_and_exits_with_1() {
               seed 1, record $HASH, $TIME
 
         1 scenario: 0 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        warning: wrong.yaml:10:3: no step expects anything of the time that passes at the end
         "#);
 }
 
@@ -143,6 +145,8 @@ fn several_scenarios_get_a_line_each_and_a_list_of_failures() {
           windtunnel run a/wrong.yaml --seed 1
 
         2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        warning: a/wrong.yaml:10:3: no step expects anything of the time that passes at the end
         "#);
     let quiet = check(&files, &["run", "--quiet", "a"]);
     assert!(quiet.contains("FAIL a/wrong.yaml:6 a wrong") && !quiet.contains("FAILED expect"), "{quiet}");
@@ -187,6 +191,8 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
           windtunnel run a/wrong.yaml --seed 1
 
         2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        warning: a/wrong.yaml:10:3: no step expects anything of the time that passes at the end
         "#);
 }
 

@@ -7,7 +7,10 @@ use super::{Node, YamlError, parse_tree};
 use candidates::candidates;
 
 /// The maximum number of errors to explain.
-const ERRORS_MAX: usize = 20;
+const ERRORS_MAX: usize = 8;
+
+/// The maximum number of changes to try. Each parses the whole text.
+const ATTEMPTS_MAX: usize = 40;
 
 /// The errors in the structure of a text, and the rest of the text.
 #[derive(Debug)]
@@ -28,8 +31,10 @@ pub fn explain_structure(text: &str) -> Repaired {
         Ok((tree, _)) => return Repaired { tree: Some(tree), ..repaired },
         Err(error) => error,
     };
+    let mut attempts = 0..ATTEMPTS_MAX;
     while repaired.errors.len() < ERRORS_MAX {
         let found = candidates(&lines, &error).into_iter().find_map(|candidate| {
+            attempts.next()?;
             let changed = candidate.apply(&lines);
             let next = parse_tree(&joined(&changed));
             let helps =
@@ -116,7 +121,7 @@ mod tests {
     #[test]
     fn keys_need_a_colon_and_items_a_blank() {
         check("a:\n  b 1\n  c: 2\n", &["2:3: `b` has no `:`: write `b: 1`"]);
-        check("a:\n- b: 1\n-c: 2\n", &["3:1: an item needs a blank after `-`: write `- c: 2`"]);
+        check("a:\n- b: 1\n-c: 2\n- d: 3\n", &["3:1: an item needs a blank after `-`: write `- c: 2`"]);
     }
 
     #[test]

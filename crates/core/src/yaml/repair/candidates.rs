@@ -3,7 +3,7 @@
 use crate::yaml::YamlError;
 
 /// The number of lines before an error in which its cause may be.
-const LINES_BEFORE: usize = 6;
+const LINES_BEFORE: usize = 3;
 
 /// A change of one line, or of the indentation of the lines below it as well.
 #[derive(Debug)]
@@ -54,13 +54,12 @@ pub(super) fn candidates(lines: &[String], error: &YamlError) -> Vec<Candidate> 
     let last = error.line.min(lines.len());
     let near = (last.saturating_sub(LINES_BEFORE)..last).rev();
     let near: Vec<usize> = near.filter(|index| !lines[*index].trim().is_empty()).collect();
-    let kinds: [fn(&[String], usize) -> Vec<Candidate>; 7] =
-        [tab, blank_after_dash, open_quote, open_bracket, unquoted, missing_colon, misplaced];
-    // A cause in the line of the error or in the one before is more likely than one further above.
-    let close = near.iter().take(2);
-    let far = near.iter().skip(2);
-    let of = |index: &usize| kinds.iter().flat_map(|kind| kind(lines, *index)).collect::<Vec<_>>();
-    close.chain(far).flat_map(of).collect()
+    let kinds: [fn(&[String], usize) -> Vec<Candidate>; 6] =
+        [tab, blank_after_dash, open_quote, open_bracket, unquoted, missing_colon];
+    let in_line = near.iter().flat_map(|index| kinds.iter().flat_map(move |kind| kind(lines, *index)));
+    // Almost every line can be indented otherwise, so that is the last guess.
+    let indented = near.iter().flat_map(|index| misplaced(lines, *index));
+    in_line.chain(indented).collect()
 }
 
 fn candidate(index: usize, column: usize, message: String, text: String) -> Candidate {
