@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::args::LintArgs;
+use super::args::{LintArgs, LintFormat};
 use super::files::FoundFiles;
 use super::payload::Releases;
+use super::terminal::paint::paint;
 use super::{Exit, files, print_output};
+use crate::scenario::lint::sarif;
 use crate::scenario::{self, Problem, lint};
 
 #[derive(Default)]
@@ -19,8 +21,9 @@ struct Findings {
 
 pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
     let FoundFiles { sources, unreadable } = files::read_sources(&paths_to_check(&args.paths))?;
+    let count = sources.len() + unreadable.len();
     let releases = Releases::read(&args.payload)?;
-    let mut findings = Findings::default();
+    let mut findings = Findings { errors: unreadable, ..Findings::default() };
     for (file, text) in &sources {
         if file.ends_with(".feature") {
             feature(file, text, &mut findings);
@@ -28,29 +31,42 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
             yaml(file, text, &releases, &mut findings);
         }
     }
-    let (errors, warnings) = (findings.errors.len() + unreadable.len(), findings.warnings.len());
-    let duplicates = findings.names.iter().filter(|(_, files)| files.len() > 1);
-    let duplicates: Vec<String> = duplicates
-        .map(|(name, files)| {
-            format!("warning: {} have the same scenario name `{name}`\n", files.join(" and "))
-        })
-        .collect();
-    let lines = unreadable.iter().map(|(_, why)| format!("error: {why}\n"));
-    let lines = lines.chain(findings.errors.iter().map(|problem| format!("error: {problem}\n")));
-    let lines = lines.chain(findings.warnings.iter().map(|problem| format!("warning: {problem}\n")));
-    print_output(&lines.chain(duplicates.iter().cloned()).collect::<String>());
-    let warnings = warnings + duplicates.len();
-    print_output(&format!(
-        "{}: {}, {}\n",
-        counted(sources.len() + unreadable.len(), "file"),
-        counted(errors, "error"),
-        counted(warnings, "warning")
-    ));
-    Ok(match (errors, warnings) {
+    findings.warnings.extend(findings.duplicate_names());
+    let Findings { errors, warnings, .. } = findings;
+    match args.format {
+        LintFormat::Sarif => print_output(&sarif::render(&errors, &warnings)),
+        LintFormat::Text => print_findings(&errors, &warnings, count),
+    }
+    Ok(match (errors.len(), warnings.len()) {
         (0, 0) => Exit::Passed,
         (0, _) => Exit::Failed,
         _ => Exit::Usage,
     })
+}
+
+impl Findings {
+    /// Returns a warning at the last of the files that have the same scenario name.
+    fn duplicate_names(&self) -> Vec<Problem> {
+        let duplicates = self.names.iter().filter(|(_, files)| files.len() > 1);
+        let problem = |(name, files): (&String, &Vec<String>)| {
+            let (last, others) = files.split_last()?;
+            let message = format!("{} has the same scenario name `{name}`", others.join(" and "));
+            Some(Problem { file: last.clone(), line: 1, column: 1, message })
+        };
+        duplicates.filter_map(problem).collect()
+    }
+}
+
+fn print_findings(errors: &[Problem], warnings: &[Problem], files: usize) {
+    let lines = errors.iter().map(|problem| format!("error: {problem}\n"));
+    let lines = lines.chain(warnings.iter().map(|problem| format!("warning: {problem}\n")));
+    print_output(&paint(&lines.collect::<String>()));
+    print_output(&format!(
+        "{}: {}, {}\n",
+        counted(files, "file"),
+        counted(errors.len(), "error"),
+        counted(warnings.len(), "warning")
+    ));
 }
 
 /// Returns the paths to check: the arguments, or the default folders that exist.

@@ -27,6 +27,7 @@ mod moment;
 mod must_gather;
 mod mutate;
 mod new;
+mod parallel;
 mod payload;
 #[cfg(feature = "live")]
 mod record;
@@ -40,6 +41,7 @@ mod start_from;
 mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
+mod suite;
 mod templates;
 mod terminal;
 #[cfg(feature = "gherkin")]
@@ -70,13 +72,11 @@ enum Exit {
 
 impl Exit {
     /// The exit of a run with these results.
-    fn of(results: &[ScenarioResult]) -> Self {
-        let any = |is: fn(&ScenarioResult) -> bool| results.iter().any(is);
-        match () {
-            () if any(|result| result.invalid) => Self::Usage,
-            () if any(ScenarioResult::failed) => Self::Failed,
-            () => Self::Passed,
+    fn of<'r>(results: impl Iterator<Item = &'r ScenarioResult> + Clone) -> Self {
+        if results.clone().any(|result| result.invalid) {
+            return Self::Usage;
         }
+        if results.clone().any(ScenarioResult::failed) { Self::Failed } else { Self::Passed }
     }
 
     fn code(self) -> u8 {

@@ -1,171 +1,218 @@
 //! `windtunnel test`: runs Gherkin features.
 
-use super::args::{Format, TestArgs};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures::StreamExt as _;
+use futures::channel::mpsc;
+
+use super::Exit;
+use super::args::TestArgs;
 use super::backend::{self, Place};
-use super::files::{self, FoundFiles, records, snapshots};
-use super::report::outputs;
-use super::run::{FAILED_FAST, all_problems};
+use super::files::{self, FoundFiles, snapshots};
+use super::run::{FAILED_FAST, until};
+use super::suite::{self, Finished, Listed, Stopwatch, Suite as Output, all_problems, timed};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
-use super::{Exit, print_errors, print_output};
-use crate::record::Record;
+use crate::report::ScenarioResult;
 use crate::report::steps::Written;
-use crate::report::{ScenarioResult, cucumber_json, summary};
-use crate::scenario::is_id;
+use crate::scenario::{Problem, is_id};
 use crate::steps::{self, FeatureFiles, RunOptions, Suite};
 
-pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
-    let found = files::read_all(&args.paths, "feature")?;
-    let snapshot = if args.update_snapshots { snapshots::to_write } else { snapshots::read };
-    let feature_files = FeatureFiles { snapshot, ..files::BESIDE_FEATURES };
-    let (mut suite, invalid) = read(&found, feature_files, args.seed)?;
-    if !invalid.is_empty() {
-        print_errors(&all_problems(&invalid));
-    }
-    suite.retain(|number, _| args.selection.has(number));
-    let interrupt = Interrupt::listen();
-    let (finished, wall) = super::run::timed(|| run_all(&suite, args, &interrupt));
-    let (finished, mut results): (Vec<_>, Vec<ScenarioResult>) = finished?.into_iter().unzip();
-    // A shard may be empty if there are more shards than scenarios.
-    if results.is_empty() && args.selection.shard.is_none() {
-        return Err(args.selection.found_nothing());
-    }
-    results.extend(invalid);
-    let for_people = args.reports.format == Format::Text;
-    if for_people {
-        print_results(&results);
-    }
-    let snapshots = snapshots::write(finished.iter().flat_map(|finished| &finished.snapshots));
-    let recorded_results: Vec<(&ScenarioResult, Option<&Record>)> = results
-        .iter()
-        .zip(finished.iter().map(Some).chain(std::iter::repeat(None)))
-        .map(|(result, finished)| (result, finished.and_then(|finished| finished.record.as_deref())))
-        .collect();
-    let reports = outputs::write(&args.reports, "windtunnel test", "cucumber", &recorded_results, &[]);
-    let cucumber = args.cucumber_json.as_deref();
-    let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
-    let mut unwritten = records::write(args.record.as_deref(), &recorded_results);
-    unwritten.extend([snapshots, reports, cucumber].into_iter().filter_map(Result::err));
-    if for_people {
-        if results.len() > 1 {
-            print_output(&summary::recap(&results, "windtunnel test"));
-        }
-        print_output(&summary::run(&results, wall));
-    }
-    if !unwritten.is_empty() {
-        return Err(unwritten.join("\n"));
-    }
-    Ok(interrupt.exit().unwrap_or_else(|| Exit::of(&results)))
+/// The command, and the type of its suite in test results.
+const KIND: (&str, &str) = ("windtunnel test", "cucumber");
+
+/// The features that the arguments name.
+struct Input {
+    suite: Suite,
+    /// Results for invalid files.
+    invalid: Vec<ScenarioResult>,
+    warnings: Vec<Problem>,
 }
 
-/// Reads the valid features, and returns results for the files that are invalid.
+/// Runs the features that the arguments name, once or after each change.
+pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
+    #[cfg(feature = "watch")]
+    if args.suite.interactive.watch {
+        let rerun = || {
+            if let Err(message) = test_all(args) {
+                super::print_errors(&message);
+            }
+        };
+        return super::run::watch::watch(&args.paths, &args.suite, rerun).map(|()| Exit::Passed);
+    }
+    let is_list = args.suite.selection.list;
+    if !is_list && args.suite.interactive.until.is_none() {
+        return test_all(args);
+    }
+    let Input { suite, invalid, .. } = read(args)?;
+    if is_list {
+        let listed = |scenario: &steps::ScenarioResult| Listed {
+            place: format!("{}:{}", scenario.file, scenario.line),
+            name: scenario.name.clone(),
+            tags: scenario.tags.clone(),
+        };
+        return Ok(suite::list(&suite.scenario_list().iter().map(listed).collect::<Vec<_>>()));
+    }
+    match invalid.as_slice() {
+        [] => until::run_until(&args.suite, &suite.plans()),
+        invalid => Err(all_problems(invalid)),
+    }
+}
+
+fn test_all(args: &TestArgs) -> Result<Exit, String> {
+    let Input { suite, invalid, warnings } = read(args)?;
+    suite::print_findings(&warnings, &invalid, args.suite.quiet);
+    let interrupt = match args.suite.interactive.watches() {
+        true if args.suite.place.can_outlive_process() => Interrupt::listen_to_end(),
+        true => Interrupt::default(),
+        false => Interrupt::listen(),
+    };
+    let output = Output::new(&args.suite, KIND, Vec::new(), suite.scenario_list().len());
+    let (finished, wall) = timed(|| run_all(&suite, args, &output, &interrupt));
+    output.end(finished?, invalid, wall, &interrupt)
+}
+
+/// Reads the selected scenarios of the valid features, and results for the files that are invalid.
 ///
 /// # Errors
-/// No file is valid; with all problems.
-fn read(
-    found: &FoundFiles,
-    feature_files: FeatureFiles,
-    seed: u64,
-) -> Result<(Suite, Vec<ScenarioResult>), String> {
-    let FoundFiles { sources, unreadable } = found;
-    let invalid_file = |(file, why): &(String, String)| ScenarioResult::of_invalid_file(file, why, seed);
-    let mut invalid: Vec<_> = unreadable.iter().map(invalid_file).collect();
-    let problems =
-        Suite::parse_with_files(sources, feature_files).err().map_or_else(Vec::new, |found| found.0);
-    let mut valid = Vec::new();
+/// No file is valid, or there is nothing to run; with all problems.
+fn read(args: &TestArgs) -> Result<Input, String> {
+    let (selection, seed) = (&args.suite.selection, args.suite.seed);
+    let snapshot = if args.suite.update_snapshots { snapshots::to_write } else { snapshots::read };
+    let feature_files = FeatureFiles { snapshot, ..files::BESIDE_FEATURES };
+    let FoundFiles { sources, unreadable } = files::read_all(&args.paths, "feature")?;
+    let invalid_file = |file: &str, why: &str| ScenarioResult::of_invalid_file(file, why, seed);
+    let invalid = unreadable.iter().map(|problem| invalid_file(&problem.file, &problem.to_string()));
+    let (mut valid, mut invalid, mut warnings) = (Vec::new(), invalid.collect::<Vec<_>>(), Vec::new());
     for source in sources {
-        let own = problems.iter().filter(|problem| problem.file == source.0).map(ToString::to_string);
-        match own.collect::<Vec<_>>().join("\n") {
-            none if none.is_empty() => valid.push(source.clone()),
-            problems => invalid.push(invalid_file(&(source.0.clone(), problems))),
+        match Suite::parse_with_files(std::slice::from_ref(&source), feature_files) {
+            Ok(suite) => {
+                warnings.extend(suite.warnings(&source.1));
+                valid.push(source);
+            }
+            Err(problems) => invalid.push(invalid_file(&source.0, &problems.to_string())),
         }
     }
     if valid.is_empty() {
         return Err(all_problems(&invalid));
     }
-    let suite = Suite::parse_with_files(&valid, feature_files).map_err(|problems| problems.to_string())?;
-    Ok((suite, invalid))
-}
-
-fn print_results(results: &[ScenarioResult]) {
-    let mut feature = None;
-    for result in results {
-        if feature != Some((&result.file, &result.feature)) {
-            feature = Some((&result.file, &result.feature));
-            print_output(&format!("{}: {}\n", result.file, result.feature));
-        }
-        print_output(&if results.len() > 1 { summary::line(result) } else { summary::scenario(result) });
+    let mut suite =
+        Suite::parse_with_files(&valid, feature_files).map_err(|problems| problems.to_string())?;
+    let tags = selection.tags.as_ref().map(|tags| &tags.wanted);
+    suite.select(tags, |name| selection.fits_name(name));
+    let is_empty = suite.scenario_list().is_empty();
+    suite.retain(|number, _| selection.has(number));
+    // A shard may be empty if there are more shards than scenarios.
+    if is_empty {
+        return Err(selection.found_nothing());
     }
+    let files: Vec<String> = suite.scenario_list().into_iter().map(|scenario| scenario.file).collect();
+    warnings.retain(|warning| files.contains(&warning.file));
+    Ok(Input { suite, invalid, warnings })
 }
-
-type FinishedScenario = (steps::ScenarioResult, ScenarioResult);
 
 /// Runs a suite, and reruns failed scenarios with other seeds.
-fn run_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<FinishedScenario>, String> {
-    let place = backend::make(&args.place, interrupt)?;
-    let run = |suite, seed| run_suite(suite, &place, args, seed, interrupt);
-    let mut finished = run(suite.clone(), args.seed)?;
-    for more in 1..=args.selection.retry {
-        let seed = args.seed.wrapping_add(more);
-        let failing: Vec<_> = finished
+fn run_all(
+    suite: &Suite,
+    args: &TestArgs,
+    output: &Output<'_>,
+    interrupt: &Interrupt,
+) -> Result<Vec<Finished>, String> {
+    let place = backend::make(&args.suite.place, interrupt)?;
+    let retries = args.suite.selection.retry;
+    // The result of a failed scenario is open until all retries are over.
+    let prints = retries == 0;
+    let mut run = Run { suite: suite.clone(), place: &place, args, output, interrupt, prints };
+    let mut finished = run.run(args.suite.seed)?;
+    for more in 1..=retries {
+        let seed = args.suite.seed.wrapping_add(more);
+        let failing: Vec<steps::Place> = finished
             .iter()
-            .filter(|(_, result)| result.failed())
-            .map(|(outcome, _)| outcome.place())
+            .filter(|(_, finished)| finished.result.failed())
+            .map(|(place, _)| place.clone())
             .collect();
         if failing.is_empty() || interrupt.is_interrupted() {
             break;
         }
-        let mut rerun = suite.clone();
-        rerun.retain(|_, place| failing.contains(place));
-        let passed: Vec<_> = run(rerun, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
-        for (outcome, result) in &mut finished {
-            if passed.iter().any(|(repeated, _)| repeated.place() == outcome.place()) {
-                result.passed_with = Some(seed);
+        run.suite = suite.clone();
+        run.suite.retain(|_, place| failing.contains(place));
+        let rerun = run.run(seed)?;
+        let passed: Vec<_> = rerun.into_iter().filter(|(_, finished)| finished.result.passed()).collect();
+        for (place, finished) in &mut finished {
+            if passed.iter().any(|(repeated, _)| repeated == place) {
+                finished.result.passed_with = Some(seed);
             }
         }
+    }
+    let finished: Vec<Finished> = finished.into_iter().map(|(_, finished)| finished).collect();
+    if retries > 0 {
+        output.print_all(&finished);
     }
     Ok(finished)
 }
 
-fn run_suite(
+/// One run of a suite.
+struct Run<'a> {
     suite: Suite,
-    place: &Place,
-    args: &TestArgs,
-    seed: u64,
-    interrupt: &Interrupt,
-) -> Result<Vec<FinishedScenario>, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    let tags = args.selection.tags.as_ref().map(|tags| tags.wanted.clone());
-    let progress = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
-    let shared_progress = std::rc::Rc::clone(&progress);
-    let keeps_records = args.record.is_some() || args.reports.need_records();
-    let interrupted = interrupt.clone();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = RunOptions {
-        tags,
-        seed,
-        strict: args.strict,
-        concurrency: cores.min(place.runs_at_a_time()),
-        fail_fast: args.selection.fail_fast,
-        backend: place.shared(),
-        stop: interrupt.flag(),
-    };
-    let take = move |mut finished: steps::ScenarioResult| {
-        let why = if interrupted.is_interrupted() { INTERRUPTED } else { FAILED_FAST };
-        let result = result(&finished, seed, why);
-        if finished.started {
-            shared_progress.done(&finished.name);
-        }
-        // The records of a whole suite take a lot of memory.
-        finished.record = finished.record.filter(|_| keeps_records);
-        (finished, result)
-    };
-    let finished = runtime.block_on(suite.run_each(options, take));
-    progress.end();
-    Ok(finished)
+    place: &'a Place,
+    args: &'a TestArgs,
+    output: &'a Output<'a>,
+    interrupt: &'a Interrupt,
+    /// Whether each scenario is printed as soon as it is finished.
+    prints: bool,
+}
+
+impl Run<'_> {
+    fn run(&self, seed: u64) -> Result<Vec<(steps::Place, Finished)>, String> {
+        let Self { suite, place, args, interrupt, .. } = self;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(|error| format!("cannot start the runtime: {error}"))?;
+        let watches: Rc<RefCell<BTreeMap<steps::Place, Stopwatch>>> = Rc::default();
+        let started = Rc::clone(&watches);
+        let options = RunOptions {
+            seed,
+            strict: args.suite.strict,
+            concurrency: args.suite.jobs().min(place.runs_at_a_time()),
+            fail_fast: args.suite.selection.fail_fast,
+            backend: place.shared(),
+            stop: interrupt.flag(),
+            begin: Rc::new(move |place| {
+                started.borrow_mut().insert(place, Stopwatch::start());
+            }),
+        };
+        let order = suite.scenario_list().into_iter().map(|scenario| scenario.place());
+        let order: BTreeMap<steps::Place, usize> = order.zip(0..).collect();
+        let progress = Progress::of(order.len());
+        let take = |finished: steps::ScenarioResult| {
+            let (place, started) = (finished.place(), finished.started);
+            let why = if interrupt.is_interrupted() { INTERRUPTED } else { FAILED_FAST };
+            let mut result = result(&finished, seed, why);
+            result.wall = watches.borrow().get(&place).filter(|_| started).map(Stopwatch::read);
+            let finished = match finished.record {
+                Some(record) => self.output.finished(result, record, finished.snapshots),
+                None => Finished::without_record(result),
+            };
+            let text = if self.prints { self.output.text(&finished) } else { String::new() };
+            let (index, result) = (order.get(&place).copied().unwrap_or_default(), &finished.result);
+            progress.done(index, text, &result.name, result.failed());
+            (place, finished)
+        };
+        // The hooks of the suite must not borrow, so a channel connects them with the output.
+        let (sender, receiver) = mpsc::unbounded();
+        let send = move |finished| {
+            let _ = sender.unbounded_send(finished);
+        };
+        let running = suite.clone().run_each(options, send);
+        let (_, mut finished) =
+            runtime.block_on(futures::future::join(running, receiver.map(take).collect::<Vec<_>>()));
+        progress.end();
+        finished.sort_by_key(|(place, _)| order.get(place).copied());
+        Ok(finished)
+    }
 }
 
 /// Converts a result; `why` is the reason if the scenario did not start.

@@ -1,5 +1,5 @@
-//! Results in Cucumber's JSON format: a list of features with their scenarios and steps. Durations are
-//! virtual.
+//! Results in Cucumber's JSON format: a list of features with their scenarios and steps. A YAML file is a
+//! feature with the name of the file. Durations are virtual.
 
 use serde_json::{Value, json};
 
@@ -11,14 +11,14 @@ pub fn render(results: &[ScenarioResult]) -> String {
     let mut features: Vec<Value> = Vec::new();
     for result in results {
         let same = |feature: &Value| {
-            feature["uri"] == result.file.as_str() && feature["name"] == result.feature.as_str()
+            feature["uri"] == result.file.as_str() && feature["name"] == name_of_feature(result)
         };
         if !features.last().is_some_and(same) {
             features.push(json!({
                 "uri": result.file,
-                "id": id(&result.feature),
+                "id": id(name_of_feature(result)),
                 "keyword": "Feature",
-                "name": result.feature,
+                "name": name_of_feature(result),
                 "line": 1,
                 "description": "",
                 "elements": [],
@@ -32,10 +32,14 @@ pub fn render(results: &[ScenarioResult]) -> String {
     serde_json::to_string_pretty(&features).unwrap_or_default() + "\n"
 }
 
+fn name_of_feature(result: &ScenarioResult) -> &str {
+    if result.feature.is_empty() { &result.file } else { &result.feature }
+}
+
 fn element(result: &ScenarioResult) -> Value {
     let tags = result.tags.iter().map(|tag| json!({ "name": format!("@{tag}"), "line": result.line }));
     json!({
-        "id": format!("{};{}", id(&result.feature), id(&result.name)),
+        "id": format!("{};{}", id(name_of_feature(result)), id(&result.name)),
         "keyword": "Scenario",
         "type": "scenario",
         "name": result.name,

@@ -154,6 +154,99 @@ pub fn at_the_end(record: &Record) -> String {
     out
 }
 
+/// Returns a line for each insight that changed during the run, with its summary before and after; insights
+/// of a kind with the same change share a line. Empty if none were published.
+pub fn changed(record: &Record) -> String {
+    let writes_of = |is_it: fn(&Key) -> bool| {
+        record.entries.iter().filter_map(move |entry| match &entry.event {
+            Event::Write(write) if is_it(&write.key) && write.code < 400 => {
+                Some((record.is_set_up(entry), write.after.as_ref()))
+            }
+            _ => None,
+        })
+    };
+    let has_config_map = writes_of(is_insights_config_map).next().is_some();
+    let writes = writes_of(if has_config_map { is_insights_config_map } else { is_update_status });
+    let mut histories: BTreeMap<String, History> = BTreeMap::new();
+    for (is_set_up, object) in writes {
+        let insights = object.map(|object| published_insights(object)).unwrap_or_default();
+        for (key, source) in &insights {
+            histories.entry(key.to_string()).or_default().show(&source.document(), *source, is_set_up);
+        }
+        for (key, history) in &mut histories {
+            if !insights.contains_key(key.as_str()) {
+                history.hide(is_set_up);
+            }
+        }
+    }
+    let mut lines: BTreeMap<(String, String), Vec<&str>> = BTreeMap::new();
+    let mut unchanged = 0;
+    for (key, history) in &histories {
+        match history.change() {
+            Some(change) => lines.entry((kind_of(key).to_owned(), change)).or_default().push(key),
+            None => unchanged += 1,
+        }
+    }
+    let line = |((_, change), keys): (&(String, String), &Vec<&str>)| match keys.as_slice() {
+        [first, _, ..] => format!("{first} and {} more: {change}\n", keys.len() - 1),
+        keys => format!("{}: {change}\n", keys.concat()),
+    };
+    let mut text: String = lines.iter().map(line).collect();
+    if unchanged > 0 {
+        text += &format!("{unchanged} insight{} did not change\n", if unchanged == 1 { "" } else { "s" });
+    }
+    text
+}
+
+/// Returns the part of a key before the name of its object, such as `usc.cpi.co`.
+fn kind_of(key: &str) -> &str {
+    key.split_once('-').map_or(key, |(kind, _)| kind)
+}
+
+/// The summaries of an insight over a run.
+#[derive(Debug, Default)]
+struct History {
+    /// The summary before the run; `None` without the insight.
+    before: Option<String>,
+    /// The current summary.
+    now: Option<String>,
+    /// The latest summary, even after the insight is gone.
+    latest: String,
+    /// The document of the latest summary.
+    document: String,
+}
+
+impl History {
+    fn show(&mut self, document: &str, source: PublishedInsight<'_>, is_set_up: bool) {
+        if self.document != document || self.latest.is_empty() {
+            document.clone_into(&mut self.document);
+            self.latest = summarize(source);
+        }
+        self.now = Some(self.latest.clone());
+        if is_set_up {
+            self.before.clone_from(&self.now);
+        }
+    }
+
+    fn hide(&mut self, is_set_up: bool) {
+        self.now = None;
+        if is_set_up {
+            self.before = None;
+        }
+    }
+
+    /// Returns the change during the run; `None` without one.
+    fn change(&self) -> Option<String> {
+        match (&self.before, &self.now) {
+            (Some(before), Some(now)) if before == now => None,
+            (Some(before), Some(now)) => Some(format!("{before} -> {now}")),
+            (None, Some(now)) => Some(format!("new: {now}")),
+            (Some(before), None) => Some(format!("{before} -> gone")),
+            (None, None) => Some(format!("{} -> gone", self.latest)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,24 +1,65 @@
-//! `JUnit` XML, for CI. It contains no wall time and no random ids, so the same results give the same bytes.
+//! `JUnit` XML, for CI. Times are wall times; cluster times are properties. Of runs with the same results only
+//! `time` and `timestamp` differ.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use quick_junit::{NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use windtunnel_update_status::status::Details;
 
-use super::ScenarioResult;
 use super::steps::Outcome;
+use super::{ScenarioResult, rerun, status, story};
+use crate::record::Record;
 
-/// Renders a test suite of this name with a test case for each result. Times are virtual seconds; seed and
-/// ids are properties.
+/// The number of rows of a timeline in the output of a failure.
+const ROWS: usize = 60;
+
+/// The columns of such a row.
+const WIDTH: usize = 160;
+
+/// The name of the property with a cluster time in seconds.
+const CLUSTER_SECONDS: &str = "cluster-seconds";
+
+/// The suite of test cases.
+#[derive(Debug, Clone, Copy)]
+pub struct Suite<'a> {
+    /// The command of the run, such as `windtunnel run`, which is the name of the suite.
+    pub name: &'a str,
+    /// Further options to rerun a scenario.
+    pub options: &'a [String],
+    /// The wall time of the whole run.
+    pub wall: Duration,
+}
+
+/// Renders a test suite with test cases for each result. Names are unique in the suite, except those of a
+/// flake's two cases. Seed, ids and cluster time are properties. A record adds the end of the timeline and the
+/// status to the output of a failure.
 ///
 /// # Errors
 /// An error of the XML writer, which writes to memory.
-pub fn render(suite: &str, results: &[ScenarioResult], per: Per) -> Result<String, SerializeError> {
-    let mut cases = TestSuite::new(suite);
-    let cases_of = match per {
-        Per::Scenario => scenario_cases,
-        Per::Step => step_cases,
-    };
-    cases.add_test_cases(results.iter().flat_map(cases_of));
+pub fn render(
+    suite: Suite<'_>,
+    results: &[(&ScenarioResult, Option<&Record>)],
+    per: Per,
+) -> Result<String, SerializeError> {
+    let mut cases = TestSuite::new(suite.name);
+    let names = unique_names(results.iter().map(|(result, _)| *result));
+    for ((result, record), name) in results.iter().zip(&names) {
+        let output = output(suite, result, *record);
+        let named = Named { result, name, output: &output };
+        cases.add_test_cases(match per {
+            Per::Scenario => scenario_cases(named),
+            Per::Step => step_cases(named),
+        });
+    }
+    cases.set_time(suite.wall);
+    let started = results.iter().filter_map(|(result, _)| result.wall).map(|wall| wall.started).min();
+    if let Some(started) = started {
+        // Jenkins reads this form, in UTC.
+        let text = started.strftime("%Y-%m-%dT%H:%M:%S").to_string();
+        cases.extra.insert("timestamp".into(), text.into());
+    }
     let mut report = Report::new("windtunnel");
     report.add_test_suite(cases);
     report.to_string()
@@ -33,22 +74,67 @@ pub enum Per {
     Step,
 }
 
+/// A result with its unique name and its output.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    result: &'a ScenarioResult,
+    name: &'a str,
+    output: &'a str,
+}
+
+/// Returns a name for each result: its own, or if others have the same, with its file, its line or a number.
+fn unique_names<'a>(results: impl Iterator<Item = &'a ScenarioResult> + Clone) -> Vec<String> {
+    let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
+    for result in results.clone() {
+        *shared.entry(&result.name).or_default() += 1;
+    }
+    let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+    let name = |result: &ScenarioResult| {
+        let name = match shared.get(result.name.as_str()) {
+            Some(1) | None => result.name.clone(),
+            _ if result.line == 0 => format!("{} ({})", result.name, result.file),
+            _ => format!("{} ({}:{})", result.name, result.file, result.line),
+        };
+        let count = taken.entry(name.clone()).or_default();
+        *count += 1;
+        if *count == 1 { name } else { format!("{name} #{count}") }
+    };
+    results.map(name).collect()
+}
+
+/// Returns the output of a test case: the command to run it again, and for a failure the end of the timeline
+/// and the status at that moment.
+fn output(suite: Suite<'_>, result: &ScenarioResult, record: Option<&Record>) -> String {
+    let again = rerun::one(suite.name, result, suite.options);
+    let mut text = if again.is_empty() { String::new() } else { format!("run it again: {again}\n") };
+    if let Some(record) = record.filter(|_| result.failure.is_some()) {
+        text += &format!("\nthe end of the timeline:\n{}", story::tail(record, WIDTH, ROWS));
+        if let Some(status) = status::render_at(record, record.end(), Details::None) {
+            text += &format!("\noc adm upgrade status:\n{status}");
+        }
+    }
+    text
+}
+
 /// Returns the test case of a result. A flake gets a second case with the same name that passes, which is how
 /// Prow recognizes flakes.
-fn scenario_cases(result: &ScenarioResult) -> Vec<TestCase> {
-    let mut cases = vec![case(result)];
-    if let Some(seed) = result.passed_with.filter(|_| result.is_flake()) {
-        cases.push(case(&ScenarioResult { seed, failure: None, passed_with: None, ..result.clone() }));
+fn scenario_cases(named: Named<'_>) -> Vec<TestCase> {
+    let mut cases = vec![case(named)];
+    if let Some(seed) = named.result.passed_with.filter(|_| named.result.is_flake()) {
+        let passed = ScenarioResult { seed, failure: None, passed_with: None, ..named.result.clone() };
+        cases.push(case(Named { result: &passed, ..named }));
     }
     cases
 }
 
-/// Returns a test case for each step; its number distinguishes steps with the same text.
-fn step_cases(result: &ScenarioResult) -> Vec<TestCase> {
+/// Returns a test case for each step; its number distinguishes steps with the same text. Steps have no wall
+/// time of their own.
+fn step_cases(named: Named<'_>) -> Vec<TestCase> {
+    let result = named.result;
     if result.steps.is_empty() {
-        return scenario_cases(result);
+        return scenario_cases(named);
     }
-    let classname = format!("{}: {}", result.file, result.name);
+    let classname = format!("{}: {}", result.file, named.name);
     let cases = result.steps.iter().enumerate().map(|(index, step)| {
         let expected = result.must_fail.is_some();
         let status = match &step.outcome {
@@ -60,17 +146,21 @@ fn step_cases(result: &ScenarioResult) -> Vec<TestCase> {
                 status
             }
         };
+        let is_failed = matches!(step.outcome, Outcome::Failed(_)) && !expected;
         let name = format!("{:02} {}{}", index + 1, step.keyword, step.text);
         let mut case = TestCase::new(name, status);
         case.set_classname(classname.as_str());
-        case.set_time(Duration::try_from(step.took).unwrap_or_default());
+        case.add_property(cluster_seconds(step.took));
+        if is_failed {
+            case.set_system_out(named.output);
+        }
         case
     });
     let mut cases: Vec<TestCase> = cases.collect();
     // A failure outside of the steps must not get lost.
     let is_reported = result.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed(_)));
     if result.failure.is_some() && !is_reported {
-        cases.push(case(result));
+        cases.push(case(named));
     }
     cases
 }
@@ -84,8 +174,8 @@ fn failed(failure: &str, place: Option<String>) -> TestCaseStatus {
     status
 }
 
-fn case(result: &ScenarioResult) -> TestCase {
-    let status = match (&result.failure, &result.skipped) {
+fn status_of(result: &ScenarioResult) -> TestCaseStatus {
+    match (&result.failure, &result.skipped) {
         (None, None) => TestCaseStatus::success(),
         (None, Some(why)) => {
             let mut status = TestCaseStatus::skipped();
@@ -103,24 +193,44 @@ fn case(result: &ScenarioResult) -> TestCase {
             let place = result.failed_at.map(|(line, column)| format!("{}:{line}:{column}\n", result.file));
             failed(failure, place)
         }
-    };
-    let mut case = TestCase::new(result.name.as_str(), status);
+    }
+}
+
+fn case(Named { result, name, output }: Named<'_>) -> TestCase {
+    let mut case = TestCase::new(name, status_of(result));
     case.set_classname(result.file.as_str());
-    case.set_time(Duration::try_from(result.virtual_time).unwrap_or_default());
+    case.set_time(result.wall.map_or(Duration::ZERO, |wall| wall.took));
     case.add_property(Property::new("seed", result.seed.to_string()));
+    case.add_property(cluster_seconds(result.virtual_time));
     case.add_properties(result.ids.iter().map(|id| Property::new("id", id.as_str())));
+    if !output.is_empty() {
+        case.set_system_out(output);
+    }
     case
+}
+
+fn cluster_seconds(time: SignedDuration) -> Property {
+    Property::new(CLUSTER_SECONDS, format!("{:.3}", time.as_secs_f64()))
 }
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
     use super::*;
+    use crate::report::WallTime;
     use crate::report::steps::StepResult;
 
+    fn suite() -> Suite<'static> {
+        Suite { name: "windtunnel run", options: &[], wall: Duration::from_millis(1500) }
+    }
+
+    fn xml(results: &[ScenarioResult], per: Per) -> String {
+        let results: Vec<_> = results.iter().map(|result| (result, None)).collect();
+        render(suite(), &results, per).unwrap()
+    }
+
     #[test]
-    fn results_become_test_cases_with_seed_ids_and_virtual_seconds() {
+    fn results_become_test_cases_with_wall_time_seed_ids_and_cluster_seconds() {
+        let started = "2026-11-26T08:19:32.5Z".parse().unwrap();
         let result = |name: &str, failure: Option<&str>| ScenarioResult {
             name: name.to_owned(),
             file: "scenarios/a.yaml".to_owned(),
@@ -129,10 +239,30 @@ mod tests {
             virtual_time: SignedDuration::from_millis(4_500_500),
             failure: failure.map(str::to_owned),
             failed_at: failure.map(|_| (12, 3)),
+            wall: Some(WallTime { started, took: Duration::from_millis(750) }),
             ..ScenarioResult::default()
         };
         let results = [result("a & b", None), result("c", Some("expect x: <not> so\nsecond"))];
-        insta::assert_snapshot!(render("rollback", &results, Per::Scenario).unwrap());
+        insta::assert_snapshot!(xml(&results, Per::Scenario));
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let result = |name: &str, file: &str, line| ScenarioResult {
+            line,
+            ..ScenarioResult::not_started(name, file, &[], 1)
+        };
+        let results = [
+            result("a", "x.yaml", 0),
+            result("b", "x.yaml", 0),
+            result("b", "y.yaml", 0),
+            result("b", "y.yaml", 0),
+            result("b", "f.feature", 3),
+        ];
+        assert_eq!(
+            unique_names(results.iter()),
+            ["a", "b (x.yaml)", "b (y.yaml)", "b (y.yaml) #2", "b (f.feature:3)"]
+        );
     }
 
     #[test]
@@ -150,17 +280,19 @@ mod tests {
             ],
             ..ScenarioResult::default()
         };
-        let xml = render("s", std::slice::from_ref(&result), Per::Step).unwrap();
+        let found = xml(std::slice::from_ref(&result), Per::Step);
         for expected in [
-            r#"tests="3" skipped="1" errors="0" failures="1""#,
-            r#"<testcase name="02 expect x" classname="a.yaml: s" time="0.000">"#,
+            r#"tests="3" skipped="1" errors="0" failures="1" time="1.500""#,
+            r#"<testcase name="02 expect x" classname="a.yaml: s">"#,
+            r#"<property name="cluster-seconds" value="0.000"/>"#,
             r#"<skipped message="an earlier step failed"/>"#,
         ] {
-            assert!(xml.contains(expected), "{expected}\n{xml}");
+            assert!(found.contains(expected), "{expected}\n{found}");
         }
+        assert_eq!(found.matches("run it again: windtunnel run a.yaml --seed 0").count(), 1, "{found}");
         let flake = ScenarioResult { passed_with: Some(2), ..result };
-        let xml = render("s", &[flake], Per::Scenario).unwrap();
-        assert_eq!(xml.matches(r#"<testcase name="s" classname="a.yaml""#).count(), 2, "{xml}");
-        assert_eq!(xml.matches("<failure ").count(), 1, "{xml}");
+        let found = xml(&[flake], Per::Scenario);
+        assert_eq!(found.matches(r#"<testcase name="s" classname="a.yaml""#).count(), 2, "{found}");
+        assert_eq!(found.matches("<failure ").count(), 1, "{found}");
     }
 }

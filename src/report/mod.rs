@@ -4,10 +4,12 @@
 pub mod blame;
 pub mod cucumber_json;
 pub mod draft;
+pub mod github;
 pub mod html;
 pub mod insights;
 pub mod json;
 pub mod junit;
+pub mod rerun;
 pub mod status;
 pub mod steps;
 pub mod story;
@@ -15,7 +17,9 @@ pub mod summary;
 pub mod test_results;
 pub mod timeline;
 
-use jiff::SignedDuration;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
 
 use self::steps::{Outcome, StepResult, Written};
 use crate::record::{Event, Record};
@@ -56,6 +60,17 @@ pub struct ScenarioResult {
     pub invalid: bool,
     /// The failure of a scenario that must fail ([`CANARY`]).
     pub must_fail: Option<String>,
+    /// The wall time of the run, for terminals and CI only; `None` if it did not run, or came from a record.
+    pub wall: Option<WallTime>,
+}
+
+/// The wall time of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WallTime {
+    /// Its start.
+    pub started: Timestamp,
+    /// The time that it took.
+    pub took: Duration,
 }
 
 impl ScenarioResult {
@@ -123,6 +138,13 @@ impl ScenarioResult {
     /// Returns the result of a scenario that did not start, with the reason.
     pub fn skipped(name: &str, file: &str, ids: &[String], seed: u64, why: &str) -> Self {
         Self { skipped: Some(why.to_owned()), ..Self::not_started(name, file, ids, seed) }
+    }
+
+    /// Returns the place of its failure, or else of the scenario, as `FILE:LINE`, as far as it is known.
+    pub fn place(&self) -> String {
+        let failed_at = self.failed_at.filter(|_| self.failure.is_some());
+        let line = failed_at.map_or(self.line, |(line, _)| line);
+        if line == 0 { self.file.clone() } else { format!("{}:{line}", self.file) }
     }
 
     /// Returns whether it ran and all steps passed.

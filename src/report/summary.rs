@@ -10,27 +10,46 @@ use super::ScenarioResult;
 /// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends
 /// with a line break.
 pub fn line(result: &ScenarioResult) -> String {
+    format!("{:<5} {}  ({})\n", word(result), result.name, facts(result, ""))
+}
+
+/// Returns the result in a line with its file and the wall time:
+/// `PASS  name  a.yaml  (1:15:00 of cluster time, 0.8 s)`; ends with a line break.
+pub fn row(result: &ScenarioResult) -> String {
+    let wall = result.wall.map(|wall| format!(", {:.1} s", wall.took.as_secs_f64())).unwrap_or_default();
+    let (word, name) = (word(result), &result.name);
+    // The name of an invalid file is that of the file.
+    let place = if result.invalid { String::new() } else { format!("  {}", result.place()) };
+    format!("{word:<5} {name}{place}  ({})\n", facts(result, &wall))
+}
+
+/// Returns the outcome in a word.
+fn word(result: &ScenarioResult) -> &'static str {
+    match () {
+        () if result.skipped.is_some() => "SKIP",
+        () if result.invalid => "ERROR",
+        () if result.is_flake() => "FLAKE",
+        () if result.passed() => "PASS",
+        () => "FAIL",
+    }
+}
+
+/// Returns the cluster time, followed by `wall`, and what else is remarkable; or why nothing ran.
+fn facts(result: &ScenarioResult, wall: &str) -> String {
     if let Some(why) = &result.skipped {
-        return format!("SKIP  {}  ({why})\n", result.name);
+        return why.clone();
     }
     if result.invalid {
-        return format!("ERROR {}  (the file is invalid)\n", result.name);
+        return "the file is invalid".to_owned();
     }
     let time = clock_time(result.virtual_time);
-    let word = if result.is_flake() {
-        "FLAKE"
-    } else if result.passed() {
-        "PASS"
-    } else {
-        "FAIL"
-    };
     let canary = if result.must_fail.is_some() { "; a canary, failed as expected" } else { "" };
     let held = match result.steps.iter().filter(|step| step.held_before).count() {
         0 => String::new(),
         1 => "; 1 step held before".to_owned(),
         count => format!("; {count} steps held before"),
     };
-    format!("{word}  {}  ({time} of cluster time{canary}{held})\n", result.name)
+    format!("{time} of cluster time{wall}{canary}{held}")
 }
 
 /// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.
@@ -50,22 +69,18 @@ pub fn scenario(result: &ScenarioResult) -> String {
     lines.iter().fold(line(result), |text, line| text + line + "\n")
 }
 
-/// Returns the failures and flakes of a run, each with its place and reason; empty if there are none.
-/// `command` is the command that runs a scenario, such as `windtunnel run`.
-pub fn recap(results: &[ScenarioResult], command: &str) -> String {
-    let failures: Vec<&ScenarioResult> = results.iter().filter(|result| result.failure.is_some()).collect();
-    if failures.is_empty() {
-        return String::new();
-    }
-    let mut text = "\nFailures:\n\n".to_owned();
-    for result in failures {
-        text += &scenario(result);
-        if !result.file.is_empty() && !result.invalid {
-            text += &format!("      {command} {} --seed {}\n", result.file, result.seed);
+/// Returns the failures of a run in a line each, `FAIL a.yaml:12 name: reason`; empty if there are none.
+pub fn recap(results: &[ScenarioResult]) -> String {
+    let failures = results.iter().filter(|result| result.failure.is_some());
+    let lines = failures.map(|result| {
+        let reason = result.failure.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+        match result.invalid {
+            // Each problem of a file begins with its place.
+            true => format!("{} {reason}\n", word(result)),
+            false => format!("{} {} {}: {reason}\n", word(result), result.place(), result.name),
         }
-        text += "\n";
-    }
-    text
+    });
+    lines.collect()
 }
 
 /// Returns the counts by outcome, the cluster time, the `wall` time and their ratio; ends with a line break.
@@ -100,6 +115,7 @@ pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::WallTime;
 
     fn result(name: &str, failure: Option<&str>) -> ScenarioResult {
         ScenarioResult {
@@ -124,15 +140,19 @@ mod tests {
     }
 
     #[test]
-    fn only_the_recap_contains_the_reason() {
+    fn a_row_has_the_file_and_the_wall_time_and_a_recap_the_reason() {
         let results = [result("a", None), result("b", Some("expect x:\nnot so"))];
-        assert_eq!(line(&results[1]), "FAIL  b  (1:15:00 of cluster time)\n");
+        assert_eq!(row(&results[1]), "FAIL  b  a.yaml:12  (1:15:00 of cluster time)\n");
+        let wall = WallTime { started: jiff::Timestamp::UNIX_EPOCH, took: Duration::from_millis(1260) };
+        let timed = ScenarioResult { wall: Some(wall), ..results[0].clone() };
+        assert_eq!(row(&timed), "PASS  a  a.yaml  (1:15:00 of cluster time, 1.3 s)\n");
+        let invalid = ScenarioResult::of_invalid_file("c.yaml", "c.yaml:1:2: no\nc.yaml:3:4: yes", 1);
+        assert_eq!(row(&invalid), "ERROR c.yaml  (the file is invalid)\n");
         assert_eq!(
-            recap(&results, "windtunnel run"),
-            "\nFailures:\n\nFAIL  b  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n      \
-             windtunnel run a.yaml --seed 7\n\n"
+            recap(&[results.as_slice(), &[invalid]].concat()),
+            "FAIL a.yaml:12 b: expect x:\nERROR c.yaml:1:2: no\n"
         );
-        assert_eq!(recap(&results[..1], "windtunnel run"), "");
+        assert_eq!(recap(&results[..1]), "");
     }
 
     #[test]

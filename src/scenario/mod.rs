@@ -79,10 +79,7 @@ pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result
             }
             tree
         }
-        Err(error) => {
-            reader.problem_at(error.line, error.column, error.message);
-            return Err(reader.into_problems());
-        }
+        Err(_) => return Err(structure_problems(reader, text)),
     };
     let trees = parameters::expand(&mut reader, &tree);
     // After a malformed table, further problems would mislead.
@@ -91,6 +88,21 @@ pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result
         trees.iter().filter_map(|tree| reader.next_scenario(|reader| plan(reader, tree))).collect();
     let problems = reader.into_problems();
     if problems.0.is_empty() { Ok(plans) } else { Err(problems) }
+}
+
+/// Returns the errors in the structure of a text that is no YAML, and the other problems of the text.
+fn structure_problems(mut reader: Reader<'_>, text: &str) -> Problems {
+    let yaml::Repaired { errors, tree, is_complete } = yaml::explain_structure(text);
+    for error in errors {
+        reader.problem_at(error.line, error.column, error.message);
+    }
+    if let Some(tree) = tree.filter(|tree| tree.get(parameters::KEY).is_none()) {
+        reader.next_scenario(|reader| plan(reader, &tree));
+    }
+    let mut problems = reader.into_problems();
+    // A key may be missing because its line has an error.
+    problems.0.retain(|problem| is_complete || !problem.message.contains(" needs `"));
+    problems
 }
 
 /// Returns the JSON Schema (draft 2020-12) of scenarios, for editors.

@@ -30,8 +30,6 @@ pub struct Suite {
 
 /// The settings of a suite's run.
 pub struct RunOptions {
-    /// Selects scenarios by their tags.
-    pub tags: Option<TagOperation>,
     /// The seed of all random choices.
     pub seed: u64,
     /// Whether an expectation with `within` fails if it has held since before the last actions. Scenarios with
@@ -45,6 +43,8 @@ pub struct RunOptions {
     pub backend: Arc<dyn Backend>,
     /// Set to stop the run: no further scenario starts.
     pub stop: Arc<AtomicBool>,
+    /// Called when a scenario starts.
+    pub begin: Rc<dyn Fn(Place)>,
 }
 
 impl Suite {
@@ -97,9 +97,21 @@ impl Suite {
         }
     }
 
-    /// Returns the number of scenarios that the tags select.
-    pub fn count(&self, tags: Option<&TagOperation>) -> usize {
-        self.selected(tags).len()
+    /// Drops the scenarios that the tags do not select, and those whose names `fits` rejects.
+    pub fn select(&mut self, tags: Option<&TagOperation>, fits: impl Fn(&str) -> bool) {
+        let kept: BTreeSet<Place> = self
+            .scenarios()
+            .filter(|(feature, rule, scenario)| {
+                selects(tags, feature, *rule, scenario) && fits(&scenario.name)
+            })
+            .map(|(feature, rule, scenario)| not_started(feature, rule, scenario).place())
+            .collect();
+        self.retain(|_, place| kept.contains(place));
+    }
+
+    /// Returns all scenarios as results that have not started, in the order of the files.
+    pub fn scenario_list(&self) -> Vec<ScenarioResult> {
+        self.scenarios().map(|(feature, rule, scenario)| not_started(feature, rule, scenario)).collect()
     }
 
     /// Returns warnings about the scenarios; `text` is their source.
@@ -120,7 +132,7 @@ impl Suite {
         self.scenarios().map(planned).collect()
     }
 
-    /// Returns each scenario as a plan, in the order of the files.
+    /// Returns each scenario that names a cluster as a plan, in the order of the files.
     pub fn plans(&self) -> Vec<Plan> {
         let steps = ClusterWorld::collection();
         let plan = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
@@ -131,13 +143,6 @@ impl Suite {
             Some(Plan { name, description: String::new(), ids, tags, strict, file, cluster, timeline })
         };
         self.scenarios().filter_map(plan).collect()
-    }
-
-    /// Returns the scenarios that the tags select, as results that have not started.
-    fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
-        let wanted =
-            self.scenarios().filter(|(feature, rule, scenario)| selects(tags, feature, *rule, scenario));
-        wanted.map(|(feature, rule, scenario)| not_started(feature, rule, scenario)).collect()
     }
 
     /// Returns all scenarios with their features and rules.
@@ -161,8 +166,8 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions { tags, seed, strict, concurrency, fail_fast, backend, stop } = options;
-        let mut selected = self.selected(tags.as_ref());
+        let RunOptions { seed, strict, concurrency, fail_fast, backend, stop, begin } = options;
+        let mut selected = self.scenario_list();
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
         let take = Rc::new(take);
@@ -181,6 +186,7 @@ impl Suite {
             })
             .max_concurrent_scenarios(concurrency)
             .before(move |feature, rule, scenario, world| {
+                begin(not_started(feature, rule, scenario).place());
                 scenario.name.clone_into(&mut world.scenario);
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
                 world.feature_files = feature_files;
@@ -211,9 +217,7 @@ impl Suite {
                 }
                 .boxed_local()
             })
-            .filter_run(self.features, move |feature, rule, scenario| {
-                selects(tags.as_ref(), feature, rule, scenario)
-            })
+            .run(self.features)
             .await;
         let mut results = results.take();
         let started: BTreeSet<_> = results.iter().map(|(place, _)| place).collect();

@@ -14,6 +14,7 @@ mod place;
 mod risks;
 mod run_options;
 mod status;
+mod suite;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,7 @@ pub(super) use self::place::{CleanArgs, SPEED, WRITES_PER_SECOND};
 pub(super) use self::risks::RisksArgs;
 pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
 pub(super) use self::status::StatusArgs;
+pub(super) use self::suite::SuiteArgs;
 use super::templates;
 
 /// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.
@@ -57,7 +59,7 @@ pub(super) struct Args {
 pub(super) enum Command {
     /// Run scenarios and print the results.
     Run(RunArgs),
-    /// Print the timeline of a record.
+    /// Print the timeline of a record, or the results of several; write the page of all.
     Report(ReportArgs),
     /// Print the logs of simulated programs in a record; without a pod, list them.
     Logs(LogsArgs),
@@ -129,14 +131,10 @@ pub(super) enum Command {
 
 /// `windtunnel run`.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct RunArgs {
     /// Scenario files, or folders to search for `*.yaml`.
     #[arg(default_value = "scenarios")]
     pub(super) paths: Vec<PathBuf>,
-    /// Seed of every random draw.
-    #[arg(long, default_value_t = 1)]
-    pub(super) seed: u64,
     /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists in every
     /// scenario.
     #[arg(long, value_name = "VERSION=DIR", value_parser = payload::parse)]
@@ -145,39 +143,16 @@ pub(super) struct RunArgs {
     /// history, nodes, channel, capabilities, known updates and faults. Standard error lists the parts not taken.
     #[arg(long, value_name = "PATH")]
     pub(super) start_from: Option<PathBuf>,
-    /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
-    #[arg(long, value_name = "FILE")]
-    pub(super) record: Option<PathBuf>,
     /// Run each scenario three times, and fail if the records differ.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "until")]
     pub(super) check_determinism: bool,
     /// Rerun each scenario once per write of each simulated component, kill the component right after that write, and
     /// fail if a final state differs.
     #[arg(long, conflicts_with_all = ["retry", "until"])]
     pub(super) check_restarts: bool,
-    /// Fail expectations with `within` that have held since before the last action: they pass whatever it does.
-    #[arg(long)]
-    pub(super) strict: bool,
-    /// Write the status files of `matches` instead of comparing with them.
-    #[arg(long)]
-    pub(super) update_snapshots: bool,
-    /// Print no timeline, even of a single scenario.
-    #[arg(long)]
-    pub(super) quiet: bool,
-    /// Print the timeline of every scenario [default: for several scenarios, a line each and a list of failures].
-    #[arg(long, short, conflicts_with = "quiet")]
-    pub(super) verbose: bool,
+    // Last, because its last heading applies to all later flags.
     #[command(flatten)]
-    pub(super) selection: Selection,
-    #[command(flatten)]
-    pub(super) reports: Reports,
-    #[command(flatten)]
-    pub(super) layout: Layout,
-    #[command(flatten)]
-    pub(super) interactive: Interactive,
-    // Last, because the heading applies to all later flags.
-    #[command(flatten, next_help_heading = "Backend options")]
-    pub(super) place: PlaceArgs,
+    pub(super) suite: SuiteArgs,
 }
 
 /// `windtunnel lint`.
@@ -190,6 +165,18 @@ pub(super) struct LintArgs {
     /// Read the payload of a release from a folder, as for `windtunnel run`.
     #[arg(long, value_name = "VERSION=DIR", value_parser = payload::parse)]
     pub(super) payload: Vec<(semver::Version, PathBuf)>,
+    /// Output format of the findings.
+    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+    pub(super) format: LintFormat,
+}
+
+/// The output format of lint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum LintFormat {
+    /// One line per finding.
+    Text,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
 }
 
 /// `windtunnel twins`.
@@ -224,11 +211,15 @@ pub(super) enum SchemaOf {
 /// `windtunnel report`.
 #[derive(Debug, clap::Args)]
 pub(super) struct ReportArgs {
-    /// Record file.
-    pub(super) record: PathBuf,
-    /// Write the timeline as one HTML page.
+    /// Record files, or folders to search for `*.jsonl`.
+    #[arg(required = true)]
+    pub(super) records: Vec<PathBuf>,
+    /// Write the timelines as one HTML page.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+    /// Print all insights at the end as YAML, instead of a line for each that changed.
+    #[arg(long, short)]
+    pub(super) verbose: bool,
     #[command(flatten)]
     pub(super) layout: Layout,
 }
@@ -281,27 +272,6 @@ pub(super) struct TestArgs {
     /// Feature files, or folders to search for `*.feature`.
     #[arg(default_value = "features")]
     pub(super) paths: Vec<PathBuf>,
-    /// Seed of every random draw.
-    #[arg(long, default_value_t = 1)]
-    pub(super) seed: u64,
     #[command(flatten)]
-    pub(super) selection: Selection,
-    /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
-    #[arg(long, value_name = "FILE")]
-    pub(super) record: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) reports: Reports,
-    /// Write results as Cucumber's JSON.
-    #[arg(long, value_name = "FILE")]
-    pub(super) cucumber_json: Option<PathBuf>,
-    /// Fail expectations with `within` that have held since before the last action: they pass whatever it does. The tag
-    /// `@strict` asks for it in a feature.
-    #[arg(long)]
-    pub(super) strict: bool,
-    /// Write the status files of `the status is as in` instead of comparing with them.
-    #[arg(long)]
-    pub(super) update_snapshots: bool,
-    // Last, because the heading applies to all later flags.
-    #[command(flatten, next_help_heading = "Backend options")]
-    pub(super) place: PlaceArgs,
+    pub(super) suite: SuiteArgs,
 }

@@ -37,9 +37,21 @@ pub(in crate::cli) struct Selection {
     /// Run only this part of the scenarios, such as `2/3`: every third, starting with the second.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(in crate::cli) shard: Option<Shard>,
+    /// Run only scenarios whose names match this regular expression.
+    #[arg(long, value_name = "REGEX", value_parser = name)]
+    pub(in crate::cli) name: Option<regex::Regex>,
+    /// Print the scenarios that would run, and run none.
+    #[arg(long)]
+    pub(in crate::cli) list: bool,
+    /// Run at most N scenarios at the same time [default: the number of cores].
+    #[arg(long, short, value_name = "N")]
+    pub(in crate::cli) jobs: Option<std::num::NonZeroUsize>,
     /// Start no other scenario after a failure; report the rest as skipped.
     #[arg(long)]
     pub(in crate::cli) fail_fast: bool,
+    /// Run all scenarios despite failures, the default; overrides an earlier `--fail-fast`.
+    #[arg(long, overrides_with = "fail_fast")]
+    pub(in crate::cli) keep_going: bool,
     /// Run only scenarios with matching tags, such as `@rollback and not @slow`; ids are tags as well.
     #[cfg(feature = "gherkin")]
     #[arg(long, value_name = "EXPRESSION", value_parser = tags)]
@@ -68,7 +80,21 @@ pub(in crate::cli) fn tags(text: &str) -> Result<Tags, String> {
     Ok(Tags { wanted, text: text.to_owned() })
 }
 
+/// Parses a regular expression for names.
+fn name(text: &str) -> Result<regex::Regex, String> {
+    regex::Regex::new(text).map_err(|error| {
+        let error = error.to_string();
+        let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        format!("expected a regular expression such as `rollback|etcd`: {reason}")
+    })
+}
+
 impl Selection {
+    /// Returns whether the regular expression matches this name.
+    pub(in crate::cli) fn fits_name(&self, name: &str) -> bool {
+        self.name.as_ref().is_none_or(|wanted| wanted.is_match(name))
+    }
+
     /// Returns whether the shard contains the scenario with this index.
     pub(in crate::cli) fn has(&self, number: usize) -> bool {
         self.shard.is_none_or(|shard| shard.has(number))
@@ -91,6 +117,9 @@ impl Selection {
         if let Some(tags) = &self.tags {
             return format!("--tags: no scenario matches `{}`", tags.text);
         }
+        if let Some(name) = &self.name {
+            return format!("--name: no scenario matches `{name}`; `--list` prints all names");
+        }
         "found no scenario".to_owned()
     }
 }
@@ -103,7 +132,7 @@ pub(in crate::cli) struct Interactive {
     #[arg(long, conflicts_with_all = ["record", "until"])]
     pub(in crate::cli) watch: bool,
     /// Stop at this cluster time, such as `30m` after its start; later steps do not run.
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["check_determinism", "retry"])]
+    #[arg(long, value_name = "TIME", conflicts_with = "retry")]
     pub(in crate::cli) until: Option<String>,
     /// Serve the cluster from that moment, until Ctrl-C: `run my.yaml --until 30m --serve`. Its clock is stopped; with
     /// `--speed 60x` it continues.
@@ -142,6 +171,12 @@ pub(in crate::cli) struct Reports {
     /// Write counts and the names of failed scenarios as YAML, in the format of `test-results.yaml`.
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) test_results: Option<PathBuf>,
+    /// Write results as Cucumber's JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) cucumber_json: Option<PathBuf>,
+    /// Append a summary in Markdown to FILE, or to the file that GITHUB_STEP_SUMMARY names.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub(in crate::cli) github_summary: Option<Option<PathBuf>>,
     /// Write results with timelines as one HTML page.
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) html: Option<PathBuf>,
@@ -151,9 +186,14 @@ pub(in crate::cli) struct Reports {
 }
 
 impl Reports {
-    /// Returns whether a report needs whole records, which then stay in memory until the end.
+    /// Returns whether a report needs the records of all scenarios, which then stay in memory until the end.
     pub(in crate::cli) fn need_records(&self) -> bool {
-        self.html.is_some() || self.junit_upgrade.is_some() || self.format == Format::Json
+        self.junit_upgrade.is_some() || self.format == Format::Json
+    }
+
+    /// Returns whether a report needs the record of a scenario with this outcome.
+    pub(in crate::cli) fn need_record_of(&self, failed: bool) -> bool {
+        self.need_records() || failed && self.junit.is_some()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Finds, reads and writes files.
 
+#[cfg(feature = "watch")]
+mod read_files;
 pub(super) mod records;
 pub(super) mod snapshots;
 mod target;
@@ -11,6 +13,9 @@ use std::{fs, io};
 use windtunnel_core::text::nearest;
 use windtunnel_openshift::payload::{METADATA, RELEASE};
 
+#[cfg(feature = "watch")]
+pub(super) use self::read_files::was_read;
+use crate::scenario::Problem;
 #[cfg(feature = "gherkin")]
 use crate::steps::FeatureFiles;
 
@@ -27,8 +32,8 @@ pub(super) type Source = (String, String);
 pub(super) struct FoundFiles {
     /// Those that could be read.
     pub(super) sources: Vec<Source>,
-    /// The names of the others, and why not, with the name.
-    pub(super) unreadable: Vec<(String, String)>,
+    /// Why the others could not.
+    pub(super) unreadable: Vec<Problem>,
 }
 
 /// Reads all files with this extension that the paths name or contain, in order of their names; a file that
@@ -38,6 +43,22 @@ pub(super) struct FoundFiles {
 /// All missing paths, and folders without such files.
 pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<FoundFiles, String> {
     read_found(paths, &format!("*.{extension}"), |path| find(path, extension))
+}
+
+/// Returns the files that the paths name, and those with this extension in folders, in order of their names.
+///
+/// # Errors
+/// As [`read_all`].
+pub(super) fn find_all(paths: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for path in paths {
+        let files = find(path, extension)?;
+        if files.is_empty() {
+            return Err(format!("{}: expected files named *.{extension} here, found none", path.display()));
+        }
+        found.extend(files);
+    }
+    Ok(found)
 }
 
 /// Reads scenarios and features; a folder contains either or both.
@@ -75,14 +96,29 @@ fn read_found(
             if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
                 continue;
             }
-            let name = file.display().to_string();
-            match read(&file) {
-                Ok(text) => files.sources.push((name, text)),
-                Err(error) => files.unreadable.push((name, error)),
+            match read_source(&file) {
+                Ok(source) => files.sources.push(source),
+                Err(problem) => files.unreadable.push(problem),
             }
         }
     }
     if errors.is_empty() { Ok(files) } else { Err(errors.join("\n")) }
+}
+
+/// Reads a text, with the name of its file.
+///
+/// # Errors
+/// The problem, at the first byte that is not UTF-8, or at the start.
+fn read_source(path: &Path) -> Result<Source, Problem> {
+    let file = path.display().to_string();
+    let at_start =
+        |error: io::Error| Problem { file: file.clone(), line: 1, column: 1, message: error.to_string() };
+    #[cfg(feature = "watch")]
+    read_files::remember(path);
+    let text = decoded(fs::read(path).map_err(at_start)?);
+    let text =
+        text.map_err(|(line, column, message)| Problem { file: file.clone(), line, column, message })?;
+    Ok((file, text))
 }
 
 /// Reads a text.
@@ -93,6 +129,8 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     if path.is_dir() {
         return Err(format!("{}: expected a file, found a folder", path.display()));
     }
+    #[cfg(feature = "watch")]
+    read_files::remember(path);
     let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
     text(&path.display().to_string(), bytes)
 }
@@ -123,13 +161,21 @@ fn nearest_path(path: &Path) -> String {
 /// # Errors
 /// The position of the first invalid byte.
 pub(super) fn text(name: &str, bytes: Vec<u8>) -> Result<String, String> {
+    decoded(bytes).map_err(|(line, column, message)| format!("{name}:{line}:{column}: {message}"))
+}
+
+/// Decodes UTF-8.
+///
+/// # Errors
+/// Line, column and description of the first invalid byte.
+fn decoded(bytes: Vec<u8>) -> Result<String, (usize, usize, String)> {
     String::from_utf8(bytes).map_err(|error| {
         let (good, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let good = String::from_utf8_lossy(good);
         let last_line = good.rsplit('\n').next().unwrap_or_default();
         let (line, column) = (good.matches('\n').count() + 1, last_line.chars().count() + 1);
         let byte = rest.first().copied().unwrap_or_default();
-        format!("{name}:{line}:{column}: expected text in UTF-8, found the byte 0x{byte:02x}")
+        (line, column, format!("expected text in UTF-8, found the byte 0x{byte:02x}"))
     })
 }
 
@@ -217,6 +263,16 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
+}
+
+/// Appends to a file; creates it if necessary.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn append(path: &Path, text: &str) -> Result<(), String> {
+    use io::Write as _;
+    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| unwritten(path, &error))
 }
 
 /// Writes a file that only its owner may read. Its folder must exist, since its permissions are the user's

@@ -9,8 +9,9 @@ use windtunnel_core::text::nearest;
 
 use self::report::{ScenarioReport, Tested};
 use super::args::MutateArgs;
+use super::files::FoundFiles;
+use super::parallel::in_parallel;
 use super::payload::Releases;
-use super::run::in_parallel;
 use super::terminal::progress::Progress;
 use super::{Exit, files, print_output};
 use crate::engine::mutation::{Baseline, Mutant, run_baseline};
@@ -47,9 +48,10 @@ pub(super) fn mutate(args: &MutateArgs) -> Result<Exit, String> {
 /// # Errors
 /// All problems of all files, or there is nothing to run.
 fn read(args: &MutateArgs) -> Result<Vec<Plan>, String> {
-    let sources = files::read_sources(&args.paths)?;
+    let FoundFiles { sources, unreadable } = files::read_sources(&args.paths)?;
     let releases = Releases::read(&args.payload)?;
-    let (mut plans, mut problems) = (Vec::new(), Vec::new());
+    let mut problems: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+    let mut plans = Vec::new();
     for (file, text) in &sources {
         match read_file(file, text, &releases) {
             Ok(found) => plans.extend(found),
@@ -71,10 +73,8 @@ fn read(args: &MutateArgs) -> Result<Vec<Plan>, String> {
 fn read_file(file: &str, text: &str, releases: &Releases) -> Result<Vec<Plan>, String> {
     #[cfg(feature = "gherkin")]
     if file.ends_with(".feature") {
-        let snapshot = files::snapshots::read;
-        let beside =
-            crate::steps::FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot };
-        let suite = crate::steps::Suite::parse_with_files(&[(file.to_owned(), text.to_owned())], beside);
+        let source = (file.to_owned(), text.to_owned());
+        let suite = crate::steps::Suite::parse_with_files(&[source], files::BESIDE_FEATURES);
         return suite.map(|suite| suite.plans()).map_err(|problems| problems.to_string());
     }
     scenario::parse_all(file, text, releases).map_err(|problems| problems.to_string())

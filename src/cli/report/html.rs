@@ -3,38 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::files;
-use crate::record::Record;
-use crate::report::ScenarioResult;
-use crate::report::html::{self, Scenario};
+use crate::report::html::{self, Details, Scenario};
+use crate::report::{ScenarioResult, rerun};
 
-/// Writes the page of results and their records, if `path` is set.
+/// Writes the page of results and their details, if `path` is set.
 ///
 /// # Errors
 /// The file cannot be written.
 pub(in crate::cli) fn write<'a>(
     path: Option<&Path>,
     command: &str,
-    results: impl Iterator<Item = (&'a ScenarioResult, Option<&'a Record>)>,
+    results: impl Iterator<Item = (&'a ScenarioResult, Option<&'a Details>)>,
     options: &[String],
 ) -> Result<(), String> {
     let Some(path) = path else { return Ok(()) };
     let results: Vec<_> =
-        results.map(|(result, record)| (result, record, rerun_command(command, result, options))).collect();
-    let scenarios: Vec<Scenario<'_>> =
-        results.iter().map(|(result, record, rerun)| Scenario { result, record: *record, rerun }).collect();
+        results.map(|(result, details)| (result, details, rerun::one(command, result, options))).collect();
+    let scenarios: Vec<Scenario<'_>> = results
+        .iter()
+        .map(|(result, details, rerun)| Scenario { result, details: *details, rerun })
+        .collect();
     let page = html::render(command, &scenarios).map_err(|error| error.to_string())?;
     files::write(path, &page)
-}
-
-/// Returns the command that reruns a scenario; empty if its file is unknown.
-fn rerun_command(command: &str, result: &ScenarioResult, options: &[String]) -> String {
-    if result.file.is_empty() {
-        return String::new();
-    }
-    let seed = result.seed.to_string();
-    let words = [result.file.as_str(), "--seed", &seed].into_iter().chain(options.iter().map(String::as_str));
-    // Quoting only fails for a null byte, which no path contains.
-    format!("{command} {}", shlex::try_join(words).unwrap_or_default())
 }
 
 /// Returns the options that the scenarios of a run depend on.

@@ -1,4 +1,4 @@
-//! `windtunnel report`: prints the timeline of a record file.
+//! `windtunnel report`: prints the timelines of record files.
 
 pub(super) mod html;
 pub(super) mod outputs;
@@ -7,18 +7,43 @@ use std::path::Path;
 
 use super::args::ReportArgs;
 use super::files::{self, records};
+use super::parallel::in_parallel;
+use super::terminal::paint::paint;
 use super::{Exit, print_output};
+use crate::report::html::Details;
+use crate::report::story::Insights;
 use crate::report::{ScenarioResult, draft, story, summary};
 
-/// Prints the timeline, the final insights and the result of a record.
+/// Prints the timeline, the insights and the result of a record, or a line for each of several records.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
-    let record = records::read(&args.record)?;
-    let result = ScenarioResult::from_record(&record, "");
-    print_output(&story::render(&record, args.layout.width()));
-    print_output(&summary::scenario(&result));
-    let results = std::iter::once((&result, Some(&record)));
+    let paths = files::find_all(&args.records, "jsonl")?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let reported = in_parallel(&paths, cores, |path| reported(path, args, paths.len() == 1));
+    let reported = reported.into_iter().collect::<Result<Vec<_>, String>>()?;
+    for (_, _, text) in &reported {
+        print_output(&paint(text));
+    }
+    let results = reported.iter().map(|(result, details, _)| (result, details.as_ref()));
     html::write(args.html.as_deref(), "windtunnel report", results, &[])?;
-    Ok(if result.passed() { Exit::Passed } else { Exit::Failed })
+    let is_passed = reported.iter().all(|(result, ..)| result.passed());
+    Ok(if is_passed { Exit::Passed } else { Exit::Failed })
+}
+
+/// Returns the result of a record, its details for the page, and the text to print.
+fn reported(
+    path: &Path,
+    args: &ReportArgs,
+    is_single: bool,
+) -> Result<(ScenarioResult, Option<Details>, String), String> {
+    let record = records::read(path)?;
+    let result = ScenarioResult::from_record(&record, "");
+    let details = args.html.is_some().then(|| Details::of(&result, &record));
+    let shown = if args.verbose { Insights::AtTheEnd } else { Insights::Changed };
+    let text = match is_single {
+        true => story::render(&record, args.layout.width(), shown) + &summary::scenario(&result),
+        false => summary::line(&result),
+    };
+    Ok((result, details, text))
 }
 
 pub(super) fn scenario_from(path: &Path, output: Option<&Path>) -> Result<Exit, String> {

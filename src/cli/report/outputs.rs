@@ -1,29 +1,49 @@
 //! Writes the reports about the results of `run` and `test`, which are the same for both.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use super::html;
 use crate::cli::args::{Format, JunitPer, Reports};
 use crate::cli::{files, print_output};
 use crate::record::Record;
-use crate::report::{ScenarioResult, blame, json, junit, test_results};
+use crate::report::html::Details;
+use crate::report::{ScenarioResult, blame, cucumber_json, github, json, junit, test_results};
 
 /// A result with the record of its run, if there is one.
-pub(in crate::cli) type RecordedResult<'a> = (&'a ScenarioResult, Option<&'a Record>);
+type RecordedResult<'a> = (&'a ScenarioResult, Option<&'a Record>);
+
+/// A scenario to report.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Reported<'a> {
+    pub(in crate::cli) result: &'a ScenarioResult,
+    /// The record of its run, if a report needs it.
+    pub(in crate::cli) record: Option<&'a Record>,
+    /// Its details for the page, if there is one.
+    pub(in crate::cli) details: Option<&'a Details>,
+}
+
+/// The variable with the file for the summary of a GitHub Actions step.
+const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Writes all requested reports. `command` is the command of the run, such as `windtunnel run`; `kind` is the
-/// type of the suite in test results; `options` are further options to rerun a scenario.
+/// type of the suite in test results; `options` are further options to rerun a scenario; `wall` is the wall
+/// time of the whole run.
 ///
 /// # Errors
 /// All files that cannot be written; an error does not prevent other reports.
 pub(in crate::cli) fn write(
     reports: &Reports,
-    command: &str,
-    kind: &str,
-    recorded_results: &[RecordedResult<'_>],
+    (command, kind): (&str, &str),
+    reported: &[Reported<'_>],
     options: &[String],
+    wall: Duration,
 ) -> Result<(), String> {
-    let results: Vec<ScenarioResult> = recorded_results.iter().map(|(result, _)| (*result).clone()).collect();
+    let results: Vec<ScenarioResult> = reported.iter().map(|reported| reported.result.clone()).collect();
+    let recorded: Vec<RecordedResult<'_>> =
+        reported.iter().map(|reported| (reported.result, reported.record)).collect();
     let mut unwritten = Vec::new();
-    let mut write = |path: Option<&std::path::PathBuf>, text: &dyn Fn() -> Result<String, String>| {
+    let mut write = |path: Option<&PathBuf>, text: &dyn Fn() -> Result<String, String>| {
         let Some(path) = path else { return };
         unwritten.extend(text().and_then(|text| files::write(path, &text)).err());
     };
@@ -32,24 +52,37 @@ pub(in crate::cli) fn write(
         JunitPer::Step => junit::Per::Step,
     };
     write(reports.junit.as_ref(), &|| {
-        junit::render(command, &results, per).map_err(|error| error.to_string())
+        let suite = junit::Suite { name: command, options, wall };
+        junit::render(suite, &recorded, per).map_err(|error| error.to_string())
     });
-    write(reports.junit_upgrade.as_ref(), &|| {
-        blame::render(recorded_results).map_err(|error| error.to_string())
-    });
+    write(reports.junit_upgrade.as_ref(), &|| blame::render(&recorded).map_err(|error| error.to_string()));
     write(reports.test_results.as_ref(), &|| Ok(test_results::render("windtunnel", kind, &results)));
-    unwritten.extend(
-        html::write(reports.html.as_deref(), command, recorded_results.iter().copied(), options).err(),
-    );
+    write(reports.cucumber_json.as_ref(), &|| Ok(cucumber_json::render(&results)));
+    if let Some(path) = &reports.github_summary {
+        let text = github::render(command, &results, options);
+        unwritten.extend(github_summary(path.as_ref()).and_then(|path| files::append(&path, &text)).err());
+    }
+    let detailed = reported.iter().map(|reported| (reported.result, reported.details));
+    unwritten.extend(html::write(reports.html.as_deref(), command, detailed, options).err());
     if reports.format == Format::Json {
-        print_output(&json::render(command, recorded_results));
+        print_output(&json::render(command, &recorded));
     }
     if unwritten.is_empty() { Ok(()) } else { Err(unwritten.join("\n")) }
 }
 
+/// Returns the file of the summary: the one that the flag names, or that of the environment.
+fn github_summary(path: Option<&PathBuf>) -> Result<PathBuf, String> {
+    let variable = || std::env::var_os(GITHUB_SUMMARY).filter(|path| !path.is_empty()).map(PathBuf::from);
+    path.cloned().or_else(variable).ok_or_else(|| {
+        format!("--github-summary: {GITHUB_SUMMARY} is not set; name a file with --github-summary=FILE")
+    })
+}
+
 /// Returns the files that [`write`] writes.
 #[cfg(feature = "watch")]
-pub(in crate::cli) fn paths(reports: &Reports) -> Vec<std::path::PathBuf> {
-    let files = [&reports.junit, &reports.junit_upgrade, &reports.test_results, &reports.html];
-    files.into_iter().flatten().cloned().collect()
+pub(in crate::cli) fn paths(reports: &Reports) -> Vec<PathBuf> {
+    let Reports { junit, junit_upgrade, test_results, cucumber_json, html, .. } = reports;
+    let files = [junit, junit_upgrade, test_results, cucumber_json, html];
+    let summary = reports.github_summary.as_ref().and_then(|path| github_summary(path.as_ref()).ok());
+    files.into_iter().flatten().cloned().chain(summary).collect()
 }

@@ -1,6 +1,6 @@
 //! `run --check-restarts`: reruns a scenario with a crash of a component after each of its writes.
 
-use super::in_parallel;
+use crate::cli::parallel::in_parallel;
 use crate::cli::print_notice;
 use crate::engine::restarts::{self, Restart};
 use crate::plan::Plan;
@@ -15,7 +15,8 @@ pub(in crate::cli) fn check(plan: &Plan, seed: u64) -> Option<String> {
         Err(error) => return Some(format!("the cluster could not be installed: {error}")),
     };
     let crashes = &baseline.restarts;
-    let differences = in_parallel(crashes, usize::MAX, |restart: &Restart| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let differences = in_parallel(crashes, cores, |restart: &Restart| {
         let found = baseline.difference(plan, seed, restart);
         let found = found.unwrap_or_else(|error| Some(error.to_string()));
         found.map(|difference| format!("{restart}: {difference}"))

@@ -1,12 +1,14 @@
-//! `run --until TIME [--serve]`: stops a scenario at a moment to inspect the cluster.
+//! `--until TIME [--serve]`: stops a scenario at a moment to inspect the cluster.
 
 use windtunnel_update_status::status::Details;
 
 use crate::backends::in_process::InProcess;
-use crate::cli::args::{BackendKind, RunArgs};
+use crate::cli::args::{BackendKind, SuiteArgs};
+use crate::cli::terminal::paint::paint;
 use crate::cli::{Exit, print_output};
 use crate::engine::{self, Session};
 use crate::plan::Plan;
+use crate::report::story::Insights;
 use crate::report::{ScenarioResult, status, story, summary};
 use crate::scenario;
 
@@ -15,7 +17,7 @@ use crate::scenario;
 ///
 /// # Errors
 /// There are several scenarios, the time is invalid, or the cluster cannot be installed or served.
-pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
+pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit, String> {
     let [plan] = plans else {
         return Err(format!("--until: expected one scenario, found {}", plans.len()));
     };
@@ -46,12 +48,14 @@ pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, 
     result.name.clone_from(&plan.name);
     // The last write is usually earlier.
     result.virtual_time = session.elapsed();
-    result.failed_at = failure.map(|failure| (failure.line, failure.column));
+    // The steps of a feature have no place here.
+    result.failed_at = failure.map(|failure| (failure.line, failure.column)).filter(|(line, _)| *line > 0);
     if !args.quiet {
-        print_output(&story::render(session.record(), args.layout.width()));
+        let shown = if args.verbose { Insights::AtTheEnd } else { Insights::Changed };
+        print_output(&paint(&story::render(session.record(), args.layout.width(), shown)));
     }
     print_output(&status::render_at(session.record(), session.now(), Details::None).unwrap_or_default());
-    print_output(&format!("\n{}", summary::scenario(&result)));
+    print_output(&format!("\n{}", paint(&summary::scenario(&result))));
     #[cfg(feature = "serve")]
     if let Some(shared) = shared.filter(|_| args.interactive.serve) {
         let kubeconfig = &args.interactive.serve_kubeconfig;

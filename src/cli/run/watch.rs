@@ -1,4 +1,4 @@
-//! `run --watch`: reruns scenarios after each change of a file.
+//! `--watch`: reruns scenarios or features after each change of an input file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,21 +7,27 @@ use std::time::Duration;
 
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
-use crate::cli::print_notice;
+use crate::cli::args::SuiteArgs;
+use crate::cli::report::outputs;
+use crate::cli::{files, print_notice};
 
 /// The time to collect further changes: editors write a file in several steps.
 const SETTLES_AFTER: Duration = Duration::from_millis(200);
 
-/// Does the work, and repeats it after each change at or below the paths, until the process ends. Changes of
-/// `written`, the files that the work itself writes, are ignored.
+/// Extensions of files that become input by being created.
+const NEW_INPUT: [&str; 2] = ["yaml", "feature"];
+
+/// Does the work, and repeats it after each change of an input: a file that the work read, or a new scenario
+/// or feature at or below the paths. Files that the work writes are no input.
 ///
 /// # Errors
 /// The paths cannot be watched.
 pub(in crate::cli) fn watch(
     paths: &[PathBuf],
-    written: &[PathBuf],
+    args: &SuiteArgs,
     mut work: impl FnMut(),
 ) -> Result<(), String> {
+    let written = outputs::paths(&args.reports);
     let written: Vec<_> = written.iter().filter_map(|path| path.file_name()).map(ToOwned::to_owned).collect();
     let (sender, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -30,7 +36,8 @@ pub(in crate::cli) fn watch(
         if matches!(event.kind, EventKind::Access(_)) {
             return;
         }
-        if let Some(changed) = event.paths.iter().find(|path| is_input(path, &written)) {
+        let is_changed = |path: &&PathBuf| is_input(path, &written, files::was_read);
+        if let Some(changed) = event.paths.iter().find(is_changed) {
             let _ = sender.send(changed.clone());
         }
     })
@@ -53,13 +60,14 @@ pub(in crate::cli) fn watch(
 }
 
 /// Returns whether a path is an input: neither a report of a run nor its draft, nor a temporary file of an
-/// editor.
-fn is_input(path: &Path, written: &[OsString]) -> bool {
+/// editor, nor a file that the run did not read, such as its own output in a file.
+fn is_input(path: &Path, written: &[OsString], was_read: impl Fn(&Path) -> bool) -> bool {
     let Some(name) = path.file_name() else { return false };
     let text = name.to_string_lossy();
     let is_temporary =
         text.starts_with('.') || text.ends_with('~') || text.ends_with(".part") || text == "4913";
-    !is_temporary && written.iter().all(|written| written != name)
+    let is_new_input = || path.extension().is_some_and(|found| NEW_INPUT.iter().any(|known| found == *known));
+    !is_temporary && written.iter().all(|written| written != name) && (was_read(path) || is_new_input())
 }
 
 #[cfg(test)]
@@ -67,17 +75,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignores_reports_and_temporary_files_of_editors() {
-        let written = [OsString::from("results.xml")];
+    fn only_files_that_were_read_and_new_scenarios_are_inputs() {
+        let written = [OsString::from("results.xml"), OsString::from("results.yaml")];
+        let was_read = |path: &Path| path.ends_with("image-references") || path.ends_with("results.xml");
         for (path, input) in [
             ("scenarios/a.yaml", true),
+            ("features/a.feature", true),
             ("scenarios/payload/image-references", true),
+            ("scenarios/log", false),
+            ("scenarios/log.txt", false),
             ("results.xml", false),
+            ("results.yaml", false),
             ("results.xml.part", false),
             ("scenarios/.a.yaml.swp", false),
             ("scenarios/a.yaml~", false),
         ] {
-            assert_eq!(is_input(Path::new(path), &written), input, "{path}");
+            assert_eq!(is_input(Path::new(path), &written, was_read), input, "{path}");
         }
     }
 }

@@ -12,7 +12,7 @@ const LINES_MAX: usize = 40;
 const LINES_OF_NEW: usize = 15;
 
 /// The maximum length of a value, in characters.
-const VALUE_MAX: usize = 600;
+const VALUE_MAX: usize = 300;
 
 /// Fields that change with every write, or contain the writer or the leader.
 const QUIET: &[&str] = &[
@@ -20,6 +20,17 @@ const QUIET: &[&str] = &[
     "metadata.generation",
     "metadata.managedFields",
     "metadata.annotations.control-plane.alpha.kubernetes.io/leader",
+];
+
+/// Names of fields that say no more than the time of the event, or are random.
+const QUIET_NAMES: &[&str] = &[
+    "acquiredAt",
+    "creationTimestamp",
+    "lastHeartbeatTime",
+    "lastProbeTime",
+    "lastTransitionTime",
+    "lastUpdateTime",
+    "uid",
 ];
 
 /// A field: its path, and its values before and after; an empty value means that the field was absent.
@@ -44,7 +55,8 @@ pub(super) fn between(before: &Value, after: &Value) -> Vec<Line> {
 
 fn collect(before: &Value, after: &Value, path: &str, into: &mut Vec<Line>) {
     const NOTHING: &Value = &Value::Null;
-    if before == after || QUIET.contains(&path) {
+    let name = path.rsplit('.').next().unwrap_or_default();
+    if before == after || QUIET.contains(&path) || QUIET_NAMES.contains(&name) {
         return;
     }
     let (old, new) = (named(before), named(after));
@@ -147,6 +159,7 @@ mod tests {
         let insights =
             |state: &str| json!([{"uid": "a", "type": "Node"}, {"uid": "b", "type": "Node", "is": state}]);
         check(&insights("x"), &insights("y"), &[("[b].is", "x", "y")]);
+        check(&json!({"c": {"lastTransitionTime": "1"}}), &json!({"c": {"lastTransitionTime": "2"}}), &[]);
         check(&json!({"a": 1}), &Value::Null, &[]);
         check(&Value::Null, &json!({"a": {"b": true}}), &[("a.b", "", "true")]);
     }

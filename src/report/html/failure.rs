@@ -18,7 +18,7 @@ const ROWS: usize = 8;
 /// The prefix of a line with a component and what it waits for.
 const PENDING: &str = "  pending: ";
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Failure {
     /// `FILE:LINE:COLUMN`, as far as it is known.
     place: String,
@@ -33,7 +33,7 @@ pub(super) struct Failure {
 }
 
 /// A change or a rejection.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Row {
     at: String,
     object: String,

@@ -15,7 +15,7 @@ use super::diff;
 use super::lanes::{Event, Group, Lanes, Span, State, Tone};
 use super::states::{self, HISTORY, Place};
 use crate::record::{ADMINISTRATOR, Event as RecordEvent, Record, WriteEvent};
-use crate::report::insights;
+use crate::report::insights::{self, PublishedInsight};
 use crate::report::steps::marked;
 use crate::report::timeline::{self, changes};
 
@@ -186,8 +186,11 @@ impl Follower<'_> {
     /// Adds an event for each changed insight; new insights without findings share one event.
     fn add_insights(&mut self, at: i64, write: &WriteEvent, news: &[changes::Change]) {
         let mut events: Vec<(&str, usize)> = Vec::new();
+        // The fields of an insight say more than the lines of its document.
         let data = |object: Option<&Object>, key: &str| {
-            object.map_or(Value::Null, |object| object["data"].get(key).cloned().unwrap_or_default())
+            let document = object.and_then(|object| object["data"].get(key)?.as_str());
+            let parsed = document.and_then(|text| PublishedInsight::Document(text).parse());
+            parsed.map_or(Value::Null, |insight| (*insight).clone())
         };
         for change in news {
             let subject = &change.subject;

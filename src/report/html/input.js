@@ -14,6 +14,7 @@ function listen(timeline) {
   lanes.addEventListener("pointermove", (event) => {
     const { x, lane, inside } = place(timeline, event);
     timeline.crossAt(x);
+    if (timeline.status && inside && !timeline.item) timeline.status.show(timeline.at(x));
     if (drag !== null) {
       const [left, right] = [Math.max(Math.min(x, drag), 0), Math.min(Math.max(x, drag), timeline.width)];
       timeline.brush.style.display = right - left > 4 ? "block" : "none";

@@ -39,38 +39,41 @@ impl Group {
     }
 }
 
-/// A kind of state, which the page shows as a colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+/// A kind of state, which the page shows as a colour. The script has the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     /// As expected.
     Good,
-    /// Neutral.
-    Calm,
-    /// Waiting for its turn.
-    Wait,
     /// Working.
     Busy,
     /// Draining.
     Drain,
+    /// Waiting for its turn.
+    Wait,
     /// Not as expected.
     Warn,
     /// Failed.
     Bad,
+    /// Neutral.
+    Calm,
     /// Unknown.
     Unknown,
 }
 
+impl Serialize for Tone {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(*self as u8)
+    }
+}
+
 /// The state that a lane shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) tone: Tone,
     /// A second state at the same time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stripe: Option<Tone>,
     /// A label of a word or two.
     pub(super) label: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) message: String,
 }
 
@@ -81,21 +84,18 @@ impl State {
 }
 
 /// A state with its start and end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) from: i64,
     pub(super) to: i64,
-    #[serde(flatten)]
     pub(super) state: State,
     /// The event that started it; `None` if it precedes the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) event: Option<usize>,
 }
 
-/// A moment in a lane, with the index of its event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// A moment in a lane: the index of its event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
-    pub(super) at: i64,
     pub(super) tone: Tone,
     pub(super) event: usize,
 }
@@ -113,13 +113,12 @@ pub(super) struct Event {
 }
 
 /// The history of one thing.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Lane {
     pub(super) name: String,
     pub(super) spans: Vec<Span>,
     pub(super) marks: Vec<Mark>,
     /// The current state, with its start and its event.
-    #[serde(skip)]
     open: Option<(i64, State, Option<usize>)>,
 }
 
@@ -132,10 +131,20 @@ impl Lane {
 }
 
 /// The lanes of a group with its title.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Titled {
     title: &'static str,
     lanes: Vec<Lane>,
+}
+
+impl Titled {
+    pub(super) fn title(&self) -> &'static str {
+        self.title
+    }
+
+    pub(super) fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
 }
 
 /// The lanes while they are built.
@@ -180,8 +189,7 @@ impl Lanes {
     }
 
     pub(super) fn mark(&mut self, (group, name): (Group, &str), tone: Tone, event: usize) {
-        let at = self.events[event].at;
-        self.lane(group, name).marks.push(Mark { at, tone, event });
+        self.lane(group, name).marks.push(Mark { tone, event });
     }
 
     /// Returns the lane of this name; adds a new lane at the end of its group.

@@ -3,7 +3,7 @@
 const LINES = 12;
 
 class LogPanel {
-  constructor({ sources, texts, lines }) {
+  constructor({ sources, lines }, texts) {
     Object.assign(this, { sources, texts, lines, chosen: lines, at: 0, start: 0 });
     this.pods = make("select", { ariaLabel: "Pod" }, new Option("all pods", ""),
       ...sources.map((source, index) => new Option(source, index)));

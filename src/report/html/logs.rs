@@ -4,46 +4,56 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::texts::Texts;
 use crate::record::{ContainerLog, Record};
 
 /// The lines of all pods.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Logs {
     /// The names of pods, with their containers where these differ.
     sources: Vec<String>,
-    /// The distinct texts, without the time of each line: most lines repeat.
-    texts: Vec<String>,
-    /// Each line, oldest first: milliseconds since the start, and the indices of its source and its text.
+    /// Each line, oldest first: milliseconds since the one before, the index of its source, and that of its text
+    /// without the time, since most lines repeat.
     lines: Vec<(i64, usize, usize)>,
 }
 
+impl Logs {
+    /// Returns the lines with other indices for the same texts.
+    pub(super) fn renumbered(&self, number: &impl Fn(usize) -> usize) -> Self {
+        let lines = self.lines.iter().map(|(at, source, text)| (*at, *source, number(*text)));
+        Self { sources: self.sources.clone(), lines: lines.collect() }
+    }
+}
+
 /// Returns the lines since the start of the run; `None` without any.
-pub(super) fn logs(record: &Record) -> Option<Logs> {
+pub(super) fn logs(record: &Record, texts: &mut Texts) -> Option<Logs> {
     let epoch = record.header.epoch;
     let run = record.logs.iter().flat_map(|log| log.lines.iter().map(move |line| (log, line)));
     let mut run: Vec<_> = run.filter(|(_, line)| line.at >= epoch).collect();
     run.sort_by_key(|(_, line)| line.at);
-    let (mut sources, mut texts) = (Numbered::default(), Numbered::default());
+    let mut sources = Numbered::default();
+    let mut last = epoch.as_millisecond();
     let lines = run.into_iter().map(|(log, line)| {
-        let at = line.at.as_millisecond() - epoch.as_millisecond();
-        (at, sources.number(source(log)), texts.number(without_time(&line.text)))
+        let at = line.at.as_millisecond();
+        let since = at - std::mem::replace(&mut last, at);
+        (since, sources.number(source(log)), texts.number(&without_time(&line.text)))
     });
     let lines: Vec<_> = lines.collect();
-    (!lines.is_empty()).then_some(Logs { sources: sources.texts, texts: texts.texts, lines })
+    (!lines.is_empty()).then_some(Logs { sources: sources.names, lines })
 }
 
-/// Texts in the order of their first use.
+/// Names in the order of their first use.
 #[derive(Default)]
 struct Numbered {
-    texts: Vec<String>,
+    names: Vec<String>,
     known: BTreeMap<String, usize>,
 }
 
 impl Numbered {
-    fn number(&mut self, text: String) -> usize {
-        *self.known.entry(text).or_insert_with_key(|text| {
-            self.texts.push(text.clone());
-            self.texts.len() - 1
+    fn number(&mut self, name: String) -> usize {
+        *self.known.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            self.names.len() - 1
         })
     }
 }
@@ -102,11 +112,11 @@ mod tests {
         let logs_of_pods =
             vec![log("c-1", &[(5, "set-up"), (12, "again"), (14, "x")]), log("p", &[(13, "again")])];
         let header = Header { epoch: at(10), ..Header::default() };
-        let found = logs(&Record { header, entries: Vec::new(), logs: logs_of_pods }).unwrap();
-        assert_eq!(
-            (found.sources, found.texts),
-            (vec!["c-1".into(), "p/c".into()], vec!["again".into(), "x".into()])
-        );
-        assert_eq!(found.lines, [(2000, 0, 0), (3000, 1, 0), (4000, 0, 1)]);
+        let mut texts = Texts::new();
+        let record = Record { header, entries: Vec::new(), logs: logs_of_pods };
+        let found = logs(&record, &mut texts).unwrap();
+        assert_eq!(found.sources, ["c-1", "p/c"]);
+        assert_eq!(texts.into_lists().0, ["", "again", "x"]);
+        assert_eq!(found.lines, [(2000, 0, 1), (1000, 1, 1), (1000, 0, 2)]);
     }
 }

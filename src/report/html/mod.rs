@@ -1,16 +1,20 @@
 //! Runs as one self-contained HTML page: no network, no other file. Without JavaScript it lists the scenarios
 //! with their steps and failures; with JavaScript it also shows timelines that can be zoomed.
 //!
-//! The template is `html/page.html`. The template engine escapes all text. The data of the timelines is in
-//! `<script type="application/json">` (see [`script_json`]), and the page's policy allows only its own
-//! script. The page contains no wall time, so the same results give the same page.
+//! The template is `html/page.html`. The template engine escapes all text. The data of the timelines is
+//! compressed (see [`packed`]), and the page's policy allows only its own script. The page contains no wall
+//! time, so the same results give the same page.
 
+mod data;
 mod diff;
 mod failure;
 mod follow;
 mod lanes;
 mod logs;
+mod packed;
+mod section;
 mod states;
+mod statuses;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -22,19 +26,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
-use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use windtunnel_core::text::{clock_time, short_duration};
+use windtunnel_core::text::clock_time;
 
+use self::data::Data;
+use self::packed::{Shared, pack};
+use self::section::{Section, State};
 use super::ScenarioResult;
 use crate::record::Record;
 
 const SCRIPT: &str = concat!(
     include_str!("words.js"),
+    include_str!("unpack.js"),
     include_str!("draw.js"),
     include_str!("details.js"),
     include_str!("input.js"),
     include_str!("logs.js"),
+    include_str!("status.js"),
     include_str!("timeline.js"),
     include_str!("page.js"),
 );
@@ -44,8 +52,8 @@ const SCRIPT: &str = concat!(
 pub struct Scenario<'a> {
     /// Its result.
     pub result: &'a ScenarioResult,
-    /// Its record, if it ran.
-    pub record: Option<&'a Record>,
+    /// The parts of its record that the page shows, if it ran.
+    pub details: Option<&'a Details>,
     /// The command that reruns it; empty if unknown.
     pub rerun: &'a str,
 }
@@ -53,13 +61,18 @@ pub struct Scenario<'a> {
 /// The error of a template that does not fit its values, which the tests rule out.
 pub type PageError = minijinja::Error;
 
-/// Renders the page; `command` is the command of the run, such as `windtunnel run`.
+/// Renders the page; `command` is the command of the run, such as `windtunnel run`. Failed scenarios come
+/// first, then flakes, skipped ones and those that passed.
 ///
 /// # Errors
 /// An error of the template engine.
 pub fn render(command: &str, scenarios: &[Scenario<'_>]) -> Result<String, PageError> {
-    let sections: Vec<Section> = scenarios.iter().map(|scenario| Section::of(scenario)).collect();
-    let failed = sections.iter().filter(|section| !section.passed).count();
+    let data: Vec<&Data> = scenarios.iter().filter_map(|scenario| Some(&scenario.details?.data)).collect();
+    let shared = Shared::of(&data);
+    let numbered = scenarios.iter().zip(1..);
+    let mut sections: Vec<Section> =
+        numbered.map(|(scenario, number)| Section::of(number, scenario, &shared)).collect();
+    sections.sort_by_key(|section| section.state);
     let covered = scenarios
         .iter()
         .fold(jiff::SignedDuration::ZERO, |sum, scenario| sum.saturating_add(scenario.result.virtual_time));
@@ -74,11 +87,13 @@ pub fn render(command: &str, scenarios: &[Scenario<'_>]) -> Result<String, PageE
         style => include_str!("page.css"),
         script => SCRIPT,
         script_hash => STANDARD.encode(Sha256::digest(SCRIPT.as_bytes())),
-        passed => sections.len() - failed,
-        failed,
+        counts => Serde(State::counts(&sections)),
+        failed => sections.iter().filter(|section| section.state == State::Fail).count(),
         seeds => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
         ids => Serde(ids(scenarios)),
+        tags => Serde(tags(scenarios)),
         covered => clock_time(covered),
+        shared => pack(&shared),
         sections => Serde(sections),
     })
 }
@@ -99,79 +114,36 @@ fn ids<'a>(scenarios: &[Scenario<'a>]) -> Vec<(&'a str, usize, bool)> {
     found.into_iter().map(|(id, (section, passed))| (id, section, passed)).collect()
 }
 
-/// The template's data of a scenario.
-#[derive(Debug, Serialize)]
-struct Section {
-    name: String,
-    file: String,
-    ids: Vec<String>,
-    seed: u64,
-    passed: bool,
-    time: String,
-    rerun: String,
+/// Returns all tags in order, each with the number of its scenarios.
+fn tags<'a>(scenarios: &[Scenario<'a>]) -> Vec<(&'a str, usize)> {
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    for tag in scenarios.iter().flat_map(|scenario| &scenario.result.tags) {
+        *found.entry(tag).or_default() += 1;
+    }
+    found.into_iter().collect()
+}
+
+/// The parts of a record that the page shows. They need less memory than the record.
+#[derive(Debug)]
+pub struct Details {
     /// The first characters of the record's hash.
     record: String,
     steps: Vec<steps::Step>,
     failure: Option<failure::Failure>,
-    /// The data of its timeline; empty without a record.
-    data: String,
+    data: Data,
 }
 
-/// The data that the script draws a timeline from.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// Milliseconds of cluster time.
-    end: i64,
-    groups: Vec<lanes::Titled>,
-    events: Vec<texts::Event>,
-    /// The distinct texts of events.
-    texts: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    logs: Option<logs::Logs>,
-}
-
-impl Section {
-    fn of(scenario: &Scenario<'_>) -> Self {
+impl Details {
+    /// Returns the details of a scenario's result and its record.
+    pub fn of(result: &ScenarioResult, record: &Record) -> Self {
         /// This many characters of a hash distinguish records.
         const HASH: usize = 12;
-        let Scenario { result, record, rerun } = scenario;
-        let lanes = record.map(follow::follow).unwrap_or_default();
-        let failure = failure::explain(result, *record, &lanes.events);
+        let lanes = follow::follow(record);
         Self {
-            name: result.name.clone(),
-            file: result.file.clone(),
-            ids: result.ids.clone(),
-            seed: result.seed,
-            passed: result.passed(),
-            time: short_duration(jiff::SignedDuration::from_secs(result.virtual_time.as_secs())),
-            rerun: (*rerun).to_owned(),
-            record: record.map(|record| record.hash()[..HASH].to_owned()).unwrap_or_default(),
-            steps: record.map(steps::step_rows).unwrap_or_default(),
-            failure,
-            data: record.map(|record| script_json(&data(record, lanes))).unwrap_or_default(),
+            record: record.hash()[..HASH].to_owned(),
+            steps: steps::step_rows(record),
+            failure: failure::explain(result, Some(record), &lanes.events),
+            data: Data::of(record, lanes),
         }
     }
-}
-
-fn data(record: &Record, lanes: lanes::Lanes) -> Data {
-    let span = record.end().duration_since(record.header.epoch);
-    let end = i64::try_from(span.as_millis()).unwrap_or(i64::MAX).max(0);
-    let (groups, events) = lanes.finish(end);
-    let (events, texts) = texts::once(&events);
-    Data { end, groups, events, texts, logs: logs::logs(record) }
-}
-
-/// Serializes JSON for a `<script>` element. The result cannot end the element, begin a comment or break a
-/// line.
-fn script_json(value: &impl Serialize) -> String {
-    // Serialization fails only for maps whose keys are not texts, and there are none.
-    let json = serde_json::to_string(value).unwrap_or_default();
-    let mut out = String::with_capacity(json.len());
-    for letter in json.chars() {
-        match letter {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out += &format!("\\u{:04x}", u32::from(letter)),
-            letter => out.push(letter),
-        }
-    }
-    out
 }

@@ -6,7 +6,7 @@ use windtunnel_core::text::{clock_time, short_duration};
 
 use crate::record::{Event, Record};
 
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Step {
     /// The start, as `H:MM:SS` since the start of the run.
     at: String,

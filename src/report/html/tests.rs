@@ -65,13 +65,23 @@ fn operator(version: &str, progressing: &str) -> Value {
 /// Returns a page of one scenario, and the data of its timeline.
 fn page(record: &Record) -> (String, Value) {
     let result = ScenarioResult::from_record(record, "a.yaml");
+    let details = Details::of(&result, record);
     let scenario =
-        Scenario { result: &result, record: Some(record), rerun: "windtunnel run a.yaml --seed 7" };
+        Scenario { result: &result, details: Some(&details), rerun: "windtunnel run a.yaml --seed 7" };
     let page = render("windtunnel run", &[scenario]).unwrap();
-    let (_, rest) = page.split_once("<script type=\"application/json\">").unwrap();
-    let (data, _) = rest.split_once("</script>").unwrap();
-    let data = serde_json::from_str(data).unwrap();
+    let data = packed(&page).remove(0);
     (page, data)
+}
+
+/// Returns all packed values of a page: the data of its scenarios, then the shared texts.
+fn packed(page: &str) -> Vec<Value> {
+    let scripts = page.split("<script type=\"text/plain\"").skip(1);
+    let unpack = |script: &str| {
+        let text = script.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
+        let bytes = STANDARD.decode(text).unwrap();
+        serde_json::from_reader(flate2::read::DeflateDecoder::new(&*bytes)).unwrap()
+    };
+    scripts.map(unpack).collect()
 }
 
 /// Returns the spans of a lane as `from-to tone label`, in seconds.
@@ -79,11 +89,17 @@ fn spans(data: &Value, group: &str, lane: &str) -> Vec<String> {
     let named = |list: &Value, field: &str, name: &str| {
         list.as_array().unwrap().iter().find(|item| item[field] == name).cloned().unwrap()
     };
-    let lane = named(&named(&data["groups"], "title", group)["lanes"], "name", lane);
-    let seconds = |value: &Value| value.as_i64().unwrap() / 1000;
+    let name = data["texts"].as_array().unwrap().iter().position(|text| text == lane).unwrap();
+    let lanes = named(&data["groups"], "title", group)["lanes"].clone();
+    let lane = lanes.as_array().unwrap().iter().find(|lane| lane["name"] == name).cloned().unwrap();
+    let tones = ["good", "busy", "drain", "wait", "warn", "bad", "calm", "unknown"];
+    let index = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+    let mut end = 0;
     let spans = lane["spans"].as_array().unwrap().iter().map(|span| {
-        let text = |field: &str| span[field].as_str().unwrap();
-        format!("{}-{} {} {}", seconds(&span["from"]), seconds(&span["to"]), text("tone"), text("label"))
+        let from = end + span[0].as_i64().unwrap();
+        end = from + span[1].as_i64().unwrap();
+        let label = data["texts"][index(&span[4])].as_str().unwrap();
+        format!("{}-{} {} {label}", from / 1000, end / 1000, tones[index(&span[2])])
     });
     spans.collect()
 }
@@ -117,19 +133,79 @@ fn escapes_all_text_of_a_cluster() {
     let (page, data) = page(&record);
     assert!(!page.contains("alert(1)<"), "{page}");
     assert!(!page.contains("<!-- &"), "{page}");
-    let (_, script) = page.split_once("application/json\">").unwrap();
-    assert!(!script.split_once("</script>").unwrap().0.contains(['<', '>', '&', '\u{2028}']));
     // The data still contains the unchanged text.
     assert!(data["texts"].as_array().unwrap().iter().any(|text| text == HOSTILE));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;"), "{page}");
 }
 
 #[test]
-fn script_json_preserves_any_text() {
-    let text: String = (0..0x3000).filter_map(char::from_u32).collect();
-    let json = script_json(&text);
-    assert!(!json.contains(['<', '>', '&', '\n', '\u{2028}', '\u{2029}']));
-    assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+fn texts_of_several_scenarios_are_written_once() {
+    let record = record(vec![(1, refusal("the same text")), (2, refusal("the same text"))]);
+    let result = ScenarioResult::from_record(&record, "a.yaml");
+    let details = Details::of(&result, &record);
+    let other = self::record(vec![(1, refusal("the same text")), (2, refusal("another"))]);
+    let other = Details::of(&result, &other);
+    let scenario = |details| Scenario { result: &result, details: Some(details), rerun: "" };
+    let page = render("windtunnel run", &[scenario(&details), scenario(&other)]).unwrap();
+    let values = packed(&page);
+    let [first, second, shared] = values.as_slice() else { panic!("{values:?}") };
+    assert_eq!((&shared["texts"][0], &first["texts"]), (&json!(""), &json!([])));
+    assert_eq!(second["texts"], json!(["422 another"]));
+    let texts = |data: &Value| -> Vec<String> {
+        let own = data["texts"].as_array().unwrap().iter();
+        let all: Vec<&Value> = shared["texts"].as_array().unwrap().iter().chain(own).collect();
+        let indices = data["events"]["text"].as_array().unwrap().iter().map(|index| index.as_u64().unwrap());
+        indices.map(|index| all[usize::try_from(index).unwrap()].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(texts(first), ["422 the same text", "422 the same text"]);
+    assert_eq!(texts(second), ["422 the same text", "422 another"]);
+}
+
+#[test]
+fn failed_scenarios_come_first_and_each_state_is_counted() {
+    let result = |name: &str| ScenarioResult::not_started(name, "a.yaml", &[], 1);
+    let failed = ScenarioResult { failure: Some("no".to_owned()), ..result("failed") };
+    let flake = ScenarioResult { passed_with: Some(2), ..failed.clone() };
+    let tagged = ScenarioResult { tags: vec!["slow".to_owned(), "etcd".to_owned()], ..result("passed") };
+    let skipped = ScenarioResult::skipped("skipped", "a.yaml", &[], 1, "no such kind");
+    let results = [tagged, skipped, flake, failed];
+    let scenarios: Vec<_> =
+        results.iter().map(|result| Scenario { result, details: None, rerun: "" }).collect();
+    let page = render("windtunnel run", &scenarios).unwrap();
+    let ids: Vec<&str> =
+        page.split("class=\"scenario ").skip(1).map(|rest| &rest[..rest.find("\" data").unwrap()]).collect();
+    assert_eq!(ids, ["fail\" id=\"s4", "flake\" id=\"s3", "skip\" id=\"s2", "pass\" id=\"s1"]);
+    assert!(page.contains("<title>windtunnel run: 1 passed, 1 failed, 1 flaky, 1 skipped</title>"), "{page}");
+    assert!(
+        page.contains("data-tags=\"slow etcd\"") && page.contains("<option value=\"etcd\">etcd (1)"),
+        "{page}"
+    );
+    assert!(page.contains("Skipped: no such kind"), "{page}");
+}
+
+#[test]
+fn the_cursor_has_the_status_at_each_moment() {
+    let version = |progressing: &str| {
+        let mut version = cluster_version(progressing, "Working towards 4.2.0: 1 of 9 done (11% complete)");
+        version["status"]["history"] =
+            json!([{"state": "Partial", "version": "4.2.0", "startedTime": "2024-01-01T00:00:00Z"}]);
+        version
+    };
+    let record = record(vec![
+        (-9, write(&CLUSTER_VERSIONS, "version", None, Some(version("False")))),
+        (600, write(&CLUSTER_VERSIONS, "version", Some(version("False")), Some(version("True")))),
+        (1200, Event::Outcome { text: "x".to_owned(), failure: None, held_before: false }),
+    ]);
+    let (_, data) = page(&record);
+    let statuses = data["statuses"].as_array().unwrap();
+    let line = |status: &Value| {
+        let index = usize::try_from(status[1][0].as_u64().unwrap()).unwrap();
+        data["texts"][index].as_str().unwrap().to_owned()
+    };
+    assert_eq!((&statuses[0][0], line(&statuses[0])), (&json!(0), "The cluster is not updating.".to_owned()));
+    assert_eq!(line(statuses.last().unwrap()), "= Control Plane =");
+    let moments: Vec<i64> = statuses.iter().map(|status| status[0].as_i64().unwrap()).collect();
+    assert!(moments.is_sorted() && moments.iter().filter(|at| **at < 600_000).count() == 1, "{moments:?}");
 }
 
 #[test]
@@ -172,7 +248,10 @@ fn lanes_show_the_states_of_objects_over_time() {
         spans(&data, "ClusterOperators", "dns"),
         ["0-20 wait 4.1.0 waits", "20-30 busy 4.1.0 Progressing", "30-60 good 4.2.0"]
     );
-    assert!(page.contains("<span class=\"status\">PASS</span>") && page.contains("advance 1m"), "{page}");
+    assert!(
+        page.contains("<span class=\"status\">PASS</span>") && data["steps"][0]["text"] == "advance 1m",
+        "{page}"
+    );
     assert_eq!(self::page(&record).0, page);
 }
 
@@ -228,7 +307,6 @@ fn the_page_has_the_lines_of_the_run_as_data() {
     }];
     let (page, data) = page(&record);
     assert!(!page.contains("alert(1)<"), "{page}");
-    let expected =
-        json!({ "sources": [format!("{HOSTILE}/c")], "texts": [HOSTILE], "lines": [[2000, 0, 0]] });
-    assert_eq!(data["logs"], expected);
+    let text = data["texts"].as_array().unwrap().iter().position(|text| text == HOSTILE).unwrap();
+    assert_eq!(data["logs"], json!({ "sources": [format!("{HOSTILE}/c")], "lines": [[2000, 0, text]] }));
 }

@@ -1,41 +1,58 @@
-//! Replaces the texts of events, which repeat often, by indices into a list.
+//! Texts of a scenario, and differences of fields, which repeat often, as indices into lists.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use super::diff;
 
-use super::lanes;
+/// A line of a difference: the indices of the path and of the values before and after.
+pub(super) type Line = [usize; 3];
 
-/// An event with indices instead of texts.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Event {
-    at: i64,
-    object: usize,
-    /// 0, the empty text, means nobody.
-    by: usize,
-    text: usize,
-    /// Paths with the values before and after.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    diff: Vec<[usize; 3]>,
+/// Distinct values in the order of their first use.
+#[derive(Debug)]
+struct Numbered<T> {
+    list: Vec<T>,
+    known: BTreeMap<T, usize>,
 }
 
-/// Returns the events and their distinct texts, the empty text first.
-pub(super) fn once(events: &[lanes::Event]) -> (Vec<Event>, Vec<String>) {
-    let mut texts = vec![String::new()];
-    let mut known = BTreeMap::from([("", 0)]);
-    let mut number = |text| {
-        *known.entry(text).or_insert_with(|| {
-            texts.push(str::to_owned(text));
-            texts.len() - 1
-        })
-    };
-    let events = events.iter().map(|event| Event {
-        at: event.at,
-        object: number(&event.object),
-        by: number(&event.by),
-        text: number(&event.text),
-        diff: event.diff.iter().map(|line| [&*line.0, &line.1, &line.2].map(&mut number)).collect(),
-    });
-    let events = events.collect();
-    (events, texts)
+impl<T: Ord + Clone> Numbered<T> {
+    fn number(&mut self, value: T) -> usize {
+        if let Some(index) = self.known.get(&value) {
+            return *index;
+        }
+        self.list.push(value.clone());
+        self.known.insert(value, self.list.len() - 1);
+        self.list.len() - 1
+    }
+}
+
+/// Distinct texts and lines in the order of their first use. The first text is the empty one.
+#[derive(Debug)]
+pub(super) struct Texts {
+    texts: Numbered<String>,
+    lines: Numbered<Line>,
+}
+
+impl Texts {
+    /// Returns the list with the empty text alone.
+    pub(super) fn new() -> Self {
+        let mut texts = Numbered { list: Vec::new(), known: BTreeMap::new() };
+        texts.number(String::new());
+        Self { texts, lines: Numbered { list: Vec::new(), known: BTreeMap::new() } }
+    }
+
+    /// Returns the index of a text, and adds it if it is new.
+    pub(super) fn number(&mut self, text: &str) -> usize {
+        self.texts.number(text.to_owned())
+    }
+
+    /// Returns the index of a line, and adds it if it is new.
+    pub(super) fn line(&mut self, line: &diff::Line) -> usize {
+        let line = [&line.0, &line.1, &line.2].map(|text| self.number(text));
+        self.lines.number(line)
+    }
+
+    /// Returns all texts and lines in their order.
+    pub(super) fn into_lists(self) -> (Vec<String>, Vec<Line>) {
+        (self.texts.list, self.lines.list)
+    }
 }

@@ -28,8 +28,11 @@ class Timeline extends Drawing {
     this.pinned = make("aside", { className: "pin details", hidden: true, ariaLabel: "Pinned item", ariaLive: "polite" });
     this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
     this.data.groups.forEach((group) => this.group(group));
-    this.logs = this.data.logs && new LogPanel(this.data.logs);
-    this.root.replaceChildren(tools, this.lanes, this.pinned, ...(this.logs ? [this.logs.root] : []));
+    const { logs, statuses, texts, end } = this.data;
+    this.logs = logs && new LogPanel(logs, texts);
+    this.status = statuses.length ? new StatusPanel(statuses, texts, end) : null;
+    const panels = [this.status, this.logs].filter((panel) => panel).map((panel) => panel.root);
+    this.root.replaceChildren(tools, this.lanes, this.pinned, ...panels);
     this.root.hidden = false;
     this.renumber();
   }
@@ -52,9 +55,11 @@ class Timeline extends Drawing {
       group.lanes.sort((a, b) => order.compare(a.name, b.name));
     }
     const moving = group.lanes.filter((lane) => !still(lane)), resting = group.lanes.filter(still);
-    // If not all lanes are shown, lanes with failures or warnings come first, in their usual order.
+    // Lanes with failures or warnings come first; the conditions and steps keep their places.
+    const fixed = ["Scenario", "ClusterVersion"].includes(group.title);
     const loud = moving.filter((lane) => lane.spans.some(isLoud) || lane.marks.some(isLoud));
-    const chosen = new Set(loud.concat(moving.filter((lane) => !loud.includes(lane))).slice(0, ROWS));
+    const ordered = loud.concat(moving.filter((lane) => !loud.includes(lane)));
+    const chosen = new Set(ordered.slice(0, ROWS));
     const rows = make("div"), more = make("div", { className: "more" });
     const head = make("button", { type: "button" }, group.title, make("span", { textContent: count(group.lanes.length, "lane") }));
     const section = make("section", { className: "group" }, make("h4", {}, head), rows, more);
@@ -63,7 +68,7 @@ class Timeline extends Drawing {
       rows.querySelectorAll(".row").forEach((row) => this.drop(row.lane));
       rows.replaceChildren();
       if (group.lanes.length > MANY && moving.length > 1) rows.append(this.summary(group));
-      const list = (shown.all ? moving : moving.filter((lane) => chosen.has(lane))).concat(shown.resting ? resting : []);
+      const list = (fixed ? moving : ordered).filter((lane) => shown.all || chosen.has(lane)).concat(shown.resting ? resting : []);
       list.forEach((lane) => rows.append(this.row(lane)));
       more.replaceChildren();
       const toggle = (key, text) => {
@@ -148,7 +153,9 @@ class Timeline extends Drawing {
     this.pinned.hidden = !this.item;
     tip.hidden = true;
     if (!this.item) return;
-    if (this.logs) this.logs.show(this.item.span ? this.item.span.from : this.item.mark.at);
+    const at = this.item.span ? this.item.span.from : this.item.mark.at;
+    if (this.logs) this.logs.show(at);
+    if (this.status) this.status.show(at);
     const buttons = make("span", { className: "buttons" }, button("\u2039", "Previous item in this lane", () => this.go(-1)),
       button("\u203a", "Next item in this lane", () => this.go(1)), button("\u00d7", "Close (Escape)", () => this.pin(null)));
     this.pinned.replaceChildren(buttons, details(this.data, this.item, true));

@@ -5,6 +5,7 @@ mod feature_sets;
 mod missing_kinds;
 mod names;
 mod no_effect;
+pub mod sarif;
 mod signatures;
 #[cfg(test)]
 mod tests;

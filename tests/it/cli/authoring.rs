@@ -64,7 +64,7 @@ fn lint_reports_the_findings_of_all_files() {
     warning: s/also.yaml:4:3: no step expects anything of the time that passes at the end
     warning: s/vacuous.yaml:1:1: this scenario expects nothing, so it always passes
     warning: s/vacuous.yaml:4:3: no step expects anything of the time that passes at the end
-    warning: s/also.yaml and s/vacuous.yaml have the same scenario name `vacuous`
+    warning: s/vacuous.yaml:1:1: s/also.yaml has the same scenario name `vacuous`
     4 files: 1 error, 5 warnings
     ");
     insta::assert_snapshot!(check(&files[..1], &["lint", "s"]), @r"

@@ -94,7 +94,7 @@ impl TestEnvironment {
             (r"version--[a-z0-9]{5}\b", "version--xxxxx"),
             (r"installed: \d{3} objects", "installed: NNN objects"),
             (r"record [0-9a-f]{64}, \d+ ms", "record $$HASH, $$TIME"),
-            (r"record [0-9a-f]{12}\n", "record $$HASH\n"),
+            (r"of cluster time, \d+\.\d s", "of cluster time, $$TIME"),
             (r"in \d+\.\d+ s \(\d+ times as fast\)", "in $$TIME ($$N times as fast)"),
         ];
         rules

@@ -26,7 +26,7 @@ fn steps(text: &str) -> String {
 }
 
 fn feature(text: &str) -> String {
-    check(&[("f.feature", text)], &["test", "f.feature"])
+    check(&[("f.feature", text)], &["test", "--quiet", "f.feature"])
 }
 
 #[test]
@@ -81,50 +81,62 @@ fn a_failure_names_the_place_the_reason_and_the_expectation() {
         "f/expectations.feature",
         &EXPECTATIONS.replace("    And 5 hours pass\n", ""),
     )]);
-    insta::assert_snapshot!(environment.run(&["test", "--junit", "j.xml", "f"]), @r#"
+    insta::assert_snapshot!(environment.run(&["test", "--quiet", "--junit", "j.xml", "f"]), @r#"
         exit 1
-        f/expectations.feature: Expectations
-        PASS  A right expectation  (0:01:00 of cluster time)
-        FAIL  A wrong expectation  (0:01:10 of cluster time)
+        PASS  A right expectation  f/expectations.feature:7  (0:01:00 of cluster time, $TIME)
+        FAIL  A wrong expectation  f/expectations.feature:14  (0:01:10 of cluster time, $TIME)
 
         Failures:
 
         FAIL  A wrong expectation  (0:01:10 of cluster time)
               f/expectations.feature:14:5 with seed 1
               within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
-              windtunnel test f/expectations.feature --seed 1
+
+        FAIL f/expectations.feature:14 A wrong expectation: within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
+
+        Run the failures again:
+          windtunnel test f/expectations.feature --seed 1 --name '^(A wrong expectation)$'
 
         2 scenarios: 1 passed, 1 failed; 0:02:10 of cluster time in $TIME ($N times as fast)
         "#);
-    insta::assert_snapshot!(environment.read("j.xml"), @r#"
+    let xml = environment.read("j.xml");
+    let changing = regex::Regex::new(r#" (time|timestamp)="[^"]*""#).unwrap().replace_all(&xml, " $1");
+    let (stable, output) = changing.split_once("the end of the timeline:").unwrap();
+    for expected in ["FAILED within 10 seconds", "oc adm upgrade status:", "The cluster is not updating."] {
+        assert!(output.contains(expected), "{expected}: {output}");
+    }
+    insta::assert_snapshot!(stable, @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="windtunnel" tests="2" skipped="0" failures="1" errors="0">
-            <testsuite name="windtunnel test" tests="2" skipped="0" errors="0" failures="1">
-                <testcase name="A right expectation" classname="f/expectations.feature" time="60.000">
+            <testsuite name="windtunnel test" tests="2" skipped="0" errors="0" failures="1" time timestamp>
+                <testcase name="A right expectation" classname="f/expectations.feature" time>
                     <properties>
                         <property name="seed" value="1"/>
+                        <property name="cluster-seconds" value="60.000"/>
                     </properties>
+                    <system-out>run it again: windtunnel test f/expectations.feature --seed 1
+        </system-out>
                 </testcase>
-                <testcase name="A wrong expectation" classname="f/expectations.feature" time="70.000">
+                <testcase name="A wrong expectation" classname="f/expectations.feature" time>
                     <properties>
                         <property name="seed" value="1"/>
+                        <property name="cluster-seconds" value="70.000"/>
                     </properties>
                     <failure message="within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">f/expectations.feature:14:5
         within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
-                </testcase>
-            </testsuite>
-        </testsuites>
+                    <system-out>run it again: windtunnel test f/expectations.feature --seed 1
         "#);
 }
 
 #[test]
 fn tags_select_scenarios_or_fail_without_a_match() {
     let text = EXPECTATIONS.replace("    And 5 hours pass\n", "");
-    let test = |tags: &str| check(&[("f.feature", &text)], &["test", "--tags", tags, "f.feature"]);
+    let test = |tags: &str| check(&[("f.feature", &text)], &["test", "--quiet", "--tags", tags, "f.feature"]);
     insta::assert_snapshot!(test("@right or (@wrong and not @wrong)"), @"
         exit 0
-        f.feature: Expectations
         PASS  A right expectation  (0:01:00 of cluster time)
+              seed 1, record $HASH, $TIME
+
         1 scenario: 1 passed, 0 failed; 0:01:00 of cluster time in $TIME ($N times as fast)
         ");
     insta::assert_snapshot!(test("@slow"), @"

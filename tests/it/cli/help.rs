@@ -4,47 +4,46 @@ use super::environment::check;
 
 #[test]
 fn the_help_lists_the_commands() {
-    insta::assert_snapshot!(check(&[], &["--help"]), @r"
-        exit 0
-        A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual
-        time
+    insta::assert_snapshot!(check(&[], &["--help"]), @"
+    exit 0
+    A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual
+    time
 
-        Usage: windtunnel <COMMAND>
+    Usage: wt2 <COMMAND>
 
-        Commands:
-          run            Run scenarios and print the results
-          report         Print the timeline of a record
-          logs           Print the logs of simulated programs in a record; without a pod, list them
-          must-gather    Write the cluster of a record, with its logs, as the files of a must-gather
-          status         Print the output of `oc adm upgrade status` for a record, the files of a cluster,
-                         or a cluster
-          risks          Evaluate the risks of graph data for clusters, and check their PromQL
-          insights       Run the update status controller for a cluster, and publish insights until SIGTERM
-                         or SIGINT
-          adm            Run `oc adm` commands against any cluster
-          record         Record the changes in a cluster until SIGINT or SIGTERM
-          serve          Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
-          clock          Print, pause, advance or change the speed of the clock of a served cluster
-          envtest        Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest
-          replay         Replay a record in a served cluster
-          test           Run Gherkin features
-          twins          Split a scenario or a feature into pre- and post-upgrade scenarios
-          steps          List the Gherkin steps, or find the step for a text
-          clean          Remove the clusters and objects of killed runs, and of runs with --keep
-          scenario-from  Draft a scenario from a record
-          lint           Report errors and suspicious steps in scenarios and features without running them
-          new            Write a scenario or a feature from a template; without a path, list the templates
-          schema         Print the JSON Schema of a file, for editors
-          completions    Print a completion script for a shell
-          help           Print this message or the help of the given subcommand(s)
+    Commands:
+      run            Run scenarios and print the results
+      report         Print the timeline of a record, or the results of several; write the page of all
+      logs           Print the logs of simulated programs in a record; without a pod, list them
+      must-gather    Write the cluster of a record, with its logs, as the files of a must-gather
+      status         Print the output of `oc adm upgrade status` for a record, the files of a cluster,
+                     or a cluster
+      risks          Evaluate the risks of graph data for clusters, and check their PromQL
+      insights       Run the update status controller for a cluster, and publish insights until SIGTERM
+                     or SIGINT
+      adm            Run `oc adm` commands against any cluster
+      record         Record the changes in a cluster until SIGINT or SIGTERM
+      serve          Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
+      envtest        Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest
+      replay         Replay a record in a served cluster
+      test           Run Gherkin features
+      twins          Split a scenario or a feature into pre- and post-upgrade scenarios
+      steps          List the Gherkin steps, or find the step for a text
+      clean          Remove the clusters and objects of killed runs, and of runs with --keep
+      scenario-from  Draft a scenario from a record
+      lint           Report errors and suspicious steps in scenarios and features without running them
+      new            Write a scenario or a feature from a template; without a path, list the templates
+      schema         Print the JSON Schema of a file, for editors
+      completions    Print a completion script for a shell
+      help           Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help     Print help
-          -V, --version  Print version
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
 
-        Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable
-        input, or a server that cannot start, 130 and 143 a run ended by SIGINT or SIGTERM.
-        ");
+    Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable
+    input, or a server that cannot start, 130 and 143 a run ended by SIGINT or SIGTERM.
+    ");
 }
 
 #[test]
@@ -54,20 +53,15 @@ fn the_help_of_run_lists_the_options() {
     exit 0
     Run scenarios and print the results
 
-    Usage: windtunnel run [OPTIONS] [PATHS]...
+    Usage: wt2 run [OPTIONS] [PATHS]...
 
     Arguments:
       [PATHS]...
               Scenario files, or folders to search for `*.yaml`
-              
+
               [default: scenarios]
 
     Options:
-          --seed <SEED>
-              Seed of every random draw
-              
-              [default: 1]
-
           --payload <VERSION=DIR>
               Read the payload of a release from a folder, as written by `oc adm release extract`; the
               release exists in every scenario
@@ -77,10 +71,6 @@ fn the_help_of_run_lists_the_options() {
               scenario's: its release and history, nodes, channel, capabilities, known updates and
               faults. Standard error lists the parts not taken
 
-          --record <FILE>
-              Write the record of the run to FILE; for several scenarios, one record each to the folder
-              FILE
-
           --check-determinism
               Run each scenario three times, and fail if the records differ
 
@@ -88,25 +78,47 @@ fn the_help_of_run_lists_the_options() {
               Rerun each scenario once per write of each simulated component, kill the component right
               after that write, and fail if a final state differs
 
+          --seed <SEED>
+              Seed of every random draw
+
+              [default: 1]
+
+          --record <FILE>
+              Write the record of the run to FILE; for several scenarios, one record each to the folder
+              FILE
+
           --strict
               Fail expectations with `within` that have held since before the last action: they pass
-              whatever it does
+              whatever it does. The tag `@strict` asks for it in a feature, the key `strict` in a
+              scenario
 
           --update-snapshots
-              Write the status files of `matches` instead of comparing with them
+              Write the files with expected statuses instead of comparing with them
 
-          --quiet
-              Print no timeline, even of a single scenario
+      -q, --quiet
+              Print no timeline and no warning
 
       -v, --verbose
-              Print the timeline of every scenario [default: for several scenarios, a line each and a
-              list of failures]
+              Print the timeline of every scenario [default: of the only one; of several, those of
+              failures]
 
           --shard <I/N>
               Run only this part of the scenarios, such as `2/3`: every third, starting with the second
 
+          --name <REGEX>
+              Run only scenarios whose names match this regular expression
+
+          --list
+              Print the scenarios that would run, and run none
+
+      -j, --jobs <N>
+              Run at most N scenarios at the same time [default: the number of cores]
+
           --fail-fast
               Start no other scenario after a failure; report the rest as skipped
+
+          --keep-going
+              Run all scenarios despite failures, the default; overrides an earlier `--fail-fast`
 
           --tags <EXPRESSION>
               Run only scenarios with matching tags, such as `@rollback and not @slow`; ids are tags as
@@ -115,7 +127,7 @@ fn the_help_of_run_lists_the_options() {
           --retry <N>
               Rerun a failed scenario up to N times, each time with the next seed; report a later pass
               as a flake
-              
+
               [default: 0]
 
           --junit <FILE>
@@ -127,7 +139,7 @@ fn the_help_of_run_lists_the_options() {
               Possible values:
               - scenario: One test case per scenario
               - step:     One test case per step of a scenario
-              
+
               [default: scenario]
 
           --junit-upgrade <FILE>
@@ -138,6 +150,12 @@ fn the_help_of_run_lists_the_options() {
               Write counts and the names of failed scenarios as YAML, in the format of
               `test-results.yaml`
 
+          --cucumber-json <FILE>
+              Write results as Cucumber's JSON
+
+          --github-summary[=<FILE>]
+              Append a summary in Markdown to FILE, or to the file that GITHUB_STEP_SUMMARY names
+
           --html <FILE>
               Write results with timelines as one HTML page
 
@@ -147,7 +165,7 @@ fn the_help_of_run_lists_the_options() {
               Possible values:
               - text: Text for people
               - json: One JSON document
-              
+
               [default: text]
 
           --width <COLUMNS>
@@ -165,7 +183,7 @@ fn the_help_of_run_lists_the_options() {
 
           --serve-kubeconfig <FILE>
               Write the kubeconfig of the served cluster to FILE
-              
+
               [default: wind.kubeconfig]
 
       -h, --help
@@ -183,7 +201,7 @@ fn the_help_of_run_lists_the_options() {
               - kind:       Kubernetes in containers, created with kind
               - k3d:        k3s in containers, created with k3d
               - kubeconfig: Existing cluster
-              
+
               [default: in-process]
 
           --kubeconfig <FILE>
@@ -193,12 +211,13 @@ fn the_help_of_run_lists_the_options() {
               Context for `--backend kubeconfig`; required, no other cluster is touched
 
           --speed <FACTOR>
-              Speed of time, such as `60x`, an hour in a minute: in a cluster outside this process
-              [default: 60x], or in that of `run --serve` [default: its clock is stopped]
+              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
+
+              [default: 60x]
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process
-              
+
               [default: 50]
 
           --image <IMAGE>
@@ -215,20 +234,22 @@ fn the_help_of_run_lists_the_options() {
 #[test]
 fn the_help_of_report_lists_the_options() {
     insta::assert_snapshot!(check(&[], &["report", "--help"]), @"
-        exit 0
-        Print the timeline of a record
+    exit 0
+    Print the timeline of a record, or the results of several; write the page of all
 
-        Usage: windtunnel report [OPTIONS] <RECORD>
+    Usage: wt2 report [OPTIONS] <RECORDS>...
 
-        Arguments:
-          <RECORD>  Record file
+    Arguments:
+      <RECORDS>...  Record files, or folders to search for `*.jsonl`
 
-        Options:
-              --html <FILE>      Write the timeline as one HTML page
-              --width <COLUMNS>  Width of a timeline in columns; 0 cuts no line [default: the terminal's, or
-                                 160]
-          -h, --help             Print help
-        ");
+    Options:
+          --html <FILE>      Write the timelines as one HTML page
+      -v, --verbose          Print all insights at the end as YAML, instead of a line for each that
+                             changed
+          --width <COLUMNS>  Width of a timeline in columns; 0 cuts no line [default: the terminal's, or
+                             160]
+      -h, --help             Print help
+    ");
 }
 
 #[cfg(feature = "gherkin")]
@@ -239,25 +260,56 @@ fn the_help_of_test_lists_the_options() {
     exit 0
     Run Gherkin features
 
-    Usage: windtunnel test [OPTIONS] [PATHS]...
+    Usage: wt2 test [OPTIONS] [PATHS]...
 
     Arguments:
       [PATHS]...
               Feature files, or folders to search for `*.feature`
-              
+
               [default: features]
 
     Options:
           --seed <SEED>
               Seed of every random draw
-              
+
               [default: 1]
+
+          --record <FILE>
+              Write the record of the run to FILE; for several scenarios, one record each to the folder
+              FILE
+
+          --strict
+              Fail expectations with `within` that have held since before the last action: they pass
+              whatever it does. The tag `@strict` asks for it in a feature, the key `strict` in a
+              scenario
+
+          --update-snapshots
+              Write the files with expected statuses instead of comparing with them
+
+      -q, --quiet
+              Print no timeline and no warning
+
+      -v, --verbose
+              Print the timeline of every scenario [default: of the only one; of several, those of
+              failures]
 
           --shard <I/N>
               Run only this part of the scenarios, such as `2/3`: every third, starting with the second
 
+          --name <REGEX>
+              Run only scenarios whose names match this regular expression
+
+          --list
+              Print the scenarios that would run, and run none
+
+      -j, --jobs <N>
+              Run at most N scenarios at the same time [default: the number of cores]
+
           --fail-fast
               Start no other scenario after a failure; report the rest as skipped
+
+          --keep-going
+              Run all scenarios despite failures, the default; overrides an earlier `--fail-fast`
 
           --tags <EXPRESSION>
               Run only scenarios with matching tags, such as `@rollback and not @slow`; ids are tags as
@@ -266,12 +318,8 @@ fn the_help_of_test_lists_the_options() {
           --retry <N>
               Rerun a failed scenario up to N times, each time with the next seed; report a later pass
               as a flake
-              
-              [default: 0]
 
-          --record <FILE>
-              Write the record of the run to FILE; for several scenarios, one record each to the folder
-              FILE
+              [default: 0]
 
           --junit <FILE>
               Write results as JUnit XML
@@ -282,7 +330,7 @@ fn the_help_of_test_lists_the_options() {
               Possible values:
               - scenario: One test case per scenario
               - step:     One test case per step of a scenario
-              
+
               [default: scenario]
 
           --junit-upgrade <FILE>
@@ -293,6 +341,12 @@ fn the_help_of_test_lists_the_options() {
               Write counts and the names of failed scenarios as YAML, in the format of
               `test-results.yaml`
 
+          --cucumber-json <FILE>
+              Write results as Cucumber's JSON
+
+          --github-summary[=<FILE>]
+              Append a summary in Markdown to FILE, or to the file that GITHUB_STEP_SUMMARY names
+
           --html <FILE>
               Write results with timelines as one HTML page
 
@@ -302,18 +356,26 @@ fn the_help_of_test_lists_the_options() {
               Possible values:
               - text: Text for people
               - json: One JSON document
-              
+
               [default: text]
 
-          --cucumber-json <FILE>
-              Write results as Cucumber's JSON
+          --width <COLUMNS>
+              Width of a timeline in columns; 0 cuts no line [default: the terminal's, or 160]
 
-          --strict
-              Fail expectations with `within` that have held since before the last action: they pass
-              whatever it does. The tag `@strict` asks for it in a feature
+          --watch
+              Rerun whenever an input file changes, until Ctrl-C
 
-          --update-snapshots
-              Write the status files of `the status is as in` instead of comparing with them
+          --until <TIME>
+              Stop at this cluster time, such as `30m` after its start; later steps do not run
+
+          --serve
+              Serve the cluster at that moment, with its clock stopped, until Ctrl-C: `run my.yaml
+              --until 30m --serve`
+
+          --serve-kubeconfig <FILE>
+              Write the kubeconfig of the served cluster to FILE
+
+              [default: wind.kubeconfig]
 
       -h, --help
               Print help (see a summary with '-h')
@@ -330,7 +392,7 @@ fn the_help_of_test_lists_the_options() {
               - kind:       Kubernetes in containers, created with kind
               - k3d:        k3s in containers, created with k3d
               - kubeconfig: Existing cluster
-              
+
               [default: in-process]
 
           --kubeconfig <FILE>
@@ -340,12 +402,13 @@ fn the_help_of_test_lists_the_options() {
               Context for `--backend kubeconfig`; required, no other cluster is touched
 
           --speed <FACTOR>
-              Speed of time, such as `60x`, an hour in a minute: in a cluster outside this process
-              [default: 60x], or in that of `run --serve` [default: its clock is stopped]
+              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
+
+              [default: 60x]
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process
-              
+
               [default: 50]
 
           --image <IMAGE>

@@ -44,7 +44,7 @@ fn the_pages_of_a_record_and_of_its_run_are_equal() {
     assert_eq!(output.code, Some(1), "{output}");
     let timeline = |page: &str| {
         let text = environment.read(page);
-        let (_, rest) = text.split_once("<script type=\"application/json\">").unwrap();
+        let (_, rest) = text.split_once("<script type=\"text/plain\">").unwrap();
         rest.split_once("</script>").unwrap().0.to_owned()
     };
     assert_eq!(timeline("report.html"), timeline("run.html"));

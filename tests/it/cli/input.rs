@@ -99,7 +99,7 @@ fn invalid_yaml_is_reported_with_its_place() {
     insta::assert_snapshot!(scenario("name: n\ncluster: {version: 4.20.1\ntimeline: []\n"), @"
         exit 2
         --- stderr
-        error: s.yaml:3:9: while parsing a flow mapping, did not find expected ',' or '}'
+        error: s.yaml:2:10: the `{` has no end: add `}` at the end of line 2
         ");
     insta::assert_snapshot!(scenario("name: n\n\tcluster: {}\n"), @"
         exit 2
@@ -146,6 +146,9 @@ fn all_problems_are_reported_with_the_nearest_names() {
           s/values.yaml:6:31: expected `true` or `false`, found `maybe`
           s/values.yaml:7:20: unknown kind `Clusterversion`; did you mean `ClusterVersion`?
           s/values.yaml:7:52: expected a duration such as `45s`, `10m` or `1h30m`, found `-1m`
+
+    ERROR s/keys.yaml:2:1: a scenario has no key `clustre`; did you mean `cluster`?
+    ERROR s/values.yaml:1:7: expected a name, found a list
 
     3 scenarios: 1 passed, 0 failed, 2 invalid files; 0:00:00 of cluster time in $TIME ($N times as fast)
     --- stderr

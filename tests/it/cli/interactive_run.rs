@@ -52,6 +52,24 @@ fn watch_reruns_a_changed_scenario() {
     read_until(&mut out, "1 scenario: 1 passed");
 }
 
+#[cfg(feature = "watch")]
+#[test]
+fn watch_ignores_its_own_output() {
+    let environment = TestEnvironment::with(&[("a.yaml", CALM)]);
+    let log = std::fs::File::create(environment.work().join("log")).unwrap();
+    let mut command = environment.command(&["run", "--watch", "--quiet", "a.yaml"]);
+    let mut run = Run(command.stdout(log).stderr(Stdio::piped()).spawn().unwrap());
+    let mut err = BufReader::new(run.0.stderr.take().unwrap());
+    read_until(&mut err, "watching for changes");
+    environment.write("a.yaml", WRONG);
+    let stderr = read_until(&mut err, "watching for changes");
+    assert!(stderr.contains("a.yaml changed") && !stderr.contains("log changed"), "{stderr}");
+    environment.write("a.yaml", CALM);
+    let stderr = read_until(&mut err, "watching for changes");
+    assert!(stderr.contains("a.yaml changed") && !stderr.contains("log changed"), "{stderr}");
+    assert_eq!(environment.read("log").matches("1 scenario: ").count(), 3);
+}
+
 #[cfg(all(feature = "live", feature = "serve"))]
 #[test]
 fn until_with_serve_serves_the_cluster_of_that_moment() {

@@ -21,6 +21,7 @@ mod insight_producers;
 mod insights;
 #[cfg(unix)]
 mod interactive_run;
+mod junit;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod live_records;
 mod mutate;
@@ -35,6 +36,7 @@ mod scenarios;
 pub(crate) mod serve;
 mod start_from;
 mod status;
+mod terminal;
 mod traces;
 mod unmet;
 mod whole_run;

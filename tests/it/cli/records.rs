@@ -80,7 +80,7 @@ fn an_invalid_record_is_reported_with_its_line() {
     insta::assert_snapshot!(check(&[("a/b", "")], &["report", "a"]), @"
         exit 2
         --- stderr
-        error: a: expected a file, found a folder
+        error: a: expected files named *.jsonl here, found none
         ");
 }
 

@@ -111,6 +111,8 @@ fn a_failed_scenario_prints_place_reason_and_expectation_and_exits_with_1() {
               seed 1, record $HASH, $TIME
 
         1 scenario: 0 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        warning: wrong.yaml:10:3: no step expects anything of the time that passes at the end
         "#);
 }
 
@@ -120,19 +122,34 @@ fn several_scenarios_get_a_line_each_and_a_list_of_failures() {
     let printed = check(&files, &["run", "a"]);
     insta::assert_snapshot!(printed, @r#"
         exit 1
-        PASS  calm  (0:00:00 of cluster time)  record $HASH
-        FAIL  a wrong expectation  (0:01:10 of cluster time)  record $HASH
+        PASS  calm  a/b/calm.yaml  (0:00:00 of cluster time, $TIME)
+        FAIL  a wrong expectation  a/wrong.yaml:6  (0:01:10 of cluster time, $TIME)
 
         Failures:
+
+        a/wrong.yaml: a wrong expectation
+
+        0:00:00    cluster installed: NNN objects                                                                                                              installer
+        0:01:00  ok advance 1m
+        0:01:00  > expect ClusterVersion/version Progressing=True within 10s
+        0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
+                   seen: Progressing=False "Cluster version is 4.20.1"
 
         FAIL  a wrong expectation  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
-              windtunnel run a/wrong.yaml --seed 1
+
+        FAIL a/wrong.yaml:6 a wrong expectation: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+
+        Run the failures again:
+          windtunnel run a/wrong.yaml --seed 1
 
         2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        warning: a/wrong.yaml:10:3: no step expects anything of the time that passes at the end
         "#);
-    assert_eq!(check(&files, &["run", "--quiet", "a"]), printed);
+    let quiet = check(&files, &["run", "--quiet", "a"]);
+    assert!(quiet.contains("FAIL a/wrong.yaml:6 a wrong") && !quiet.contains("FAILED expect"), "{quiet}");
 }
 
 #[test]
@@ -167,9 +184,15 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
         FAIL  a wrong expectation  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
-              windtunnel run a/wrong.yaml --seed 1
+
+        FAIL a/wrong.yaml:6 a wrong expectation: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+
+        Run the failures again:
+          windtunnel run a/wrong.yaml --seed 1
 
         2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        warning: a/wrong.yaml:10:3: no step expects anything of the time that passes at the end
         "#);
 }
 

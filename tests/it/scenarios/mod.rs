@@ -323,13 +323,13 @@ mod features {
         let backend = std::sync::Arc::new(windtunnel::backends::in_process::InProcessBackend);
         let stop = std::sync::Arc::default();
         let options = RunOptions {
-            tags: None,
             seed: 1,
             strict: false,
             concurrency: cores,
             fail_fast: false,
             backend,
             stop,
+            begin: std::rc::Rc::new(|_| ()),
         };
         runtime.block_on(read(files).run(options))
     }

@@ -5,10 +5,12 @@ use serde::de::DeserializeOwned;
 
 mod node;
 mod position;
+mod repair;
 mod write;
 
 pub use node::{Kind, Node};
 pub use position::position_of_text;
+pub use repair::{Repaired, explain_structure};
 
 /// An error in a YAML text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,133 @@
+//! Explains errors in the structure of a YAML text: finds the smallest change after which it parses, so that
+//! the message says what to do and the error hides no other.
+
+mod candidates;
+
+use super::{Node, YamlError, parse_tree};
+use candidates::candidates;
+
+/// The maximum number of errors to explain.
+const ERRORS_MAX: usize = 8;
+
+/// The maximum number of changes to try. Each parses the whole text.
+const ATTEMPTS_MAX: usize = 40;
+
+/// The errors in the structure of a text, and the rest of the text.
+#[derive(Debug)]
+pub struct Repaired {
+    /// The errors, each with what to do where that is known, in the order of the text.
+    pub errors: Vec<YamlError>,
+    /// The tree of the text after the changes; `None` if no change helps.
+    pub tree: Option<Node>,
+    /// Whether the changes dropped nothing, so that a missing key is really missing.
+    pub is_complete: bool,
+}
+
+/// Explains the errors of a text that [`parse_tree`] rejects.
+pub fn explain_structure(text: &str) -> Repaired {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut repaired = Repaired { errors: Vec::new(), tree: None, is_complete: true };
+    let mut error = match parse_tree(text) {
+        Ok((tree, _)) => return Repaired { tree: Some(tree), ..repaired },
+        Err(error) => error,
+    };
+    let mut attempts = 0..ATTEMPTS_MAX;
+    while repaired.errors.len() < ERRORS_MAX {
+        let found = candidates(&lines, &error).into_iter().find_map(|candidate| {
+            attempts.next()?;
+            let changed = candidate.apply(&lines);
+            let next = parse_tree(&joined(&changed));
+            let helps =
+                next.as_ref().map_or_else(|next| next.line > error.line.max(candidate.line), |_| true);
+            helps.then_some((candidate, changed, next))
+        });
+        let next = match found {
+            Some((candidate, changed, next)) => {
+                repaired.errors.push(candidate.error());
+                lines = changed;
+                next
+            }
+            None => {
+                repaired.errors.push(error.clone());
+                repaired.is_complete = false;
+                let Some(line) = lines.get_mut(error.line.saturating_sub(1)) else { break };
+                line.clear();
+                let next = parse_tree(&joined(&lines));
+                if next.as_ref().is_err_and(|next| next.line <= error.line) {
+                    break;
+                }
+                next
+            }
+        };
+        match next {
+            Ok((tree, _)) => {
+                repaired.tree = Some(tree);
+                break;
+            }
+            Err(next) => error = next,
+        }
+    }
+    repaired
+}
+
+fn joined(lines: &[String]) -> String {
+    lines.iter().fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let repaired = explain_structure(text);
+        let errors: Vec<String> = repaired.errors.iter().map(ToString::to_string).collect();
+        assert_eq!(errors, expected, "{text}");
+        assert!(repaired.tree.is_some() && repaired.is_complete, "{text}");
+    }
+
+    #[test]
+    fn texts_with_special_characters_must_be_quoted() {
+        check(
+            "a: b: c\nd: {e: f, g: h: i}\n",
+            &[
+                "1:4: `: ` within a text begins a new key; quote the text: `a: \"b: c\"`",
+                "2:14: `: ` within a text begins a new key; quote the text: `g: \"h: i\"`",
+            ],
+        );
+        check("a:\n- b: @x\n", &["2:6: a text cannot begin with `@`; quote the text: `b: \"@x\"`"]);
+    }
+
+    #[test]
+    fn siblings_have_the_same_indentation() {
+        check(
+            "a:\n    b: 1\n  c: 2\n",
+            &["3:3: line 3 is indented less than its siblings: indent it by 4 blanks, like line 2"],
+        );
+        check(
+            "a:\n  b: 1\n   c: 2\nd: 1\n",
+            &["3:4: line 3 is indented more than its siblings: indent it by 2 blanks, like line 2"],
+        );
+        check("a:\n\tb: 1\n", &["2:1: line 2 is indented with a tab: use blanks"]);
+    }
+
+    #[test]
+    fn quotes_and_brackets_have_an_end() {
+        check("a: {b: 1\nc: 2\n", &["1:4: the `{` has no end: add `}` at the end of line 1"]);
+        check("a:\n  b: [x, y\nc: 2\n", &["2:6: the `[` has no end: add `]` at the end of line 2"]);
+        check("a: \"b\nc: 2\n", &["1:4: the `\"` has no end: add `\"` at the end of line 1"]);
+    }
+
+    #[test]
+    fn keys_need_a_colon_and_items_a_blank() {
+        check("a:\n  b 1\n  c: 2\n", &["2:3: `b` has no `:`: write `b: 1`"]);
+        check("a:\n- b: 1\n-c: 2\n- d: 3\n", &["3:1: an item needs a blank after `-`: write `- c: 2`"]);
+    }
+
+    #[test]
+    fn an_error_without_an_explanation_hides_no_other() {
+        let repaired = explain_structure("a: 1\n]\nb: c: d\n");
+        assert_eq!(repaired.errors.len(), 2, "{:?}", repaired.errors);
+        assert!(!repaired.is_complete && repaired.tree.is_some());
+    }
+}

@@ -1,0 +1,49 @@
+//! The arguments that `run` and `test` share.
+
+use std::path::PathBuf;
+
+use super::{Interactive, Layout, PlaceArgs, Reports, Selection};
+
+/// Arguments of a run of scenarios or features.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(in crate::cli) struct SuiteArgs {
+    /// Seed of every random draw.
+    #[arg(long, default_value_t = 1)]
+    pub(in crate::cli) seed: u64,
+    /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) record: Option<PathBuf>,
+    /// Fail expectations with `within` that have held since before the last action: they pass whatever it does. The tag
+    /// `@strict` asks for it in a feature, the key `strict` in a scenario.
+    #[arg(long)]
+    pub(in crate::cli) strict: bool,
+    /// Write the files with expected statuses instead of comparing with them.
+    #[arg(long)]
+    pub(in crate::cli) update_snapshots: bool,
+    /// Print no timeline and no warning.
+    #[arg(long, short)]
+    pub(in crate::cli) quiet: bool,
+    /// Print the timeline of every scenario [default: of the only one; of several, those of failures].
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub(in crate::cli) verbose: bool,
+    #[command(flatten)]
+    pub(in crate::cli) selection: Selection,
+    #[command(flatten)]
+    pub(in crate::cli) reports: Reports,
+    #[command(flatten)]
+    pub(in crate::cli) layout: Layout,
+    #[command(flatten)]
+    pub(in crate::cli) interactive: Interactive,
+    // Last, because the heading applies to all later flags.
+    #[command(flatten, next_help_heading = "Backend options")]
+    pub(in crate::cli) place: PlaceArgs,
+}
+
+impl SuiteArgs {
+    /// Returns the number of scenarios that may run at the same time on this machine.
+    pub(in crate::cli) fn jobs(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.selection.jobs.map_or_else(cores, usize::from)
+    }
+}

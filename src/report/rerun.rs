@@ -1,0 +1,66 @@
+//! Commands that run scenarios again.
+
+use std::collections::BTreeSet;
+
+use super::ScenarioResult;
+
+/// Returns the command that runs a scenario again; empty if its file is unknown. `command` is the command of
+/// the run, such as `windtunnel run`; `options` are further options that its scenarios depend on.
+pub fn one(command: &str, result: &ScenarioResult, options: &[String]) -> String {
+    if result.file.is_empty() {
+        return String::new();
+    }
+    let seed = result.seed.to_string();
+    let words = [result.file.as_str(), "--seed", &seed].into_iter().chain(options.iter().map(String::as_str));
+    quoted(command, words)
+}
+
+/// Returns the command that runs the failures and flakes among these results and no others; empty if there
+/// are none. Invalid files are left out.
+pub fn failures(command: &str, results: &[ScenarioResult], options: &[String]) -> String {
+    let is_wanted =
+        |result: &&ScenarioResult| result.failure.is_some() && !result.invalid && !result.file.is_empty();
+    let wanted: Vec<&ScenarioResult> = results.iter().filter(is_wanted).collect();
+    let Some(first) = wanted.first() else { return String::new() };
+    let files: BTreeSet<&str> = wanted.iter().map(|result| result.file.as_str()).collect();
+    let has_others = results.iter().any(|result| result.failure.is_none() && files.contains(&*result.file));
+    let names: BTreeSet<String> = wanted.iter().map(|result| regex::escape(&result.name)).collect();
+    let names = format!("^({})$", names.into_iter().collect::<Vec<_>>().join("|"));
+    let seed = first.seed.to_string();
+    let name: &[&str] = if has_others { &["--name", &names] } else { &[] };
+    let words = files.into_iter().chain(["--seed", &seed]).chain(name.iter().copied());
+    quoted(command, words.chain(options.iter().map(String::as_str)))
+}
+
+fn quoted<'a>(command: &str, words: impl Iterator<Item = &'a str>) -> String {
+    // Quoting only fails for a null byte, which no path contains.
+    format!("{command} {}", shlex::try_join(words).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(file: &str, name: &str, fails: bool) -> ScenarioResult {
+        let failure = fails.then(|| "no".to_owned());
+        ScenarioResult { failure, ..ScenarioResult::not_started(name, file, &[], 7) }
+    }
+
+    #[test]
+    fn a_command_names_the_files_of_failures_and_their_names_where_others_passed() {
+        let (bad, other) = (result("b c.yaml", "x (1)", true), result("a.yaml", "y", true));
+        let options = ["--payload".to_owned(), "4.1.0=p".to_owned()];
+        assert_eq!(
+            one("windtunnel run", &bad, &options),
+            "windtunnel run 'b c.yaml' --seed 7 --payload 4.1.0=p"
+        );
+        let all = [bad, other, result("d.yaml", "z", false)];
+        assert_eq!(failures("windtunnel run", &all, &[]), "windtunnel run a.yaml 'b c.yaml' --seed 7");
+        let with_sibling = [&all[..], &[result("a.yaml", "w", false)]].concat();
+        assert_eq!(
+            failures("windtunnel run", &with_sibling, &[]),
+            r"windtunnel run a.yaml 'b c.yaml' --seed 7 --name '^(x \(1\)|y)$'"
+        );
+        assert_eq!(failures("windtunnel run", &all[2..], &[]), "");
+    }
+}
