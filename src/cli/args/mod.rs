@@ -38,7 +38,7 @@ pub(super) use self::place::{CleanArgs, SPEED, WRITES_PER_SECOND};
 pub(super) use self::risks::RisksArgs;
 pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
 pub(super) use self::status::StatusArgs;
-pub(super) use self::suite::SuiteArgs;
+pub(super) use self::suite::{SuiteArgs, jobs_or_cores};
 use super::templates;
 
 /// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.

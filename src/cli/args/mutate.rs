@@ -1,5 +1,6 @@
 //! Arguments of `windtunnel mutate`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use regex::Regex;
@@ -51,8 +52,8 @@ pub(in crate::cli) struct MutateArgs {
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(in crate::cli) shard: Option<Shard>,
     /// Number of mutants that run at a time [default: the number of cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) jobs: Option<u32>,
+    #[arg(long, short, value_name = "N")]
+    pub(in crate::cli) jobs: Option<NonZeroUsize>,
     /// Read the payload of a release from a folder, as for `windtunnel run`.
     #[arg(long, value_name = "VERSION=DIR", value_parser = payload::parse)]
     pub(in crate::cli) payload: Vec<(Version, PathBuf)>,

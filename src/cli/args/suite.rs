@@ -1,5 +1,6 @@
 //! The arguments that `run` and `test` share.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use super::{Interactive, Layout, PlaceArgs, Reports, Selection};
@@ -43,7 +44,12 @@ pub(in crate::cli) struct SuiteArgs {
 impl SuiteArgs {
     /// Returns the number of scenarios that may run at the same time on this machine.
     pub(in crate::cli) fn jobs(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.selection.jobs.map_or_else(cores, usize::from)
+        jobs_or_cores(self.selection.jobs)
     }
+}
+
+/// Returns the number of `--jobs`; without it, the number of cores.
+pub(in crate::cli) fn jobs_or_cores(jobs: Option<NonZeroUsize>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    jobs.map_or_else(cores, usize::from)
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use windtunnel_core::text::nearest;
 
 use self::report::{ScenarioReport, Tested};
-use super::args::MutateArgs;
+use super::args::{MutateArgs, jobs_or_cores};
 use super::files::FoundFiles;
 use super::parallel::in_parallel;
 use super::payload::Releases;
@@ -22,12 +22,10 @@ pub(super) fn mutate(args: &MutateArgs) -> Result<Exit, String> {
     let plans = read(args)?;
     let progress = Progress::of(plans.len());
     let (mut reports, mut components) = (Vec::new(), BTreeSet::new());
-    for plan in &plans {
+    for (index, plan) in plans.iter().enumerate() {
         let report = test(plan, args, &mut components);
-        progress.done(&plan.name);
-        if !args.json {
-            print_output(&report.to_text(args.list));
-        }
+        let text = if args.json { String::new() } else { report.to_text(args.list) };
+        progress.done(index, text, &plan.name, !report.passes(args.strict, args.list));
         reports.push(report);
     }
     progress.end();
@@ -100,9 +98,8 @@ fn test(plan: &Plan, args: &MutateArgs, components: &mut BTreeSet<String>) -> Sc
     if args.list {
         return ScenarioReport::listed(plan, &mutants);
     }
-    let jobs = args.jobs.map_or(usize::MAX, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
-    let runs =
-        in_parallel(&mutants, jobs, |mutant| baseline.run_mutant(plan, args.seed, mutant, args.strict));
+    let run = |mutant: &Mutant| baseline.run_mutant(plan, args.seed, mutant, args.strict);
+    let runs = in_parallel(&mutants, jobs_or_cores(args.jobs), run);
     let tested = mutants.into_iter().zip(runs).map(|(mutant, run)| Tested { mutant, run }).collect();
     ScenarioReport::tested(plan, &baseline, tested)
 }

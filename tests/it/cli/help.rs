@@ -9,7 +9,7 @@ fn the_help_lists_the_commands() {
     A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual
     time
 
-    Usage: wt2 <COMMAND>
+    Usage: windtunnel <COMMAND>
 
     Commands:
       run            Run scenarios and print the results
@@ -24,6 +24,7 @@ fn the_help_lists_the_commands() {
       adm            Run `oc adm` commands against any cluster
       record         Record the changes in a cluster until SIGINT or SIGTERM
       serve          Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
+      clock          Print, pause, advance or change the speed of the clock of a served cluster
       envtest        Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest
       replay         Replay a record in a served cluster
       test           Run Gherkin features
@@ -32,6 +33,8 @@ fn the_help_lists_the_commands() {
       clean          Remove the clusters and objects of killed runs, and of runs with --keep
       scenario-from  Draft a scenario from a record
       lint           Report errors and suspicious steps in scenarios and features without running them
+      mutate         Run scenarios with deliberately broken components, and report expectations that
+                     none of them breaks
       new            Write a scenario or a feature from a template; without a path, list the templates
       schema         Print the JSON Schema of a file, for editors
       completions    Print a completion script for a shell
@@ -53,7 +56,7 @@ fn the_help_of_run_lists_the_options() {
     exit 0
     Run scenarios and print the results
 
-    Usage: wt2 run [OPTIONS] [PATHS]...
+    Usage: windtunnel run [OPTIONS] [PATHS]...
 
     Arguments:
       [PATHS]...
@@ -211,9 +214,8 @@ fn the_help_of_run_lists_the_options() {
               Context for `--backend kubeconfig`; required, no other cluster is touched
 
           --speed <FACTOR>
-              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
-
-              [default: 60x]
+              Speed of time, such as `60x`, an hour in a minute: in a cluster outside this process
+              [default: 60x], or in that of `run --serve` [default: its clock is stopped]
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process
@@ -237,7 +239,7 @@ fn the_help_of_report_lists_the_options() {
     exit 0
     Print the timeline of a record, or the results of several; write the page of all
 
-    Usage: wt2 report [OPTIONS] <RECORDS>...
+    Usage: windtunnel report [OPTIONS] <RECORDS>...
 
     Arguments:
       <RECORDS>...  Record files, or folders to search for `*.jsonl`
@@ -260,7 +262,7 @@ fn the_help_of_test_lists_the_options() {
     exit 0
     Run Gherkin features
 
-    Usage: wt2 test [OPTIONS] [PATHS]...
+    Usage: windtunnel test [OPTIONS] [PATHS]...
 
     Arguments:
       [PATHS]...
@@ -369,8 +371,8 @@ fn the_help_of_test_lists_the_options() {
               Stop at this cluster time, such as `30m` after its start; later steps do not run
 
           --serve
-              Serve the cluster at that moment, with its clock stopped, until Ctrl-C: `run my.yaml
-              --until 30m --serve`
+              Serve the cluster from that moment, until Ctrl-C: `run my.yaml --until 30m --serve`. Its
+              clock is stopped; with `--speed 60x` it continues
 
           --serve-kubeconfig <FILE>
               Write the kubeconfig of the served cluster to FILE
@@ -402,9 +404,8 @@ fn the_help_of_test_lists_the_options() {
               Context for `--backend kubeconfig`; required, no other cluster is touched
 
           --speed <FACTOR>
-              Speed of time in a cluster outside this process, such as `60x`: an hour in a minute
-
-              [default: 60x]
+              Speed of time, such as `60x`, an hour in a minute: in a cluster outside this process
+              [default: 60x], or in that of `run --serve` [default: its clock is stopped]
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process
