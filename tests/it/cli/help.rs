@@ -32,6 +32,8 @@ fn the_help_lists_the_commands() {
           clean          Remove the clusters and objects of killed runs, and of runs with --keep
           scenario-from  Draft a scenario from a record
           lint           Report errors and suspicious steps in scenarios and features without running them
+          mutate         Run scenarios with deliberately broken components, and report expectations that
+                         none of them breaks
           new            Write a scenario or a feature from a template; without a path, list the templates
           schema         Print the JSON Schema of a file, for editors
           completions    Print a completion script for a shell
