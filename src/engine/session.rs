@@ -1,6 +1,7 @@
 //! A session: one simulated cluster on its own paused runtime, driven by commands. Time stands still between
 //! two commands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -13,6 +14,7 @@ use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
 use super::expectations::{self, captures, held_before, status};
+use super::invariants::Invariants;
 use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
@@ -37,6 +39,12 @@ impl Session {
     /// what the actions do.
     pub fn be_strict(&mut self) {
         self.simulation.last_actions.is_strict = true;
+    }
+
+    /// Checks no invariants from now on.
+    pub(super) fn ignore_invariants(&mut self) {
+        let epoch = self.simulation.record.header.epoch;
+        self.simulation.invariants = Invariants::new(BTreeSet::new(), epoch);
     }
 
     /// Adds a component to the cluster's own.

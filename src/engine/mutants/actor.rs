@@ -76,12 +76,7 @@ impl Tampered {
             .map(|answer| {
                 let outcome = match answer.outcome {
                     Ok(object) => Ok(state.believed_object(&answer.write.key(), &object)),
-                    Err(refusal) => {
-                        if refusal.code == 422 || refusal.code == 400 {
-                            state.observed.rejection.get_or_insert(refusal.message.clone());
-                        }
-                        Err(refusal)
-                    }
+                    Err(refusal) => Err(refusal),
                 };
                 Answer { outcome, ..answer }
             })
@@ -154,6 +149,7 @@ impl Actor for Tampered {
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut state = self.tampering.lock();
         let may_run = state.count_turn(self.actor.name(), input.changes);
+        state.note_rejections(input.answers);
         let Some(mutant) = state.active().cloned() else {
             drop(state);
             let step = self.actor.step(input);

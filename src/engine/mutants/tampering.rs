@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::{Change, ChangeKind, Key, Object, Operation, View, Write, patch};
+use windtunnel_core::{Answer, Change, ChangeKind, Key, Object, Operation, View, Write, patch};
 
 use super::mutant::{Defect, LATE_MINUTES, Mutant, Request, altered};
 use super::place::Place;
@@ -153,6 +153,17 @@ impl State {
             }
         }
         !is_endless
+    }
+
+    /// Remembers the first write that the API server found invalid.
+    pub(in crate::engine) fn note_rejections(&mut self, answers: &[Answer]) {
+        let invalid = answers.iter().filter_map(|answer| answer.outcome.as_ref().err());
+        let invalid = invalid.filter(|refusal| matches!(refusal.code, 400 | 422));
+        if self.is_active
+            && let Some(refusal) = { invalid }.next()
+        {
+            self.observed.rejection.get_or_insert(refusal.message.clone());
+        }
     }
 
     /// Takes the cluster as the component believes it to be, for one turn; `None` if it is the real one.

@@ -2,8 +2,6 @@
 
 mod candidates;
 
-use std::collections::BTreeMap;
-
 use jiff::SignedDuration;
 use windtunnel_core::panics;
 
@@ -17,6 +15,8 @@ use crate::plan::{Expectation, ExpectedTime, Plan, PlannedStep, Step};
 
 /// How much longer a run with a mutant may be than the one without.
 const TIME_FACTOR: i32 = 3;
+/// The longest step ends before the run is stopped.
+const SLACK: SignedDuration = SignedDuration::from_mins(1);
 /// How many more turns a component may take as a mutant than without, and the number that it may take in any
 /// case.
 const TURNS_FACTOR: u64 = 20;
@@ -41,7 +41,7 @@ pub struct Baseline {
     /// All mutants, by name.
     pub mutants: Vec<Mutant>,
     length: SignedDuration,
-    turns: BTreeMap<String, u64>,
+    observed: Observed,
 }
 
 /// The outcome of a run with a mutant.
@@ -91,8 +91,7 @@ pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>,
     let length = session.elapsed();
     let record = session.into_record();
     let mutants = candidates(&record, &observed);
-    let Observed { turns, .. } = observed;
-    Ok(Ok(Baseline { hash: record.hash(), checks, mutants, length, turns }))
+    Ok(Ok(Baseline { hash: record.hash(), checks, mutants, length, observed }))
 }
 
 impl Baseline {
@@ -119,13 +118,13 @@ impl Baseline {
     }
 
     fn run_unguarded(&self, plan: &Plan, seed: u64, mutant: &Mutant, goes_on: bool) -> MutantRun {
-        let turns = self.turns.get(&mutant.component).copied().unwrap_or(0);
+        let turns = self.observed.turns.get(&mutant.component).copied().unwrap_or(0);
         let tampering = Tampering::new(Some(mutant.clone()), (turns * TURNS_FACTOR).max(TURNS_MIN));
         let (mut broken, mut held, mut stuck, mut reached) = (Vec::new(), false, None, 0);
         match start(plan, seed, &tampering) {
             Err(error) => stuck = Some(error.to_string()),
             Ok(mut session) => {
-                session.halt_after(self.length * TIME_FACTOR + longest_wait(plan));
+                session.halt_after(self.length * TIME_FACTOR + longest_wait(plan) + SLACK);
                 for (index, planned) in plan.timeline.iter().enumerate() {
                     reached += 1;
                     match run_step(&mut session, planned) {
@@ -134,6 +133,11 @@ impl Baseline {
                             broken.push(index);
                         }
                         Err(SessionError::HeldBefore) => held = true,
+                        // The step passed, and later ones may show whether the plan itself notices.
+                        Err(SessionError::InvariantBroken(why)) => {
+                            stuck.get_or_insert(format!("{}: {why}", planned.text));
+                            session.ignore_invariants();
+                        }
                         Err(error) => {
                             stuck = Some(format!("{}: {}", planned.text, one_line(&error)));
                             break;
@@ -145,7 +149,11 @@ impl Baseline {
                 }
             }
         }
-        let observed = tampering.lock().observed.clone();
+        let mut observed = tampering.lock().observed.clone();
+        if self.observed.rejection.is_some() {
+            // Writes are rejected without the mutant as well.
+            observed.rejection = None;
+        }
         let verdict = verdict(&observed, stuck, held, &broken);
         MutantRun { verdict, broken, reached }
     }

@@ -18,6 +18,7 @@ cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}, insights: true
 releases: {4.20.5: }
 timeline:
 - update: {to: 4.20.5}
+- expect: {insight: ClusterVersion, fields: {assessment: Progressing}, within: 10m}
 - expect: {insight: ClusterVersion, fields: {assessment: Completed}, within: 3h}
 "#;
 
@@ -26,7 +27,8 @@ const FEATURE: &str = "Feature: f
     Given a 4.20.1 cluster with 1 control-plane node and 0 workers
     And release 4.20.5 exists
     When I update to 4.20.5
-    Then within 3 hours ClusterVersion condition Progressing is False
+    Then within 5 minutes ClusterVersion condition Progressing is True
+    And within 3 hours ClusterVersion condition Progressing is False
     And ClusterVersion field \"spec.channel\" is \"stable-4.20\"
 ";
 
@@ -74,7 +76,7 @@ fn the_names_of_mutants_do_not_depend_on_the_seed() {
 fn a_scenario_that_checks_nothing_fails() {
     let idle = UPDATE.replace("- expect: {update: complete, within: 3h}", "- advance: 1h");
     let report = mutate("a.yaml", &idle, &["--mutants", "2"]);
-    assert!(report.contains("exit 1") && report.contains("  killed 0 of 2, survived 2\n"), "{report}");
+    assert!(report.contains("exit 1") && report.contains("  killed 0 of 2, "), "{report}");
     let failing = UPDATE.replace("stable-4.20", "fast-4.20");
     let report = mutate("a.yaml", &failing, &["--mutants", "2"]);
     assert!(report.contains("exit 1") && report.contains("FAILED without mutants at line 6: "), "{report}");
@@ -92,7 +94,7 @@ fn an_unknown_component_is_an_error_with_the_nearest_name() {
 fn a_feature_names_the_lines_of_its_steps() {
     let report = mutate("a.feature", FEATURE, &["--component", "cluster-version-operator", "--mutants", "4"]);
     assert!(report.contains("exit 0") && report.contains("a.feature: an update\n"), "{report}");
-    assert!(report.contains("no mutant breaks a.feature:7: "), "{report}");
+    assert!(report.contains("no mutant breaks a.feature:8: "), "{report}");
 }
 
 #[test]
