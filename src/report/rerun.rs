@@ -52,7 +52,7 @@ mod tests {
         let options = ["--payload".to_owned(), "4.1.0=p".to_owned()];
         assert_eq!(
             one("windtunnel run", &bad, &options),
-            "windtunnel run 'b c.yaml' --seed 7 --payload 4.1.0=p"
+            "windtunnel run 'b c.yaml' --seed 7 --payload '4.1.0=p'"
         );
         let all = [bad, other, result("d.yaml", "z", false)];
         assert_eq!(failures("windtunnel run", &all, &[]), "windtunnel run a.yaml 'b c.yaml' --seed 7");

@@ -101,8 +101,13 @@ fn structure_problems(mut reader: Reader<'_>, text: &str) -> Problems {
     }
     let mut problems = reader.into_problems();
     // A key may be missing because its line has an error.
-    problems.0.retain(|problem| is_complete || !problem.message.contains(" needs `"));
+    problems.0.retain(|problem| is_complete || !is_about_absence(&problem.message));
     problems
+}
+
+/// Returns whether a problem is that something is missing.
+fn is_about_absence(message: &str) -> bool {
+    message.contains(" needs `") || message.ends_with("found nothing")
 }
 
 /// Returns the JSON Schema (draft 2020-12) of scenarios, for editors.

@@ -150,15 +150,15 @@ fn texts_of_several_scenarios_are_written_once() {
     let values = packed(&page);
     let [first, second, shared] = values.as_slice() else { panic!("{values:?}") };
     assert_eq!((&shared["texts"][0], &first["texts"]), (&json!(""), &json!([])));
-    assert_eq!(second["texts"], json!(["422 another"]));
+    assert_eq!(second["texts"], json!(["rejected 422: another"]));
     let texts = |data: &Value| -> Vec<String> {
         let own = data["texts"].as_array().unwrap().iter();
         let all: Vec<&Value> = shared["texts"].as_array().unwrap().iter().chain(own).collect();
         let indices = data["events"]["text"].as_array().unwrap().iter().map(|index| index.as_u64().unwrap());
         indices.map(|index| all[usize::try_from(index).unwrap()].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(texts(first), ["422 the same text", "422 the same text"]);
-    assert_eq!(texts(second), ["422 the same text", "422 another"]);
+    assert_eq!(texts(first), ["rejected 422: the same text", "rejected 422: the same text"]);
+    assert_eq!(texts(second), ["rejected 422: the same text", "rejected 422: another"]);
 }
 
 #[test]
@@ -193,6 +193,7 @@ fn the_cursor_has_the_status_at_each_moment() {
     };
     let record = record(vec![
         (-9, write(&CLUSTER_VERSIONS, "version", None, Some(version("False")))),
+        (-9, write(&CLUSTER_OPERATORS, "dns", None, Some(operator("4.1.0", "False")))),
         (600, write(&CLUSTER_VERSIONS, "version", Some(version("False")), Some(version("True")))),
         (1200, Event::Outcome { text: "x".to_owned(), failure: None, held_before: false }),
     ]);

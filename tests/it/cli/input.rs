@@ -100,6 +100,7 @@ fn invalid_yaml_is_reported_with_its_place() {
         exit 2
         --- stderr
         error: s.yaml:2:10: the `{` has no end: add `}` at the end of line 2
+        error: s.yaml:3:11: the timeline is empty: expected at least one step
         ");
     insta::assert_snapshot!(scenario("name: n\n\tcluster: {}\n"), @"
         exit 2
@@ -186,6 +187,8 @@ fn an_object_rejected_by_the_api_server_fails_the_scenario() {
               the cluster could not be installed: the API server refused to create configmaps/default/Not_A_Name: ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
 
         1 scenario: 0 passed, 1 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        warning: s.yaml:1:1: this scenario expects nothing, so it always passes
         "#);
 }
 
