@@ -103,7 +103,7 @@ fn validates_ingresses() {
     };
     assert_eq!(
         created(&path, &spec(&json!({ "defaultBackend": {} }))),
-        "spec.defaultBackend: Required value: resource or service backend is required"
+        "spec.defaultBackend: Invalid value: \"\": resource or service backend is required"
     );
     let wildcard = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain";
     for text in

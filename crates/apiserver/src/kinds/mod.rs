@@ -107,6 +107,8 @@ pub(crate) enum Generation {
     Specification,
     /// Also changes of annotations.
     SpecificationAndAnnotations,
+    /// Also changes of labels.
+    SpecificationAndLabels,
 }
 
 impl Kind {

@@ -86,11 +86,13 @@ impl ApiServer {
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
         let was_checked =
             has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
+        if call.path.subresource.is_empty() {
+            self.allocations.allocate(&kind, &mut object, Some(&old), &self.store, &self.profile)?;
+        }
         let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
         let (warnings, draws) = (&mut call.warnings, &mut self.draws);
         validation::validate_update(&kind, &object, &old, part, &self.profile, warnings, draws)?;
         if call.path.subresource.is_empty() {
-            self.allocations.allocate(&kind, &mut object, &self.store, &self.profile)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
         self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
@@ -126,15 +128,10 @@ impl ApiServer {
         let uid = metadata::text(object, "uid");
         let actual = metadata::text(old, "uid");
         if !uid.is_empty() && uid != actual {
-            let key = if call.path.namespace.is_empty() {
-                String::new()
-            } else {
-                format!("{}/", call.path.namespace)
-            };
             let text = format!(
-                "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}{name}, ResourceVersion: 0, \
-                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}",
-                resource.plural
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+                 failed: UID in precondition: {uid}, UID in object meta: {actual}",
+                etcd::path(&call.kind, &call.key())
             );
             return Err(Refused::conflict(resource, &resource.plural, name, &text));
         }
@@ -342,9 +339,13 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
     let Some(generation) = old["metadata"]["generation"].as_i64() else { return };
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
-    let annotations = kind.rules.generation == Generation::SpecificationAndAnnotations
-        && object["metadata"]["annotations"] != old["metadata"]["annotations"];
-    if differ(object, old, relevant) || annotations {
+    let counted = match kind.rules.generation {
+        Generation::SpecificationAndAnnotations => Some("annotations"),
+        Generation::SpecificationAndLabels => Some("labels"),
+        Generation::None | Generation::Specification => None,
+    };
+    let metadata = counted.is_some_and(|field| object["metadata"][field] != old["metadata"][field]);
+    if differ(object, old, relevant) || metadata {
         object["metadata"]["generation"] = json!(generation.saturating_add(1));
     }
 }

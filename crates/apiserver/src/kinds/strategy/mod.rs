@@ -3,6 +3,7 @@
 //! runs).
 
 pub(crate) mod allocations;
+mod claim;
 mod job;
 mod pod;
 pub(crate) mod service;
@@ -40,6 +41,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         ("", "services") => service::prepare_create(object),
         ("", "persistentvolumes" | "persistentvolumeclaims") => {
             volume(kind, object, context);
+            if kind.is_resource("", "persistentvolumeclaims") {
+                claim::pair_data_sources(object, None);
+            }
         }
         ("apps", "daemonsets") => count_templates(object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
@@ -66,6 +70,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
             label_namespace(object);
         }
         ("", "services") => service::prepare_update(object, old),
+        ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
@@ -144,8 +149,12 @@ fn reset_status(kind: &Kind, object: &mut Value) {
 }
 
 fn namespace(object: &mut Value) {
-    if object["spec"]["finalizers"].is_null() {
-        object["spec"] = json!({ "finalizers": ["kubernetes"] });
+    let finalizers = object_at(object, &["spec"]).map(|spec| spec.entry("finalizers").or_insert(Value::Null));
+    match finalizers {
+        Some(Value::Array(list)) if list.iter().any(|name| name == "kubernetes") => {}
+        Some(Value::Array(list)) => list.push(json!("kubernetes")),
+        Some(finalizers) => *finalizers = json!(["kubernetes"]),
+        None => {}
     }
     object["status"] = json!({ "phase": "Active" });
     label_namespace(object);
