@@ -107,8 +107,6 @@ pub(crate) enum Generation {
     Specification,
     /// Also changes of annotations.
     SpecificationAndAnnotations,
-    /// Also changes of labels.
-    SpecificationAndLabels,
 }
 
 impl Kind {

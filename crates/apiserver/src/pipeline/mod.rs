@@ -152,8 +152,9 @@ impl ApiServer {
         reply
     }
 
-    /// Warns about deprecated versions, and reads options and media types.
+    /// Reads options and media types, and warns about deprecated versions.
     fn negotiate(&self, call: &mut Call<'_>) -> Outcome<()> {
+        call.check_options(&self.profile)?;
         if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
             call.warnings.push(warning);
         }
@@ -162,7 +163,7 @@ impl ApiServer {
             let text = text.clone();
             call.warnings.push(text);
         }
-        call.check_options(&self.profile)
+        Ok(())
     }
 
     /// Runs the subresource or the verb of a call.

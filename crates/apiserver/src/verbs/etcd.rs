@@ -62,27 +62,9 @@ pub(crate) fn check(kind: &Kind, key: &Key, object: &Value, owners: &FieldOwners
     Ok(())
 }
 
-/// The key of an object in etcd.
-pub(super) fn path(kind: &Kind, key: &Key) -> String {
-    let namespace = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
-    format!("/registry/{}/{namespace}{}", prefix(kind), key.name)
-}
-
-/// The prefix of the keys of a kind: its plural, except for old kinds and for those of other servers
-/// (`SpecialDefaultResourcePrefixes`).
-fn prefix(kind: &Kind) -> String {
-    let resource = &kind.resource;
-    match (&*resource.group, &*resource.plural) {
-        ("", "endpoints") => "services/endpoints".to_owned(),
-        ("", "nodes") => "minions".to_owned(),
-        ("", "replicationcontrollers") => "controllers".to_owned(),
-        ("", "services") => "services/specs".to_owned(),
-        ("events.k8s.io", "events") => "events".to_owned(),
-        ("networking.k8s.io", "ingresses") => "ingress".to_owned(),
-        ("apiextensions.k8s.io" | "apiregistration.k8s.io", plural) => format!("{}/{plural}", resource.group),
-        (group, plural) if kind.custom.is_some() => format!("{group}/{plural}"),
-        (_, plural) => plural.to_owned(),
-    }
+fn path(kind: &Kind, key: &Key) -> String {
+    let group = if kind.custom.is_some() { format!("{}/", kind.resource.group) } else { String::new() };
+    format!("/registry/{group}{}/{}/{}", kind.resource.plural, key.namespace, key.name)
 }
 
 /// The length of a transaction that puts a value if its key has an expected revision (`TxnRequest`).

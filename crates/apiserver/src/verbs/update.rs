@@ -128,10 +128,15 @@ impl ApiServer {
         let uid = metadata::text(object, "uid");
         let actual = metadata::text(old, "uid");
         if !uid.is_empty() && uid != actual {
+            let key = if call.path.namespace.is_empty() {
+                String::new()
+            } else {
+                format!("{}/", call.path.namespace)
+            };
             let text = format!(
-                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
-                 failed: UID in precondition: {uid}, UID in object meta: {actual}",
-                etcd::path(&call.kind, &call.key())
+                "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}{name}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}",
+                resource.plural
             );
             return Err(Refused::conflict(resource, &resource.plural, name, &text));
         }
@@ -339,13 +344,9 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
     let Some(generation) = old["metadata"]["generation"].as_i64() else { return };
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
-    let counted = match kind.rules.generation {
-        Generation::SpecificationAndAnnotations => Some("annotations"),
-        Generation::SpecificationAndLabels => Some("labels"),
-        Generation::None | Generation::Specification => None,
-    };
-    let metadata = counted.is_some_and(|field| object["metadata"][field] != old["metadata"][field]);
-    if differ(object, old, relevant) || metadata {
+    let annotations = kind.rules.generation == Generation::SpecificationAndAnnotations
+        && object["metadata"]["annotations"] != old["metadata"]["annotations"];
+    if differ(object, old, relevant) || annotations {
         object["metadata"]["generation"] = json!(generation.saturating_add(1));
     }
 }

@@ -196,10 +196,8 @@ fn metadata_of_update(kind: &Kind, object: &Value, old: &Value, profile: &Profil
             errors.push(FieldError::forbidden("metadata.finalizers", why));
         }
     }
-    // A real server checks this twice for most kinds and lists each error twice in the causes.
-    if updates_metadata(kind) {
-        errors.extend(errors.clone());
-    }
+    // A real server checks this twice and lists each error twice in the causes.
+    errors.extend(errors.clone());
     // Unchanged metadata was validated before.
     if !metadata::has_same_maps(object, old) {
         let map_errors = metadata::check_maps(object, profile);
@@ -208,43 +206,12 @@ fn metadata_of_update(kind: &Kind, object: &Value, old: &Value, profile: &Profil
     errors
 }
 
-/// Groups, and plurals unless it is all of the group, whose update validation does not validate the change of
-/// metadata (`ValidateObjectMetaUpdate`), but that of a new object.
-const ONLY_NEW: [(&str, &[&str]); 6] = [
-    ("", &["events", "persistentvolumes"]),
-    ("admissionregistration.k8s.io", &[]),
-    ("discovery.k8s.io", &["endpointslices"]),
-    ("events.k8s.io", &["events"]),
-    ("flowcontrol.apiserver.k8s.io", &[]),
-    ("storage.k8s.io", &["csinodes", "volumeattachments"]),
-];
-/// The same for those that validate the change of metadata only.
-const ONLY_UPDATE: [(&str, &[&str]); 6] = [
-    ("", &["namespaces", "pods", "services"]),
-    ("apps", &[]),
-    ("batch", &[]),
-    ("networking.k8s.io", &["ipaddresses", "networkpolicies", "servicecidrs"]),
-    ("node.k8s.io", &[]),
-    ("storage.k8s.io", &["csidrivers"]),
-];
-
-fn is_in(kind: &Kind, table: &[(&str, &[&str])]) -> bool {
-    let resource = &kind.resource;
-    kind.custom.is_none()
-        && table.iter().any(|(group, plurals)| {
-            resource.group == *group && (plurals.is_empty() || plurals.contains(&&*resource.plural))
-        })
-}
-
-/// Whether the update validation of the kind validates the change of metadata, besides the validation for all kinds.
-fn updates_metadata(kind: &Kind) -> bool {
-    !is_in(kind, &ONLY_NEW)
-}
-
 /// How often a real server validates the metadata of an update, and so repeats each error in the causes: twice for all
 /// kinds (`validateCommonFields`), once in the update validation, and for most built-in kinds once more as for a new object.
 fn metadata_check_count(kind: &Kind) -> usize {
-    if kind.custom.is_some() || is_in(kind, &ONLY_NEW) || is_in(kind, &ONLY_UPDATE) { 3 } else { 4 }
+    let resource = &kind.resource;
+    let is_workload = matches!(&*resource.group, "apps" | "batch") || kind.is_resource("", "pods");
+    if kind.custom.is_some() || is_workload { 3 } else { 4 }
 }
 
 fn finish(kind: &Kind, object: &Value, errors: &[FieldError], profile: &Profile) -> Outcome<()> {

@@ -1,28 +1,22 @@
 //! Built-in kinds for network, storage, nodes, scheduling, coordination, flow control and resources of the
 //! cluster.
 
-use super::{
-    CONDITIONAL, COUNTED, Generation, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, UPSERT, rows,
-};
-use crate::names::NameRule;
+use super::{CONDITIONAL, COUNTED, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, UPSERT, rows};
 
 const LEASE: Rules = Rules { unconditional_update: false, ..UPSERT };
 const RUNTIME_CLASS: Rules = Rules { unconditional_update: false, ..UPSERT };
 const ATTACHMENT: Rules = Rules { status: true, ..CONDITIONAL };
-/// The name of an IPAddress is an address; its validation checks the form.
-const IP_ADDRESS: Rules = Rules { names: NameRule::PathSegment, ..PLAIN };
-const SLICE: Rules = Rules { generation: Generation::SpecificationAndLabels, ..COUNTED };
 const FLOW: &str = "flowcontrol.apiserver.k8s.io";
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = rows! {
     namespaced "coordination.k8s.io", "v1", "Lease", "leases", LEASE, [];
-    namespaced "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", SLICE, [];
-    namespaced "discovery.k8s.io", "v1beta1", "EndpointSlice", "endpointslices", SLICE, [], 0..=24;
+    namespaced "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", COUNTED, [];
+    namespaced "discovery.k8s.io", "v1beta1", "EndpointSlice", "endpointslices", COUNTED, [], 0..=24;
     namespaced "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", COUNTED, ["netpol"];
     namespaced "networking.k8s.io", "v1", "Ingress", "ingresses", SPEC_AND_STATUS, ["ing"];
     cluster    "networking.k8s.io", "v1", "IngressClass", "ingressclasses", COUNTED, [];
-    cluster    "networking.k8s.io", "v1", "IPAddress", "ipaddresses", IP_ADDRESS, ["ip"], 33..=u32::MAX;
+    cluster    "networking.k8s.io", "v1", "IPAddress", "ipaddresses", PLAIN, ["ip"], 33..=u32::MAX;
     cluster    "networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs", STATUS, [], 33..=u32::MAX;
     cluster    "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", COUNTED, ["pc"];
     cluster    "storage.k8s.io", "v1", "CSIDriver", "csidrivers", CONDITIONAL, [];

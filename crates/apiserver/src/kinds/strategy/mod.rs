@@ -46,6 +46,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
             }
         }
         ("apps", "daemonsets") => count_templates(object, None),
+        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
         ("certificates.k8s.io", "certificatesigningrequests") => signing_request(object, context.user),
@@ -72,6 +73,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
         ("", "services") => service::prepare_update(object, old),
         ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
+        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
     }
@@ -109,6 +111,17 @@ fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
         && !finalizers.iter().any(|name| name == protection)
     {
         finalizers.push(json!(protection));
+    }
+}
+
+/// Drops the topology that only old versions of endpoints have, unless the endpoints are unchanged
+/// (`dropTopologyOnV1`).
+fn drop_topology(kind: &Kind, object: &mut Value, old: Option<&Value>) {
+    if kind.resource.version != "v1" || old.is_some_and(|old| old["endpoints"] == object["endpoints"]) {
+        return;
+    }
+    for endpoint in object["endpoints"].as_array_mut().into_iter().flatten() {
+        endpoint.as_object_mut().map(|endpoint| endpoint.remove("deprecatedTopology"));
     }
 }
 

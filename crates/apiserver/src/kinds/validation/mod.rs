@@ -7,6 +7,7 @@ mod event;
 mod internal;
 pub(super) mod limits;
 pub(super) mod networking;
+mod node_labels;
 pub(crate) mod path;
 pub(super) mod pods;
 mod selector;

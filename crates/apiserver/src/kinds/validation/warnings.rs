@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::networking::{ip, warnings as networking};
+use super::node_labels::deprecated_label;
 use super::storage::warnings as storage;
 use super::{Path, absent, items, text};
 use crate::kinds::Kind;
@@ -28,18 +29,6 @@ const TABLE: &[(&str, &str, Warner)] = &[
     ("storage.k8s.io", "storageclasses", storage::class),
 ];
 
-/// Labels of nodes that are deprecated, and why (`GetNodeLabelDeprecatedMessage`).
-#[rustfmt::skip]
-const DEPRECATED_LABELS: [(&str, &str); 8] = [
-    ("app.kubernetes.io/created-by", "deprecated since v1.9"),
-    ("beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"),
-    ("beta.kubernetes.io/instance-type", "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"),
-    ("beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"),
-    ("failure-domain.beta.kubernetes.io/region", "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"),
-    ("failure-domain.beta.kubernetes.io/zone", "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"),
-    ("node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"),
-    ("scheduler.alpha.kubernetes.io/preferAvoidPods", "deprecated since v1.22; use Taints and Tolerations instead"),
-];
 const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
 
 /// The warnings about an accepted object; `old` is the object that an update replaces.
@@ -52,11 +41,6 @@ pub(crate) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile
         }
     }
     warnings
-}
-
-/// Why a label of nodes is deprecated, if it is.
-pub(super) fn deprecated_label(label: &str) -> Option<&'static str> {
-    DEPRECATED_LABELS.iter().find(|(known, _)| *known == label).map(|(_, why)| *why)
 }
 
 fn node(object: &Value, _old: Option<&Value>, minor: u32, warnings: &mut Vec<String>) {

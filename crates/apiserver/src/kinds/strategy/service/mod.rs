@@ -7,6 +7,8 @@ mod allocate;
 mod families;
 mod network;
 mod taken;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Value, json};
 

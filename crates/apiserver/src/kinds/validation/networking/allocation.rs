@@ -17,6 +17,7 @@ const PARENT: Members = &[
     ("Name", "name", Form::Text),
 ];
 
+/// Validates an IPAddress, except for its name.
 pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let spec = Path::Field(&Path::Root, "spec");
     let at = Path::Field(&spec, "parentRef");
@@ -28,9 +29,6 @@ pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Valu
         }
         return;
     }
-    let name = text(&object["metadata"]["name"]);
-    let metadata = Path::Field(&Path::Root, "metadata");
-    ip::check_canonical(name, Path::Field(&metadata, "name"), errors);
     if !parent.is_object() {
         errors.required(at, "");
         return;
@@ -48,6 +46,7 @@ pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Valu
     }
 }
 
+/// Validates the ranges of a ServiceCIDR.
 pub(in crate::kinds::validation) fn service_cidr(
     object: &Value,
     old: Option<&Value>,

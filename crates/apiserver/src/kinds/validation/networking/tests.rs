@@ -221,12 +221,15 @@ fn stored_ranges_of_policies_may_be_ambiguous() {
 }
 
 #[test]
-fn addresses_and_ranges_of_services_are_canonical() {
+fn addresses_of_services_have_a_parent_and_ranges_are_canonical() {
     let parent = json!({ "resource": "services", "namespace": "a", "name": "b" });
-    let address = |name: &str| json!({ "metadata": { "name": name }, "spec": { "parentRef": parent } });
-    assert_eq!(errors(ip_address, &address("10.0.0.1"), None), "");
-    let expected = "metadata.name: Invalid value: \"fd00:0::1\": must be in canonical form (\"fd00::1\")";
-    assert_eq!(errors(ip_address, &address("fd00:0::1"), None), expected);
+    let address = |parent: &Value| json!({ "spec": { "parentRef": parent } });
+    assert_eq!(errors(ip_address, &address(&parent), None), "");
+    assert_eq!(errors(ip_address, &address(&Value::Null), None), "spec.parentRef: Required value");
+    let other = address(&json!({ "resource": "services", "name": "c" }));
+    let shown = r#"{"Group":"","Resource":"services","Namespace":"","Name":"c"}"#;
+    let expected = format!("spec.parentRef: Invalid value: {shown}: field is immutable");
+    assert_eq!(errors(ip_address, &other, Some(&address(&parent))), expected);
     let ranges = |list: &[&str]| json!({ "spec": { "cidrs": list } });
     for (list, old, expected) in [
         (vec!["10.0.0.0/24"], vec![], ""),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::quantity;
-use crate::kinds::validation::warnings::deprecated_label;
+use crate::kinds::validation::node_labels::deprecated_label;
 use crate::kinds::validation::{absent, items, text};
 use crate::profile::since;
 
