@@ -54,6 +54,13 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     }
 }
 
+/// Sets the fields of an imported object that clients may leave out and that validation requires.
+pub(crate) fn complete_imported(kind: &Kind, object: &mut Value) {
+    if kind.is_resource("", "services") {
+        service::pair_new(object);
+    }
+}
+
 /// Whether creation keeps the status: the creator of a node knows its state.
 fn keeps_status(kind: &Kind) -> bool {
     kind.is_resource("", "nodes")

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use self::path::{Errors, Path};
 pub(crate) use configuration::system_priority_classes;
-pub(crate) use warnings::warnings;
+pub(crate) use warnings::object_warnings;
 
 use super::Kind;
 use crate::field::FieldError;

@@ -32,7 +32,12 @@ const TABLE: &[(&str, &str, Warner)] = &[
 const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
 
 /// The warnings about an accepted object; `old` is the object that an update replaces.
-pub(crate) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
+pub(crate) fn object_warnings(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    profile: &Profile,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if kind.custom.is_none() {
         let row = TABLE.iter().find(|row| kind.is_resource(row.0, row.1));

@@ -1,6 +1,6 @@
 //! The address families of a service (`initIPFamilyFields`).
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{has_cluster_ip, is_empty};
 use crate::field::FieldError;
@@ -18,7 +18,7 @@ pub(super) fn init(
 ) -> Result<(), Vec<FieldError>> {
     let spec = &mut service["spec"];
     let old = old.map(|old| &old["spec"]);
-    let any = spec["clusterIP"] == "None" && spec["selector"].as_object().is_none_or(|map| map.is_empty());
+    let any = spec["clusterIP"] == "None" && spec["selector"].as_object().is_none_or(Map::is_empty);
     if spec["ipFamilyPolicy"].is_null() {
         let before = old.map(|old| &old["ipFamilyPolicy"]).filter(|policy| !policy.is_null()).cloned();
         // A headless service without selector may have backends of any family.

@@ -21,7 +21,12 @@ use crate::kinds::validation::networking::service::traffic::{is_external, needs_
 /// Sets the initial status.
 pub(super) fn prepare_create(service: &mut Value) {
     service["status"] = json!({ "loadBalancer": {} });
-    if service["spec"]["clusterIPs"].is_null() && has_cluster_ip(&service["spec"]) {
+    pair_new(service);
+}
+
+/// Sets the plural field of a new service for clients that write only `clusterIP`.
+pub(super) fn pair_new(service: &mut Value) {
+    if is_empty(&service["spec"]["clusterIPs"]) && has_cluster_ip(&service["spec"]) {
         service["spec"]["clusterIPs"] = json!([service["spec"]["clusterIP"]]);
     }
 }
@@ -110,6 +115,9 @@ fn has_node_ports(service: &Value) -> bool {
     matches!(service["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer"))
 }
 
+/// A test of a specification.
+type Test = fn(&Value) -> bool;
+
 /// Removes unchanged fields that the old type had and the new type does not have (`dropTypeDependentFields`).
 fn drop_type_dependent_fields(service: &mut Value, old: &Value) {
     let same = |service: &Value, field: &str| service["spec"][field] == old["spec"][field];
@@ -131,7 +139,7 @@ fn drop_type_dependent_fields(service: &mut Value, old: &Value) {
             }
         }
     }
-    let fields: [(&str, fn(&Value) -> bool); 4] = [
+    let fields: [(&str, Test); 4] = [
         ("healthCheckNodePort", needs_health_check),
         ("allocateLoadBalancerNodePorts", is_load_balancer),
         ("loadBalancerClass", is_load_balancer),

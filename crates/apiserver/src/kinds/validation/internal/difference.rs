@@ -1,7 +1,7 @@
 //! Unified diffs of JSON texts, as the server appends them to errors about immutable fields
 //! (`k8s.io/apimachinery/pkg/util/diff`, which matches lines like Python's `difflib`).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The number of equal lines around a change.
 const CONTEXT: usize = 3;
@@ -54,7 +54,7 @@ fn range((start, end): (usize, usize)) -> String {
 
 /// The equal and unequal spans of two texts, in order.
 fn spans(old: &[&str], new: &[&str]) -> Vec<Span> {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, line) in new.iter().enumerate() {
         places.entry(line).or_default().push(place);
     }
@@ -79,16 +79,16 @@ fn spans(old: &[&str], new: &[&str]) -> Vec<Span> {
 /// Collects the longest match in two ranges, after those to the left and before those to the right of it.
 fn collect(
     old: &[&str],
-    places: &HashMap<&str, Vec<usize>>,
+    places: &BTreeMap<&str, Vec<usize>>,
     from: (usize, usize),
     to: (usize, usize),
     matches: &mut Vec<(usize, usize, usize)>,
 ) {
     let (mut i, mut j, mut length) = (from.0, to.0, 0);
-    let mut before: HashMap<usize, usize> = HashMap::new();
-    for place in from.0..from.1 {
-        let mut lengths = HashMap::new();
-        let candidates = places.get(old[place]).into_iter().flatten();
+    let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+    for (place, line) in old.iter().enumerate().take(from.1).skip(from.0) {
+        let mut lengths = BTreeMap::new();
+        let candidates = places.get(line).into_iter().flatten();
         for other in candidates.copied().filter(|other| (to.0..to.1).contains(other)) {
             let size = 1 + other.checked_sub(1).and_then(|left| before.get(&left)).copied().unwrap_or(0);
             lengths.insert(other, size);

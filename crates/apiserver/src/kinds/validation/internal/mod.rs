@@ -66,11 +66,12 @@ impl Printer {
 
     fn form(&mut self, value: &Value, form: Form) {
         match (form, value) {
-            (Form::Struct(members), _) => self.members(value, members),
+            (Form::Struct(members), _) | (Form::Pointer(members), Value::Object(_)) => {
+                self.members(value, members);
+            }
             (Form::Text, Value::Null) => self.text.push_str("\"\""),
             (Form::Number, Value::Null) => self.text.push('0'),
             (Form::Flag, Value::Null) => self.text.push_str("false"),
-            (Form::Pointer(members), Value::Object(_)) => self.members(value, members),
             (Form::List(members), Value::Array(list)) if !list.is_empty() => {
                 self.open('[');
                 for (index, value) in list.iter().enumerate() {

@@ -55,9 +55,8 @@ fn mode(entry: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let has_address = !text(&entry["ip"]).is_empty();
     match entry["ipMode"].as_str() {
         None if has_address => errors.required(at, "must be specified when `ip` is set"),
-        None => {}
         Some(_) if !has_address => errors.forbidden(at, "may not be specified when `ip` is not set"),
         Some(mode) if !MODES.contains(&mode) => errors.unsupported(at, mode, &MODES),
-        Some(_) => {}
+        None | Some(_) => {}
     }
 }

@@ -152,7 +152,7 @@ pub(in crate::kinds::validation) fn warn(object: &Value, warnings: &mut Vec<Stri
         match place.except {
             None => ip::warn_range(range, Path::Field(&block, "cidr"), warnings),
             Some(index) => {
-                ip::warn_range(range, Path::Index(&Path::Field(&block, "except"), index), warnings)
+                ip::warn_range(range, Path::Index(&Path::Field(&block, "except"), index), warnings);
             }
         }
     }

@@ -26,9 +26,7 @@ pub(in crate::kinds::validation) fn service(
     let at = Path::Field(&Path::Root, "spec");
     let headless = spec["type"] == "ClusterIP" && spec["clusterIP"] == "None";
     let external = !absent(&spec["externalIPs"]);
-    if !headless {
-        addresses(&spec["clusterIPs"], Path::Field(&at, "clusterIPs"), warnings);
-    } else {
+    if headless {
         let ignored = [
             (!absent(&spec["loadBalancerIP"]), "loadBalancerIP"),
             (external, "externalIPs"),
@@ -37,6 +35,8 @@ pub(in crate::kinds::validation) fn service(
         for (_, field) in ignored.into_iter().filter(|(is_set, _)| *is_set) {
             warnings.push(format!("spec.{field} is ignored for headless services"));
         }
+    } else {
+        addresses(&spec["clusterIPs"], Path::Field(&at, "clusterIPs"), warnings);
     }
     addresses(&spec["externalIPs"], Path::Field(&at, "externalIPs"), warnings);
     if external && !headless && spec["type"] != "ExternalName" && minor >= since::EXTERNAL_ADDRESS_WARNING {

@@ -215,10 +215,10 @@ pub(in crate::kinds::validation) fn status(object: &Value, _old: Option<&Value>,
 }
 
 /// Rejects a negative amount, shown as a rounded number (`validateBasicResource`).
+#[expect(clippy::cast_possible_truncation, reason = "amounts of storage fit")]
 pub(super) fn basic(amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if let Some(amount) = quantity(amount).filter(|amount| amount.is_negative()) {
-        let shown = serde_json::from_str(&amount.text()).unwrap_or_else(|_| Value::from(amount.text()));
-        errors.invalid(at, shown, "must be a valid resource quantity");
+        errors.invalid(at, amount.number().ceil() as i64, "must be a valid resource quantity");
     }
 }
 
