@@ -212,6 +212,34 @@ pub(crate) mod since {
     pub(crate) const GENERATED_NAMES_RETRIED: u32 = 31;
     /// Policies may change objects (`MutatingAdmissionPolicy`, with version v1).
     pub(crate) const MUTATING_POLICIES: u32 = 36;
+    /// Addresses and ranges have no leading zeros, no mapped addresses and no stray bits (`StrictIPCIDRValidation`, beta).
+    pub(crate) const STRICT_ADDRESSES: u32 = 36;
+    /// The server warns about addresses that are not in the usual form.
+    pub(crate) const ADDRESS_WARNINGS: u32 = 33;
+    /// The server warns about external addresses of services.
+    pub(crate) const EXTERNAL_ADDRESS_WARNING: u32 = 36;
+    /// Services may prefer endpoints of their node (`PreferSameTrafficDistribution`, beta).
+    pub(crate) const NODE_DISTRIBUTION: u32 = 34;
+    /// The server warns about the older name of the preference for the zone.
+    pub(crate) const PREFER_CLOSE_WARNING: u32 = 34;
+    /// The annotation for the topology of a service has a new name.
+    pub(crate) const TOPOLOGY_MODE: u32 = 27;
+    /// Only load balancers have addresses in their status (`AllowServiceLBStatusOnNonLB`, off).
+    pub(crate) const BALANCER_STATUS: u32 = 29;
+    /// The addresses of load balancers have a mode (`LoadBalancerIPMode`, beta).
+    pub(crate) const BALANCER_MODE: u32 = 30;
+    /// Errors about immutable fields show the change as a diff of JSON.
+    pub(crate) const JSON_DIFFERENCES: u32 = 34;
+    /// A change of a storage class is invalid because its fields are immutable, not forbidden.
+    pub(crate) const STORAGE_CLASS_IMMUTABLE: u32 = 36;
+    /// The limits of a CSI driver on a node may change (`MutableCSINodeAllocatableCount`, on).
+    pub(crate) const MUTABLE_LIMITS: u32 = 35;
+    /// CSI drivers may get tokens in secrets (`CSIServiceAccountTokenSecrets`, beta).
+    pub(crate) const TOKENS_IN_SECRETS: u32 = 35;
+    /// The server warns about the `externalID` of nodes.
+    pub(crate) const EXTERNAL_ID_WARNING: u32 = 24;
+    /// The server warns about the annotation that limits the secrets of a service account.
+    pub(crate) const MOUNTABLE_WARNING: u32 = 32;
     /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }

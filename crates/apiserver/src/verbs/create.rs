@@ -84,8 +84,8 @@ impl ApiServer {
         if kind.table == self.tables.definitions {
             lifecycle::prepare_create(object, &self.profile);
         }
+        self.allocations.allocate(&kind, object, None, &self.store, &self.profile)?;
         validation::validate_new(&kind, object, &self.profile, &mut self.draws)?;
-        self.allocations.allocate(&kind, object, &self.store, &self.profile)?;
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);
         }

@@ -86,11 +86,13 @@ impl ApiServer {
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
         let was_checked =
             has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
+        if call.path.subresource.is_empty() {
+            self.allocations.allocate(&kind, &mut object, Some(&old), &self.store, &self.profile)?;
+        }
         let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
         let (warnings, draws) = (&mut call.warnings, &mut self.draws);
         validation::validate_update(&kind, &object, &old, part, &self.profile, warnings, draws)?;
         if call.path.subresource.is_empty() {
-            self.allocations.allocate(&kind, &mut object, &self.store, &self.profile)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
         self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;

@@ -112,6 +112,7 @@ pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         warnings.extend(crd::format_warnings(object, old, profile.minor));
     }
+    warnings.extend(builtin::object_warnings(kind, object, old, profile));
     warnings
 }
 

@@ -99,11 +99,12 @@ impl Allocations {
         Ok(())
     }
 
-    /// Allocates the addresses and ports of a service.
+    /// Allocates the addresses and ports of a service; `old` is the one that an update replaces.
     pub(crate) fn allocate(
         &mut self,
         kind: &Kind,
         object: &mut Value,
+        old: Option<&Value>,
         store: &Store,
         profile: &Profile,
     ) -> Outcome<()> {
@@ -111,8 +112,12 @@ impl Allocations {
             return Ok(());
         }
         self.services.update_from_history(store.table(kind.table));
-        service::allocate(object, self.network, &mut self.services).map_err(|error| {
-            Refused::invalid("", "Service", metadata::text(object, "name"), &[error], profile)
+        let given = service::allocate(object, old, self.network, &mut self.services, profile);
+        given.map_err(|failure| match failure {
+            service::Failure::Invalid(errors) => {
+                Refused::invalid("", "Service", metadata::text(object, "name"), &errors, profile)
+            }
+            service::Failure::Internal(why) => Refused::internal_error(&why),
         })
     }
 }

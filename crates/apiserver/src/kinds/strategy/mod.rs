@@ -3,6 +3,7 @@
 //! runs).
 
 pub(crate) mod allocations;
+mod claim;
 mod job;
 mod pod;
 pub(crate) mod service;
@@ -40,12 +41,23 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         ("", "services") => service::prepare_create(object),
         ("", "persistentvolumes" | "persistentvolumeclaims") => {
             volume(kind, object, context);
+            if kind.is_resource("", "persistentvolumeclaims") {
+                claim::pair_data_sources(object, None);
+            }
         }
         ("apps", "daemonsets") => count_templates(object, None),
+        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
         ("certificates.k8s.io", "certificatesigningrequests") => signing_request(object, context.user),
         _ => {}
+    }
+}
+
+/// Sets the fields of an imported object that clients may leave out and that validation requires.
+pub(crate) fn complete_imported(kind: &Kind, object: &mut Value) {
+    if kind.is_resource("", "services") {
+        service::pair_new(object);
     }
 }
 
@@ -66,7 +78,9 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
             label_namespace(object);
         }
         ("", "services") => service::prepare_update(object, old),
+        ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
+        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
     }
@@ -107,6 +121,17 @@ fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     }
 }
 
+/// Drops the topology that only old versions of endpoints have, unless the endpoints are unchanged
+/// (`dropTopologyOnV1`).
+fn drop_topology(kind: &Kind, object: &mut Value, old: Option<&Value>) {
+    if kind.resource.version != "v1" || old.is_some_and(|old| old["endpoints"] == object["endpoints"]) {
+        return;
+    }
+    for endpoint in object["endpoints"].as_array_mut().into_iter().flatten() {
+        endpoint.as_object_mut().map(|endpoint| endpoint.remove("deprecatedTopology"));
+    }
+}
+
 /// Copies a top-level field from another object, or removes it if it is absent there.
 pub(crate) fn copy_field(object: &mut Value, from: &Value, field: &str) {
     let Some(map) = object.as_object_mut() else { return };
@@ -144,8 +169,12 @@ fn reset_status(kind: &Kind, object: &mut Value) {
 }
 
 fn namespace(object: &mut Value) {
-    if object["spec"]["finalizers"].is_null() {
-        object["spec"] = json!({ "finalizers": ["kubernetes"] });
+    let finalizers = object_at(object, &["spec"]).map(|spec| spec.entry("finalizers").or_insert(Value::Null));
+    match finalizers {
+        Some(Value::Array(list)) if list.iter().any(|name| name == "kubernetes") => {}
+        Some(Value::Array(list)) => list.push(json!("kubernetes")),
+        Some(finalizers) => *finalizers = json!(["kubernetes"]),
+        None => {}
     }
     object["status"] = json!({ "phase": "Active" });
     label_namespace(object);

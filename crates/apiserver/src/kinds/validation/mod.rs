@@ -1,21 +1,26 @@
 //! Validation of objects of built-in kinds, beyond their types (`pkg/apis/*/validation`).
 
 mod access;
+mod cluster;
 mod configuration;
 mod event;
+mod internal;
 pub(super) mod limits;
 pub(super) mod networking;
-mod node;
+mod node_labels;
 pub(crate) mod path;
 pub(super) mod pods;
 mod selector;
 mod status;
+mod storage;
+mod warnings;
 pub(super) mod workloads;
 
 use serde_json::Value;
 
 use self::path::{Errors, Path};
 pub(crate) use configuration::system_priority_classes;
+pub(crate) use warnings::object_warnings;
 
 use super::Kind;
 use crate::field::FieldError;
@@ -28,19 +33,20 @@ pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "configmaps", configuration::config_map, status::accept_any),
+    ("", "endpoints", networking::endpoints::endpoints, status::accept_any),
     ("", "events", event::event, status::accept_any),
     ("", "limitranges", limits::limit_range::limit_range, status::accept_any),
-    ("", "namespaces", status::accept_any, status::namespace),
-    ("", "nodes", node::node, status::accept_any),
-    ("", "persistentvolumeclaims", pods::volume::claim, status::accept_any),
-    ("", "persistentvolumes", pods::volume::persistent_volume, status::accept_any),
+    ("", "namespaces", cluster::namespace, status::namespace),
+    ("", "nodes", cluster::node, cluster::node_status),
+    ("", "persistentvolumeclaims", storage::claim::claim, storage::claim::status),
+    ("", "persistentvolumes", storage::volume::volume, status::accept_any),
     ("", "pods", pods::pod::pod, status::pod),
     ("", "podtemplates", workloads::workload::pod_template, status::accept_any),
     ("", "replicationcontrollers", workloads::workload::replication_controller, status::replicas),
     ("", "resourcequotas", limits::quota::resource_quota, status::accept_any),
     ("", "secrets", configuration::secret, status::accept_any),
-    ("", "services", networking::network::service, status::accept_any),
-    ("apiregistration.k8s.io", "apiservices", limits::policy::api_service, status::accept_any),
+    ("", "services", networking::service::service, networking::service::status),
+    ("apiregistration.k8s.io", "apiservices", cluster::api_service, cluster::api_service_status),
     ("apps", "daemonsets", workloads::workload::daemon_set, status::daemon_set),
     ("apps", "deployments", workloads::workload::deployment, status::deployment),
     ("apps", "replicasets", workloads::workload::replica_set, status::replicas),
@@ -50,19 +56,28 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("batch", "jobs", workloads::job::job, status::job),
     ("certificates.k8s.io", "certificatesigningrequests", limits::policy::signing_request, status::accept_any),
     ("coordination.k8s.io", "leases", configuration::lease, status::accept_any),
-    ("discovery.k8s.io", "endpointslices", networking::network::endpoint_slice, status::accept_any),
+    ("discovery.k8s.io", "endpointslices", networking::endpoints::slice, status::accept_any),
     ("events.k8s.io", "events", event::new_event, status::accept_any),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas", cluster::schema, cluster::schema_status),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", cluster::level, cluster::level_status),
     ("networking.k8s.io", "ingressclasses", networking::ingress::ingress_class, status::accept_any),
-    ("networking.k8s.io", "ingresses", networking::ingress::ingress, status::accept_any),
+    ("networking.k8s.io", "ingresses", networking::ingress::ingress, networking::load_balancer::ingress),
+    ("networking.k8s.io", "ipaddresses", networking::ip_address, status::accept_any),
     ("networking.k8s.io", "networkpolicies", networking::network_policy::network_policy, status::accept_any),
-    ("node.k8s.io", "runtimeclasses", node::runtime_class, status::accept_any),
+    ("networking.k8s.io", "servicecidrs", networking::service_cidr, status::accept_any),
+    ("node.k8s.io", "runtimeclasses", cluster::runtime_class, status::accept_any),
     ("policy", "poddisruptionbudgets", limits::policy::budget, status::budget),
     ("rbac.authorization.k8s.io", "clusterrolebindings", access::binding, status::accept_any),
     ("rbac.authorization.k8s.io", "clusterroles", access::cluster_role, status::accept_any),
     ("rbac.authorization.k8s.io", "rolebindings", access::binding, status::accept_any),
     ("rbac.authorization.k8s.io", "roles", access::role, status::accept_any),
     ("scheduling.k8s.io", "priorityclasses", configuration::priority_class, status::accept_any),
-    ("storage.k8s.io", "storageclasses", pods::volume::storage_class, status::accept_any),
+    ("storage.k8s.io", "csidrivers", storage::csi::driver, status::accept_any),
+    ("storage.k8s.io", "csinodes", storage::csi::node, status::accept_any),
+    ("storage.k8s.io", "csistoragecapacities", storage::csi::capacity, status::accept_any),
+    ("storage.k8s.io", "storageclasses", storage::class::storage, status::accept_any),
+    ("storage.k8s.io", "volumeattachments", storage::attachment::attachment, storage::attachment::status),
+    ("storage.k8s.io", "volumeattributesclasses", storage::class::attributes, status::accept_any),
 ];
 
 /// The validators of a kind.
@@ -91,7 +106,7 @@ pub(crate) fn check(
         let validator = if status { validators.status } else { validators.object };
         validator(object, old, &mut errors);
     }
-    errors.found
+    errors.into_found()
 }
 
 /// The elements of a list; empty if there is no list.

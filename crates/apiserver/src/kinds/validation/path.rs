@@ -54,8 +54,13 @@ pub(crate) struct Errors<'a> {
 }
 
 impl<'a> Errors<'a> {
-    pub(super) fn new(profile: &'a Profile) -> Self {
+    pub(crate) fn new(profile: &'a Profile) -> Self {
         Self { profile, found: Vec::new() }
+    }
+
+    /// The errors found.
+    pub(crate) fn into_found(self) -> Vec<FieldError> {
+        self.found
     }
 
     pub(super) fn required(&mut self, at: Path<'_>, why: &str) {
@@ -97,6 +102,11 @@ impl<'a> Errors<'a> {
     pub(super) fn too_long(&mut self, at: Path<'_>, most: u64) {
         let why = self.profile.too_many_bytes_text(most);
         self.found.push(FieldError::new(Cause::TooLong, at.text(), Value::Null, why));
+    }
+
+    pub(super) fn too_many(&mut self, at: Path<'_>, count: usize, most: usize) {
+        let why = format!("must have at most {most} items");
+        self.found.push(FieldError::new(Cause::TooMany, at.text(), Value::from(count), why));
     }
 
     /// An invalid value of a Go type, which is printed as JSON or in Go syntax.
