@@ -1,6 +1,7 @@
 //! Values as Go prints them, for messages that must equal those of a server written in Go.
 
 pub(crate) mod duration;
+pub(crate) mod json_syntax;
 pub(crate) mod regexp;
 pub(crate) mod url;
 

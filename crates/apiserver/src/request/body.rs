@@ -1,5 +1,6 @@
 //! Request bodies: checks their size and parses JSON, YAML and protobuf.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
@@ -8,6 +9,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use windtunnel_core::yaml::YamlError;
 
+use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::quote;
 use crate::request::{duplicates, protobuf};
 use crate::status::{Outcome, Refused};
@@ -92,9 +94,12 @@ pub(crate) fn parse_as(
             "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
         ))
     };
-    match content_type.split(';').next().unwrap_or("").trim() {
+    match &*media_type(content_type) {
         "" | "application/json" => bytes.json().map_err(|error| {
-            unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
+            unrecognized(format!(
+                "couldn't get version/kind; json parse error: {}",
+                json_error(&error, bytes)
+            ))
         }),
         "application/yaml" => {
             let text = String::from_utf8_lossy(bytes);
@@ -127,9 +132,19 @@ pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
     Ok(())
 }
 
-/// Go's message for JSON that ends too early. Other errors have the message of `serde_json`.
-pub(crate) fn json_error(error: &serde_json::Error) -> String {
-    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+/// The media type of a `Content-Type` header, without parameters. Its case does not matter.
+pub(crate) fn media_type(header: &str) -> Cow<'_, str> {
+    let name = header.split(';').next().unwrap_or_default().trim();
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+/// Go's message for malformed JSON. Errors that are not of the syntax have the message of `serde_json`.
+pub(crate) fn json_error(error: &serde_json::Error, document: &[u8]) -> String {
+    syntax_error(document).unwrap_or_else(|| error.to_string())
 }
 
 /// Go's messages for common errors in YAML. Other errors have the message of this parser.

@@ -72,6 +72,10 @@ impl ApiServer {
             .map(|(namespace, name, entry)| (kind.key(namespace, name), kind.written_form(entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
+        let mut metadata = json!({ "resourceVersion": self.store.table_revision(kind.table).to_string() });
+        if kind.custom.is_some() {
+            metadata["continue"] = json!("");
+        }
         // Run admission for all objects before the first one is deleted: a webhook call restarts the request.
         for (key, object) in &chosen {
             self.admit_deletion(call, key, object)?;
@@ -82,7 +86,7 @@ impl ApiServer {
         let list = List {
             api_version: kind.resource.api_version(),
             kind: kind.list_kind.clone(),
-            metadata: json!({}),
+            metadata,
             items: chosen.iter().map(|(_, object)| LazyObject::Loaded(kind.served_form(object))).collect(),
             typed_items: kind.custom.is_some(),
             metadata_only: None,

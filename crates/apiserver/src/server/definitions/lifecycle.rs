@@ -13,7 +13,7 @@ use crate::kinds::custom::Family;
 use crate::kinds::custom::conversion::Conversion;
 use crate::kinds::view::View;
 use crate::kinds::{Custom, Dependents, Generation, Kind, Rules, StatusMetadata};
-use crate::metadata;
+use crate::metadata::{self, Checks};
 use crate::names::NameRule;
 use crate::outbound::client_config;
 use crate::profile::Profile;
@@ -270,6 +270,7 @@ fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kin
             minors: 0..=u32::MAX,
             view: View::Storage,
             deprecation: None,
+            metadata: Checks::CUSTOM,
             defaults: None,
             validators: None,
             subresources: &[],
