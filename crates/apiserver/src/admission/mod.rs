@@ -60,6 +60,13 @@ pub(crate) struct Attributes<'a> {
     pub(crate) old: Option<&'a Value>,
 }
 
+impl<'a> Attributes<'a> {
+    /// The name in rejections (`extractResourceName`).
+    pub(crate) fn shown_name(&self) -> &'a str {
+        if self.name.is_empty() { "Unknown" } else { self.name }
+    }
+}
+
 /// The admission configuration, parsed once per change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Admission {

@@ -103,9 +103,10 @@ pub(crate) fn parse_as(
         }),
         "application/yaml" => {
             let text = String::from_utf8_lossy(bytes);
-            windtunnel_core::yaml::from_str(&text)
+            let text = first_document(&text);
+            windtunnel_core::yaml::from_str(text)
                 .map(|value| (value, Vec::new()))
-                .map_err(|error| unrecognized(yaml_error(&error, &text)))
+                .map_err(|error| unrecognized(yaml_error(&error, text)))
         }
         protobuf::MEDIA_TYPE => {
             let decoded = protobuf::decode(bytes, (api_version, kind)).map(|value| (value, Vec::new()));
@@ -122,6 +123,22 @@ pub(crate) fn parse_as(
         }
         _ => Err(Refused::media_type(&MEDIA_TYPES)),
     }
+}
+
+/// The first of several YAML documents. Go's parser ignores the others.
+pub(crate) fn first_document(text: &str) -> &str {
+    let mut at = 0;
+    let mut has_content = false;
+    for line in text.split_inclusive('\n') {
+        let is_marker = line.trim_end() == "---" || line.starts_with("--- ");
+        if is_marker && has_content || line.trim_end() == "..." {
+            return &text[..at];
+        }
+        let is_comment = line.trim_start().starts_with(['#', '%']);
+        has_content = has_content || !is_marker && !is_comment && !line.trim().is_empty();
+        at += line.len();
+    }
+    text
 }
 
 /// Rejects bodies that are too long.
@@ -175,5 +192,27 @@ pub(crate) fn summary(bytes: &[u8]) -> String {
             }
             text + more
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_document_counts() {
+        for (text, first) in [
+            ("a: 1\n", "a: 1\n"),
+            ("---\na: 1\n---\nb: 2\n", "---\na: 1\n"),
+            ("# c\n---\na: 1\n...\nb", "# c\n---\na: 1\n"),
+        ] {
+            assert_eq!(first_document(text), first);
+        }
+    }
+
+    #[test]
+    fn the_case_and_the_parameters_of_a_media_type_do_not_matter() {
+        assert_eq!(media_type("Application/JSON; charset=utf-8"), "application/json");
+        assert_eq!(media_type(""), "");
     }
 }

@@ -45,7 +45,8 @@ impl ApiServer {
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
         self.admission.check_deletion_with_plugins(call, Some(&object))?;
-        self.admit_deletion(call, &call.key(), &object)?;
+        let name = call.path.name.clone();
+        self.admit_deletion(call, &call.key(), &name, &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
             && let ReplyBody::Object(after) = &reply.body
@@ -78,7 +79,7 @@ impl ApiServer {
         }
         // Run admission for all objects before the first one is deleted: a webhook call restarts the request.
         for (key, object) in &chosen {
-            self.admit_deletion(call, key, object)?;
+            self.admit_deletion(call, key, "", object)?;
         }
         for (key, object) in &chosen {
             self.delete_object(&kind, key, object, &options, call.now)?;
@@ -94,12 +95,13 @@ impl ApiServer {
         Ok(Reply::new(200, ReplyBody::List(list)))
     }
 
-    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Stored) -> Outcome<()> {
+    /// Runs admission for a deletion. `name` is the name that admission sees: none for an object of a collection.
+    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, name: &str, object: &Stored) -> Outcome<()> {
         if call.kind.conversion().is_some() {
             // The deletion only changes metadata, on which the conversion does not depend.
             self.convert_for_storage(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
         }
-        let (name, namespace) = (&*key.name, &*key.namespace);
+        let namespace = &*key.namespace;
         let shown = self.admission.stored_form(object);
         let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
         self.admitter().mutate(call, attributes, None)?;

@@ -42,7 +42,11 @@ impl ApiServer {
                 return Err(Refused::bad_request(format!("Name parameter invalid: {name}: {why}")));
             }
         }
-        found.ok_or_else(|| Refused::not_found(&call.kind.resource, &call.path.name))
+        let entry = found.ok_or_else(|| Refused::not_found(&call.kind.resource, &call.path.name))?;
+        if let Some(custom) = &call.kind.custom {
+            custom.family.check_readable(entry)?;
+        }
+        Ok(entry)
     }
 
     /// Converts an object to the storage version, and runs all conversions that storing and returning it needs. Conversion
