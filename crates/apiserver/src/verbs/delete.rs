@@ -122,10 +122,13 @@ impl ApiServer {
         let has_namespace_finalizers = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if finalizers.is_empty() && grace == 0 && !has_namespace_finalizers {
+            let last = last_state(kind, object, now);
+            if !options.dry_run && last != *object {
+                self.store.rewrite(kind.table, key, kind.epoch(), kind.to_storage((*last).clone()));
+            }
             let removed =
                 if options.dry_run { Some(object.clone()) } else { self.remove_object(kind, key, now) };
             if answers_with_object(kind) {
-                let last = last_state(kind, object, now);
                 return Ok(Reply { removed, ..Reply::object(200, kind.served_form(&last)) });
             }
             let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
@@ -196,7 +199,7 @@ fn answers_with_object(kind: &Kind) -> bool {
     }
 }
 
-/// The state of a deleted object that the response shows. A real server marks a pod for deletion before it removes it.
+/// The last state of an object that is deleted at once. A pod is first marked for deletion, which watches see.
 fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
     if !kind.is_resource("", "pods") {
         return object.clone();
