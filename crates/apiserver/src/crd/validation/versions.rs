@@ -41,7 +41,11 @@ pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<
     let whole = |why: &str| FieldError {
         cause: Cause::Invalid,
         field: "spec.versions".to_owned(),
-        value: Shown::Text(internal.text()),
+        value: Shown::Text(if crd["spec"]["versions"].is_null() {
+            "null".to_owned()
+        } else {
+            internal.text()
+        }),
         detail: why.to_owned(),
     };
     if names.iter().enumerate().any(|(index, name)| names[..index].contains(name)) {

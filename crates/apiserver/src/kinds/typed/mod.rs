@@ -16,6 +16,10 @@ use super::Kind;
 use crate::facts::go::Zero;
 use crate::gotext::json_type;
 
+/// The field whose validation shows whether it was absent or empty. Other empty lists become null here, as storing them does
+/// in a real server; this one is never stored empty.
+const SHOWN_EMPTY: (&str, &str) = ("CustomResourceDefinitionSpec", "versions");
+
 /// The position in the object, for messages.
 #[derive(Clone, Copy)]
 struct At<'a> {
@@ -128,7 +132,11 @@ fn decode_struct(
             None => {
                 map.insert(field.name.to_owned(), plan.zero_of(field));
             }
-            Some(value) if is_empty(value) && !matches!(field.shape, Shape::Struct(_)) => {
+            Some(value)
+                if is_empty(value)
+                    && !matches!(field.shape, Shape::Struct(_))
+                    && (structure.name, field.name) != SHOWN_EMPTY =>
+            {
                 *value = plan.zero_of(field);
             }
             Some(_) => {}
