@@ -125,6 +125,18 @@ pub(crate) fn parse_as(
     }
 }
 
+/// Parses the options of a deletion. A real server returns the error of its decoder unchanged.
+pub(crate) fn parse_options(bytes: &Text, content_type: &str) -> Outcome<Value> {
+    let is_json = matches!(&*media_type(content_type), "" | "application/json");
+    if bytes.len() > LIMIT || !is_json {
+        return parse(bytes, content_type, "DeleteOptions");
+    }
+    bytes.json().map(|(value, _)| value).map_err(|error| {
+        let why = json_error(&error, bytes);
+        Refused::internal(format!("couldn't get version/kind; json parse error: {why}"))
+    })
+}
+
 /// The first of several YAML documents. Go's parser ignores the others.
 pub(crate) fn first_document(text: &str) -> &str {
     let mut at = 0;

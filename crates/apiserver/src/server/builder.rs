@@ -29,6 +29,7 @@ use crate::store::Store;
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /// The settings of a new server.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Debug, Clone)]
 pub struct Builder {
     minor: u32,

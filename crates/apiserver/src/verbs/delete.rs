@@ -9,11 +9,12 @@ use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
-use crate::kinds::{Dependents, Kind};
+use crate::kinds::{Dependents, Kind, typed};
 use crate::metadata;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::options::{self, Deletion};
+use crate::request::{Body, duplicates};
 use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
@@ -34,8 +35,7 @@ impl ApiServer {
                 Refused::method_not_allowed()
             });
         }
-        let mut options = Deletion::read(call.request, &self.profile)?;
-        options.dry_run |= call.dry_run;
+        let options = self.deletion(call)?;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
         self.admitter().check_namespace_deletion(&kind, &call.path.name)?;
@@ -63,8 +63,7 @@ impl ApiServer {
         }
         options::list::check(&call.request.query, false, &self.profile)?;
         let selector = Selector::parse(&kind, &call.request.query)?;
-        let mut options = Deletion::read(call.request, &self.profile)?;
-        options.dry_run |= call.dry_run;
+        let options = self.deletion(call)?;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
         let chosen: Vec<(Key, Stored)> = self
@@ -93,6 +92,25 @@ impl ApiServer {
             metadata_only: None,
         };
         Ok(Reply::new(200, ReplyBody::List(list)))
+    }
+
+    /// The options of a deletion.
+    fn deletion(&self, call: &Call<'_>) -> Outcome<Deletion> {
+        if let Body::Bytes(bytes) = &call.request.body
+            && !bytes.is_empty()
+            && let Ok((mut body, _)) = duplicates::parse(bytes)
+        {
+            typed::decode_as("meta", "v1", "DeleteOptions", &mut body).map_err(Refused::internal)?;
+        }
+        let mut options = Deletion::read(call.request, &self.profile)?;
+        // With options in the body, those in the query mean nothing.
+        let has_body = match &call.request.body {
+            Body::Bytes(bytes) => !bytes.is_empty(),
+            Body::Value(_) => true,
+            _ => false,
+        };
+        options.dry_run |= call.dry_run && !has_body;
+        Ok(options)
     }
 
     /// Runs admission for a deletion. `name` is the name that admission sees: none for an object of a collection.

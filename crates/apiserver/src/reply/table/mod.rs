@@ -240,7 +240,7 @@ impl Serialize for ShownRow<'_> {
     }
 }
 
-/// The object without the annotation that stands for a field of a DaemonSet's internal form, which has no such annotation.
+/// The object without the annotation that represents a field of a DaemonSet's internal form, which has no such annotation.
 pub(crate) fn without_encoded_fields(object: &Stored) -> Cow<'_, Stored> {
     if object["metadata"]["annotations"].get(TEMPLATE_GENERATION).is_none() {
         return Cow::Borrowed(object);

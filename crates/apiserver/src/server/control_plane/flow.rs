@@ -8,9 +8,13 @@ const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 const LEVELS: Resource =
     Resource::cluster(GROUP, "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations");
 const SCHEMAS: Resource = Resource::cluster(GROUP, "v1", "FlowSchema", "flowschemas");
+const COORDINATION: &str = "coordination.k8s.io";
 
-/// Name, share, lendable percentage, and the number of queues and the size of a hand, if requests queue.
-const PRIORITY_LEVELS: [(&str, u32, u32, Option<(u32, u32)>); 7] = [
+/// The number of queues and the size of a hand, if requests queue.
+type Queues = Option<(u32, u32)>;
+
+/// Name, share, lendable percentage, and the queues.
+const PRIORITY_LEVELS: [(&str, u32, u32, Queues); 7] = [
     ("catch-all", 5, 0, None),
     ("global-default", 20, 50, Some((128, 6))),
     ("leader-election", 10, 0, Some((16, 4))),
@@ -139,7 +143,6 @@ fn resource_rules(requests: &Requests) -> Vec<Value> {
         }
         rule
     };
-    const COORDINATION: &str = "coordination.k8s.io";
     match requests {
         Requests::All => vec![rule(&["*"], "*", &["*"], true)],
         Requests::Probes => Vec::new(),
