@@ -190,6 +190,10 @@ impl Profile {
 pub(crate) mod since {
     /// Pods have a generation (`PodObservedGenerationTracking`, beta).
     pub(crate) const POD_GENERATION: u32 = 33;
+    /// Names of StatefulSets are DNS labels.
+    pub(crate) const LABELS_OF_STATEFUL_SETS: u32 = 27;
+    /// Servers have an effective version (KEP 4330), which OpenAPI names.
+    pub(crate) const EFFECTIVE_VERSION: u32 = 31;
     /// The labels of a job's pods have the prefix of the group.
     pub(crate) const JOB_LABEL_PREFIX: u32 = 27;
     /// Volumes have the time of their last phase change (`PersistentVolumeLastPhaseTransitionTime`, beta).

@@ -194,7 +194,8 @@ impl ApiServer {
     /// Sets the metadata of a new object that clients cannot choose, and removes what they must not set.
     fn begin_metadata(&mut self, call: &mut Call<'_>, object: &mut Value) {
         let uid = call.attempt.uid.get_or_insert_with(|| self.draws.uid()).clone();
-        let counts = call.kind.rules.generation != Generation::None;
+        let counts =
+            !matches!(call.kind.rules.generation, Generation::None | Generation::SpecificationFromZero);
         let metadata = metadata::metadata_mut(object);
         for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
             metadata.remove(field);

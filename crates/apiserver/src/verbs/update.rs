@@ -16,7 +16,7 @@ use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
 use crate::reply::Reply;
-use crate::request::options;
+use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
@@ -27,7 +27,9 @@ use crate::verbs::etcd;
 /// Metadata that no update can change.
 const IMMUTABLE: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
 /// Metadata that an update takes from the stored object if the client omits it.
-const KEPT_IF_ABSENT: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"];
+const KEPT_IF_ABSENT: [&str; 2] = ["uid", "deletionGracePeriodSeconds"];
+/// Metadata that no update can change once it is set.
+const DELETED: &str = "deletionTimestamp";
 
 impl ApiServer {
     pub(crate) fn update(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
@@ -127,16 +129,12 @@ impl ApiServer {
         let (resource, name) = (&call.kind.resource, &*call.path.name);
         let uid = metadata::text(object, "uid");
         let actual = metadata::text(old, "uid");
-        if !uid.is_empty() && uid != actual {
-            let key = if call.path.namespace.is_empty() {
-                String::new()
-            } else {
-                format!("{}/", call.path.namespace)
-            };
+        // The uid in a patch is no precondition: validation finds that it is immutable.
+        if !uid.is_empty() && uid != actual && call.request.method != Method::Patch {
+            let path = etcd::path(&call.kind, &call.key());
             let text = format!(
-                "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}{name}, ResourceVersion: 0, \
-                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}",
-                resource.plural
+                "StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: \
+                 Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
             );
             return Err(Refused::conflict(resource, &resource.plural, name, &text));
         }
@@ -264,19 +262,22 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
 
 /// Restores the metadata that an update cannot change, or that the client omitted.
 fn keep_metadata(metadata: &mut Map<String, Value>, old: &Value) {
-    for (fields, always) in [(IMMUTABLE, true), (KEPT_IF_ABSENT, false)] {
+    for (fields, always) in [(&IMMUTABLE[..], true), (&KEPT_IF_ABSENT[..], false)] {
         for field in fields {
-            match old.get(field) {
-                Some(value) if always && metadata.get(field) == Some(value) => {}
-                Some(value) if always || !metadata.contains_key(field) => {
-                    metadata.insert(field.to_owned(), value.clone());
+            match old.get(*field) {
+                Some(value) if always && metadata.get(*field) == Some(value) => {}
+                Some(value) if always || !metadata.contains_key(*field) => {
+                    metadata.insert((*field).to_owned(), value.clone());
                 }
                 None if always => {
-                    metadata.remove(field);
+                    metadata.remove(*field);
                 }
                 _ => {}
             }
         }
+    }
+    if let Some(value) = old.get(DELETED) {
+        metadata.insert(DELETED.to_owned(), value.clone());
     }
 }
 
@@ -336,17 +337,21 @@ fn is_same(object: &Value, owners: &FieldOwners, other: &Stored) -> bool {
     is_same_tree && owners.entries.as_ref() == other.owners()
 }
 
-/// Increments the generation if the specification changed.
+/// Increments the generation if the specification changed, or a part of the metadata that counts too.
 fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
-    if kind.rules.generation == Generation::None {
-        return;
-    }
-    let Some(generation) = old["metadata"]["generation"].as_i64() else { return };
+    let rule = kind.rules.generation;
+    let first = (rule == Generation::SpecificationFromZero).then_some(0);
+    let Some(generation) = old["metadata"]["generation"].as_i64().or(first) else { return };
+    let part = match rule {
+        Generation::None | Generation::Constant => return,
+        Generation::Specification | Generation::SpecificationFromZero => None,
+        Generation::SpecificationAndAnnotations => Some("annotations"),
+        Generation::SpecificationAndLabels => Some("labels"),
+    };
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
-    let annotations = kind.rules.generation == Generation::SpecificationAndAnnotations
-        && object["metadata"]["annotations"] != old["metadata"]["annotations"];
-    if differ(object, old, relevant) || annotations {
+    let has_new_part = part.is_some_and(|part| object["metadata"].get(part) != old["metadata"].get(part));
+    if has_new_part || differ(object, old, relevant) {
         object["metadata"]["generation"] = json!(generation.saturating_add(1));
     }
 }

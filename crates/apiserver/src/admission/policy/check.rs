@@ -138,7 +138,7 @@ impl Check {
         if name.trim().is_empty() {
             self.errors.push(FieldError::required(format!("{at}.name"), "name is not specified"));
         } else if !is_identifier(&name) {
-            let why = "name is not a valid CEL identifier";
+            let why = "must be a valid CEL identifier";
             self.errors.push(FieldError::invalid(format!("{at}.name"), name.as_str(), why));
         }
         let at = format!("{at}.expression");

@@ -87,7 +87,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
 }
 
 /// The annotation that counts the templates of a DaemonSet, once a field of its API.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// Counts the changes of a DaemonSet's template.
 fn count_templates(object: &mut Value, old: Option<&Value>) {

@@ -46,6 +46,19 @@ fn errors_name_the_go_type_that_a_value_must_have() {
         ),
         (
             "",
+            "PersistentVolume",
+            json!({ "spec": { "hostPath": true } }),
+            "bool into Go struct field PersistentVolumeSpec.spec.PersistentVolumeSource.hostPath of type \
+             v1.HostPathVolumeSource",
+        ),
+        (
+            "",
+            "PersistentVolume",
+            json!({ "spec": { "accessModes": {} } }),
+            "object into Go struct field PersistentVolumeSpec.spec.accessModes of type []v1.PersistentVolumeAccessMode",
+        ),
+        (
+            "",
             "ConfigMap",
             json!({ "metadata": { "ownerReferences": {} } }),
             "object into Go struct field ObjectMeta.metadata.ownerReferences of type []v1.OwnerReference",
@@ -60,7 +73,7 @@ fn errors_name_the_go_type_that_a_value_must_have() {
             "apps",
             "Deployment",
             json!({ "spec": { "strategy": { "rollingUpdate": { "maxSurge": true } } } }),
-            "bool into Go value of type int32",
+            "bool into Go struct field RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32",
         ),
     ] {
         assert_eq!(decoded(group, kind, object).1, Err(format!("{prefix}{why}")));

@@ -28,6 +28,11 @@ impl ServiceNetwork {
         Some(Self { first: u32::from(address) & !(size - 1), size })
     }
 
+    /// The network as a flag or a ServiceCIDR has it.
+    pub(crate) fn range(self) -> String {
+        format!("{}/{}", Ipv4Addr::from(self.first), self.size.leading_zeros() + 1)
+    }
+
     /// The address of the API server itself: the first of the network.
     pub(crate) fn first_address(self) -> Ipv4Addr {
         Ipv4Addr::from(self.first + 1)

@@ -1,8 +1,11 @@
 //! The objects that a kube-apiserver creates itself (`pkg/controlplane`): the Service and the endpoints with which pods
-//! reach it, and ConfigMaps for other servers.
+//! reach it, ConfigMaps for other servers, priority levels with FlowSchemas, and APIServices.
 //!
 //! They have reserved revisions and their own stream of uids, so that they do not change the revisions and uids of objects
 //! that clients create.
+
+mod flow;
+mod services;
 
 use std::net::Ipv4Addr;
 
@@ -11,6 +14,7 @@ use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 use windtunnel_core::{Identity, Resource, Write};
 
+use crate::discovery;
 use crate::kinds::strategy::allocations::PRIORITY_CLASSES;
 use crate::kinds::strategy::service::ServiceNetwork;
 use crate::kinds::validation;
@@ -61,6 +65,18 @@ impl ApiServer {
         }
         if self.profile.minor >= TOKEN_TRACKING_SINCE {
             self.create_if_missing(&CONFIG_MAPS, token_tracking(now), now);
+        }
+        for (resource, object) in flow::objects(now) {
+            self.create_if_missing(&resource, object, now);
+        }
+        let (resource, object) = services::service_range(self.allocations.network(), now);
+        self.create_if_missing(&resource, object, now);
+        for group in discovery::groups(&self.catalog) {
+            for version in &group.versions {
+                if let Some((resource, object)) = services::api_service(&group.name, version, now) {
+                    self.create_if_missing(&resource, object, now);
+                }
+            }
         }
         self.store.advance_to(OWN_REVISIONS);
     }
