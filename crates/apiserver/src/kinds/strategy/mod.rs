@@ -7,6 +7,8 @@ mod job;
 mod pod;
 pub(crate) mod service;
 
+pub(in crate::kinds) use pod::quality_of_service;
+
 use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, rfc3339};
@@ -65,10 +67,23 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
             copy_field(object, old, "spec");
             label_namespace(object);
         }
+        ("", "pods") => pod::drop_disabled(object, Some(old)),
         ("", "services") => service::prepare_update(object, old),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
+    }
+}
+
+/// Copies annotations of a new object to the fields that replace them, and returns warnings about them.
+pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
+    if kind.is_resource("", "pods") { pod::copy_profiles(object) } else { Vec::new() }
+}
+
+/// Keeps what a write of the status must not reset.
+pub(crate) fn prepare_status(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.is_resource("", "pods") {
+        pod::prepare_status(object, old);
     }
 }
 

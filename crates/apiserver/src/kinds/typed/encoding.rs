@@ -47,6 +47,7 @@ pub(super) const ALWAYS: &[(&str, &[&str])] = &[
     ("PodTemplate", &["template"]),
     ("PodTemplateSpec", &["metadata", "spec"]),
     ("PriorityLevelConfigurationCondition", &["lastTransitionTime"]),
+    ("ProjectedVolumeSource", &["sources"]),
     ("ReplicaSetCondition", &["lastTransitionTime"]),
     ("ReplicaSetSpec", &["template"]),
     ("ReplicationControllerCondition", &["lastTransitionTime"]),
@@ -100,8 +101,8 @@ pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("GCEPersistentDiskVolumeSource", &["partition", "readOnly"]),
     ("GlusterfsVolumeSource", &["readOnly"]),
     ("HorizontalPodAutoscalerStatus", &["currentReplicas"]),
-    ("ISCSIVolumeSource", &["readOnly", "discoveryCHAPAuth", "sessionCHAPAuth"]),
-    ("ISCSIPersistentVolumeSource", &["readOnly", "discoveryCHAPAuth", "sessionCHAPAuth"]),
+    ("ISCSIVolumeSource", &["readOnly", "chapAuthDiscovery", "chapAuthSession"]),
+    ("ISCSIPersistentVolumeSource", &["readOnly", "chapAuthDiscovery", "chapAuthSession"]),
     ("JobStatus", &["active", "succeeded", "failed"]),
     ("JSONSchemaProps", &["exclusiveMaximum", "exclusiveMinimum", "uniqueItems", "nullable",
         "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"]),
@@ -125,7 +126,8 @@ pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("ReplicationControllerStatus", &["fullyLabeledReplicas", "readyReplicas", "availableReplicas",
         "observedGeneration"]),
     ("ResourceAttributesReview", &["denied"]),
-    ("ScaleIOVolumeSource", &["readOnly"]),
+    ("ScaleIOPersistentVolumeSource", &["readOnly", "sslEnabled"]),
+    ("ScaleIOVolumeSource", &["readOnly", "sslEnabled"]),
     ("ScaleSpec", &["replicas"]),
     ("ServicePort", &["nodePort"]),
     ("ServiceSpec", &["publishNotReadyAddresses", "healthCheckNodePort"]),
@@ -134,9 +136,10 @@ pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("StorageOSVolumeSource", &["readOnly"]),
     ("SubjectAccessReviewStatus", &["denied"]),
     ("VolumeMount", &["readOnly"]),
+    ("VolumeMountStatus", &["readOnly"]),
 ];
 
-/// Optional strings that are pointers: Go writes an empty one.
+/// Optional strings that are pointers, beside those that `pointers.list` of the facts has: Go writes an empty one.
 #[rustfmt::skip]
 pub(super) const EMPTY_IS_PRESENT: &[(&str, &[&str])] = &[
     ("AzureFilePersistentVolumeSource", &["secretNamespace"]),

@@ -103,7 +103,7 @@ impl Plan {
                 {
                     Zero::Always
                 } else {
-                    optional(of.name, field.name, &shape)
+                    optional(of.name, field.name, field.pointer, &shape)
                 };
                 Field { name: field.name, shape, zero }
             })
@@ -203,11 +203,11 @@ fn is_metadata(types: &Types, kind: &FieldKind) -> bool {
     matches!(kind, FieldKind::Struct(id) if matches!(types.get(*id).name, "ObjectMeta" | "ListMeta"))
 }
 
-fn optional(owner: &str, field: &str, shape: &Shape) -> Zero {
+fn optional(owner: &str, field: &str, is_pointer: bool, shape: &Shape) -> Zero {
     let text = matches!(shape, Shape::Scalar(Scalar::String) | Shape::Named(_));
     let present = match shape {
         Shape::List(_) | Shape::Map(_) => false,
-        _ if text => has(EMPTY_IS_PRESENT, owner, field),
+        _ if text => is_pointer || has(EMPTY_IS_PRESENT, owner, field),
         _ => !has(ZERO_IS_ABSENT, owner, field),
     };
     if present { Zero::IfGiven } else { Zero::Never }
