@@ -39,7 +39,11 @@ impl ApiServer {
     /// # Errors
     /// 403 if the class does not exist, or if the pod contradicts it.
     pub(crate) fn apply_runtime_class(&self, call: &Call<'_>, object: &mut Value) -> Outcome<()> {
-        runtime_class::apply_runtime_class(Objects { catalog: &self.catalog, store: &self.store }, call, object)
+        runtime_class::apply_runtime_class(
+            Objects { catalog: &self.catalog, store: &self.store },
+            call,
+            object,
+        )
     }
 
     /// Lets plug-ins change an object that is created.

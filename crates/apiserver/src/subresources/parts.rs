@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::call::decode;
+use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;
-use crate::profile::since;
 use crate::status::Outcome;
 use crate::verbs::patched;
 

@@ -37,7 +37,10 @@ pub(crate) fn apply_runtime_class(objects: Objects<'_>, call: &Call<'_>, pod: &m
             return Err(forbidden(pod, why));
         }
     } else if is_given && given != overhead {
-        return Err(forbidden(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"));
+        return Err(forbidden(
+            pod,
+            "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+        ));
     }
     if !overhead.is_null() {
         pod["spec"]["overhead"] = overhead.clone();
@@ -109,7 +112,8 @@ mod tests {
 
     #[test]
     fn tolerations_of_the_class_are_merged() {
-        let mut pod = json!({ "spec": { "tolerations": [{ "key": "a", "operator": "Equal", "value": "1" }] } });
+        let mut pod =
+            json!({ "spec": { "tolerations": [{ "key": "a", "operator": "Equal", "value": "1" }] } });
         let more = json!([{ "key": "a", "operator": "Exists" }, { "key": "b", "operator": "Exists" }]);
         tolerate(&mut pod, &more);
         assert_eq!(pod["spec"]["tolerations"], more);

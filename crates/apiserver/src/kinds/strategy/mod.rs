@@ -67,7 +67,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
             copy_field(object, old, "spec");
             label_namespace(object);
         }
-        ("", "pods") => pod::drop_disabled(object, Some(old)),
+        ("", "pods") => pod::prepare_update(object, old),
         ("", "services") => service::prepare_update(object, old),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),

@@ -25,7 +25,9 @@ fn drop_disabled_spec(spec: &mut Value, old: &Value) {
                 continue;
             }
             let Some(container) = container.as_object_mut() else { continue };
-            let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else { continue };
+            let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else {
+                continue;
+            };
             if lifecycle.remove("stopSignal").is_some() && lifecycle.is_empty() {
                 container.remove("lifecycle");
             }

@@ -13,7 +13,9 @@ pub(super) fn merge_label_keys(pod: &mut Value, minor: u32) {
         let constraints = spec.get_mut("topologySpreadConstraints").and_then(Value::as_array_mut);
         constraints.into_iter().flatten().for_each(|constraint| merge_keys(constraint, &labels));
     }
-    let Some(affinity) = spec.get_mut("affinity").filter(|_| minor >= since::MERGED_AFFINITY_KEYS) else { return };
+    let Some(affinity) = spec.get_mut("affinity").filter(|_| minor >= since::MERGED_AFFINITY_KEYS) else {
+        return;
+    };
     for field in ["podAffinity", "podAntiAffinity"] {
         let Some(terms) = affinity.get_mut(field) else { continue };
         let required = terms.get_mut("requiredDuringSchedulingIgnoredDuringExecution");

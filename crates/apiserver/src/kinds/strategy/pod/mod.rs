@@ -9,10 +9,10 @@ mod status;
 
 use serde_json::{Value, json};
 
+use self::disabled::drop_disabled;
 use self::label_keys::merge_label_keys;
 use crate::metadata;
 use crate::profile::since;
-pub(super) use disabled::drop_disabled;
 pub(super) use profiles::copy_profiles;
 pub(in crate::kinds) use quality::quality_of_service;
 pub(super) use status::prepare_status;
@@ -32,6 +32,19 @@ pub(super) fn prepare_create(object: &mut Value, minor: u32) {
     add_default_tolerations(object);
     if minor < since::POD_GENERATION {
         metadata::metadata_mut(object).remove("generation");
+    }
+}
+
+/// Adds what admission adds to each pod again if an update leaves it out: tolerations, and the priority that the pod got
+/// from its class.
+pub(super) fn prepare_update(object: &mut Value, old: &Value) {
+    drop_disabled(object, Some(old));
+    add_default_tolerations(object);
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    for field in ["priority", "preemptionPolicy"] {
+        if let Some(value) = old["spec"].get(field).filter(|_| !spec.contains_key(field)) {
+            spec.insert(field.to_owned(), value.clone());
+        }
     }
 }
 

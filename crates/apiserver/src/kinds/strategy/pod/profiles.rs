@@ -10,7 +10,9 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 pub(in crate::kinds::strategy) fn copy_profiles(pod: &mut Value) -> Vec<String> {
     let annotations = pod["metadata"]["annotations"].as_object().into_iter().flatten();
     let profiles: Vec<(String, String)> = annotations
-        .filter_map(|(key, value)| Some((key.strip_prefix(APP_ARMOR)?.to_owned(), value.as_str()?.to_owned())))
+        .filter_map(|(key, value)| {
+            Some((key.strip_prefix(APP_ARMOR)?.to_owned(), value.as_str()?.to_owned()))
+        })
         .collect();
     if profiles.is_empty() || pod["spec"]["os"]["name"] == "windows" {
         return Vec::new();

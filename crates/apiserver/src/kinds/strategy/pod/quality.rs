@@ -17,9 +17,11 @@ pub(in crate::kinds) fn quality_of_service(pod: &Value, minor: u32) -> &'static 
         let is_guaranteed = has_both || of_pod["limits"].as_object().is_none_or(Map::is_empty);
         return class(is_guaranteed, |list, name| amount(&of_pod[list][name]));
     }
-    let containers = || ["containers", "initContainers"].into_iter().flat_map(|list| spec[list].as_array()).flatten();
-    let is_limited =
-        |container: &Value| COMPUTE.iter().all(|name| amount(&container["resources"]["limits"][*name]).is_some());
+    let containers =
+        || ["containers", "initContainers"].into_iter().flat_map(|list| spec[list].as_array()).flatten();
+    let is_limited = |container: &Value| {
+        COMPUTE.iter().all(|name| amount(&container["resources"]["limits"][*name]).is_some())
+    };
     let sum = |list: &str, name: &str| {
         let amounts = containers().filter_map(|container| amount(&container["resources"][list][name]));
         amounts.reduce(Quantity::plus)

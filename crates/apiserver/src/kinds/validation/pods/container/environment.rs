@@ -58,8 +58,11 @@ fn value_source(variable: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
     if count == 0 {
         let files = errors.profile.minor >= since::ENVIRONMENT_FILES;
-        let last =
-            if files { "`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`" } else { "`configMapKeyRef` or `secretKeyRef`" };
+        let last = if files {
+            "`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        } else {
+            "`configMapKeyRef` or `secretKeyRef`"
+        };
         errors.invalid(at, "", format!("must specify one of: `fieldRef`, `resourceFieldRef`, {last}"));
     } else if !text(&variable["value"]).is_empty() {
         errors.invalid(at, "", "may not be specified when `value` is not empty");

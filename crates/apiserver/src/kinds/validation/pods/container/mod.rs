@@ -17,9 +17,9 @@ use super::security;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 pub(super) use ephemeral::ephemeral_containers;
 pub(super) use references::{FIELDS_OF_VOLUMES, container_resource, object_field};
+pub(in crate::kinds) use resources::aggregate;
 pub(in crate::kinds::validation) use resources::resource_name;
 pub(super) use resources::{container_requirements, pod_resources};
-pub(in crate::kinds) use resources::aggregate;
 pub(super) use restarts::is_sidecar;
 
 const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
@@ -54,7 +54,8 @@ pub(super) fn init_containers(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'
         restarts::of_init_container(container, place, errors);
         let name = text(&container["name"]);
         let mut before = items(&pod.spec()["containers"]).iter().chain(&list[..index]);
-        let is_named = !name.is_empty() || items(&pod.spec()["containers"]).iter().any(|one| text(&one["name"]).is_empty());
+        let is_named = !name.is_empty()
+            || items(&pod.spec()["containers"]).iter().any(|one| text(&one["name"]).is_empty());
         if is_named && before.any(|other| text(&other["name"]) == name) {
             errors.duplicate(place.child("name"), name);
         }

@@ -21,9 +21,8 @@ fn last_path<'a>(list: &'a [Value], name: &str, field: &str) -> Option<&'a str> 
 
 /// Whether the last element with its name has this path.
 fn has_path(list: &[Value], path: &str, field: &str) -> bool {
-    list.iter().any(|one| {
-        text(&one[field]) == path && last_path(list, text(&one["name"]), field) == Some(path)
-    })
+    list.iter()
+        .any(|one| text(&one[field]) == path && last_path(list, text(&one["name"]), field) == Some(path))
 }
 
 /// Validates `volumeMounts` (`ValidateVolumeMounts`).
@@ -118,7 +117,8 @@ pub(super) fn devices(container: &Value, pod: &Pod<'_>, at: Path<'_>, errors: &m
         match pod.volume(name) {
             None => errors.not_found(name_at, name),
             Some(volume) if volume["persistentVolumeClaim"].is_null() && volume["ephemeral"].is_null() => {
-                let why = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+                let why =
+                    "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
                 errors.invalid(name_at, name, why);
             }
             Some(_) => {}

@@ -91,7 +91,8 @@ pub(in crate::kinds::validation::pods) fn container_resource(
         errors.required(at.child("containerName"), "");
     } else if resource.is_empty() {
         errors.required(at.child("resource"), "");
-    } else if !RESOURCES.contains(&resource) && !HUGE_PAGES.iter().any(|prefix| resource.starts_with(prefix)) {
+    } else if !RESOURCES.contains(&resource) && !HUGE_PAGES.iter().any(|prefix| resource.starts_with(prefix))
+    {
         errors.unsupported(at.child("resource"), resource, &RESOURCES);
     }
     divisor(resource, &source["divisor"], at.child("divisor"), errors);

@@ -209,8 +209,11 @@ fn claims(list: &Value, pod: Option<&Pod<'_>>, at: Path<'_>, errors: &mut Errors
         }
         let known = pod.map(Pod::claim_names).unwrap_or_default();
         if !known.contains(&name) {
-            let list =
-                if known.is_empty() { " which is empty".to_owned() } else { format!(": {}", known.join(", ")) };
+            let list = if known.is_empty() {
+                " which is empty".to_owned()
+            } else {
+                format!(": {}", known.join(", "))
+            };
             let why = format!("must be one of the names in pod.spec.resourceClaims{list}");
             errors.not_found_among(at, name, why);
         }
@@ -251,10 +254,8 @@ fn fits_containers(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
                 continue;
             }
             if amount(of_pod).is_some_and(|of_pod| sum.is_more(of_pod)) {
-                let why = format!(
-                    "must be greater than or equal to aggregate container {what} of {}",
-                    sum.text()
-                );
+                let why =
+                    format!("must be greater than or equal to aggregate container {what} of {}", sum.text());
                 errors.invalid(list_at.key(name), text(of_pod), why);
             }
         }

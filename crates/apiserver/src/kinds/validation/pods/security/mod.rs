@@ -103,7 +103,8 @@ fn sysctls(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
         if pod.is_on_host_network() && dotted.starts_with("net.") {
             errors.invalid(at, name, "may not be specified when 'hostNetwork' is true");
         }
-        let is_ipc = dotted.starts_with("fs.mqueue.") || IPC_SYSCTLS.iter().any(|prefix| dotted.starts_with(prefix));
+        let is_ipc =
+            dotted.starts_with("fs.mqueue.") || IPC_SYSCTLS.iter().any(|prefix| dotted.starts_with(prefix));
         if pod.spec()["hostIPC"] == true && is_ipc {
             errors.invalid(at, name, "may not be specified when 'hostIPC' is true");
         }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::gotext::quote;
 use crate::kinds::validation::pods::context::all_containers;
-use crate::kinds::validation::pods::names::descending_path;
 use crate::kinds::validation::pods::internal::internal_form;
+use crate::kinds::validation::pods::names::descending_path;
 use crate::kinds::validation::{Errors, Path, text};
 
 const TYPES: [&str; 3] = ["Localhost", "RuntimeDefault", "Unconfined"];
@@ -114,7 +114,13 @@ pub(in crate::kinds::validation::pods) fn matching_annotations(
         let context_at = container_at.child("securityContext");
         let context = &container["securityContext"];
         let annotation = annotations.get(format!("{SECCOMP_CONTAINER}{name}")).unwrap_or(&Value::Null);
-        matching(annotation, &context["seccompProfile"], "seccomp", context_at.child("seccompProfile"), errors);
+        matching(
+            annotation,
+            &context["seccompProfile"],
+            "seccomp",
+            context_at.child("seccompProfile"),
+            errors,
+        );
         if spec["os"]["name"] == "windows" {
             continue;
         }

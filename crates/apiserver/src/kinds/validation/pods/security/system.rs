@@ -41,7 +41,11 @@ const WITHOUT_HOST_USERS: &str = "when `hostUsers` is false";
 
 /// Validates the operating system of a pod, and rejects fields of the other one (`validateOS`, `validateLinux`,
 /// `validateWindows`).
-pub(in crate::kinds::validation::pods) fn operating_system(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation::pods) fn operating_system(
+    spec: &Value,
+    at: Path<'_>,
+    errors: &mut Errors<'_>,
+) {
     if !spec["os"].is_object() {
         return;
     }

@@ -62,8 +62,7 @@ fn user_problems(name: &str) -> Vec<String> {
         problems.push("'s User cannot contain only periods or spaces".to_owned());
     }
     if user.contains(|c: char| "\"/\\:;|=,+*?<>@[]".contains(c)) {
-        problems
-            .push("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]".to_owned());
+        problems.push("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]".to_owned());
     }
     problems
 }
@@ -84,7 +83,11 @@ fn is_dns_label(label: &str) -> bool {
 }
 
 /// Requires that all containers of a pod are processes of the host, or none (`validateWindowsHostProcessPod`).
-pub(in crate::kinds::validation::pods) fn host_processes(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation::pods) fn host_processes(
+    pod: &Pod<'_>,
+    at: Path<'_>,
+    errors: &mut Errors<'_>,
+) {
     let spec = pod.spec();
     let of_pod = spec["securityContext"]["windowsOptions"]["hostProcess"].as_bool();
     let (mut count, mut of_host) = (0, 0);

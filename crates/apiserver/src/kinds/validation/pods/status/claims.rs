@@ -53,7 +53,8 @@ fn extended_claim(status: &Value, spec: &Value, at: Path<'_>, errors: &mut Error
             }
             Some(_) => {}
             None => {
-                let why = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
+                let why =
+                    "must match the name of an entry in spec.initContainers.name or spec.containers.name";
                 errors.invalid(place.child("containerName"), container, why);
             }
         }

@@ -20,7 +20,8 @@ pub(super) fn transitions(status: &Value, old: &Value, at: Path<'_>, errors: &mu
                 any_restart || container.is_some_and(|container| restarts(container, spec, code))
             } else {
                 let is_init = containers == "initContainers";
-                let is_sidecar = || items(&spec[containers]).iter().any(|one| one["name"] == name && is_sidecar(one));
+                let is_sidecar =
+                    || items(&spec[containers]).iter().any(|one| one["name"] == name && is_sidecar(one));
                 restarts_by_policy(text(&spec["restartPolicy"]), code) || is_init && is_sidecar()
             }
         };

@@ -22,7 +22,8 @@ pub(super) fn gated_changes(spec: &mut Value, old: &Value, errors: &mut Errors<'
     let before = &old["affinity"]["nodeAffinity"];
     if spec["affinity"]["nodeAffinity"] != *before {
         node_affinity(&spec["affinity"]["nodeAffinity"], before, errors);
-        let has_others = ["podAffinity", "podAntiAffinity"].iter().any(|part| !spec["affinity"][*part].is_null());
+        let has_others =
+            ["podAffinity", "podAntiAffinity"].iter().any(|part| !spec["affinity"][*part].is_null());
         if old["affinity"].is_null() && !has_others {
             set(spec, "affinity", &Value::Null);
         } else if spec["affinity"].is_null() {
@@ -56,8 +57,7 @@ fn node_affinity(new: &Value, old: &Value, errors: &mut Errors<'_>) {
     if !items(&old).is_empty() && items(&old).len() != items(&new).len() {
         let shown: Vec<String> =
             items(&new).iter().map(|term| internal_form(term, "NodeSelectorTerm")).collect();
-        let shown =
-            if shown.is_empty() { "null".to_owned() } else { format!("[{}]", shown.join(",")) };
+        let shown = if shown.is_empty() { "null".to_owned() } else { format!("[{}]", shown.join(",")) };
         let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
         errors.invalid_shown(at, shown.clone(), shown, why);
         return;

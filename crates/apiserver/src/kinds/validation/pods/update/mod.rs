@@ -96,7 +96,9 @@ fn deadline_shortened(new: &Value, old: &Value, errors: &mut Errors<'_>) -> bool
 fn kept_tolerations(new: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let is_kept = |old: &Value| {
         let same = |new: &&Value| {
-            ["key", "operator", "value", "effect"].iter().all(|field| text(&new[*field]) == text(&old[*field]))
+            ["key", "operator", "value", "effect"]
+                .iter()
+                .all(|field| text(&new[*field]) == text(&old[*field]))
         };
         items(new).iter().any(|new| same(&new))
     };
@@ -166,7 +168,9 @@ pub(in crate::kinds::validation) fn ephemeral_containers(
     for before in items(&old["spec"]["ephemeralContainers"]) {
         let name = json!(text(&before["name"]));
         match given.iter().rev().find(|container| container["name"] == before["name"]) {
-            None => errors.forbidden(at, format!("existing ephemeral containers {name} may not be removed\n")),
+            None => {
+                errors.forbidden(at, format!("existing ephemeral containers {name} may not be removed\n"))
+            }
             Some(after) if after != before => {
                 let difference = internal::difference(before, after, "EphemeralContainer");
                 let why = format!("existing ephemeral containers {name} may not be changed\n{difference}");

@@ -99,7 +99,8 @@ fn same_containers(new: &Value, old: &Value, errors: &mut Errors<'_>) -> bool {
             errors.forbidden(at, format!("{list} may not be added or removed on resize"));
             continue;
         }
-        for (index, _) in new.iter().zip(old).enumerate().filter(|(_, (new, old))| new["name"] != old["name"]) {
+        for (index, _) in new.iter().zip(old).enumerate().filter(|(_, (new, old))| new["name"] != old["name"])
+        {
             let why = format!("{list} may not be renamed or reordered on resize");
             errors.forbidden(at.index(index).child("name"), why);
         }
@@ -132,9 +133,11 @@ fn containers(munged: &mut Value, new: &Value, old: &Value, errors: &mut Errors<
                     errors.forbidden(SPEC, ONLY_COMPUTE);
                 }
             }
-            let restarts = || items(&new["resizePolicy"]).iter().any(|one| one["restartPolicy"] == "RestartContainer");
+            let restarts =
+                || items(&new["resizePolicy"]).iter().any(|one| one["restartPolicy"] == "RestartContainer");
             if is_init && new != old && !is_sidecar(new) && restarts() {
-                let why = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
+                let why =
+                    "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
                 errors.forbidden(at, why);
             }
         }

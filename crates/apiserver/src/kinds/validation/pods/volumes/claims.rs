@@ -98,7 +98,11 @@ fn data_source(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         errors.invalid(at, kind, why);
     }
     if !text(&source["namespace"]).is_empty() {
-        errors.each(at.child("namespace"), text(&source["namespace"]), crate::names::label(text(&source["namespace"])));
+        errors.each(
+            at.child("namespace"),
+            text(&source["namespace"]),
+            crate::names::label(text(&source["namespace"])),
+        );
     }
     subdomain_if_given(&source["apiGroup"], at.child("apiGroup"), errors);
 }

@@ -8,7 +8,8 @@ const PARTITIONS: &str = "must be between 1 and 255, inclusive";
 const UNITS: &str = "must be between 0 and 255, inclusive";
 const CACHING: [&str; 3] = ["None", "ReadOnly", "ReadWrite"];
 const AZURE_KINDS: [&str; 3] = ["Dedicated", "Managed", "Shared"];
-const MANAGED_DISKS: &str = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
+const MANAGED_DISKS: &str =
+    "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
 const BLOB_DISKS: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
 
 /// Requires the number of a partition; 0 is the whole disk.
@@ -68,7 +69,9 @@ fn is_dated_name(text: &str) -> bool {
         !domain.is_empty() && domain.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
     };
     let is_name = |name: &str| {
-        !name.is_empty() && !name.contains(|c: char| matches!(c, ',' | ';' | '*' | '&' | '$' | '|') || c.is_ascii_whitespace())
+        !name.is_empty()
+            && !name
+                .contains(|c: char| matches!(c, ',' | ';' | '*' | '&' | '$' | '|') || c.is_ascii_whitespace())
     };
     is_date && rest.split_once(':').is_some_and(|(domain, name)| is_domain(domain) && is_name(name))
 }
@@ -111,7 +114,10 @@ pub(super) fn flex(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let at = at.child("options");
     for key in source["options"].as_object().into_iter().flat_map(|options| options.keys()) {
         let domain = key.split('/').next().unwrap_or_default().to_lowercase();
-        if ["kubernetes.io", "k8s.io"].iter().any(|own| domain == *own || domain.ends_with(&format!(".{own}"))) {
+        if ["kubernetes.io", "k8s.io"]
+            .iter()
+            .any(|own| domain == *own || domain.ends_with(&format!(".{own}")))
+        {
             errors.invalid(at.key(key), &**key, "kubernetes.io and k8s.io namespaces are reserved");
         }
     }

@@ -66,7 +66,13 @@ fn claim_of_ephemeral(volume: &Value, pod_name: Option<&str>, at: Path<'_>, erro
 }
 
 /// Rejects a reference to the claim of an ephemeral volume of the same pod.
-fn created_claim(volume: &Value, all: &[Value], pod_name: Option<&str>, at: Path<'_>, errors: &mut Errors<'_>) {
+fn created_claim(
+    volume: &Value,
+    all: &[Value],
+    pod_name: Option<&str>,
+    at: Path<'_>,
+    errors: &mut Errors<'_>,
+) {
     let claim = text(&volume["persistentVolumeClaim"]["claimName"]);
     let Some(volume) = pod_name.and_then(|name| claim.strip_prefix(name)?.strip_prefix('-')) else { return };
     if all.iter().any(|other| other["ephemeral"].is_object() && text(&other["name"]) == volume) {

@@ -166,8 +166,11 @@ fn signer_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     }
     let rules: [(&str, fn(&str) -> Vec<String>); 2] = [(domain, names::label), (path, names::subdomain)];
     for (part, rule) in rules {
-        let broken = part.split('.').map(|label| (label, rule(label))).find(|(_, problems)| !problems.is_empty());
-        for (label, why) in broken.into_iter().flat_map(|(label, all)| all.into_iter().map(move |why| (label, why))) {
+        let broken =
+            part.split('.').map(|label| (label, rule(label))).find(|(_, problems)| !problems.is_empty());
+        for (label, why) in
+            broken.into_iter().flat_map(|(label, all)| all.into_iter().map(move |why| (label, why)))
+        {
             errors.invalid(at, part, format!("validating label \"{label}\": {why}"));
         }
     }
@@ -195,7 +198,9 @@ fn certificate<'a>(
         let is_own = host == "kubernetes.io" || host.ends_with(".kubernetes.io");
         let (least, most, most_of_own) = CERTIFICATE_SECONDS;
         let most = if is_own { most_of_own } else { most };
-        for (fits, bound) in [(seconds >= least, format!(">= {least}")), (seconds <= most, format!("<= {most}"))] {
+        for (fits, bound) in
+            [(seconds >= least, format!(">= {least}")), (seconds <= most, format!("<= {most}"))]
+        {
             if !fits {
                 let why = format!("if provided, maxExpirationSeconds must be {bound}");
                 errors.invalid(at.child("maxExpirationSeconds"), seconds, why);
@@ -212,6 +217,7 @@ fn certificate<'a>(
         }
     }
     if count == 0 {
-        errors.required(at, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath");
+        errors
+            .required(at, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath");
     }
 }

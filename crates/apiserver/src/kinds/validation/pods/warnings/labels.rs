@@ -77,7 +77,9 @@ fn term(term: &Value, is_preferred: bool, at: Path<'_>, out: &mut Vec<String>) {
             out.push(format!("{}: {key} is {why}", at.child("key").text()));
         }
         let values = at.child("values");
-        for (index, value) in items(&expression["values"]).iter().map(text).enumerate().filter(|_| is_preferred) {
+        for (index, value) in
+            items(&expression["values"]).iter().map(text).enumerate().filter(|_| is_preferred)
+        {
             for why in labels::label_value(value) {
                 out.push(format!("{}: {value} is invalid, {why}", values.index(index).text()));
             }

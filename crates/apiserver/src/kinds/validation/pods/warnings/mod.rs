@@ -68,7 +68,8 @@ pub(in crate::kinds::validation) fn of_object(
         }
         return;
     }
-    let Some((_, _, path)) = TEMPLATES.iter().find(|(group, plural, _)| kind.is_resource(group, plural)) else {
+    let Some((_, _, path)) = TEMPLATES.iter().find(|(group, plural, _)| kind.is_resource(group, plural))
+    else {
         return;
     };
     let generation = |object: &Value| object["metadata"]["generation"].as_i64();
@@ -176,7 +177,11 @@ fn repeated_entries(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
         for (index, entry) in entries.iter().enumerate() {
             let value = text(&entry[field]);
             if entries[..index].iter().any(|other| text(&other[field]) == value) {
-                out.push(format!("{}: duplicate {field} {}", at.index(index).child(field).text(), quote(value)));
+                out.push(format!(
+                    "{}: duplicate {field} {}",
+                    at.index(index).child(field).text(),
+                    quote(value)
+                ));
             }
         }
     }

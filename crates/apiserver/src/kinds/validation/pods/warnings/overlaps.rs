@@ -35,9 +35,11 @@ impl File<'_> {
 pub(super) fn overlapping_paths(volumes: &Value, out: &mut Vec<String>) {
     for volume in items(volumes) {
         let name = quote(text(&volume["name"]));
-        for (field, kind, reference) in
-            [("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"), ("downwardAPI", "DownwardAPI", "")]
-        {
+        for (field, kind, reference) in [
+            ("configMap", "ConfigMap", "name"),
+            ("secret", "Secret", "secretName"),
+            ("downwardAPI", "DownwardAPI", ""),
+        ] {
             let source = &volume[field];
             let described = match reference {
                 "" => kind.to_owned(),
@@ -100,7 +102,11 @@ fn projected_files(source: &Value) -> Vec<File<'_>> {
         let name = bundle["name"].as_str().unwrap_or_else(|| text(&bundle["signerName"]));
         vec![file(&bundle["path"], format!("ClusterTrustBundle {}", quote(name)))]
     } else {
-        let paths = [("certificateChainPath", "chain"), ("keyPath", "key"), ("credentialBundlePath", "credential bundle")];
+        let paths = [
+            ("certificateChainPath", "chain"),
+            ("keyPath", "key"),
+            ("credentialBundlePath", "credential bundle"),
+        ];
         let given = paths.into_iter().filter(|(field, _)| !text(&certificate[*field]).is_empty());
         given.map(|(field, what)| file(&certificate[field], format!("PodCertificate {what}"))).collect()
     }

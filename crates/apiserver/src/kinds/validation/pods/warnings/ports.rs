@@ -83,7 +83,8 @@ pub(super) fn ports(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
 fn repeated_names(all: &[Port<'_>], at: Path<'_>, out: &mut Vec<String>) {
     for (index, port) in all.iter().enumerate() {
         let name = port.text("name");
-        if let Some(first) = all[..index].iter().find(|other| !name.is_empty() && other.text("name") == name) {
+        if let Some(first) = all[..index].iter().find(|other| !name.is_empty() && other.text("name") == name)
+        {
             let first = first.at(at);
             out.push(format!(
                 "{}: duplicate port name {} with {first}, services and probes that select ports by name will use \
