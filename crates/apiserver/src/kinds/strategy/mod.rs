@@ -6,8 +6,10 @@ pub(crate) mod allocations;
 mod job;
 mod pod;
 pub(crate) mod service;
+mod templates;
 
 pub(in crate::kinds) use pod::quality_of_service;
+pub(in crate::kinds) use templates::template_path;
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
@@ -35,6 +37,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     if kind.rules.status && !keeps_status(kind) {
         reset_status(kind, object);
     }
+    templates::drop_disabled(kind, object, None);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
@@ -61,6 +64,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.rules.status {
         copy_field(object, old, "status");
     }
+    templates::drop_disabled(kind, object, Some(old));
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "namespaces") => {
             // Only the finalize subresource changes the finalizers in the specification.

@@ -9,10 +9,10 @@ mod status;
 
 use serde_json::{Value, json};
 
-use self::disabled::drop_disabled;
 use self::label_keys::merge_label_keys;
 use crate::metadata;
 use crate::profile::since;
+pub(super) use disabled::drop_disabled;
 pub(super) use profiles::copy_profiles;
 pub(in crate::kinds) use quality::quality_of_service;
 pub(super) use status::prepare_status;

@@ -18,7 +18,7 @@ pub(in crate::kinds) fn quality_of_service(pod: &Value, minor: u32) -> &'static 
         return class(is_guaranteed, |list, name| amount(&of_pod[list][name]));
     }
     let containers =
-        || ["containers", "initContainers"].into_iter().flat_map(|list| spec[list].as_array()).flatten();
+        || ["containers", "initContainers"].into_iter().filter_map(|list| spec[list].as_array()).flatten();
     let is_limited = |container: &Value| {
         COMPUTE.iter().all(|name| amount(&container["resources"]["limits"][*name]).is_some())
     };

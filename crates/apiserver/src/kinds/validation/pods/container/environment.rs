@@ -23,6 +23,8 @@ const FIELDS: [&str; 9] = [
 ];
 const SEVERAL: &str = "may not have more than one field specified at a time";
 
+type Check = fn(&Value, Path<'_>, &mut Errors<'_>);
+
 /// Validates the variables of a container (`ValidateEnv`).
 pub(super) fn variables(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, variable) in items(list).iter().enumerate() {
@@ -43,7 +45,7 @@ pub(super) fn variables(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn value_source(variable: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let from = &variable["valueFrom"];
     let mut count = 0;
-    let sources: [(&str, fn(&Value, Path<'_>, &mut Errors<'_>)); 5] = [
+    let sources: [(&str, Check); 5] = [
         ("fieldRef", |source, at, errors| object_field(source, &FIELDS, at, errors)),
         ("resourceFieldRef", |source, at, errors| container_resource(source, false, at, errors)),
         ("configMapKeyRef", key),

@@ -122,7 +122,7 @@ fn handler(handler: &Value, known: &[&str], pod: &Pod<'_>, at: Path<'_>, errors:
     let place = at.child(first);
     match *first {
         "exec" if items(&handler["exec"]["command"]).is_empty() => {
-            errors.required(place.child("command"), "")
+            errors.required(place.child("command"), "");
         }
         "httpGet" => http_get(&handler["httpGet"], place, errors),
         "tcpSocket" | "grpc" => given_port(&handler[*first]["port"], place.child("port"), errors),

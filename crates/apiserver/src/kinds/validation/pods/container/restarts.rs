@@ -37,12 +37,11 @@ pub(super) fn of_init_container(container: &Value, at: Path<'_>, errors: &mut Er
         None if has_rules => errors.required(at.child("restartPolicy"), NO_POLICY),
         None => {}
         Some("Always") if minor < since::CONTAINER_RESTART_RULES => {}
-        Some("Always") if minor < since::RESTART_OF_ALL_CONTAINERS => {
-            if has_rules {
-                let why = "restartPolicyRules are not allowed for init containers with restart policy Always";
-                errors.forbidden(at.child("restartPolicyRules"), why);
-            }
+        Some("Always") if minor < since::RESTART_OF_ALL_CONTAINERS && has_rules => {
+            let why = "restartPolicyRules are not allowed for init containers with restart policy Always";
+            errors.forbidden(at.child("restartPolicyRules"), why);
         }
+        Some("Always") if minor < since::RESTART_OF_ALL_CONTAINERS => {}
         Some(policy) if minor < since::CONTAINER_RESTART_RULES => {
             errors.unsupported(at.child("restartPolicy"), policy, &["Always"]);
         }

@@ -37,20 +37,21 @@ pub(super) fn seccomp(profile: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
+const APP_ARMOR_PATH: &str = "must be set when AppArmor type is Localhost";
+
 /// Validates an AppArmor profile (`ValidateAppArmorProfileField`).
 pub(super) fn app_armor(profile: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if !profile.is_object() {
         return;
     }
-    const REQUIRED: &str = "must be set when AppArmor type is Localhost";
     let (path, place) = (&profile["localhostProfile"], at.child("localhostProfile"));
     match (text(&profile["type"]), path.as_str()) {
-        ("Localhost", None) => errors.required(place, REQUIRED),
+        ("Localhost", None) => errors.required(place, APP_ARMOR_PATH),
         ("Localhost", Some(path)) => {
             if path.trim() != path {
                 errors.invalid(place, path, "must not be padded with whitespace");
             } else if path.is_empty() {
-                errors.required(place, REQUIRED);
+                errors.required(place, APP_ARMOR_PATH);
             }
             if path.len() as u64 > PATH_MAX {
                 errors.too_long(place, PATH_MAX);

@@ -36,7 +36,7 @@ fn addresses(list: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let parsed: Vec<Option<IpAddr>> = items(list).iter().map(|one| parse_address(text(&one["ip"]))).collect();
     if let Some(index) = parsed.iter().position(Option::is_none) {
         let given = text(&items(list)[index]["ip"]);
-        let why = format!("failed to check for dual stack with error:invalid IP[{index}]: <nil> ({given})");
+        let why = format!("failed to check for dual stack with error:invalid IP[{index}]: {given}");
         errors.internal(at, why);
     }
     let has = |v4: bool| parsed.iter().flatten().any(|address| address.is_ipv4() == v4);

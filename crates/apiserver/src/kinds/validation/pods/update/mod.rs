@@ -169,7 +169,7 @@ pub(in crate::kinds::validation) fn ephemeral_containers(
         let name = json!(text(&before["name"]));
         match given.iter().rev().find(|container| container["name"] == before["name"]) {
             None => {
-                errors.forbidden(at, format!("existing ephemeral containers {name} may not be removed\n"))
+                errors.forbidden(at, format!("existing ephemeral containers {name} may not be removed\n"));
             }
             Some(after) if after != before => {
                 let difference = internal::difference(before, after, "EphemeralContainer");

@@ -150,6 +150,9 @@ fn bundle_name(name: &str) -> Vec<String> {
     names::subdomain(own)
 }
 
+/// The problems of a name.
+type NameRule = fn(&str) -> Vec<String>;
+
 /// Requires the domain and the path of a signer (`ValidateSignerName`).
 fn signer_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if name.is_empty() {
@@ -164,7 +167,7 @@ fn signer_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if domain.len() > 253 {
         errors.too_long(at, 253);
     }
-    let rules: [(&str, fn(&str) -> Vec<String>); 2] = [(domain, names::label), (path, names::subdomain)];
+    let rules: [(&str, NameRule); 2] = [(domain, names::label), (path, names::subdomain)];
     for (part, rule) in rules {
         let broken =
             part.split('.').map(|label| (label, rule(label))).find(|(_, problems)| !problems.is_empty());

@@ -11,6 +11,7 @@ use super::context::all_containers;
 use super::names::address_warning;
 use crate::gotext::quote;
 use crate::kinds::Kind;
+use crate::kinds::strategy::template_path;
 use crate::kinds::validation::{Path, items, text};
 use crate::names;
 
@@ -42,18 +43,6 @@ const SECCOMP: (&str, &str) =
     ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/");
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The kinds with templates, and the paths of the templates.
-const TEMPLATES: [(&str, &str, &[&str]); 8] = [
-    ("", "podtemplates", &["template"]),
-    ("", "replicationcontrollers", &["spec", "template"]),
-    ("apps", "daemonsets", &["spec", "template"]),
-    ("apps", "deployments", &["spec", "template"]),
-    ("apps", "replicasets", &["spec", "template"]),
-    ("apps", "statefulsets", &["spec", "template"]),
-    ("batch", "cronjobs", &["spec", "jobTemplate", "spec", "template"]),
-    ("batch", "jobs", &["spec", "template"]),
-];
-
 /// The warnings about a new object, or about an update of one that has a template. Updates that leave the generation
 /// cause none.
 pub(in crate::kinds::validation) fn of_object(
@@ -68,15 +57,19 @@ pub(in crate::kinds::validation) fn of_object(
         }
         return;
     }
-    let Some((_, _, path)) = TEMPLATES.iter().find(|(group, plural, _)| kind.is_resource(group, plural))
-    else {
-        return;
-    };
+    let Some(path) = template_path(kind) else { return };
+    let value = path.iter().fold(object, |value, field| &value[*field]);
     let generation = |object: &Value| object["metadata"]["generation"].as_i64();
-    if old.is_some_and(|old| generation(old) == generation(object) && generation(old).is_some()) {
+    let is_unchanged = |old: &Value| {
+        if kind.is_resource("apps", "daemonsets") {
+            old["spec"]["template"] == *value
+        } else {
+            generation(old).is_some() && generation(old) == generation(object)
+        }
+    };
+    if old.is_some_and(is_unchanged) {
         return;
     }
-    let value = path.iter().fold(object, |value, field| &value[*field]);
     let root = Path::Root;
     match path {
         [one] => template(value, root.child(one), out),

@@ -11,7 +11,7 @@ struct Port<'a> {
     list: &'static str,
     container: usize,
     index: usize,
-    port: &'a Value,
+    fields: &'a Value,
 }
 
 impl Port<'_> {
@@ -21,11 +21,11 @@ impl Port<'_> {
     }
 
     fn number(&self, field: &str) -> i64 {
-        self.port[field].as_i64().unwrap_or(0)
+        self.fields[field].as_i64().unwrap_or(0)
     }
 
     fn text(&self, field: &str) -> &str {
-        text(&self.port[field])
+        text(&self.fields[field])
     }
 
     /// The port as Go prints the struct with the names of its fields.
@@ -60,8 +60,8 @@ impl Port<'_> {
 pub(super) fn ports(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
     let mut all: Vec<Port<'_>> = Vec::new();
     for (list, container, value) in all_containers(spec) {
-        for (index, port) in items(&value["ports"]).iter().enumerate() {
-            let port = Port { list, container, index, port };
+        for (index, fields) in items(&value["ports"]).iter().enumerate() {
+            let port = Port { list, container, index, fields };
             if !port.text("hostIP").is_empty() && port.number("hostPort") == 0 {
                 out.push(format!("{}: hostIP set without hostPort: {}", port.at(at), port.as_struct()));
             }
