@@ -7,11 +7,13 @@ use crate::metadata;
 /// Keeps the class and the observed generations that a status write omits (`podStatusStrategy.PrepareForUpdate`).
 pub(in crate::kinds::strategy) fn prepare_status(object: &mut Value, old: &Value) {
     let owners = &old["metadata"]["ownerReferences"];
-    let metadata = metadata::metadata_mut(object);
-    match owners {
-        Value::Null => metadata.remove("ownerReferences"),
-        owners => metadata.insert("ownerReferences".to_owned(), owners.clone()),
-    };
+    if object["metadata"]["ownerReferences"] != *owners {
+        let metadata = metadata::metadata_mut(object);
+        match owners {
+            Value::Null => metadata.remove("ownerReferences"),
+            owners => metadata.insert("ownerReferences".to_owned(), owners.clone()),
+        };
+    }
     let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) else { return };
     for (field, is_absent) in [
         ("qosClass", status.get("qosClass").is_none_or(|class| class == "")),

@@ -15,6 +15,7 @@ mod context;
 mod internal;
 mod names;
 mod network;
+mod object;
 pub(super) mod pod;
 mod scheduling;
 mod security;

@@ -6,6 +6,7 @@ mod handlers;
 mod mounts;
 mod ports;
 mod references;
+mod resource_names;
 mod resources;
 mod restarts;
 
@@ -17,8 +18,8 @@ use super::security;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 pub(super) use ephemeral::ephemeral_containers;
 pub(super) use references::{FIELDS_OF_VOLUMES, container_resource, object_field};
+pub(in crate::kinds::validation) use resource_names::resource_name;
 pub(in crate::kinds) use resources::aggregate;
-pub(in crate::kinds::validation) use resources::resource_name;
 pub(super) use resources::{container_requirements, pod_resources};
 pub(super) use restarts::is_sidecar;
 

@@ -4,106 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::resource_names::{
+    HUGE_PAGES, is_counted, is_huge_page, is_overcommittable, pod_resource_name, resource_name,
+};
 use super::restarts::is_sidecar;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::pods::context::Pod;
 use crate::kinds::validation::pods::names::plain_label;
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, items, text};
-use crate::names::labels;
-
-const HUGE_PAGES: &str = "hugepages-";
-/// Resources without a domain that any list of resources can have (`standardResources`), except huge pages.
-const STANDARD: [&str; 20] = [
-    "configmaps",
-    "cpu",
-    "ephemeral-storage",
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "memory",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-    "requests.storage",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-    "storage",
-];
-/// Resources that are counted (`integerResources`).
-const COUNTED: [&str; 9] = [
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-];
 
 type NameRule = fn(&str, Path<'_>, &mut Errors<'_>);
-
-/// Requires a resource name that is standard for containers or has a domain (`validateContainerResourceName`).
-pub(in crate::kinds::validation) fn resource_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    qualified_or_standard(name, at, errors);
-    if !name.contains('/') {
-        if !matches!(name, "cpu" | "memory" | "ephemeral-storage") && !is_huge_page(name) {
-            errors.invalid(at, name, "must be a standard resource for containers");
-        }
-    } else if !is_native(name) && !is_extended(name) {
-        errors.invalid(at, name, "doesn't follow extended resource name standard");
-    }
-}
-
-/// Requires a resource that pods as a whole can request (`validatePodResourceName`).
-fn pod_resource_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let before = errors.found.len();
-    qualified_or_standard(name, at, errors);
-    if errors.found.len() == before && !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
-        errors.unsupported(at, name, &["cpu", HUGE_PAGES, "memory"]);
-    }
-}
-
-/// Requires a qualified name, and without a domain a known one (`validateResourceName`).
-fn qualified_or_standard(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let problems = labels::label_key(name);
-    if !problems.is_empty() {
-        errors.each(at, name, problems);
-    } else if !name.contains('/') && !STANDARD.contains(&name) && !is_quota_huge_page(name) {
-        errors.invalid(at, name, "must be a standard resource type or fully qualified");
-    }
-}
-
-fn is_huge_page(name: &str) -> bool {
-    name.starts_with(HUGE_PAGES)
-}
-
-fn is_quota_huge_page(name: &str) -> bool {
-    is_huge_page(name.strip_prefix("requests.").unwrap_or(name))
-}
-
-/// Whether Kubernetes itself defines the resource (`IsNativeResource`).
-fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-/// Whether a device plug-in defines the resource (`IsExtendedResourceName`).
-fn is_extended(name: &str) -> bool {
-    !is_native(name)
-        && !name.starts_with("requests.")
-        && labels::label_key(&format!("requests.{name}")).is_empty()
-}
-
-fn is_overcommittable(name: &str) -> bool {
-    is_native(name) && !is_huge_page(name)
-}
 
 fn amount(value: &Value) -> Option<Quantity> {
     Quantity::parse(text(value)).ok().flatten()
@@ -148,8 +58,7 @@ pub(super) fn resource_amount(name: &str, value: &Value, at: Path<'_>, errors: &
     if quantity.is_negative() {
         errors.invalid(at, text(value), NON_NEGATIVE);
     }
-    let is_counted = COUNTED.contains(&name) || (name.contains('/') && is_extended(name));
-    if is_counted && !quantity.in_thousandths().is_whole() {
+    if is_counted(name) && !quantity.in_thousandths().is_whole() {
         errors.invalid(at, text(value), "must be an integer");
     }
     if is_huge_page(name) && !is_multiple(name, quantity) {

@@ -5,7 +5,8 @@ mod resize;
 
 use serde_json::{Map, Value, json};
 
-use super::{annotations, internal, pod, scheduling};
+use super::object::metadata_and_spec;
+use super::{annotations, internal, scheduling};
 use crate::kinds::validation::{Errors, Path, items, text};
 pub(in crate::kinds::validation) use resize::resize;
 
@@ -22,7 +23,7 @@ pub(super) fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
         // The old pod was validated before.
         return;
     }
-    pod::metadata_and_spec(object, errors);
+    metadata_and_spec(object, errors);
     annotation_changes(object, old, errors);
     for list in ["containers", "initContainers"] {
         if !same_containers(&new[list], &before[list], SPEC.child(list), errors) {
@@ -161,7 +162,7 @@ pub(in crate::kinds::validation) fn ephemeral_containers(
         errors.forbidden(Path::Root, "static pods do not support ephemeral containers");
         return;
     }
-    pod::metadata_and_spec(object, errors);
+    metadata_and_spec(object, errors);
     annotation_changes(object, old, errors);
     let at = SPEC.child("ephemeralContainers");
     let given = items(&object["spec"]["ephemeralContainers"]);

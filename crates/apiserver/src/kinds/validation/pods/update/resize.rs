@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use super::SPEC;
 use crate::kinds::strategy::quality_of_service;
+use crate::kinds::validation::pods::annotations;
 use crate::kinds::validation::pods::container::is_sidecar;
-use crate::kinds::validation::pods::{annotations, pod};
+use crate::kinds::validation::pods::object::metadata_and_spec;
 use crate::kinds::validation::{Errors, Path, items, text};
 use crate::profile::since;
 
@@ -23,7 +24,7 @@ pub(in crate::kinds::validation) fn resize(object: &Value, old: Option<&Value>, 
         return;
     }
     let before = errors.found.len();
-    pod::metadata_and_spec(object, errors);
+    metadata_and_spec(object, errors);
     let class = text(&old["status"]["qosClass"]);
     if !class.is_empty() && class != quality_of_service(object, errors.profile.minor) {
         errors.invalid(SPEC, class, "Pod QOS Class may not change as a result of resizing");
