@@ -32,6 +32,18 @@ fn images_deadlines_and_tolerations_may_change() {
 }
 
 #[test]
+fn values_that_a_later_minor_accepted_stay() {
+    let pause = |image: &str, seconds: i64| {
+        pod_with(&json!({ "containers": [
+            { "image": image, "lifecycle": { "preStop": { "sleep": { "seconds": seconds } } } },
+        ] }))
+    };
+    assert_eq!(errors_of(32, &pause("j", 0), Some(&pause("i", 0))), [""; 0]);
+    assert_eq!(errors_of(32, &pause("j", 31), Some(&pause("i", 31))).len(), 1);
+    assert_eq!(errors_of(32, &pause("j", 0), None).len(), 1);
+}
+
+#[test]
 fn other_changes_are_shown_as_a_difference() {
     let found = update(&json!({}), &json!({ "hostname": "h" }));
     let difference = " \"SecurityContext\": {\n  \"HostNetwork\": false,";

@@ -1,6 +1,7 @@
 //! Validation of updates of pods, and of their subresources `ephemeralcontainers` and `resize`.
 
 mod gated;
+mod relaxed;
 mod resize;
 
 use serde_json::{Map, Value, json};
@@ -23,7 +24,9 @@ pub(super) fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
         // The old pod was validated before.
         return;
     }
+    let before_spec = errors.found.len();
     metadata_and_spec(object, errors);
+    relaxed::tolerate_stored(object, old, before_spec, errors);
     annotation_changes(object, old, errors);
     for list in ["containers", "initContainers"] {
         if !same_containers(&new[list], &before[list], SPEC.child(list), errors) {
