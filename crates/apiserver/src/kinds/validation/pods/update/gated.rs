@@ -57,7 +57,7 @@ fn node_affinity(new: &Value, old: &Value, errors: &mut Errors<'_>) {
     if !items(&old).is_empty() && items(&old).len() != items(&new).len() {
         let shown: Vec<String> =
             items(&new).iter().map(|term| internal_form(term, "NodeSelectorTerm")).collect();
-        let shown = if shown.is_empty() { "null".to_owned() } else { format!("[{}]", shown.join(",")) };
+        let shown = if new.is_null() { "null".to_owned() } else { format!("[{}]", shown.join(",")) };
         let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
         errors.invalid_shown(at, shown.clone(), shown, why);
         return;
