@@ -206,6 +206,34 @@ pub(crate) mod since {
     pub(crate) const CLAIM_RETENTION: u32 = 27;
     /// Environment variables may have nearly any name (`RelaxedEnvironmentVariableValidation`, beta).
     pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
+    /// Pods can sleep for no time before they stop (`PodLifecycleSleepActionAllowZero`, beta).
+    pub(crate) const ZERO_SLEEP: u32 = 33;
+    /// Search paths of DNS may be `.` and have underscores (`RelaxedDNSSearchValidation`, beta).
+    pub(crate) const RELAXED_SEARCHES: u32 = 33;
+    /// Pods as a whole have resources (`PodLevelResources`, beta).
+    pub(crate) const POD_RESOURCES: u32 = 34;
+    /// The server adds `matchLabelKeys` of spread constraints to their selectors
+    /// (`MatchLabelKeysInPodTopologySpreadSelectorMerge`, beta).
+    pub(crate) const MERGED_SPREAD_KEYS: u32 = 34;
+    /// The server adds `matchLabelKeys` and `mismatchLabelKeys` of affinity to selectors
+    /// (`MatchLabelKeysInPodAffinity`, beta).
+    pub(crate) const MERGED_AFFINITY_KEYS: u32 = 31;
+    /// All containers have restart policies, with rules for exit codes (`ContainerRestartRules`, beta).
+    pub(crate) const CONTAINER_RESTART_RULES: u32 = 35;
+    /// Rules can restart all containers of a pod (`RestartAllContainersOnContainerExits`, beta).
+    pub(crate) const RESTART_OF_ALL_CONTAINERS: u32 = 36;
+    /// Variables can be in files of volumes (`EnvFiles`, beta).
+    pub(crate) const ENVIRONMENT_FILES: u32 = 35;
+    /// Tolerations know the operators `Lt` and `Gt` (`TaintTolerationComparisonOperators`, alpha and off).
+    pub(crate) const COMPARING_TOLERATIONS: u32 = 35;
+    /// The server rejects addresses with leading zeros (`StrictIPCIDRValidation`, beta).
+    pub(crate) const STRICT_ADDRESSES: u32 = 36;
+    /// Bound pods cannot be nominated for a node (`ClearingNominatedNodeNameAfterBinding`, beta).
+    pub(crate) const CLEARED_NOMINATIONS: u32 = 35;
+    /// The resources of pods as a whole can change (`InPlacePodLevelResourcesVerticalScaling`, beta).
+    pub(crate) const POD_RESIZE: u32 = 36;
+    /// The resources of init containers can change (`InPlacePodVerticalScalingInitContainers`, beta).
+    pub(crate) const INIT_RESIZE: u32 = 36;
     /// Evicted pods have a condition that says so (`PodDisruptionConditions`, beta).
     pub(crate) const EVICTION_CONDITION: u32 = 26;
     /// Claims may request less after a failed expansion (`RecoverVolumeExpansionFailure`, beta).

@@ -151,7 +151,8 @@ pub(crate) fn port_name(name: &str) -> Vec<String> {
     if name.len() > 15 {
         problems.push("must be no more than 15 characters".to_owned());
     }
-    if !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+    let is_known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if name.is_empty() || !name.bytes().all(is_known) {
         problems.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
     }
     if !name.bytes().any(|b| b.is_ascii_lowercase()) {

@@ -53,6 +53,7 @@ impl ApiServer {
         let owners = self.owners(call, object, None);
         self.admit_create(call, object)?;
         self.set_service_account(call, object)?;
+        self.apply_runtime_class(call, object)?;
         self.mutate_by_plugins(call, object)?;
         let name = metadata::text(object, "name").to_owned();
         let namespace = metadata::text(object, "namespace").to_owned();
@@ -75,6 +76,7 @@ impl ApiServer {
         let version = metadata::text(object, "resourceVersion").to_owned();
         self.begin_metadata(call, object);
         if kind.custom.is_none() {
+            call.warnings.extend(strategy::copy_annotations(&kind, object));
             let context =
                 strategy::Context { minor: self.profile.minor, now: call.now, user: call.request.user };
             strategy::prepare_create(&kind, object, context);

@@ -91,11 +91,15 @@ impl ApiServer {
         if call.path.subresource.is_empty() {
             self.allocations.allocate(&kind, &mut object, Some(&old), &self.store, &self.profile)?;
         }
-        let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
+        let subresource = &*call.path.subresource;
+        let part =
+            call.writes_part().then_some(StatusWrite { subresource, object: &delta, status, was_checked });
         let (warnings, draws) = (&mut call.warnings, &mut self.draws);
         validation::validate_update(&kind, &object, &old, part, &self.profile, warnings, draws)?;
         if call.path.subresource.is_empty() {
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
+        } else if call.path.subresource == "status" {
+            call.warnings.extend(validation::status_warnings(&kind, &object));
         }
         self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_update(call, &kind, object, owners, &entry, &old)
@@ -241,7 +245,10 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     let kind = &*call.kind;
     keep_metadata(metadata::metadata_mut(object), &old["metadata"]);
     match &*call.path.subresource {
-        "status" => only_status(kind, object, old),
+        "status" => {
+            only_status(kind, object, old);
+            strategy::prepare_status(kind, object, old);
+        }
         // The subresource built this object from the stored object.
         "approval" | "ephemeralcontainers" | "resize" => {}
         "finalize" => {

@@ -91,8 +91,19 @@ impl Allocations {
             let pod = metadata::text(object, "name").to_owned();
             return Err(Refused::forbidden(&kind.resource, &pod, &why));
         }
+        if let Some(given) = spec.get("preemptionPolicy").filter(|given| **given != policy) {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let why = format!(
+                "the string value of PreemptionPolicy ({}) must not be provided in pod spec; priority admission \
+                 controller computed {} from the given PriorityClass name",
+                text(given),
+                text(&policy)
+            );
+            let pod = metadata::text(object, "name").to_owned();
+            return Err(Refused::forbidden(&kind.resource, &pod, &why));
+        }
         spec.insert("priority".to_owned(), priority);
-        spec.entry("preemptionPolicy").or_insert(policy);
+        spec.insert("preemptionPolicy".to_owned(), policy);
         if let Some(default) = default {
             spec.insert("priorityClassName".to_owned(), json!(default));
         }

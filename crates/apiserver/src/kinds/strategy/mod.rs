@@ -7,6 +7,10 @@ mod claim;
 mod job;
 mod pod;
 pub(crate) mod service;
+mod templates;
+
+pub(in crate::kinds) use pod::quality_of_service;
+pub(in crate::kinds) use templates::template_path;
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
@@ -34,6 +38,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     if kind.rules.status && !keeps_status(kind) {
         reset_status(kind, object);
     }
+    templates::drop_disabled(kind, object, None);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
@@ -71,18 +76,32 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.rules.status {
         copy_field(object, old, "status");
     }
+    templates::drop_disabled(kind, object, Some(old));
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "namespaces") => {
             // Only the finalize subresource changes the finalizers in the specification.
             copy_field(object, old, "spec");
             label_namespace(object);
         }
+        ("", "pods") => pod::prepare_update(object, old),
         ("", "services") => service::prepare_update(object, old),
         ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
         ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
+    }
+}
+
+/// Copies annotations of a new object to the fields that replace them, and returns warnings about them.
+pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
+    if kind.is_resource("", "pods") { pod::copy_profiles(object) } else { Vec::new() }
+}
+
+/// Keeps what a write of the status must not reset.
+pub(crate) fn prepare_status(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.is_resource("", "pods") {
+        pod::prepare_status(object, old);
     }
 }
 

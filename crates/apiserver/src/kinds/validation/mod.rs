@@ -40,7 +40,7 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "nodes", cluster::node, cluster::node_status),
     ("", "persistentvolumeclaims", storage::claim::claim, storage::claim::status),
     ("", "persistentvolumes", storage::volume::volume, status::accept_any),
-    ("", "pods", pods::pod::pod, status::pod),
+    ("", "pods", pods::pod::pod, pods::status::status),
     ("", "podtemplates", workloads::workload::pod_template, status::accept_any),
     ("", "replicationcontrollers", workloads::workload::replication_controller, status::replicas),
     ("", "resourcequotas", limits::quota::resource_quota, status::accept_any),
@@ -93,20 +93,41 @@ pub(super) fn of(group: &str, plural: &str) -> Option<Validators> {
     Some(Validators { object: row.2, status: row.3 })
 }
 
-/// Validates an object of a built-in kind or, if `status` is set, a status write.
+/// Validates an object of a built-in kind or, given the name of a subresource, a write of one part.
 pub(crate) fn check(
     kind: &Kind,
     object: &Value,
     old: Option<&Value>,
-    status: bool,
+    part: Option<&str>,
     profile: &Profile,
 ) -> Vec<FieldError> {
     let mut errors = Errors::new(profile);
     if let Some(validators) = kind.validators {
-        let validator = if status { validators.status } else { validators.object };
+        let validator = match part {
+            None => validators.object,
+            Some("ephemeralcontainers") => pods::ephemeral_containers,
+            Some("resize") => pods::resize,
+            Some(_) => validators.status,
+        };
         validator(object, old, &mut errors);
     }
     errors.into_found()
+}
+
+/// The warnings about an accepted pod, or about an accepted object with a template for pods.
+pub(crate) fn pod_warnings(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    pods::warnings::of_object(kind, object, old, &mut found);
+    found
+}
+
+/// The warnings about an accepted status of a pod.
+pub(crate) fn pod_status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    if kind.is_resource("", "pods") {
+        pods::warnings::status(object, &mut found);
+    }
+    found
 }
 
 /// The elements of a list; empty if there is no list.

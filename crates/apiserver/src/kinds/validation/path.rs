@@ -17,6 +17,21 @@ pub(super) enum Path<'a> {
 }
 
 impl Path<'_> {
+    /// The path of a field of this value (`Child`).
+    pub(super) fn child<'b>(&'b self, name: &'b str) -> Path<'b> {
+        Path::Field(self, name)
+    }
+
+    /// The path of an element of this list (`Index`).
+    pub(super) fn index(&self, index: usize) -> Path<'_> {
+        Path::Index(self, index)
+    }
+
+    /// The path of an entry of this map (`Key`).
+    pub(super) fn key<'b>(&'b self, key: &'b str) -> Path<'b> {
+        Path::Key(self, key)
+    }
+
     fn write(self, out: &mut String) {
         match self {
             Self::Root => {}
@@ -88,6 +103,22 @@ impl<'a> Errors<'a> {
             value,
             detail: why.to_owned(),
         });
+    }
+
+    /// A value that must name something, and what it must name (`field.NotFound` with a detail).
+    pub(super) fn not_found_among(&mut self, at: Path<'_>, value: &str, why: String) {
+        self.found.push(FieldError::new(Cause::NotFound, at.text(), value.into(), why));
+    }
+
+    /// An error of the server itself (`field.InternalError`).
+    pub(super) fn internal(&mut self, at: Path<'_>, why: String) {
+        self.found.push(FieldError::new(Cause::Internal, at.text(), Value::Null, why));
+    }
+
+    pub(super) fn too_many(&mut self, at: Path<'_>, count: usize, most: usize) {
+        let items = if most == 1 { "item" } else { "items" };
+        let why = format!("must have at most {most} {items}");
+        self.found.push(FieldError::new(Cause::TooMany, at.text(), count.into(), why));
     }
 
     pub(super) fn not_found(&mut self, at: Path<'_>, value: &str) {

@@ -12,7 +12,7 @@ pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
         errors.each(map, key, names::labels::label_key(key));
         let value = text(value);
-        errors.each(Path::Key(&map, key), value, names::labels::label_value(value));
+        errors.each(map, value, names::labels::label_value(value));
     }
     let list = Path::Field(&at, "matchExpressions");
     for (index, expression) in items(&selector["matchExpressions"]).iter().enumerate() {

@@ -22,43 +22,6 @@ pub(super) fn namespace(object: &Value, _old: Option<&Value>, errors: &mut Error
     }
 }
 
-pub(super) fn pod(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "status");
-    let nominated = &object["status"]["nominatedNodeName"];
-    if let Some(name) = nominated.as_str() {
-        let reasons = crate::names::subdomain(name);
-        errors.each(Path::Field(&at, "nominatedNodeName"), name, reasons);
-    }
-    let Some(old) = old else { return };
-    if text(&object["spec"]["nodeName"]) != text(&old["spec"]["nodeName"]) {
-        let why = "may not be changed directly";
-        let field = Path::Field(&at, "nodeName");
-        errors.forbidden(field, why);
-    }
-    // A terminated container must not start again, unless the restart policy allows it.
-    if text(&old["spec"]["restartPolicy"]) == "Always" {
-        return;
-    }
-    for list in ["containerStatuses", "initContainerStatuses"] {
-        for (index, before) in items(&old["status"][list]).iter().enumerate() {
-            if before["state"]["terminated"].is_null() {
-                continue;
-            }
-            let failed = before["state"]["terminated"]["exitCode"].as_i64().unwrap_or(0) != 0;
-            if failed && text(&old["spec"]["restartPolicy"]) == "OnFailure" {
-                continue;
-            }
-            let after = items(&object["status"][list]).iter().find(|one| one["name"] == before["name"]);
-            if after.is_some_and(|after| after["state"]["terminated"].is_null()) {
-                let list = Path::Field(&at, list);
-                let at = Path::Index(&list, index);
-                errors
-                    .forbidden(Path::Field(&at, "state"), "may not be transitioned to non-terminated state");
-            }
-        }
-    }
-}
-
 /// Requires counts that are not negative and do not exceed others. `limits` pairs a field with its upper
 /// bound.
 fn counts(object: &Value, fields: &[&str], limits: &[(&str, &str)], errors: &mut Errors<'_>) {

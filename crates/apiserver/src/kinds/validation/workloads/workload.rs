@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::kinds::validation::pods::pod;
+use crate::kinds::validation::pods::template::annotations;
 use crate::kinds::validation::workloads::metrics;
 use crate::kinds::validation::{Errors, Path, absent, items, non_negative, one_of, selector, text};
 
@@ -36,6 +37,7 @@ fn selected_template(spec: &Value, errors: &mut Errors<'_>) {
         errors.invalid_map(Path::Field(&metadata, "labels"), labels, MISMATCH);
     }
     template_labels(labels, Path::Field(&metadata, "labels"), errors);
+    annotations(&spec["template"], template, errors);
     let inner = Path::Field(&template, "spec");
     pod::spec(&spec["template"]["spec"], inner, errors);
     let policy = text(&spec["template"]["spec"]["restartPolicy"]);

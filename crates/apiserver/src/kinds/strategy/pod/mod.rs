@@ -1,12 +1,24 @@
-//! New pods: their initial status, and the additions of the admission plugins that every server runs.
+//! Pods: their initial status, what a server removes and keeps, and the additions of the admission plugins that every
+//! server runs.
+
+mod disabled;
+mod label_keys;
+mod profiles;
+mod quality;
+mod status;
 
 use serde_json::{Value, json};
 
+use self::label_keys::merge_label_keys;
 use crate::metadata;
 use crate::profile::since;
+pub(super) use disabled::drop_disabled;
+pub(super) use profiles::copy_profiles;
+pub(in crate::kinds) use quality::quality_of_service;
+pub(super) use status::prepare_status;
 
 pub(super) fn prepare_create(object: &mut Value, minor: u32) {
-    let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(object) });
+    let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(object, minor) });
     if object["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
         status["conditions"] = json!([{
             "type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
@@ -15,9 +27,24 @@ pub(super) fn prepare_create(object: &mut Value, minor: u32) {
         }]);
     }
     object["status"] = status;
+    drop_disabled(object, None);
+    merge_label_keys(object, minor);
     add_default_tolerations(object);
     if minor < since::POD_GENERATION {
         metadata::metadata_mut(object).remove("generation");
+    }
+}
+
+/// Adds what admission adds to each pod again if an update leaves it out: tolerations, and the priority that the pod got
+/// from its class.
+pub(super) fn prepare_update(object: &mut Value, old: &Value) {
+    drop_disabled(object, Some(old));
+    add_default_tolerations(object);
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    for field in ["priority", "preemptionPolicy"] {
+        if let Some(value) = old["spec"].get(field).filter(|_| !spec.contains_key(field)) {
+            spec.insert(field.to_owned(), value.clone());
+        }
     }
 }
 
@@ -38,24 +65,4 @@ fn add_default_tolerations(pod: &mut Value) {
             }));
         }
     }
-}
-
-/// `qosClass`, by requests and limits of all containers.
-fn quality_of_service(pod: &Value) -> &'static str {
-    let spec_list = |list: &str| pod["spec"][list].as_array().map(Vec::as_slice).unwrap_or_default();
-    let containers = || spec_list("containers").iter().chain(spec_list("initContainers"));
-    let has = |container: &Value, part: &str| {
-        let list = container["resources"][part].as_object();
-        list.is_some_and(|list| ["cpu", "memory"].iter().any(|name| list.contains_key(*name)))
-    };
-    if containers().all(|container| !has(container, "requests") && !has(container, "limits")) {
-        return "BestEffort";
-    }
-    let guaranteed = containers().all(|container| {
-        let (limits, requests) = (&container["resources"]["limits"], &container["resources"]["requests"]);
-        ["cpu", "memory"].iter().all(|name| {
-            !limits[*name].is_null() && (requests[*name].is_null() || requests[*name] == limits[*name])
-        })
-    });
-    if guaranteed { "Guaranteed" } else { "Burstable" }
 }
