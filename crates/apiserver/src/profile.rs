@@ -226,8 +226,6 @@ pub(crate) mod since {
     pub(crate) const ENVIRONMENT_FILES: u32 = 35;
     /// Tolerations know the operators `Lt` and `Gt` (`TaintTolerationComparisonOperators`, alpha and off).
     pub(crate) const COMPARING_TOLERATIONS: u32 = 35;
-    /// The server rejects addresses with leading zeros (`StrictIPCIDRValidation`, beta).
-    pub(crate) const STRICT_ADDRESSES: u32 = 36;
     /// Bound pods cannot be nominated for a node (`ClearingNominatedNodeNameAfterBinding`, beta).
     pub(crate) const CLEARED_NOMINATIONS: u32 = 35;
     /// The resources of pods as a whole can change (`InPlacePodLevelResourcesVerticalScaling`, beta).

@@ -135,11 +135,6 @@ impl<'a> Errors<'a> {
         self.found.push(FieldError::new(Cause::TooLong, at.text(), Value::Null, why));
     }
 
-    pub(super) fn too_many(&mut self, at: Path<'_>, count: usize, most: usize) {
-        let why = format!("must have at most {most} items");
-        self.found.push(FieldError::new(Cause::TooMany, at.text(), Value::from(count), why));
-    }
-
     /// An invalid value of a Go type, which is printed as JSON or in Go syntax.
     pub(super) fn invalid_shown(&mut self, at: Path<'_>, json: String, syntax: String, why: &str) {
         let value = Shown::Text(if self.profile.json_values { json } else { syntax });

@@ -25,7 +25,6 @@ pub(super) mod template;
 #[cfg(test)]
 mod tests;
 mod update;
-pub(super) mod volume;
 mod volumes;
 pub(super) mod warnings;
 

@@ -13,7 +13,7 @@ mod restarts;
 use serde_json::Value;
 
 use super::context::Pod;
-pub(in crate::kinds::validation) use super::names::{PORT_RANGE, label, port};
+pub(in crate::kinds::validation) use super::names::label;
 use super::security;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 pub(super) use ephemeral::ephemeral_containers;
