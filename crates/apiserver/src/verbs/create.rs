@@ -85,6 +85,7 @@ impl ApiServer {
             lifecycle::prepare_create(object, &self.profile);
         }
         validation::validate_new(&kind, object, &self.profile, &mut self.draws)?;
+        strategy::complete_create(&kind, object);
         self.allocations.allocate(&kind, object, &self.store, &self.profile)?;
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);

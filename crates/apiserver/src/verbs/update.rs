@@ -76,6 +76,8 @@ impl ApiServer {
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
+        strategy::prepare_part(&kind, &mut object, &old, &call.path.subresource, call.now);
+        strategy::drop_disabled(&kind, &mut object, &old, self.profile.minor);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
             lifecycle::prepare_update(&mut object, &old, &self.profile);
@@ -86,7 +88,9 @@ impl ApiServer {
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
         let was_checked =
             has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
-        let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
+        let subresource = &*call.path.subresource;
+        let part =
+            call.writes_part().then_some(StatusWrite { subresource, object: &delta, status, was_checked });
         let (warnings, draws) = (&mut call.warnings, &mut self.draws);
         validation::validate_update(&kind, &object, &old, part, &self.profile, warnings, draws)?;
         if call.path.subresource.is_empty() {

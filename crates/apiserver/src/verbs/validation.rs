@@ -53,7 +53,7 @@ pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile, draws
         let version = &custom.version;
         errors.extend(rules::check(version.rules(), &version.schema, validated, &errors, profile).0);
     } else {
-        errors.extend(builtin::check(kind, object, None, false, profile));
+        errors.extend(builtin::check(kind, object, None, None, profile));
     }
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
@@ -68,6 +68,8 @@ pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile, draws
 /// A write to the status subresource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StatusWrite<'a> {
+    /// The name of the subresource.
+    pub(super) subresource: &'a str,
     /// The difference between the stored and the new object.
     pub(super) object: &'a Delta,
     /// The difference between the stored and the new status.
@@ -90,7 +92,8 @@ pub(super) fn validate_update(
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile, warnings, draws));
     } else {
-        errors.extend(builtin::check(kind, object, Some(old), status.is_some(), profile));
+        let part = status.map(|status| status.subresource);
+        errors.extend(builtin::check(kind, object, Some(old), part, profile));
     }
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(if status.is_some() {
@@ -112,6 +115,7 @@ pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         warnings.extend(crd::format_warnings(object, old, profile.minor));
     }
+    warnings.extend(builtin::warnings(kind, object, old));
     warnings
 }
 

@@ -3,8 +3,10 @@
 //! runs).
 
 pub(crate) mod allocations;
+mod gates;
 mod job;
 mod pod;
+mod request;
 pub(crate) mod service;
 
 use serde_json::{Map, Value, json};
@@ -33,6 +35,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     if kind.rules.status && !keeps_status(kind) {
         reset_status(kind, object);
     }
+    gates::drop_disabled(kind, object, None, context.minor);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
@@ -44,7 +47,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         ("apps", "daemonsets") => count_templates(object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
-        ("certificates.k8s.io", "certificatesigningrequests") => signing_request(object, context.user),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            request::prepare_create(object, context.user)
+        }
         _ => {}
     }
 }
@@ -69,6 +74,30 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
         ("apps", "daemonsets") => count_templates(object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
+    }
+}
+
+/// Drops the fields of an updated object whose feature gates are off.
+pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
+    gates::drop_disabled(kind, object, Some(old), minor);
+}
+
+/// Sets the fields of a valid new object that reading it sets.
+pub(crate) fn complete_create(kind: &Kind, object: &mut Value) {
+    if kind.is_resource("batch", "jobs") {
+        job::label(object);
+    }
+}
+
+/// Sets and keeps fields in a write of a subresource.
+pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &str, now: Time) {
+    if kind.is_resource("certificates.k8s.io", "certificatesigningrequests") {
+        if part == "status" {
+            request::keep_decisions(object, old);
+        }
+        if matches!(part, "status" | "approval") {
+            request::set_times(object, old, now);
+        }
     }
 }
 
@@ -180,20 +209,6 @@ fn api_service(object: &mut Value, now: Time) {
             "reason": "Local", "message": "Local APIServices are always available",
         }] });
     }
-}
-
-/// The requester of a certificate is the user of the request, not a field of the object.
-fn signing_request(object: &mut Value, user: &Identity) {
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    for field in ["uid", "extra"] {
-        spec.remove(field);
-    }
-    spec.insert("username".to_owned(), json!(user.user));
-    let mut groups = user.groups.clone();
-    if !groups.iter().any(|group| group == "system:authenticated") {
-        groups.push("system:authenticated".to_owned());
-    }
-    spec.insert("groups".to_owned(), json!(groups));
 }
 
 /// The object at a path of fields, created if absent.

@@ -54,14 +54,14 @@ pub(super) const ALWAYS: &[(&str, &[&str])] = &[
     ("ServicePort", &["targetPort"]),
     ("ServiceStatus", &["loadBalancer"]),
     ("StatefulSetCondition", &["lastTransitionTime"]),
-    ("StatefulSetSpec", &["updateStrategy"]),
+    ("StatefulSetSpec", &["serviceName", "updateStrategy"]),
     ("StatefulSetStatus", &["availableReplicas"]),
     ("VolumeError", &["time"]),
 ];
 
-/// Fields that the OpenAPI calls required, but that Go omits if they are empty.
+/// Fields that the OpenAPI calls required, but that Go omits if they are absent.
 #[rustfmt::skip]
-pub(super) const OMITTED: &[(&str, &[&str])] = &[
+pub(super) const POINTERS: &[(&str, &[&str])] = &[
     // Pointers: an absent selector stays absent, so that validation notices it.
     ("DaemonSetSpec", &["selector"]),
     ("DeploymentSpec", &["selector"]),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::encoding::{ALWAYS, EMPTY_IS_PRESENT, NAMED_STRINGS, OMITTED, ZERO_IS_ABSENT, has};
+use super::encoding::{ALWAYS, EMPTY_IS_PRESENT, NAMED_STRINGS, POINTERS, ZERO_IS_ABSENT, has};
 use crate::facts::{FieldKind, Scalar, TypeId, Types, types};
 
 #[derive(Debug)]
@@ -94,8 +94,8 @@ impl Plan {
                 };
                 let of_kind = is_kind && matches!(field.name, "metadata" | "spec" | "status");
                 let of_kind = of_kind && matches!(shape, Shape::Struct(_));
-                let zero = if has(OMITTED, of.name, field.name) {
-                    Zero::Never
+                let zero = if has(POINTERS, of.name, field.name) {
+                    Zero::IfGiven
                 } else if field.required
                     || of_kind
                     || has(ALWAYS, of.name, field.name)
