@@ -195,6 +195,7 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
             if let Err(wrong) = scalar::read(*scalar, value) {
                 findings.error.get_or_insert_with(|| match wrong {
                     scalar::ScalarError::Type(found) => at.mismatch(&found, &plan.go_name(shape)),
+                    scalar::ScalarError::Inner(found, expected) => at.mismatch(&found, expected),
                     scalar::ScalarError::Text(text) => text,
                 });
             }

@@ -60,7 +60,7 @@ fn errors_name_the_go_type_that_a_value_must_have() {
             "apps",
             "Deployment",
             json!({ "spec": { "strategy": { "rollingUpdate": { "maxSurge": true } } } }),
-            "bool into Go value of type int32",
+            "bool into Go struct field RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32",
         ),
     ] {
         assert_eq!(decoded(group, kind, object).1, Err(format!("{prefix}{why}")));

@@ -5,6 +5,8 @@ mod certificates;
 mod conditions;
 mod configuration;
 mod event;
+#[cfg(test)]
+mod examples;
 mod lease;
 pub(super) mod limits;
 pub(super) mod networking;

@@ -81,3 +81,42 @@ pub(crate) fn system_priority_classes() -> [Value; 2] {
         ),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::validation::examples::{rejects, rejects_updates};
+
+    #[test]
+    fn classes_of_the_system_are_reserved() {
+        let valid = json!({ "metadata": { "name": "x" }, "value": 5, "preemptionPolicy": "Never" });
+        let reserved = "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. \
+                        error: ";
+        let unknown = format!("{reserved}system-x is not a known system priority class");
+        let value = format!("{reserved}value of system-node-critical PriorityClass must be 2000001000");
+        rejects(
+            priority_class,
+            &valid,
+            &[
+                (json!({ "metadata": { "name": "system-x" } }), &unknown),
+                (json!({ "metadata": { "name": "system-node-critical" } }), &value),
+                (
+                    json!({ "value": 1_000_000_001 }),
+                    "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
+                ),
+                (
+                    json!({ "preemptionPolicy": "X" }),
+                    "preemptionPolicy: Unsupported value: \"X\": supported values: \"PreemptLowerPriority\", \"Never\"",
+                ),
+            ],
+        );
+        rejects_updates(
+            priority_class,
+            &valid,
+            &[
+                (json!({ "value": 6 }), "value: Forbidden: may not be changed in an update."),
+                (json!({ "globalDefault": true }), ""),
+            ],
+        );
+    }
+}

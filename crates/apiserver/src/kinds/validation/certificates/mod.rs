@@ -138,3 +138,6 @@ fn problem(certificate: &Value) -> Option<String> {
         (!pem::is_sequence(&block.bytes)).then(|| "x509: malformed certificate".to_owned())
     })
 }
+
+#[cfg(test)]
+mod tests;

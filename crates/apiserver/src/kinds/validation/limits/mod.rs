@@ -21,3 +21,6 @@ fn resource_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     }
     errors.each(at, name, problems);
 }
+
+#[cfg(test)]
+mod tests;

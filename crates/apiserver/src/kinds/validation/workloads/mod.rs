@@ -8,3 +8,6 @@ pub(super) mod cron;
 pub(super) mod job;
 mod template;
 pub(super) mod warnings;
+
+#[cfg(test)]
+mod tests;
