@@ -48,7 +48,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         ("batch", "jobs") => job::prepare_create(object, context.minor),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
         ("certificates.k8s.io", "certificatesigningrequests") => {
-            request::prepare_create(object, context.user)
+            request::prepare_create(object, context.user);
         }
         _ => {}
     }

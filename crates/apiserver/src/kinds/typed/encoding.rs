@@ -69,6 +69,9 @@ pub(super) const POINTERS: &[(&str, &[&str])] = &[
     ("StatefulSetSpec", &["selector"]),
 ];
 
+/// Kinds that other kinds embed with their type, which is `apiVersion` and `kind`.
+pub(super) const EMBEDDED_KINDS: &[&str] = &["PersistentVolumeClaim"];
+
 /// Optional numbers and flags that are not pointers: Go omits zero and `false`.
 #[rustfmt::skip]
 pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
@@ -136,21 +139,29 @@ pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("VolumeMount", &["readOnly"]),
 ];
 
-/// Optional strings that are pointers: Go writes an empty one.
+/// Optional strings that are pointers, so Go writes an empty one, and lists that validation must see if they are empty.
 #[rustfmt::skip]
 pub(super) const EMPTY_IS_PRESENT: &[(&str, &[&str])] = &[
     ("AzureFilePersistentVolumeSource", &["secretNamespace"]),
+    ("CronJobSpec", &["timeZone"]),
     ("CustomResourceConversion", &["strategy"]),
     ("Endpoint", &["hostname", "nodeName", "zone"]),
     ("EndpointPort", &["name", "protocol", "appProtocol"]),
+    ("HPAScalingRules", &["policies", "selectPolicy"]),
     ("HostPathVolumeSource", &["type"]),
     ("IngressSpec", &["ingressClassName"]),
+    ("JobSpec", &["completionMode", "managedBy", "podReplacementPolicy"]),
+    ("JobStatus", &["failedIndexes"]),
     ("LeaseSpec", &["holderIdentity", "strategy", "preferredHolder"]),
     ("PersistentVolumeClaimSpec", &["storageClassName", "volumeMode", "volumeAttributesClassName"]),
     ("PersistentVolumeSpec", &["volumeMode", "volumeAttributesClassName"]),
+    ("PodDisruptionBudgetSpec", &["unhealthyPodEvictionPolicy"]),
+    ("PodFailurePolicyOnExitCodesRequirement", &["containerName"]),
     ("PodSpec", &["runtimeClassName", "preemptionPolicy", "setHostnameAsFQDN"]),
+    ("PriorityClass", &["preemptionPolicy"]),
     ("ServiceReference", &["path"]),
     ("ServiceSpec", &["loadBalancerClass"]),
+    ("SuccessPolicyRule", &["succeededIndexes"]),
     ("WebhookClientConfig", &["url"]),
 ];
 

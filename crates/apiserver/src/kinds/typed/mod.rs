@@ -12,6 +12,7 @@ mod time;
 
 use serde_json::{Map, Value};
 
+use self::encoding::EMBEDDED_KINDS;
 use self::plan::{Plan, Shape, Struct, Zero, plan};
 use super::Kind;
 use crate::gotext::json_type;
@@ -103,13 +104,13 @@ fn decode_struct(
     fields: Option<&[String]>,
     findings: &mut Findings,
 ) {
-    let is_root = matches!(at.step, Step::Root);
+    let has_type = matches!(at.step, Step::Root) || EMBEDDED_KINDS.contains(&structure.name);
     map.retain(|name, value| {
         if fields.is_some_and(|fields| !fields.contains(name)) {
             return true;
         }
         let Some(field) = structure.field(name) else {
-            if is_root && (name == "apiVersion" || name == "kind") {
+            if has_type && (name == "apiVersion" || name == "kind") {
                 return true;
             }
             findings.unknown.push(at.child(name));
@@ -139,7 +140,7 @@ fn decode_struct(
 fn vanishes(zero: Zero, value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Array(items) => items.is_empty(),
+        Value::Array(items) => zero == Zero::Never && items.is_empty(),
         Value::String(text) => zero == Zero::Never && text.is_empty(),
         Value::Bool(flag) => zero == Zero::Never && !flag,
         Value::Number(number) => zero == Zero::Never && number.as_f64() == Some(0.0),

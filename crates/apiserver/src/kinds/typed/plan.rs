@@ -206,7 +206,8 @@ fn is_metadata(types: &Types, kind: &FieldKind) -> bool {
 fn optional(owner: &str, field: &str, shape: &Shape) -> Zero {
     let text = matches!(shape, Shape::Scalar(Scalar::String) | Shape::Named(_));
     let present = match shape {
-        Shape::List(_) | Shape::Map(_) => false,
+        Shape::List(_) => has(EMPTY_IS_PRESENT, owner, field),
+        Shape::Map(_) => false,
         _ if text => has(EMPTY_IS_PRESENT, owner, field),
         _ => !has(ZERO_IS_ABSENT, owner, field),
     };

@@ -36,7 +36,7 @@ pub(super) fn version_problem(version: &str, groups: Groups) -> Option<String> {
     if groups == Groups::Unchecked {
         return None;
     }
-    if version.matches("/").count() > 1 {
+    if version.matches('/').count() > 1 {
         return Some(format!("unexpected GroupVersion string: {version}"));
     }
     let group = version.split_once('/').map_or("", |(group, _)| group);

@@ -52,9 +52,7 @@ fn without_zone(schedule: &str) -> Result<&str, String> {
     };
     let Some((name, rest)) = rest.split_once(' ') else {
         // A real server recovers from a panic here.
-        let start = schedule.len() - rest.len();
-        let why = "runtime error: slice bounds out of range";
-        return Err(format!("invalid schedule format: {why} [{start}:-1]"));
+        return Err("invalid schedule format: runtime error: slice bounds out of range [:-1]".to_owned());
     };
     if name.is_empty() || name == "Local" || zone::is_known(name) {
         return Ok(rest.trim());
@@ -79,7 +77,7 @@ fn check_range(range: &str, field: &Field) -> Result<(), String> {
     let parts: Vec<&str> = range.split('/').collect();
     let limits: Vec<&str> = parts[0].split('-').collect();
     let (start, mut end) = match limits.as_slice() {
-        ["*" | "?", ..] => (field.least, field.most),
+        [] | ["*" | "?", ..] => (field.least, field.most),
         [only] => {
             let number = number_or_name(only, field)?;
             (number, number)
@@ -89,7 +87,6 @@ fn check_range(range: &str, field: &Field) -> Result<(), String> {
             number_or_name(first, field)?;
             return Err(format!("too many hyphens: {range}"));
         }
-        [] => (field.least, field.most),
     };
     let step = match parts.as_slice() {
         [_] => 1,

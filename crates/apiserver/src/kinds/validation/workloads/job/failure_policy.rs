@@ -25,6 +25,32 @@ pub(super) fn check(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
+/// A policy as JSON of the internal type.
+pub(super) fn shown(policy: &Value) -> String {
+    let condition = |one: &Value| format!("{{\"Type\":{},\"Status\":{}}}", one["type"], one["status"]);
+    let rules = items(&policy["rules"]).iter().map(|rule| {
+        let codes = &rule["onExitCodes"];
+        let codes = if codes.is_null() {
+            "null".to_owned()
+        } else {
+            let (name, operator, values) = (&codes["containerName"], &codes["operator"], &codes["values"]);
+            format!("{{\"ContainerName\":{name},\"Operator\":{operator},\"Values\":{values}}}")
+        };
+        let conditions = rule["onPodConditions"].as_array().map_or_else(
+            || "null".to_owned(),
+            |list| format!("[{}]", list.iter().map(condition).collect::<Vec<_>>().join(",")),
+        );
+        let action = &rule["action"];
+        format!("{{\"Action\":{action},\"OnExitCodes\":{codes},\"OnPodConditions\":{conditions}}}")
+    });
+    let rules: Vec<String> = rules.collect();
+    match policy {
+        Value::Null => "null".to_owned(),
+        _ if rules.is_empty() => "{\"Rules\":null}".to_owned(),
+        _ => format!("{{\"Rules\":[{}]}}", rules.join(",")),
+    }
+}
+
 fn check_rule(spec: &Value, rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let place = at.child("action");
     if rule["action"] == "FailIndex" {

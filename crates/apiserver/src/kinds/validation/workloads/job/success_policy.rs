@@ -31,7 +31,10 @@ pub(super) fn check(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 /// A policy as JSON of the internal type.
-fn shown(policy: &Value) -> String {
+pub(super) fn shown(policy: &Value) -> String {
+    if policy.is_null() {
+        return "null".to_owned();
+    }
     let rules = items(&policy["rules"]).iter().map(|rule| {
         let (indexes, count) = (&rule["succeededIndexes"], &rule["succeededCount"]);
         format!("{{\"SucceededIndexes\":{indexes},\"SucceededCount\":{count}}}")

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::is_indexed;
+use super::{failure_policy, is_indexed, success_policy};
 use crate::kinds::validation::{Errors, Path, immutable, items, selector};
 use crate::profile::since;
 
@@ -12,9 +12,15 @@ pub(super) fn check(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     completions(spec, before, at.child("completions"), errors);
     selector::immutable(&spec["selector"], Some(&before["selector"]), at.child("selector"), errors);
     template(spec, old, at, errors);
-    for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]
-    {
+    for field in ["completionMode", "backoffLimitPerIndex", "managedBy"] {
         immutable(&spec[field], Some(&before[field]), at.child(field), errors);
+    }
+    type Show = fn(&Value) -> String;
+    let policies: [(&str, Show); 2] =
+        [("podFailurePolicy", failure_policy::shown), ("successPolicy", success_policy::shown)];
+    for (field, show) in policies.into_iter().filter(|(field, _)| spec[*field] != before[*field]) {
+        let json = show(&spec[field]);
+        errors.invalid_shown(at.child(field), json.clone(), json, "field is immutable");
     }
 }
 
