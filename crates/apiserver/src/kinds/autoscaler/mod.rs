@@ -12,7 +12,7 @@ const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
-/// All annotations that stand for fields; each conversion drops them first.
+/// All annotations that represent fields; each conversion drops them first.
 const ALL: [&str; 6] = [
     METRICS,
     BEHAVIOR,
@@ -121,7 +121,7 @@ fn take(object: &mut Value, field: &str) -> Option<Value> {
     object.as_object_mut()?.remove(field)
 }
 
-/// Removes and returns the annotations that stand for fields.
+/// Removes and returns the annotations that represent fields.
 fn take_annotations(object: &mut Value) -> Map<String, Value> {
     let mut taken = Map::new();
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return taken };

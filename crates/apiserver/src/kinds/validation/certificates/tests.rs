@@ -1,3 +1,5 @@
+//! Tests of certificate signing requests, and of TLS secrets.
+
 use base64::Engine as _;
 use serde_json::{Value, json};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::resources;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::pods::container;
 use crate::kinds::validation::{Errors, Path, absent, items, text};
@@ -68,7 +69,7 @@ fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'
             if matches!(kind, "Pod" | "Container") {
                 container::resource_name(name, Path::Key(&place, name), errors);
             } else {
-                super::resource_name(name, Path::Key(&place, name), errors);
+                resources::check_name(name, Path::Key(&place, name), errors);
             }
         }
     }

@@ -4,35 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::scopes;
+use super::{resources, scopes};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, items, text};
 
-/// Resources that are counted in whole objects (`integerResources`).
-const COUNTED: [&str; 9] = [
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "configmaps",
-    "services",
-    "services.nodeports",
-    "services.loadbalancers",
-];
-/// Resources that are measured (the rest of `standardQuotaResources`).
-const MEASURED: [&str; 10] = [
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.storage",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-];
 /// The resources whose requests should not exceed their limits.
 const COMPARED: [&str; 4] = ["cpu", "memory", "storage", "ephemeral-storage"];
 
@@ -71,31 +46,16 @@ fn amounts(amounts: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         if quantity.is_some_and(Quantity::is_negative) {
             errors.invalid(at, text(amount), NON_NEGATIVE);
         }
-        if is_counted(name) && quantity.is_some_and(|quantity| !quantity.is_whole()) {
+        if resources::is_counted(name) && quantity.is_some_and(|quantity| !quantity.is_whole()) {
             errors.invalid(at, text(amount), "must be an integer");
         }
     }
 }
 
-/// Whether amounts of a resource are integers (`IsIntegerResourceName`).
-fn is_counted(name: &str) -> bool {
-    let is_extended =
-        name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
-    is_extended || COUNTED.contains(&name)
-}
-
-/// Whether a name without a domain is one of a resource of quotas (`IsStandardQuotaResourceName`).
-pub(super) fn is_standard(name: &str) -> bool {
-    COUNTED.contains(&name)
-        || MEASURED.contains(&name)
-        || name.starts_with("hugepages-")
-        || name.starts_with("requests.hugepages-")
-}
-
 /// Requires the name of a resource of quotas (`ValidateResourceQuotaResourceName`).
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    super::resource_name(name, at, errors);
-    if !name.contains('/') && !is_standard(name) {
+    resources::check_name(name, at, errors);
+    if !name.contains('/') && !resources::is_standard(name) {
         errors.invalid(at, name, "must be a standard resource for quota");
     }
 }

@@ -1,3 +1,5 @@
+//! Tests of quotas, limit ranges and disruption budgets.
+
 use serde_json::{Value, json};
 
 use super::{budget, limit_range, quota};

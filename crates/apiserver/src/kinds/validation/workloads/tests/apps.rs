@@ -1,3 +1,5 @@
+//! Tests of the kinds of the group `apps`, and of ReplicationControllers.
+
 use serde_json::{Value, json};
 
 use super::template;

@@ -1,3 +1,5 @@
+//! Tests of autoscalers.
+
 use serde_json::{Value, json};
 
 use crate::kinds::validation::examples::{errors, rejects, rejects_updates};

@@ -1,3 +1,5 @@
+//! Tests of CronJobs.
+
 use serde_json::{Value, json};
 
 use super::template;

@@ -1,3 +1,5 @@
+//! Tests of the statuses of Jobs.
+
 use serde_json::{Value, json};
 
 use crate::kinds::validation::examples::errors;

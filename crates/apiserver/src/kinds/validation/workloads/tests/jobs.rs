@@ -1,3 +1,5 @@
+//! Tests of the specifications of Jobs.
+
 use serde_json::{Value, json};
 
 use super::template;
