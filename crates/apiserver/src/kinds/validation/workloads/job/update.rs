@@ -6,6 +6,9 @@ use super::{failure_policy, is_indexed, success_policy};
 use crate::kinds::validation::{Errors, Path, immutable, items, selector};
 use crate::profile::since;
 
+/// Formats a policy as JSON of its internal type.
+type Show = fn(&Value) -> String;
+
 pub(super) fn check(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     let at = Path::Root.child("spec");
     let (spec, before) = (&object["spec"], &old["spec"]);
@@ -15,7 +18,6 @@ pub(super) fn check(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     for field in ["completionMode", "backoffLimitPerIndex", "managedBy"] {
         immutable(&spec[field], Some(&before[field]), at.child(field), errors);
     }
-    type Show = fn(&Value) -> String;
     let policies: [(&str, Show); 2] =
         [("podFailurePolicy", failure_policy::shown), ("successPolicy", success_policy::shown)];
     for (field, show) in policies.into_iter().filter(|(field, _)| spec[*field] != before[*field]) {
