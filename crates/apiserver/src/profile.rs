@@ -270,6 +270,24 @@ pub(crate) mod since {
     pub(crate) const EXTERNAL_ID_WARNING: u32 = 24;
     /// The server warns about the annotation that limits the secrets of a service account.
     pub(crate) const MOUNTABLE_WARNING: u32 = 32;
+    /// The data of a new ControllerRevision must be an object (kubernetes/kubernetes#125549).
+    pub(crate) const REVISION_DATA: u32 = 31;
+    /// The service of a new StatefulSet must have a valid name (kubernetes/kubernetes#130233).
+    pub(crate) const STATEFUL_SET_SERVICE: u32 = 33;
+    /// The templates of a StatefulSet, for pods and for claims, are validated (kubernetes/kubernetes#131790,
+    /// kubernetes/kubernetes#132212).
+    pub(crate) const STATEFUL_SET_TEMPLATES: u32 = 34;
+    /// Other controllers may manage jobs, so the server checks the transitions of their status (`JobManagedBy`, beta).
+    pub(crate) const JOB_MANAGED_BY: u32 = 32;
+    /// A suspended job may change its template even after it ran (`MutablePodResourcesForSuspendedJobs` and
+    /// `MutableSchedulingDirectivesForSuspendedJobs`, beta).
+    pub(crate) const MUTABLE_SUSPENDED_JOBS: u32 = 36;
+    /// Autoscalers have a tolerance (`HPAConfigurableTolerance`, beta).
+    pub(crate) const AUTOSCALER_TOLERANCE: u32 = 35;
+    /// Declarative rules validate autoscalers, with messages of their own (`DeclarativeValidation`).
+    pub(crate) const DECLARATIVE_AUTOSCALER: u32 = 36;
+    /// The target of an autoscaler must name an API group.
+    pub(crate) const AUTOSCALER_TARGET_GROUP: u32 = 34;
     /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }

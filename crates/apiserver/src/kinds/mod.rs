@@ -1,5 +1,6 @@
 //! The kinds that the server has, and how each of them behaves.
 
+mod autoscaler;
 pub(crate) mod builtin;
 pub(crate) mod catalog;
 pub(crate) mod custom;

@@ -88,6 +88,7 @@ impl ApiServer {
         }
         self.allocations.allocate(&kind, object, None, &self.store, &self.profile)?;
         validation::validate_new(&kind, object, &self.profile, &mut self.draws)?;
+        strategy::complete_create(&kind, object);
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);
         }

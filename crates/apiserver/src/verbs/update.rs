@@ -78,6 +78,8 @@ impl ApiServer {
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
+        strategy::prepare_part(&kind, &mut object, &old, &call.path.subresource, call.now);
+        strategy::drop_disabled(&kind, &mut object, &old, self.profile.minor);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
             lifecycle::prepare_update(&mut object, &old, &self.profile);

@@ -119,6 +119,7 @@ pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile
     }
     warnings.extend(builtin::object_warnings(kind, object, old, profile));
     warnings.extend(builtin::pod_warnings(kind, object, old));
+    warnings.extend(builtin::warnings(kind, object, old));
     warnings
 }
 

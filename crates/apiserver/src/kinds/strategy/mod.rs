@@ -4,8 +4,10 @@
 
 pub(crate) mod allocations;
 mod claim;
+mod gates;
 mod job;
 mod pod;
+mod request;
 pub(crate) mod service;
 mod templates;
 
@@ -39,6 +41,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         reset_status(kind, object);
     }
     templates::drop_disabled(kind, object, None);
+    gates::drop_disabled(kind, object, None, context.minor);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
@@ -54,7 +57,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
-        ("certificates.k8s.io", "certificatesigningrequests") => signing_request(object, context.user),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            request::prepare_create(object, context.user);
+        }
         _ => {}
     }
 }
@@ -102,6 +107,30 @@ pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
 pub(crate) fn prepare_status(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.is_resource("", "pods") {
         pod::prepare_status(object, old);
+    }
+}
+
+/// Drops the fields of an updated object whose feature gates are off.
+pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
+    gates::drop_disabled(kind, object, Some(old), minor);
+}
+
+/// Sets the fields of a valid new object that reading it sets.
+pub(crate) fn complete_create(kind: &Kind, object: &mut Value) {
+    if kind.is_resource("batch", "jobs") {
+        job::label(object);
+    }
+}
+
+/// Sets and keeps fields in a write of a subresource.
+pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &str, now: Time) {
+    if kind.is_resource("certificates.k8s.io", "certificatesigningrequests") {
+        if part == "status" {
+            request::keep_decisions(object, old);
+        }
+        if matches!(part, "status" | "approval") {
+            request::set_times(object, old, now);
+        }
     }
 }
 
@@ -228,20 +257,6 @@ fn api_service(object: &mut Value, now: Time) {
             "reason": "Local", "message": "Local APIServices are always available",
         }] });
     }
-}
-
-/// The requester of a certificate is the user of the request, not a field of the object.
-fn signing_request(object: &mut Value, user: &Identity) {
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    for field in ["uid", "extra"] {
-        spec.remove(field);
-    }
-    spec.insert("username".to_owned(), json!(user.user));
-    let mut groups = user.groups.clone();
-    if !groups.iter().any(|group| group == "system:authenticated") {
-        groups.push("system:authenticated".to_owned());
-    }
-    spec.insert("groups".to_owned(), json!(groups));
 }
 
 /// The object at a path of fields, created if absent.

@@ -20,6 +20,9 @@ use crate::gotext::json_type;
 /// in a real server; this one is never stored empty.
 const SHOWN_EMPTY: (&str, &str) = ("CustomResourceDefinitionSpec", "versions");
 
+/// Kinds that other kinds embed with their type, which is `apiVersion` and `kind`.
+const EMBEDDED_KINDS: [&str; 1] = ["PersistentVolumeClaim"];
+
 /// The position in the object, for messages.
 #[derive(Clone, Copy)]
 struct At<'a> {
@@ -108,13 +111,13 @@ fn decode_struct(
     fields: Option<&[String]>,
     findings: &mut Findings,
 ) {
-    let is_root = matches!(at.step, Step::Root);
+    let has_type = matches!(at.step, Step::Root) || EMBEDDED_KINDS.contains(&structure.name);
     map.retain(|name, value| {
         if fields.is_some_and(|fields| !fields.contains(name)) {
             return true;
         }
         let Some(field) = structure.field(name) else {
-            if is_root && (name == "apiVersion" || name == "kind") {
+            if has_type && (name == "apiVersion" || name == "kind") {
                 return true;
             }
             findings.unknown.push(at.child(name));
@@ -148,7 +151,7 @@ fn decode_struct(
 fn vanishes(zero: Zero, value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Array(items) => items.is_empty(),
+        Value::Array(items) => zero == Zero::Never && items.is_empty(),
         Value::String(text) => zero == Zero::Never && text.is_empty(),
         Value::Bool(flag) => zero == Zero::Never && !flag,
         Value::Number(number) => zero == Zero::Never && number.as_f64() == Some(0.0),

@@ -81,6 +81,17 @@ fn errors_name_the_go_type_that_a_value_must_have() {
 }
 
 #[test]
+fn claim_templates_have_a_type_and_empty_policies_stay() {
+    let claim = json!({ "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "v" } });
+    let object = json!({ "spec": { "volumeClaimTemplates": [claim], "selector": {} } });
+    let (object, unknown) = decoded("apps", "StatefulSet", object);
+    assert_eq!(unknown, Ok(Vec::new()));
+    assert_eq!(object["spec"]["selector"], json!({}));
+    let object = json!({ "spec": { "timeZone": "" } });
+    assert_eq!(decoded("batch", "CronJob", object).0["spec"]["timeZone"], "");
+}
+
+#[test]
 fn times_quantities_and_base64_have_messages_of_their_own() {
     let layout = "2006-01-02T15:04:05Z07:00";
     for (group, kind, object, why) in [

@@ -146,6 +146,22 @@ impl<'a> Errors<'a> {
         });
     }
 
+    /// An invalid value that the message omits (`field.OmitValueType`).
+    pub(super) fn invalid_omitted(&mut self, at: Path<'_>, why: impl Into<String>) {
+        self.found.push(FieldError {
+            cause: Cause::Invalid,
+            field: at.text(),
+            value: Shown::Nothing,
+            detail: why.into(),
+        });
+    }
+
+    /// An unsupported value of a Go type, which is printed as JSON or in Go syntax.
+    pub(super) fn unsupported_shown(&mut self, at: Path<'_>, json: String, syntax: String, known: &[&str]) {
+        let value = Shown::Text(if self.profile.json_values { json } else { syntax });
+        self.found.push(FieldError::not_supported(at.text(), value, known));
+    }
+
     /// An invalid map of strings.
     pub(super) fn invalid_map(&mut self, at: Path<'_>, map: &Value, why: &str) {
         let json = if map.is_null() { "null".to_owned() } else { map.to_string() };
