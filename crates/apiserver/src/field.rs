@@ -155,15 +155,15 @@ impl Shown {
             Self::Json(Value::Number(number)) => gotext::number(number),
             Self::Json(Value::Bool(flag)) => flag.to_string(),
             Self::Json(Value::Null) if !profile.json_values => "\"null\"".to_owned(),
-            Self::Json(value) if profile.json_values => value.to_string(),
+            Self::Json(value) if profile.json_values => gotext::escape_html(value.to_string()),
             Self::Json(value) => gotext::syntax(value),
             Self::Text(text) => text.clone(),
             Self::Nothing => String::new(),
-            Self::Raw { json, .. } if profile.json_values => json.clone(),
+            Self::Raw { json, .. } if profile.json_values => gotext::escape_html(json.clone()),
             Self::Raw { go, .. } => go.clone(),
             Self::Unsigned(number) if profile.json_values => number.to_string(),
             Self::Unsigned(number) => format!("{number:#x}"),
-            Self::Strings(list) if profile.json_values => json!(list).to_string(),
+            Self::Strings(list) if profile.json_values => gotext::escape_html(json!(list).to_string()),
             Self::Strings(list) => {
                 let quoted: Vec<String> = list.iter().map(|text| gotext::quote(text)).collect();
                 format!("[]string{{{}}}", quoted.join(", "))

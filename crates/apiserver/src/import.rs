@@ -10,7 +10,7 @@ use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES};
 use windtunnel_core::{Identity, Key, Write, condition};
 
 use crate::call::decode;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, strategy};
 use crate::metadata;
 use crate::request::Request;
 use crate::server::ApiServer;
@@ -150,6 +150,7 @@ impl ApiServer {
         let pruned = decode::normalise(&kind, &mut object, profile.minor)
             .map_err(|why| Refused::bad_request(decode::unhandled_prefix(&kind) + &why))?;
         self.complete(&kind, &mut object, now);
+        strategy::complete_imported(&kind, &mut object);
         let validated = validate_new(&kind, &object, &profile, &mut self.draws);
         if let Some(custom) = kind.custom.as_ref().filter(|custom| custom.family.conversion.is_none()) {
             object = custom.convert(&object, &custom.family.storage, &kind.resource.group);

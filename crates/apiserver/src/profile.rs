@@ -190,6 +190,10 @@ impl Profile {
 pub(crate) mod since {
     /// Pods have a generation (`PodObservedGenerationTracking`, beta).
     pub(crate) const POD_GENERATION: u32 = 33;
+    /// Names of StatefulSets are DNS labels.
+    pub(crate) const LABELS_OF_STATEFUL_SETS: u32 = 27;
+    /// Servers have an effective version (KEP 4330), which OpenAPI names.
+    pub(crate) const EFFECTIVE_VERSION: u32 = 31;
     /// The labels of a job's pods have the prefix of the group.
     pub(crate) const JOB_LABEL_PREFIX: u32 = 27;
     /// Volumes have the time of their last phase change (`PersistentVolumeLastPhaseTransitionTime`, beta).
@@ -202,6 +206,32 @@ pub(crate) mod since {
     pub(crate) const CLAIM_RETENTION: u32 = 27;
     /// Environment variables may have nearly any name (`RelaxedEnvironmentVariableValidation`, beta).
     pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
+    /// Pods can sleep for no time before they stop (`PodLifecycleSleepActionAllowZero`, beta).
+    pub(crate) const ZERO_SLEEP: u32 = 33;
+    /// Search paths of DNS may be `.` and have underscores (`RelaxedDNSSearchValidation`, beta).
+    pub(crate) const RELAXED_SEARCHES: u32 = 33;
+    /// Pods as a whole have resources (`PodLevelResources`, beta).
+    pub(crate) const POD_RESOURCES: u32 = 34;
+    /// The server adds `matchLabelKeys` of spread constraints to their selectors
+    /// (`MatchLabelKeysInPodTopologySpreadSelectorMerge`, beta).
+    pub(crate) const MERGED_SPREAD_KEYS: u32 = 34;
+    /// The server adds `matchLabelKeys` and `mismatchLabelKeys` of affinity to selectors
+    /// (`MatchLabelKeysInPodAffinity`, beta).
+    pub(crate) const MERGED_AFFINITY_KEYS: u32 = 31;
+    /// All containers have restart policies, with rules for exit codes (`ContainerRestartRules`, beta).
+    pub(crate) const CONTAINER_RESTART_RULES: u32 = 35;
+    /// Rules can restart all containers of a pod (`RestartAllContainersOnContainerExits`, beta).
+    pub(crate) const RESTART_OF_ALL_CONTAINERS: u32 = 36;
+    /// Variables can be in files of volumes (`EnvFiles`, beta).
+    pub(crate) const ENVIRONMENT_FILES: u32 = 35;
+    /// Tolerations know the operators `Lt` and `Gt` (`TaintTolerationComparisonOperators`, alpha and off).
+    pub(crate) const COMPARING_TOLERATIONS: u32 = 35;
+    /// Bound pods cannot be nominated for a node (`ClearingNominatedNodeNameAfterBinding`, beta).
+    pub(crate) const CLEARED_NOMINATIONS: u32 = 35;
+    /// The resources of pods as a whole can change (`InPlacePodLevelResourcesVerticalScaling`, beta).
+    pub(crate) const POD_RESIZE: u32 = 36;
+    /// The resources of init containers can change (`InPlacePodVerticalScalingInitContainers`, beta).
+    pub(crate) const INIT_RESIZE: u32 = 36;
     /// Evicted pods have a condition that says so (`PodDisruptionConditions`, beta).
     pub(crate) const EVICTION_CONDITION: u32 = 26;
     /// Claims may request less after a failed expansion (`RecoverVolumeExpansionFailure`, beta).
@@ -212,6 +242,52 @@ pub(crate) mod since {
     pub(crate) const GENERATED_NAMES_RETRIED: u32 = 31;
     /// Policies may change objects (`MutatingAdmissionPolicy`, with version v1).
     pub(crate) const MUTATING_POLICIES: u32 = 36;
+    /// Addresses and ranges have no leading zeros, no mapped addresses and no stray bits (`StrictIPCIDRValidation`, beta).
+    pub(crate) const STRICT_ADDRESSES: u32 = 36;
+    /// The server warns about addresses that are not in the usual form.
+    pub(crate) const ADDRESS_WARNINGS: u32 = 33;
+    /// The server warns about external addresses of services.
+    pub(crate) const EXTERNAL_ADDRESS_WARNING: u32 = 36;
+    /// Services may prefer endpoints of their node (`PreferSameTrafficDistribution`, beta).
+    pub(crate) const NODE_DISTRIBUTION: u32 = 34;
+    /// The server warns about the older name of the preference for the zone.
+    pub(crate) const PREFER_CLOSE_WARNING: u32 = 34;
+    /// The annotation for the topology of a service has a new name.
+    pub(crate) const TOPOLOGY_MODE: u32 = 27;
+    /// Only load balancers have addresses in their status (`AllowServiceLBStatusOnNonLB`, off).
+    pub(crate) const BALANCER_STATUS: u32 = 29;
+    /// The addresses of load balancers have a mode (`LoadBalancerIPMode`, beta).
+    pub(crate) const BALANCER_MODE: u32 = 30;
+    /// Errors about immutable fields show the change as a diff of JSON.
+    pub(crate) const JSON_DIFFERENCES: u32 = 34;
+    /// A change of a storage class is invalid because its fields are immutable, not forbidden.
+    pub(crate) const STORAGE_CLASS_IMMUTABLE: u32 = 36;
+    /// The limits of a CSI driver on a node may change (`MutableCSINodeAllocatableCount`, on).
+    pub(crate) const MUTABLE_LIMITS: u32 = 35;
+    /// CSI drivers may get tokens in secrets (`CSIServiceAccountTokenSecrets`, beta).
+    pub(crate) const TOKENS_IN_SECRETS: u32 = 35;
+    /// The server warns about the `externalID` of nodes.
+    pub(crate) const EXTERNAL_ID_WARNING: u32 = 24;
+    /// The server warns about the annotation that limits the secrets of a service account.
+    pub(crate) const MOUNTABLE_WARNING: u32 = 32;
+    /// The data of a new ControllerRevision must be an object (kubernetes/kubernetes#125549).
+    pub(crate) const REVISION_DATA: u32 = 31;
+    /// The service of a new StatefulSet must have a valid name (kubernetes/kubernetes#130233).
+    pub(crate) const STATEFUL_SET_SERVICE: u32 = 33;
+    /// The templates of a StatefulSet, for pods and for claims, are validated (kubernetes/kubernetes#131790,
+    /// kubernetes/kubernetes#132212).
+    pub(crate) const STATEFUL_SET_TEMPLATES: u32 = 34;
+    /// Other controllers may manage jobs, so the server checks the transitions of their status (`JobManagedBy`, beta).
+    pub(crate) const JOB_MANAGED_BY: u32 = 32;
+    /// A suspended job may change its template even after it ran (`MutablePodResourcesForSuspendedJobs` and
+    /// `MutableSchedulingDirectivesForSuspendedJobs`, beta).
+    pub(crate) const MUTABLE_SUSPENDED_JOBS: u32 = 36;
+    /// Autoscalers have a tolerance (`HPAConfigurableTolerance`, beta).
+    pub(crate) const AUTOSCALER_TOLERANCE: u32 = 35;
+    /// Declarative rules validate autoscalers, with messages of their own (`DeclarativeValidation`).
+    pub(crate) const DECLARATIVE_AUTOSCALER: u32 = 36;
+    /// The target of an autoscaler must name an API group.
+    pub(crate) const AUTOSCALER_TARGET_GROUP: u32 = 34;
     /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }

@@ -140,6 +140,13 @@ impl Refused {
         Self::new(400, "BadRequest", message, None)
     }
 
+    /// 400 for an object of another namespace than that of the path.
+    pub(crate) fn other_namespace() -> Self {
+        Self::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        )
+    }
+
     /// 501 for a request that needs a running container.
     pub(crate) fn no_containers(what: &str) -> Self {
         let message = format!("windtunnel simulates pods and runs no containers: {what}");

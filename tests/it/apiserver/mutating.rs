@@ -163,7 +163,7 @@ fn policies_that_do_not_compile_are_rejected() {
         "spec.mutations[0].applyConfiguration.expression: Invalid value: \"{'a': 1}\": must evaluate to Object",
         "spec.mutations[1].jsonPatch.expression: Invalid value: \"Object{}\": must evaluate to list(JSONPatch)",
         "spec.mutations[2].patchType: Unsupported value: \"Odd\": supported values: \"ApplyConfiguration\", \"JSONPatch\"",
-        "spec.mutations[3].jsonPatch: Required value",
+        "spec.mutations[3].jsonPatch: Required value: must be specified when patchType is JSONPatch",
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }

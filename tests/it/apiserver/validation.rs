@@ -103,7 +103,7 @@ fn validates_ingresses() {
     };
     assert_eq!(
         created(&path, &spec(&json!({ "defaultBackend": {} }))),
-        "spec.defaultBackend: Required value: resource or service backend is required"
+        "spec.defaultBackend: Invalid value: \"\": resource or service backend is required"
     );
     let wildcard = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain";
     for text in
@@ -339,16 +339,14 @@ fn validates_other_kinds_that_tools_use() {
     );
     let storage = "/apis/storage.k8s.io/v1/storageclasses";
     assert_eq!(created(storage, &named(json!({}))), "provisioner: Required value");
-    assert_eq!(
-        changed(
-            36,
-            storage,
-            &named(json!({ "provisioner": "x.io/y" })),
-            &Value::Null,
-            &json!({ "parameters": { "a": "b" } })
-        ),
-        "parameters: Forbidden: updates to parameters are forbidden."
-    );
+    for (minor, expected) in [
+        (35, "parameters: Forbidden: updates to parameters are forbidden."),
+        (36, "parameters: Invalid value: {\"a\":\"b\"}: field is immutable"),
+    ] {
+        let class = named(json!({ "provisioner": "x.io/y" }));
+        let patch = json!({ "parameters": { "a": "b" } });
+        assert_eq!(changed(minor, storage, &class, &Value::Null, &patch), expected);
+    }
     let priority = "/apis/scheduling.k8s.io/v1/priorityclasses";
     assert_eq!(
         changed(36, priority, &named(json!({ "value": 5 })), &Value::Null, &json!({ "value": 6 })),

@@ -60,6 +60,13 @@ pub(crate) struct Attributes<'a> {
     pub(crate) old: Option<&'a Value>,
 }
 
+impl<'a> Attributes<'a> {
+    /// The name in rejections (`extractResourceName`).
+    pub(crate) fn shown_name(&self) -> &'a str {
+        if self.name.is_empty() { "Unknown" } else { self.name }
+    }
+}
+
 /// The admission configuration, parsed once per change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Admission {
@@ -72,6 +79,8 @@ pub(crate) struct Admission {
     quotas: Option<TableId>,
     /// Whether pods need an existing ServiceAccount.
     service_accounts: bool,
+    /// Whether a controller sets the limits in the status of quotas.
+    has_quota_controller: bool,
     /// Plug-ins from [`Builder::admission_plugin`](crate::Builder::admission_plugin).
     plugins: Vec<Box<dyn AdmissionPlugin>>,
 }
@@ -79,6 +88,11 @@ pub(crate) struct Admission {
 impl Admission {
     pub(crate) fn new(service_accounts: bool, plugins: Vec<Box<dyn AdmissionPlugin>>) -> Self {
         Self { service_accounts, plugins, ..Self::default() }
+    }
+
+    /// Whether a controller sets the limits in the status of quotas, instead of the server.
+    pub(crate) fn with_quota_controller(self, has_quota_controller: bool) -> Self {
+        Self { has_quota_controller, ..self }
     }
 
     /// Whether any configured webhook or policy may change updated objects.

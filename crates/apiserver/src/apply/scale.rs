@@ -58,8 +58,9 @@ impl Replicas {
         let owning = scale.0.into_iter().filter(|entry| !entry.fields.intersection(&in_scale()).is_empty());
         entries.extend(owning.map(|entry| Entry {
             manager: in_version(&entry.manager, version),
+            // A real server forgets the time of a manager that is new in the object.
+            time: None,
             fields: field.clone(),
-            ..entry
         }));
         Managers(entries)
     }

@@ -160,7 +160,8 @@ fn field_form<'a>(
             Scalar::Quantity | Scalar::IntOrString | Scalar::Time | Scalar::MicroTime => {
                 Form::Scalar(Type::Untyped)
             }
-            Scalar::Object => Form::Map { atomic: false },
+            // `RawExtension`
+            Scalar::Object => Form::Map { atomic: true },
             Scalar::Json | Scalar::SchemaOrBool | Scalar::SchemaOrArray | Scalar::SchemaOrStrings => {
                 deduced(value)
             }

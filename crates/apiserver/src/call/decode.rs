@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::call::{Call, Owners};
+use crate::call::{Call, Owners, body_type};
 use crate::delta::Delta;
 use crate::field::FieldError;
 use crate::gotext::quote;
@@ -149,6 +149,12 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
     if !value.is_object() {
         return Err(not_an_object(kind, value));
     }
+    if let Some(why) = body_type::wrong_type(value) {
+        let (kind, data) = (&resource.kind, summary(value.to_string().as_bytes()));
+        return Err(Refused::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
+        )));
+    }
     let Some(map) = value.as_object_mut() else { return Ok(()) };
     let version = map.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
     let given = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -160,22 +166,12 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
             summary(text.as_bytes())
         )));
     }
-    if !given.is_empty() && given != resource.kind {
-        if kind.custom.is_some() {
-            let error = FieldError::invalid("kind", given.as_str(), format!("must be {}", resource.kind));
-            let name = metadata::text(value, "name").to_owned();
-            return Err(Refused::invalid(&resource.group, &given, &name, &[error], profile));
-        }
-        let given_version = version.rsplit('/').next().unwrap_or_default();
-        let group = if resource.group.is_empty() { "core" } else { &resource.group };
-        let why = format!(
-            "converting ({given_version}.{given}) to ({group}.{}): unknown conversion",
-            resource.kind
-        );
-        return Err(Refused::bad_request(format!(
-            "{given} in version \"{given_version}\" cannot be handled as a {}: {why}",
-            resource.kind
-        )));
+    if kind.custom.is_none() {
+        body_type::check((&resource.group, &resource.version, &resource.kind), &given, &version)?;
+    } else if !given.is_empty() && given != resource.kind {
+        let error = FieldError::invalid("kind", given.as_str(), format!("must be {}", resource.kind));
+        let name = metadata::text(value, "name").to_owned();
+        return Err(Refused::invalid(&resource.group, &given, &name, &[error], profile));
     }
     if version.is_empty() {
         map.insert("apiVersion".to_owned(), json!(resource.api_version()));

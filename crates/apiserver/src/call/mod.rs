@@ -1,5 +1,6 @@
 //! The state of one request while the server processes it.
 
+pub(crate) mod body_type;
 pub(crate) mod decode;
 
 use std::sync::Arc;

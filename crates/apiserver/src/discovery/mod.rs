@@ -57,9 +57,13 @@ pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Ou
     }
     let resources: Vec<Value> = found.flat_map(entries).map(Entry::into_legacy).collect();
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-    Ok(json!({
-        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources,
-    }))
+    let mut list =
+        json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": resources });
+    // The handler of the core group leaves it out.
+    if !group.is_empty() {
+        list["apiVersion"] = json!("v1");
+    }
+    Ok(list)
 }
 
 /// The kinds of one group and version, by plural.

@@ -5,6 +5,8 @@
 //! generates the tables from the OpenAPI definitions of a Kubernetes release. They hold the kinds of all
 //! groups that are at v1 (and autoscaling/v2).
 
+pub(crate) mod go;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

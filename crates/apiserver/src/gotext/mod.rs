@@ -1,12 +1,36 @@
 //! Values as Go prints them, for messages that must equal those of a server written in Go.
 
 pub(crate) mod duration;
+pub(crate) mod json_syntax;
 pub(crate) mod regexp;
 pub(crate) mod url;
 
 use serde_json::{Map, Number, Value};
 pub(crate) use windtunnel_core::text::go_float::format_v as float;
 pub(crate) use windtunnel_core::text::go_quote::quote;
+
+/// Escapes the characters of JSON text that Go escapes for HTML (`json.HTMLEscape`).
+pub(crate) fn escape_html(json: String) -> String {
+    const ESCAPES: [(char, &str); 5] = [
+        ('<', "\\u003c"),
+        ('>', "\\u003e"),
+        ('&', "\\u0026"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ];
+    if !json.contains(|letter| ESCAPES.iter().any(|(escaped, _)| *escaped == letter)) {
+        return json;
+    }
+    let escape = |letter: char| ESCAPES.iter().find(|(escaped, _)| *escaped == letter).map(|(_, text)| *text);
+    let mut text = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        match escape(letter) {
+            Some(escaped) => text.push_str(escaped),
+            None => text.push(letter),
+        }
+    }
+    text
+}
 
 /// Formats a number like Go's `%v` of an `int64` or a `float64`.
 pub(crate) fn number(number: &Number) -> String {

@@ -1,5 +1,6 @@
 //! The kinds that the server has, and how each of them behaves.
 
+mod autoscaler;
 pub(crate) mod builtin;
 pub(crate) mod catalog;
 pub(crate) mod custom;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windtunnel_core::Resource;
 
+use super::metadata::Checks;
 use super::names::NameRule;
 use super::store::TableId;
 pub(crate) use builtin::Subresource;
@@ -42,6 +44,8 @@ pub(crate) struct Kind {
     pub(crate) view: View,
     /// The first minor that warns about its use, and the warning; custom resources have their own.
     pub(crate) deprecation: Option<(u32, String)>,
+    /// How often its metadata is validated.
+    pub(crate) metadata: Checks,
     /// Fills its defaults.
     pub(crate) defaults: Option<defaults::Filler>,
     /// Validates its objects.
@@ -103,10 +107,16 @@ pub(crate) enum StatusMetadata {
 pub(crate) enum Generation {
     /// None: the kind has no generation.
     None,
+    /// None: a new object has the generation 1, which stays.
+    Constant,
+    /// Everything but metadata. A new object has no generation, and the first change sets it to 1.
+    SpecificationFromZero,
     /// Everything but metadata and status.
     Specification,
     /// Also changes of annotations.
     SpecificationAndAnnotations,
+    /// Also changes of labels.
+    SpecificationAndLabels,
 }
 
 impl Kind {

@@ -1,9 +1,9 @@
 //! Versions and groups of a built-in kind that share stored objects, and the conversion between them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use windtunnel_core::{Key, Resource};
 
-use super::{Kind, typed};
+use super::{Kind, autoscaler, typed};
 use crate::store::Stored;
 
 /// How a version of a kind represents the stored object.
@@ -78,7 +78,7 @@ impl Kind {
         let Some(storage) = self.view.storage() else { return };
         match &self.view {
             View::Event(_) => rename(object, |(core, new)| (new, core)),
-            View::Autoscaler(_) => autoscaler_to_v2(object),
+            View::Autoscaler(_) => autoscaler::to_v2(object),
             View::Storage | View::Renamed(_) => {}
         }
         object["apiVersion"] = json!(storage.api_version());
@@ -96,7 +96,7 @@ impl Kind {
         let mut object = (**stored).clone();
         match &self.view {
             View::Event(_) => rename(&mut object, |names| names),
-            View::Autoscaler(_) => autoscaler_to_v1(&mut object),
+            View::Autoscaler(_) => autoscaler::to_v1(&mut object),
             View::Storage | View::Renamed(_) => {}
         }
         object["apiVersion"] = json!(self.resource.api_version());
@@ -117,46 +117,5 @@ fn rename(
         if let Some(value) = map.remove(from) {
             map.insert(to.to_owned(), value);
         }
-    }
-}
-
-/// Whether a metric is the one that v1 has a field for: CPU, by utilization.
-fn is_processor_target(metric: &Value) -> bool {
-    metric["type"] == "Resource"
-        && metric["resource"]["name"] == "cpu"
-        && !metric["resource"]["target"]["averageUtilization"].is_null()
-}
-
-fn autoscaler_to_v2(object: &mut Value) {
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    if let Some(percentage) = spec.remove("targetCPUUtilizationPercentage") {
-        let target = json!({ "type": "Utilization", "averageUtilization": percentage });
-        let metric = json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } });
-        spec.insert("metrics".to_owned(), json!([metric]));
-    }
-    let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) else { return };
-    if let Some(percentage) = status.remove("currentCPUUtilizationPercentage") {
-        let current = json!({ "averageUtilization": percentage });
-        let metric = json!({ "type": "Resource", "resource": { "name": "cpu", "current": current } });
-        status.insert("currentMetrics".to_owned(), json!([metric]));
-    }
-}
-
-fn autoscaler_to_v1(object: &mut Value) {
-    let take = |part: Option<&mut Map<String, Value>>, list: &str| -> Option<Value> { part?.remove(list) };
-    let metrics = take(object.get_mut("spec").and_then(Value::as_object_mut), "metrics");
-    let target =
-        metrics.as_ref().and_then(|list| list.as_array()?.iter().find(|metric| is_processor_target(metric)));
-    if let Some(metric) = target {
-        object["spec"]["targetCPUUtilizationPercentage"] =
-            metric["resource"]["target"]["averageUtilization"].clone();
-    }
-    let current = take(object.get_mut("status").and_then(Value::as_object_mut), "currentMetrics");
-    let current = current
-        .as_ref()
-        .and_then(|list| list.as_array()?.iter().find(|metric| metric["resource"]["name"] == "cpu"));
-    if let Some(metric) = current {
-        object["status"]["currentCPUUtilizationPercentage"] =
-            metric["resource"]["current"]["averageUtilization"].clone();
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{finalizers, text};
+use super::{finalizers, is_terminating, owners, text};
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext;
 use crate::names::{self, NameRule};
@@ -14,32 +14,153 @@ const ANNOTATIONS_MAX: u64 = 256 << 10;
 const ORPHAN: &str = "orphan";
 /// The finalizer of deletions that wait for dependents (`FinalizerDeleteDependents`).
 const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizers that need no domain.
+const STANDARD: [&str; 3] = [FOREGROUND, ORPHAN, "kubernetes"];
 
-/// Validates name, labels, annotations, owners and finalizers of a new object.
-pub(crate) fn check(object: &Value, rule: NameRule, profile: &Profile) -> Vec<FieldError> {
+/// The checks of metadata in the strategy of a kind, besides those that all kinds share (`rest.BeforeCreate` and
+/// `rest.BeforeUpdate`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checks {
+    /// Whether the strategy validates the metadata of new objects. If not, the shared checks run after it, and only if it
+    /// found no error.
+    pub(crate) on_create: bool,
+    /// Whether each finalizer needs a domain or a standard name (`validateKubeFinalizerName`).
+    pub(crate) qualified_finalizers: bool,
+    /// The checks of an update of the object.
+    pub(crate) update: Counts,
+    /// The checks of an update of the status.
+    pub(crate) status: Counts,
+}
+
+/// How often an update validates metadata. A real server lists each error as often in the causes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts {
+    /// Like those of a new object (`ValidateObjectMeta`).
+    pub(crate) as_new: usize,
+    /// Against those of the old object (`ValidateObjectMetaUpdate`).
+    pub(crate) against_old: usize,
+}
+
+impl Checks {
+    /// The checks of custom resources.
+    pub(crate) const CUSTOM: Self = {
+        let counts = Counts { as_new: 0, against_old: 1 };
+        Self { on_create: true, qualified_finalizers: false, update: counts, status: counts }
+    };
+}
+
+/// Validates the metadata of a new object (`ValidateObjectMeta`).
+pub(crate) fn check_new(
+    object: &Value,
+    rule: NameRule,
+    checks: Checks,
+    profile: &Profile,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let name = text(object, "name");
+    let (name, prefix) = (text(object, "name"), text(object, "generateName"));
+    if !prefix.is_empty() {
+        let problems = rule.check_prefix(prefix).into_iter();
+        errors.extend(problems.map(|why| FieldError::invalid("metadata.generateName", prefix, why)));
+    }
     if name.is_empty() {
         errors.push(FieldError::required("metadata.name", "name or generateName is required"));
     } else {
-        for why in rule.check(name) {
-            errors.push(FieldError::invalid("metadata.name", name, why));
-        }
+        errors
+            .extend(rule.check(name).into_iter().map(|why| FieldError::invalid("metadata.name", name, why)));
     }
+    errors.extend(check_generation(object));
     errors.extend(check_maps(object, profile));
+    errors.extend(check_finalizers(&object["metadata"]));
+    if checks.qualified_finalizers {
+        errors.extend(check_domains(object));
+    }
     errors
 }
 
-/// Whether the metadata that [`check_maps`] validates is unchanged.
-pub(crate) fn has_same_maps(object: &Value, old: &Value) -> bool {
+/// Validates the metadata of an object within another one. It needs no name.
+pub(crate) fn check_embedded(object: &Value, profile: &Profile) -> Vec<FieldError> {
+    let mut errors = check_new(object, NameRule::PathSegment, Checks::CUSTOM, profile);
+    errors.retain(|error| error.cause != Cause::Required);
+    let namespace = text(object, "namespace");
+    if !namespace.is_empty() {
+        let problems = NameRule::Label.check(namespace).into_iter();
+        errors.extend(problems.map(|why| FieldError::invalid("metadata.namespace", namespace, why)));
+    }
+    errors
+}
+
+/// Validates the metadata of an update, with each error as often as a real server finds it.
+pub(crate) fn check_update(
+    object: &Value,
+    old: &Value,
+    checks: Checks,
+    counts: Counts,
+    profile: &Profile,
+) -> Vec<FieldError> {
+    let Counts { as_new, against_old } = counts;
+    let mut errors = Vec::new();
+    repeat(&mut errors, check_changes(object, old), against_old + 1);
+    // Unchanged metadata was validated before.
+    if has_same_maps(object, old) {
+        return errors;
+    }
+    repeat(&mut errors, check_maps(object, profile), as_new + against_old + 2);
+    repeat(&mut errors, check_finalizers(&object["metadata"]), as_new + 1);
+    if checks.qualified_finalizers {
+        repeat(&mut errors, check_domains(object), as_new + against_old);
+    }
+    errors
+}
+
+fn repeat(errors: &mut Vec<FieldError>, found: Vec<FieldError>, count: usize) {
+    if !found.is_empty() {
+        errors.extend(std::iter::repeat_n(found, count).flatten());
+    }
+}
+
+/// Whether the metadata that [`check_maps`] and the checks of finalizers validate is unchanged.
+fn has_same_maps(object: &Value, old: &Value) -> bool {
     let (new, old) = (&object["metadata"], &old["metadata"]);
     ["labels", "annotations", "ownerReferences", "finalizers"]
         .iter()
         .all(|name| new.get(name) == old.get(name))
 }
 
-/// Validates the metadata that can also be wrong in updates.
-pub(crate) fn check_maps(object: &Value, profile: &Profile) -> Vec<FieldError> {
+/// Rejects changes that no update may make (`ValidateObjectMetaAccessorUpdate`).
+fn check_changes(object: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        let (new, old) = (&object["metadata"][field], &old["metadata"][field]);
+        if new != old {
+            let at = format!("metadata.{field}");
+            errors.push(FieldError::invalid(at, new.clone(), "field is immutable"));
+        }
+    }
+    if is_terminating(old) {
+        let before = finalizers(old);
+        let mut added: Vec<&str> =
+            finalizers(object).into_iter().filter(|name| !before.contains(name)).collect();
+        added.sort_unstable();
+        added.dedup();
+        if !added.is_empty() {
+            let quoted: Vec<String> = added.into_iter().map(gotext::quote).collect();
+            let why = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                quoted.join(", ")
+            );
+            errors.push(FieldError::forbidden("metadata.finalizers", why));
+        }
+    }
+    errors
+}
+
+fn check_generation(object: &Value) -> Option<FieldError> {
+    let generation = object["metadata"].get("generation")?.as_i64().filter(|count| *count < 0)?;
+    Some(FieldError::invalid("metadata.generation", generation, "must be greater than or equal to 0"))
+}
+
+/// Validates labels, annotations and owners.
+fn check_maps(object: &Value, profile: &Profile) -> Vec<FieldError> {
     let metadata = &object["metadata"];
     let mut errors = Vec::new();
     for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
@@ -49,8 +170,7 @@ pub(crate) fn check_maps(object: &Value, profile: &Profile) -> Vec<FieldError> {
         errors.extend(names::labels::label_value(value).into_iter().map(|why| fail(value, why)));
     }
     errors.extend(check_annotations(&metadata["annotations"], profile));
-    errors.extend(check_owners(metadata));
-    errors.extend(check_finalizers(metadata));
+    errors.extend(owners::check(metadata));
     errors
 }
 
@@ -69,82 +189,6 @@ fn check_annotations(annotations: &Value, profile: &Profile) -> Vec<FieldError> 
         errors.push(FieldError::new(Cause::TooLong, "metadata.annotations", Value::Null, why));
     }
     errors
-}
-
-/// Owners need all their fields, and at most one of them may be the controller.
-fn check_owners(metadata: &Value) -> Vec<FieldError> {
-    const AT: &str = "metadata.ownerReferences";
-    let mut errors = Vec::new();
-    let mut controller: Option<String> = None;
-    let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for owner in owners {
-        for (field, why) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
-            if owner[field].as_str().is_none_or(str::is_empty) {
-                errors.push(FieldError::invalid(format!("{AT}.{field}"), "", why));
-            }
-        }
-        let name = |field: &str| owner[field].as_str().unwrap_or_default().to_owned();
-        if (name("apiVersion"), name("kind")) == ("v1".to_owned(), "Event".to_owned()) {
-            let why = "/v1, Kind=Event is disallowed from being an owner".to_owned();
-            errors.push(invalid_owner(owner_json(owner), owner_syntax(owner), why));
-        }
-        if owner["controller"] == true {
-            let this = format!("{}/{}", name("kind"), name("name"));
-            match &controller {
-                None => controller = Some(this),
-                Some(first) => {
-                    let why = format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for \
-                         {first} and {this}"
-                    );
-                    let list = |show: fn(&Value) -> String, between| {
-                        owners.iter().map(show).collect::<Vec<_>>().join(between)
-                    };
-                    let json = format!("[{}]", list(owner_json, ","));
-                    let go = format!("[]v1.OwnerReference{{{}}}", list(owner_syntax, ", "));
-                    errors.push(invalid_owner(json, go, why));
-                }
-            }
-        }
-    }
-    errors
-}
-
-fn invalid_owner(json: String, go: String, detail: String) -> FieldError {
-    let field = "metadata.ownerReferences".to_owned();
-    FieldError { cause: Cause::Invalid, field, value: Shown::Raw { json, go }, detail }
-}
-
-/// An owner as Go encodes it.
-fn owner_json(owner: &Value) -> String {
-    let mut fields: Vec<String> = ["apiVersion", "kind", "name", "uid"]
-        .into_iter()
-        .map(|field| format!("\"{field}\":{}", Value::from(owner[field].as_str().unwrap_or_default())))
-        .collect();
-    let flags = ["controller", "blockOwnerDeletion"].into_iter().filter(|field| owner[*field].is_boolean());
-    fields.extend(flags.map(|field| format!("\"{field}\":{}", owner[field])));
-    format!("{{{}}}", fields.join(","))
-}
-
-/// An owner in Go syntax, in which flags are pointers. Their addresses are meaningless and differ between
-/// servers.
-fn owner_syntax(owner: &Value) -> String {
-    let text = |field: &str| gotext::quote(owner[field].as_str().unwrap_or_default());
-    let flag = |field: &str| if owner[field].is_boolean() { "(*bool)(0xc000000000)" } else { "(*bool)(nil)" };
-    format!(
-        "v1.OwnerReference{{APIVersion:{}, Kind:{}, Name:{}, UID:{}, Controller:{}, BlockOwnerDeletion:{}}}",
-        text("apiVersion"),
-        text("kind"),
-        text("name"),
-        text("uid"),
-        flag("controller"),
-        flag("blockOwnerDeletion")
-    )
 }
 
 fn check_finalizers(metadata: &Value) -> Vec<FieldError> {
@@ -168,17 +212,33 @@ fn check_finalizers(metadata: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A warning for each finalizer without a domain.
-pub(crate) fn finalizer_warnings(object: &Value) -> Vec<String> {
-    let known = [FOREGROUND, ORPHAN, "kubernetes"];
-    finalizers(object)
-        .into_iter()
-        .filter(|name| !name.contains('/') && !known.contains(name))
-        .map(|name| {
-            format!(
-                "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name to avoid accidental \
-                 conflicts with other finalizer writers"
-            )
-        })
+/// An error for each finalizer without a domain that is no standard one (`validateKubeFinalizerName`).
+fn check_domains(object: &Value) -> Vec<FieldError> {
+    const WHY: &str = "name is neither a standard finalizer name nor is it fully qualified";
+    let all = finalizers(object).into_iter().enumerate();
+    all.filter(|(_, name)| lacks_domain(name))
+        .map(|(index, name)| FieldError::invalid(format!("metadata.finalizers[{index}]"), name, WHY))
         .collect()
+}
+
+fn lacks_domain(finalizer: &str) -> bool {
+    !finalizer.contains('/') && !STANDARD.contains(&finalizer)
+}
+
+/// Warnings about the new finalizers of a custom resource (`generateWarningsFromObj`).
+pub(crate) fn finalizer_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let before = old.map(finalizers).unwrap_or_default();
+    let mut added = finalizers(object);
+    added.retain(|name| !before.contains(name) && lacks_domain(name));
+    added.sort_unstable();
+    added.dedup();
+    let text = |name: &str| {
+        let path = if name.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with \
+             other finalizer writers",
+            gotext::quote(name)
+        )
+    };
+    added.into_iter().map(text).collect()
 }

@@ -1,12 +1,13 @@
 //! Object metadata: its types, the fields that the server sets, and those that may change.
 
 mod check;
+mod owners;
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::{member, text_of};
 
 use super::gotext::json_type;
-pub(crate) use check::{check, check_maps, finalizer_warnings, has_same_maps};
+pub(crate) use check::{Checks, Counts, check_embedded, check_new, check_update, finalizer_warnings};
 
 /// Go types of the fields of `metadata`, ordered by name.
 const FIELDS: [(&str, Type); 15] = [
@@ -139,3 +140,6 @@ pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
 pub(crate) fn is_terminating(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
+
+#[cfg(test)]
+mod tests;

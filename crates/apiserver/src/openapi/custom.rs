@@ -10,11 +10,15 @@ pub(super) fn schemas(kind: &Kind, raw: Option<Value>, form: Form) -> [(String, 
     let resource = &kind.resource;
     let meta = |name: &str| form.property(&format!("{}.{name}", names::META));
     let own = |kind: &str| json!([{ "group": resource.group, "version": resource.version, "kind": kind }]);
-    let mut schema = raw.unwrap_or_else(|| json!({ "type": "object" }));
+    let raw = raw.filter(Value::is_object);
+    let is_open = raw.as_ref().is_none_or(|raw| raw["x-kubernetes-preserve-unknown-fields"] == true);
+    // kubectl takes the properties of a schema of OpenAPI v2 for all that there are (`buildKubeNative`).
+    let is_opaque = raw.is_none() || form == Form::V2 && is_open;
+    let mut schema = raw.filter(|_| !is_opaque).unwrap_or_else(|| json!({ "type": "object" }));
     if form == Form::V2 {
         simplify(&mut schema);
     }
-    if schema["x-kubernetes-preserve-unknown-fields"] != true || schema["properties"].is_object() {
+    if !is_opaque {
         let described = |mut schema: Value, field: &str| {
             let text = descriptions::of_every_kind(&resource.kind, field).unwrap_or_default();
             schema["description"] = json!(text);

@@ -24,6 +24,7 @@ use super::reply::{Reply, ReplyBody};
 use super::request::Request;
 use super::status::{Outcome, Refused};
 use super::store::{Store, TableId};
+use crate::profile::since;
 use crate::reply::documents::{Document, Documents, Stamp};
 use crate::request::accept::Media;
 
@@ -183,7 +184,11 @@ impl Described<'_> {
         if kinds.iter().any(|kind| kind.custom.is_some()) {
             types::add_scale(&mut schemas, form);
         }
-        let info = json!({ "title": "Kubernetes", "version": format!("v1.{}.0", self.minor) });
+        let version = match form {
+            Form::V3 if self.minor >= since::EFFECTIVE_VERSION => format!("1.{}", self.minor),
+            _ => format!("v1.{}.0", self.minor),
+        };
+        let info = json!({ "title": "Kubernetes", "version": version });
         match form {
             Form::V2 => json!({ "swagger": "2.0", "info": info, "paths": paths, "definitions": schemas }),
             Form::V3 => {

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Form, descriptions, names};
 use crate::discovery::entries;
-use crate::facts::{ApplyMerge, Field, FieldKind, PatchMerge, Scalar, TypeId, types};
+use crate::facts::go::{self, Zero};
+use crate::facts::{ApplyMerge, EMBEDDED, Field, FieldKind, PatchMerge, Scalar, Type, TypeId, types};
 use crate::kinds::Kind;
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -92,6 +93,9 @@ fn add(schemas: &mut Schemas, id: TypeId, form: Form) {
     }
     for field in &fields {
         let mut property = property(schemas, field, form);
+        if let Some(default) = default(api_type, field) {
+            property["default"] = default;
+        }
         if let Some(text) = descriptions::of_field(api_type, field.name) {
             property["description"] = json!(text);
         }
@@ -139,12 +143,50 @@ fn value(schemas: &mut Schemas, kind: &FieldKind, form: Form) -> Value {
             add(schemas, *id, form);
             form.property(&names::schema(types().get(*id)))
         }
-        FieldKind::List(inside) => json!({ "type": "array", "items": value(schemas, inside, form) }),
+        FieldKind::List(inside) => json!({ "type": "array", "items": element(schemas, inside, form) }),
         FieldKind::Map(inside) => {
-            json!({ "type": "object", "additionalProperties": value(schemas, inside, form) })
+            json!({ "type": "object", "additionalProperties": element(schemas, inside, form) })
         }
         FieldKind::Scalar(scalar) => self::scalar(schemas, *scalar, form),
     }
+}
+
+/// The schema of an element, which has no siblings beside a reference.
+fn element(schemas: &mut Schemas, kind: &FieldKind, form: Form) -> Value {
+    let mut schema = value(schemas, kind, form);
+    match schema["allOf"].as_array_mut() {
+        Some(references) => references.pop().unwrap_or_default(),
+        None => schema,
+    }
+}
+
+/// The default of a field that Go always writes: its zero.
+fn default(owner: &Type, field: &Field) -> Option<Value> {
+    let owner = declaring(owner, field);
+    let zero = go::encoding(owner.group, owner.version, owner.name, field.name).zero;
+    let is_always = zero.map_or(field.required, |zero| zero == Zero::Always);
+    match &field.kind {
+        FieldKind::Struct(id) if matches!(types().get(*id).name, "ObjectMeta" | "ListMeta") => {
+            Some(json!({}))
+        }
+        _ if !is_always => None,
+        FieldKind::Struct(_) => Some(json!({})),
+        FieldKind::Scalar(Scalar::String) => Some(json!("")),
+        FieldKind::Scalar(Scalar::Bool) => Some(json!(false)),
+        FieldKind::Scalar(Scalar::Int32 | Scalar::Int64) => Some(json!(0)),
+        _ => None,
+    }
+}
+
+/// The type that declares a field: the type itself, or a struct that it embeds.
+fn declaring<'t>(owner: &'t Type, field: &Field) -> &'t Type {
+    let embedded = owner.fields.iter().filter(|own| own.name == EMBEDDED);
+    let inner = embedded.filter_map(|own| match &own.kind {
+        FieldKind::Struct(id) => Some(*id),
+        _ => None,
+    });
+    let found = inner.into_iter().find(|id| types().field(*id, field.name).is_some());
+    found.map_or(owner, |id| declaring(types().get(id), field))
 }
 
 fn scalar(schemas: &mut Schemas, scalar: Scalar, form: Form) -> Value {

@@ -28,7 +28,11 @@ pub(crate) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
             "Request entity too large: The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}"
         )));
     }
-    let Patch(operations) = Patch::deserialize(patch).map_err(|_| Refused::unprocessable())?;
+    let patch: Value = operations.iter().map(|operation| complete(operation.clone())).collect();
+    if patch.as_array().into_iter().flatten().any(changes_root) {
+        return Err(Refused::unprocessable());
+    }
+    let Patch(operations) = Patch::deserialize(&patch).map_err(|_| Refused::unprocessable())?;
     let mut object = old.clone();
     let mut copied = 0;
     for operation in operations {
@@ -40,6 +44,26 @@ pub(crate) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
         json_patch::patch(&mut object, &[operation]).map_err(|_| Refused::unprocessable())?;
     }
     Ok(object)
+}
+
+/// Adds a null to an operation that lacks the value that it needs.
+fn complete(mut operation: Value) -> Value {
+    if matches!(operation["op"].as_str(), Some("add" | "replace" | "test"))
+        && let Some(members) = operation.as_object_mut()
+    {
+        members.entry("value").or_insert(Value::Null);
+    }
+    operation
+}
+
+/// Whether an operation adds, removes, moves or copies the whole object, which `findObject` does not find.
+fn changes_root(operation: &Value) -> bool {
+    let is_root = |member: &str| operation[member].as_str() == Some("");
+    match operation["op"].as_str() {
+        Some("add" | "remove") => is_root("path"),
+        Some("move" | "copy") => is_root("path") || is_root("from"),
+        _ => false,
+    }
 }
 
 /// Turns a `replace` of a missing member into an `add`.
@@ -105,6 +129,17 @@ mod tests {
         check(&json!({ "op": "remove" }), &Err(400));
         check(&json!(["remove"]), &Err(400));
         check(&json!([{ "op": "frob", "path": "/a" }]), &Err(422));
+    }
+
+    #[test]
+    fn operations_without_a_value_use_null_and_only_replace_changes_the_root() {
+        let object = json!({ "a": { "b": "1", "c": null }, "l": ["x"] });
+        check(&json!([{ "op": "add", "path": "/a/c" }]), &Ok(object));
+        check(&json!([{ "op": "replace", "path": "", "value": {} }]), &Ok(json!({})));
+        for operation in ["add", "remove"] {
+            check(&json!([{ "op": operation, "path": "", "value": {} }]), &Err(422));
+        }
+        check(&json!([{ "op": "move", "path": "/a", "from": "" }]), &Err(422));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::status::{Outcome, Refused};
 const PROBES: [&str; 3] = ["healthz", "livez", "readyz"];
 
 /// The checks by name; those ending with `!` belong only to readiness.
-const CHECKS: [&str; 31] = [
+const CHECKS: [&str; 35] = [
     "ping",
     "log",
     "etcd",
@@ -25,17 +25,21 @@ const CHECKS: [&str; 31] = [
     "poststarthook/start-apiextensions-informers",
     "poststarthook/start-apiextensions-controllers",
     "poststarthook/crd-informer-synced",
+    "poststarthook/storage-readiness",
     "poststarthook/start-system-namespaces-controller",
     "poststarthook/start-cluster-authentication-info-controller",
     "poststarthook/start-kube-apiserver-identity-lease-controller",
     "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
     "poststarthook/start-legacy-token-tracking-controller",
     "poststarthook/start-service-ip-repair-controllers",
+    "poststarthook/start-kubernetes-service-cidr-controller",
     "poststarthook/rbac/bootstrap-roles",
     "poststarthook/scheduling/bootstrap-system-priority-classes",
     "poststarthook/priority-and-fairness-config-producer",
     "poststarthook/bootstrap-controller",
     "poststarthook/start-kube-aggregator-informers",
+    "poststarthook/apiservice-status-local-available-controller",
+    "poststarthook/apiservice-status-remote-available-controller",
     "poststarthook/apiservice-registration-controller",
     "poststarthook/apiservice-discovery-controller",
     "poststarthook/kube-apiserver-autoregistration",

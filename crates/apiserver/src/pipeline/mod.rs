@@ -152,9 +152,8 @@ impl ApiServer {
         reply
     }
 
-    /// Reads options and media types, and warns about deprecated versions.
+    /// Warns about deprecated versions, and reads options and media types.
     fn negotiate(&self, call: &mut Call<'_>) -> Outcome<()> {
-        call.check_options(&self.profile)?;
         if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
             call.warnings.push(warning);
         }
@@ -163,7 +162,7 @@ impl ApiServer {
             let text = text.clone();
             call.warnings.push(text);
         }
-        Ok(())
+        call.check_options(&self.profile)
     }
 
     /// Runs the subresource or the verb of a call.

@@ -6,7 +6,7 @@ use windtunnel_core::clock::Time;
 
 use crate::kinds::Kind;
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::table::{Partial, Printer, Table};
+use crate::reply::table::{Partial, Printer, Table, without_encoded_fields};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
 use crate::request::view::View;
@@ -69,6 +69,7 @@ impl View {
 
 /// Reduces an object to its metadata.
 fn metadata(object: &Stored, version: MetaVersion) -> Stored {
+    let object = without_encoded_fields(object);
     let metadata = &object["metadata"];
     object.with(json!({ "kind": PARTIAL, "apiVersion": version.api_version(), "metadata": metadata }))
 }

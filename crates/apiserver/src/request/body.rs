@@ -1,5 +1,6 @@
 //! Request bodies: checks their size and parses JSON, YAML and protobuf.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
@@ -8,6 +9,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use windtunnel_core::yaml::YamlError;
 
+use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::quote;
 use crate::request::{duplicates, protobuf};
 use crate::status::{Outcome, Refused};
@@ -92,15 +94,19 @@ pub(crate) fn parse_as(
             "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
         ))
     };
-    match content_type.split(';').next().unwrap_or("").trim() {
+    match &*media_type(content_type) {
         "" | "application/json" => bytes.json().map_err(|error| {
-            unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
+            unrecognized(format!(
+                "couldn't get version/kind; json parse error: {}",
+                json_error(&error, bytes)
+            ))
         }),
         "application/yaml" => {
             let text = String::from_utf8_lossy(bytes);
-            windtunnel_core::yaml::from_str(&text)
+            let text = first_document(&text);
+            windtunnel_core::yaml::from_str(text)
                 .map(|value| (value, Vec::new()))
-                .map_err(|error| unrecognized(yaml_error(&error, &text)))
+                .map_err(|error| unrecognized(yaml_error(&error, text)))
         }
         protobuf::MEDIA_TYPE => {
             let decoded = protobuf::decode(bytes, (api_version, kind)).map(|value| (value, Vec::new()));
@@ -119,6 +125,34 @@ pub(crate) fn parse_as(
     }
 }
 
+/// Parses the options of a deletion. A real server returns the error of its decoder unchanged.
+pub(crate) fn parse_options(bytes: &Text, content_type: &str) -> Outcome<Value> {
+    let is_json = matches!(&*media_type(content_type), "" | "application/json");
+    if bytes.len() > LIMIT || !is_json {
+        return parse(bytes, content_type, "DeleteOptions");
+    }
+    bytes.json().map(|(value, _)| value).map_err(|error| {
+        let why = json_error(&error, bytes);
+        Refused::internal(format!("couldn't get version/kind; json parse error: {why}"))
+    })
+}
+
+/// The first of several YAML documents. Go's parser ignores the others.
+pub(crate) fn first_document(text: &str) -> &str {
+    let mut at = 0;
+    let mut has_content = false;
+    for line in text.split_inclusive('\n') {
+        let is_marker = line.trim_end() == "---" || line.starts_with("--- ");
+        if is_marker && has_content || line.trim_end() == "..." {
+            return &text[..at];
+        }
+        let is_comment = line.trim_start().starts_with(['#', '%']);
+        has_content = has_content || !is_marker && !is_comment && !line.trim().is_empty();
+        at += line.len();
+    }
+    text
+}
+
 /// Rejects bodies that are too long.
 pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
     if bytes.len() > LIMIT {
@@ -127,9 +161,19 @@ pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
     Ok(())
 }
 
-/// Go's message for JSON that ends too early. Other errors have the message of `serde_json`.
-pub(crate) fn json_error(error: &serde_json::Error) -> String {
-    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+/// The media type of a `Content-Type` header, without parameters. Its case does not matter.
+pub(crate) fn media_type(header: &str) -> Cow<'_, str> {
+    let name = header.split(';').next().unwrap_or_default().trim();
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+/// Go's message for malformed JSON. Errors that are not of the syntax have the message of `serde_json`.
+pub(crate) fn json_error(error: &serde_json::Error, document: &[u8]) -> String {
+    syntax_error(document).unwrap_or_else(|| error.to_string())
 }
 
 /// Go's messages for common errors in YAML. Other errors have the message of this parser.
@@ -160,5 +204,27 @@ pub(crate) fn summary(bytes: &[u8]) -> String {
             }
             text + more
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_document_counts() {
+        for (text, first) in [
+            ("a: 1\n", "a: 1\n"),
+            ("---\na: 1\n---\nb: 2\n", "---\na: 1\n"),
+            ("# c\n---\na: 1\n...\nb", "# c\n---\na: 1\n"),
+        ] {
+            assert_eq!(first_document(text), first);
+        }
+    }
+
+    #[test]
+    fn the_case_and_the_parameters_of_a_media_type_do_not_matter() {
+        assert_eq!(media_type("Application/JSON; charset=utf-8"), "application/json");
+        assert_eq!(media_type(""), "");
     }
 }

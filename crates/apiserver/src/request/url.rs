@@ -85,13 +85,33 @@ impl Query {
 impl<'a> Target<'a> {
     /// Splits a URL path.
     pub fn parse(path: &'a str) -> Self {
+        // Go splits the decoded path.
+        if path.contains("%2f") || path.contains("%2F") {
+            let decoded = decode(path);
+            return match ResourcePath::parse(&decoded) {
+                Some(found) => Self::Resource(found.into_owned()),
+                None => Self::Path(Cow::Owned(decoded.into_owned())),
+            };
+        }
         ResourcePath::parse(path).map_or_else(|| Self::Path(decode(path)), Self::Resource)
     }
 }
 
 impl<'a> ResourcePath<'a> {
     fn parse(path: &'a str) -> Option<Self> {
-        let parts: Vec<&'a str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let mut parts: Vec<&'a str> = path.trim_matches('/').split('/').collect();
+        if let Some(empty) = parts.iter().position(|part| part.is_empty()) {
+            if parts[..empty].contains(&"proxy") {
+                parts.retain(|part| !part.is_empty());
+            } else {
+                // No route has an empty segment.
+                return match parts[..] {
+                    ["api", version, ..] => Some(Self::unknown("", version)),
+                    ["apis", group, version, ..] if empty > 2 => Some(Self::unknown(group, version)),
+                    _ => None,
+                };
+            }
+        }
         let (group, version, mut rest) = match parts.as_slice() {
             ["api", version, rest @ ..] => ("", *version, rest),
             ["apis", group, version, rest @ ..] => (*group, *version, rest),
@@ -123,6 +143,26 @@ impl<'a> ResourcePath<'a> {
             subresource,
             watch,
         })
+    }
+}
+
+impl<'a> ResourcePath<'a> {
+    /// A path of a group and version that is not of a resource.
+    fn unknown(group: &'a str, version: &'a str) -> Self {
+        Self { group: decode(group), version: decode(version), ..Self::default() }
+    }
+
+    fn into_owned(self) -> ResourcePath<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        ResourcePath {
+            group: own(self.group),
+            version: own(self.version),
+            namespace: own(self.namespace),
+            resource: own(self.resource),
+            name: own(self.name),
+            subresource: own(self.subresource),
+            watch: self.watch,
+        }
     }
 }
 
@@ -183,6 +223,11 @@ mod tests {
             ("/apis/g.io/v1/things/a%3Ab", "g.io|v1||things|a:b||"),
             ("/apis/apps/v1", "path /apis/apps/v1"),
             ("/version", "path /version"),
+            ("/api/v1/namespaces/a/configmaps/", "|v1|a|configmaps|||"),
+            ("/api/v1/namespaces/a/configmaps/%2F", "|v1|a|configmaps|||"),
+            ("/api/v1//namespaces", "|v1|||||"),
+            ("/apis/apps/v1//deployments", "apps|v1|||||"),
+            ("/api/v1/namespaces/a/services/b/proxy//c", "|v1|a|services|b|proxy/c|"),
         ] {
             assert_eq!(split(path), parts, "{path}");
         }

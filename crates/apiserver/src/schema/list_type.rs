@@ -28,7 +28,7 @@ fn walk(value: &Value, delta: &Delta, schema: &Structural, path: &Path<'_>, erro
         Value::Object(map) => {
             for (place, (name, inner, property)) in schema.along(map.iter()).enumerate() {
                 if let Some(property) = property.or_else(|| schema.additional()) {
-                    walk(inner, delta.inner(place), property, &path.key(name), errors);
+                    walk(inner, delta.inner(place), property, &path.member(name, schema), errors);
                 }
             }
         }
@@ -36,7 +36,13 @@ fn walk(value: &Value, delta: &Delta, schema: &Structural, path: &Path<'_>, erro
             match schema.list_type {
                 _ if keeps_keys(items, delta, schema) || are_distinct(items, schema) => {}
                 ListType::Set => duplicates(items, path, errors),
-                ListType::Map => duplicates(&keys_of(items, schema), path, errors),
+                ListType::Map => match other_than_object(items) {
+                    Some((index, item)) => {
+                        let why = "must be an object for an array of list-type map";
+                        errors.push(FieldError::invalid(path.index(index).to_string(), item.clone(), why));
+                    }
+                    None => duplicates(&keys_of(items, schema), path, errors),
+                },
                 ListType::Atomic => {}
             }
             if let Some(schema) = &schema.items {
@@ -72,10 +78,15 @@ fn are_distinct(items: &[Value], schema: &Structural) -> bool {
     })
 }
 
-/// The part of each element that must be unique; for an element that is not an object, the element itself.
+/// The first element that is neither an object nor null.
+fn other_than_object(items: &[Value]) -> Option<(usize, &Value)> {
+    items.iter().enumerate().find(|(_, item)| !item.is_object() && !item.is_null())
+}
+
+/// The part of each element that must be unique. A null has no keys.
 fn keys_of(items: &[Value], schema: &Structural) -> Vec<Value> {
     let keys = |item: &Value| match item.as_object() {
-        None => item.clone(),
+        None => Value::Object(Map::new()),
         Some(map) => {
             let present =
                 schema.list_map_keys.iter().filter_map(|key| Some((key.clone(), map.get(key)?.clone())));
@@ -100,6 +111,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn elements_of_map_lists_are_objects() {
+        let list = json!({ "type": "array", "items": { "type": "object" },
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] });
+        let schema = Structural::read(&json!({ "type": "object", "properties": { "l": list } }));
+        let found = check(&json!({ "l": [{ "k": "a" }, null, 1, 1] }), None, &schema);
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            (&*only.field, &*only.detail),
+            ("l[2]", "must be an object for an array of list-type map")
+        );
+    }
 
     #[test]
     fn duplicates_of_the_stored_status_are_ignored() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::structural::Structural;
+
 /// A position in an object, linked to its parent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'a> {
@@ -21,6 +23,11 @@ impl<'a> Path<'a> {
 
     pub(crate) fn entry(&'a self, key: &'a str) -> Path<'a> {
         Path::Entry(self, key)
+    }
+
+    /// A member of an object: a key if the schema names the property, otherwise an entry.
+    pub(crate) fn member(&'a self, name: &'a str, schema: &Structural) -> Path<'a> {
+        if schema.properties.get(name).is_some() { self.key(name) } else { self.entry(name) }
     }
 
     pub(crate) fn index(&'a self, index: usize) -> Path<'a> {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 
+use crate::admission::builtin::runtime_class;
 use crate::admission::{Admitter, PluginCluster};
 use crate::call::Call;
 use crate::kinds::objects::Objects;
@@ -31,6 +32,18 @@ impl ApiServer {
         let draw =
             |resource: &_, namespace: &str, prefix: &str| draws.name_suffix(resource, namespace, prefix);
         admission.set_service_account(Objects { catalog, store }, call, object, draw)
+    }
+
+    /// Applies the runtime class of a new pod.
+    ///
+    /// # Errors
+    /// 403 if the class does not exist, or if the pod contradicts it.
+    pub(crate) fn apply_runtime_class(&self, call: &Call<'_>, object: &mut Value) -> Outcome<()> {
+        runtime_class::apply_runtime_class(
+            Objects { catalog: &self.catalog, store: &self.store },
+            call,
+            object,
+        )
     }
 
     /// Lets plug-ins change an object that is created.

@@ -29,6 +29,7 @@ use crate::store::Store;
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /// The settings of a new server.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Debug, Clone)]
 pub struct Builder {
     minor: u32,
@@ -42,6 +43,7 @@ pub struct Builder {
     authorization: AuthorizationMode,
     pace: DefinitionPace,
     service_accounts: bool,
+    quota_controller: bool,
     plugins: Vec<Box<dyn AdmissionPlugin>>,
     event_ttl: SignedDuration,
     service_network: ServiceNetwork,
@@ -62,6 +64,7 @@ impl Default for Builder {
             authorization: AuthorizationMode::default(),
             pace: DefinitionPace::default(),
             service_accounts: false,
+            quota_controller: false,
             plugins: Vec::new(),
             event_ttl: SignedDuration::from_hours(1),
             service_network: ServiceNetwork::default(),
@@ -162,6 +165,13 @@ impl Builder {
         self
     }
 
+    /// Whether a controller outside the server sets the limits in the status of each ResourceQuota, as in a real cluster. By
+    /// default the server does that itself, so that quotas apply without a controller.
+    #[must_use]
+    pub fn quota_controller(self, quota_controller: bool) -> Self {
+        Self { quota_controller, ..self }
+    }
+
     /// Adds an admission plug-in. Plug-ins run in the order in which they are added.
     #[must_use]
     pub fn admission_plugin(mut self, plugin: impl AdmissionPlugin + 'static) -> Self {
@@ -209,7 +219,8 @@ impl Builder {
             pace: self.pace,
             expiry: Expiry::after(self.event_ttl),
             draws: Draws::new(self.seed, starts),
-            admission: Admission::new(self.service_accounts, self.plugins),
+            admission: Admission::new(self.service_accounts, self.plugins)
+                .with_quota_controller(self.quota_controller),
             hooks: self.hooks,
             network: self.service_network,
             paths: Paths::new(self.git_version, self.documents),

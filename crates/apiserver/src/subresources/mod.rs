@@ -15,11 +15,12 @@ use serde_json::{Value, json};
 
 use super::kinds::custom::ScalePaths;
 use super::kinds::typed;
+use super::metadata;
 use super::reply::Reply;
 use super::request::{Body, Method, Text};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
-use crate::call::Call;
+use crate::call::{Call, body_type};
 use crate::request::body::parse;
 
 impl ApiServer {
@@ -82,17 +83,17 @@ fn read_body(call: &Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Val
     };
     let known = version.is_empty() || types.iter().any(|accepted| api_version(accepted) == version);
     if !known || (!given.is_empty() && given != kind) {
-        let wanted = types.first().map(api_version).unwrap_or_default();
-        let why = format!(
-            "the API version in the data ({version}) does not match the expected API version ({wanted})"
-        );
-        return Err(Refused::bad_request(why));
+        body_type::check((group, default_version, kind), &given, &version)?;
     }
     typed::decode_as(group, default_version, kind, &mut value).map_err(|why| {
         Refused::bad_request(format!(
             "{kind} in version \"{default_version}\" cannot be handled as a {kind}: {why}"
         ))
     })?;
+    let namespace = metadata::text(&value, "namespace");
+    if !namespace.is_empty() && namespace != call.path.namespace {
+        return Err(Refused::other_namespace());
+    }
     Ok(value)
 }
 

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::call::decode;
-use crate::field::{Cause, FieldError};
+use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
+use crate::status::Outcome;
 use crate::verbs::patched;
 
 impl ApiServer {
@@ -35,74 +35,46 @@ impl ApiServer {
         }
         match &*call.path.subresource {
             "approval" => approve(&mut next, &given),
-            "resize" => resize(&mut next, &given),
-            _ => {
-                let errors = add_ephemeral(&mut next, &given);
-                if !errors.is_empty() {
-                    return Err(Refused::invalid("", "Pod", &call.path.name, &errors, &self.profile));
-                }
-            }
+            "resize" => resize(&mut next, &given, self.profile.minor),
+            _ => take(&mut next["spec"], &given["spec"], "ephemeralContainers"),
         }
         self.update_object(call, next)
     }
 }
 
-/// Adds ephemeral containers. Existing ones may not change (`ValidatePodEphemeralContainersUpdate`).
-fn add_ephemeral(pod: &mut Value, given: &Value) -> Vec<FieldError> {
-    const FIELD: &str = "spec.ephemeralContainers";
-    let list = |pod: &Value, field: &str| pod["spec"][field].as_array().cloned().unwrap_or_default();
-    let (before, after) = (list(pod, "ephemeralContainers"), list(given, "ephemeralContainers"));
-    let mut errors = Vec::new();
-    for old in &before {
-        let name = old["name"].as_str().unwrap_or_default();
-        match after.iter().find(|new| new["name"] == old["name"]) {
-            None => {
-                let why = format!("existing ephemeral containers {name:?} may not be removed\n");
-                errors.push(FieldError::forbidden(FIELD, why));
-            }
-            Some(new) if new != old => {
-                let why = format!("existing ephemeral containers {name:?} may not be changed\n");
-                errors.push(FieldError::forbidden(FIELD, why));
-            }
-            Some(_) => {}
-        }
-    }
-    let mut taken: Vec<Value> =
-        ["containers", "initContainers"].into_iter().flat_map(|field| list(pod, field)).collect();
-    for (index, new) in after.iter().enumerate() {
-        let at = |field: &str| format!("{FIELD}[{index}].{field}");
-        for field in ["name", "image"] {
-            if new[field].as_str().is_none_or(str::is_empty) {
-                errors.push(FieldError::required(at(field), ""));
-            }
-        }
-        if taken.iter().any(|other| other["name"] == new["name"]) {
-            errors.push(FieldError::new(Cause::Duplicate, at("name"), new["name"].clone(), ""));
-        }
-        for field in ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
-            if !new[field].is_null() {
-                errors.push(FieldError::forbidden(at(field), "cannot be set for an Ephemeral Container"));
-            }
-        }
-        taken.push(new.clone());
-    }
-    pod["spec"]["ephemeralContainers"] = json!(after);
-    errors
+/// Sets a field to its value in another object, or removes it.
+fn take(object: &mut Value, from: &Value, field: &str) {
+    let Some(fields) = object.as_object_mut() else { return };
+    match &from[field] {
+        Value::Null => fields.remove(field),
+        Value::Array(list) if list.is_empty() => fields.remove(field),
+        value => fields.insert(field.to_owned(), value.clone()),
+    };
 }
 
-/// Copies the resources of containers, matched by name.
-fn resize(pod: &mut Value, given: &Value) {
-    for list in ["containers", "initContainers"] {
-        for container in pod["spec"][list].as_array_mut().into_iter().flatten() {
-            let new = given["spec"][list].as_array().into_iter().flatten();
-            if let Some(new) = new.into_iter().find(|new| new["name"] == container["name"]) {
-                for field in ["resources", "resizePolicy"] {
-                    if let Some(value) = new.get(field) {
-                        container[field] = value.clone();
-                    }
-                }
-            }
+/// Copies the resources of a pod and of its containers (`dropNonResizeUpdates`). Other containers are copied whole:
+/// validation rejects them.
+fn resize(pod: &mut Value, given: &Value, minor: u32) {
+    const LISTS: [&str; 2] = ["containers", "initContainers"];
+    let count = |pod: &Value, list: &str| pod["spec"][list].as_array().map_or(0, Vec::len);
+    if LISTS.iter().any(|list| count(pod, list) != count(given, list)) {
+        pod["spec"] = given["spec"].clone();
+        return;
+    }
+    for list in LISTS {
+        let new = given["spec"][list].as_array().map(Vec::as_slice).unwrap_or_default();
+        let Some(old) = pod["spec"].get_mut(list).and_then(Value::as_array_mut) else { continue };
+        if old.iter().zip(new).any(|(old, new)| old["name"] != new["name"]) {
+            old.clone_from_slice(new);
+            continue;
         }
+        for (old, new) in old.iter_mut().zip(new) {
+            take(old, new, "resources");
+            take(old, new, "resizePolicy");
+        }
+    }
+    if minor >= since::POD_RESIZE {
+        take(&mut pod["spec"], &given["spec"], "resources");
     }
 }
 

@@ -53,6 +53,7 @@ impl ApiServer {
         let owners = self.owners(call, object, None);
         self.admit_create(call, object)?;
         self.set_service_account(call, object)?;
+        self.apply_runtime_class(call, object)?;
         self.mutate_by_plugins(call, object)?;
         let name = metadata::text(object, "name").to_owned();
         let namespace = metadata::text(object, "namespace").to_owned();
@@ -75,6 +76,7 @@ impl ApiServer {
         let version = metadata::text(object, "resourceVersion").to_owned();
         self.begin_metadata(call, object);
         if kind.custom.is_none() {
+            call.warnings.extend(strategy::copy_annotations(&kind, object));
             let context =
                 strategy::Context { minor: self.profile.minor, now: call.now, user: call.request.user };
             strategy::prepare_create(&kind, object, context);
@@ -84,8 +86,9 @@ impl ApiServer {
         if kind.table == self.tables.definitions {
             lifecycle::prepare_create(object, &self.profile);
         }
+        self.allocations.allocate(&kind, object, None, &self.store, &self.profile)?;
         validation::validate_new(&kind, object, &self.profile, &mut self.draws)?;
-        self.allocations.allocate(&kind, object, &self.store, &self.profile)?;
+        strategy::complete_create(&kind, object);
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);
         }
@@ -194,7 +197,8 @@ impl ApiServer {
     /// Sets the metadata of a new object that clients cannot choose, and removes what they must not set.
     fn begin_metadata(&mut self, call: &mut Call<'_>, object: &mut Value) {
         let uid = call.attempt.uid.get_or_insert_with(|| self.draws.uid()).clone();
-        let counts = call.kind.rules.generation != Generation::None;
+        let counts =
+            !matches!(call.kind.rules.generation, Generation::None | Generation::SpecificationFromZero);
         let metadata = metadata::metadata_mut(object);
         for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
             metadata.remove(field);

@@ -9,11 +9,12 @@ use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
-use crate::kinds::{Dependents, Kind};
+use crate::kinds::{Dependents, Kind, typed};
 use crate::metadata;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::options::{self, Deletion};
+use crate::request::{Body, duplicates};
 use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
@@ -34,8 +35,7 @@ impl ApiServer {
                 Refused::method_not_allowed()
             });
         }
-        let mut options = Deletion::read(call.request, &self.profile)?;
-        options.dry_run |= call.dry_run;
+        let options = self.deletion(call)?;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
         self.admitter().check_namespace_deletion(&kind, &call.path.name)?;
@@ -45,7 +45,8 @@ impl ApiServer {
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
         self.admission.check_deletion_with_plugins(call, Some(&object))?;
-        self.admit_deletion(call, &call.key(), &object)?;
+        let name = call.path.name.clone();
+        self.admit_deletion(call, &call.key(), &name, &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
             && let ReplyBody::Object(after) = &reply.body
@@ -62,8 +63,7 @@ impl ApiServer {
         }
         options::list::check(&call.request.query, false, &self.profile)?;
         let selector = Selector::parse(&kind, &call.request.query)?;
-        let mut options = Deletion::read(call.request, &self.profile)?;
-        options.dry_run |= call.dry_run;
+        let options = self.deletion(call)?;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
         let chosen: Vec<(Key, Stored)> = self
@@ -72,9 +72,13 @@ impl ApiServer {
             .map(|(namespace, name, entry)| (kind.key(namespace, name), kind.written_form(entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
+        let mut metadata = json!({ "resourceVersion": self.store.table_revision(kind.table).to_string() });
+        if kind.custom.is_some() {
+            metadata["continue"] = json!("");
+        }
         // Run admission for all objects before the first one is deleted: a webhook call restarts the request.
         for (key, object) in &chosen {
-            self.admit_deletion(call, key, object)?;
+            self.admit_deletion(call, key, "", object)?;
         }
         for (key, object) in &chosen {
             self.delete_object(&kind, key, object, &options, call.now)?;
@@ -82,7 +86,7 @@ impl ApiServer {
         let list = List {
             api_version: kind.resource.api_version(),
             kind: kind.list_kind.clone(),
-            metadata: json!({}),
+            metadata,
             items: chosen.iter().map(|(_, object)| LazyObject::Loaded(kind.served_form(object))).collect(),
             typed_items: kind.custom.is_some(),
             metadata_only: None,
@@ -90,12 +94,32 @@ impl ApiServer {
         Ok(Reply::new(200, ReplyBody::List(list)))
     }
 
-    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Stored) -> Outcome<()> {
+    /// The options of a deletion.
+    fn deletion(&self, call: &Call<'_>) -> Outcome<Deletion> {
+        if let Body::Bytes(bytes) = &call.request.body
+            && !bytes.is_empty()
+            && let Ok((mut body, _)) = duplicates::parse(bytes)
+        {
+            typed::decode_as("meta", "v1", "DeleteOptions", &mut body).map_err(Refused::internal)?;
+        }
+        let mut options = Deletion::read(call.request, &self.profile)?;
+        // With options in the body, those in the query mean nothing.
+        let has_body = match &call.request.body {
+            Body::Bytes(bytes) => !bytes.is_empty(),
+            Body::Value(_) => true,
+            _ => false,
+        };
+        options.dry_run |= call.dry_run && !has_body;
+        Ok(options)
+    }
+
+    /// Runs admission for a deletion. `name` is the name that admission sees: none for an object of a collection.
+    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, name: &str, object: &Stored) -> Outcome<()> {
         if call.kind.conversion().is_some() {
             // The deletion only changes metadata, on which the conversion does not depend.
             self.convert_for_storage(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
         }
-        let (name, namespace) = (&*key.name, &*key.namespace);
+        let namespace = &*key.namespace;
         let shown = self.admission.stored_form(object);
         let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
         self.admitter().mutate(call, attributes, None)?;
@@ -116,10 +140,13 @@ impl ApiServer {
         let has_namespace_finalizers = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if finalizers.is_empty() && grace == 0 && !has_namespace_finalizers {
+            let last = last_state(kind, object, now);
+            if !options.dry_run && last != *object {
+                self.store.rewrite(kind.table, key, kind.epoch(), kind.to_storage((*last).clone()));
+            }
             let removed =
                 if options.dry_run { Some(object.clone()) } else { self.remove_object(kind, key, now) };
             if answers_with_object(kind) {
-                let last = last_state(kind, object, now);
                 return Ok(Reply { removed, ..Reply::object(200, kind.served_form(&last)) });
             }
             let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
@@ -190,7 +217,7 @@ fn answers_with_object(kind: &Kind) -> bool {
     }
 }
 
-/// The state of a deleted object that the response shows. A real server marks a pod for deletion before it removes it.
+/// The last state of an object that is deleted at once. A pod is first marked for deletion, which watches see.
 fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
     if !kind.is_resource("", "pods") {
         return object.clone();

@@ -17,6 +17,8 @@ const HEADER: usize = 16;
 /// The most bytes that a byte of a string takes in JSON.
 const MAX_ESCAPED: usize = 6;
 
+/// The groups of API servers that kube-apiserver embeds. Only their keys contain the group.
+const OWN_SERVERS: [&str; 2] = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
 /// An upper bound of the weight of the names `metadata` and `managedFields`.
 const NAMES: usize = 48;
 
@@ -62,9 +64,20 @@ pub(crate) fn check(kind: &Kind, key: &Key, object: &Value, owners: &FieldOwners
     Ok(())
 }
 
-fn path(kind: &Kind, key: &Key) -> String {
-    let group = if kind.custom.is_some() { format!("{}/", kind.resource.group) } else { String::new() };
-    format!("/registry/{group}{}/{}/{}", kind.resource.plural, key.namespace, key.name)
+/// The key of an object in etcd.
+pub(super) fn path(kind: &Kind, key: &Key) -> String {
+    let (group, plural) = (&*kind.resource.group, &*kind.resource.plural);
+    let prefix = match (group, plural) {
+        ("", "replicationcontrollers") => "controllers".to_owned(),
+        ("", "endpoints") => "services/endpoints".to_owned(),
+        ("", "nodes") => "minions".to_owned(),
+        ("", "services") => "services/specs".to_owned(),
+        ("networking.k8s.io", "ingresses") => "ingress".to_owned(),
+        _ if kind.custom.is_some() || OWN_SERVERS.contains(&group) => format!("{group}/{plural}"),
+        _ => plural.to_owned(),
+    };
+    let namespace = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
+    format!("/registry/{prefix}/{namespace}{}", key.name)
 }
 
 /// The length of a transaction that puts a value if its key has an expected revision (`TxnRequest`).

@@ -48,6 +48,10 @@ impl ApiServer {
             (None, Some(requested)) if requested > 0 && is_exact(query, limit) => Some(requested),
             _ => None,
         };
+        if let Some(custom) = &kind.custom {
+            let mut entries = self.store.list(kind.table, &call.path.namespace);
+            entries.try_for_each(|(_, _, entry)| custom.family.check_readable(entry))?;
+        }
         let mut objects = match past {
             Some(revision) => self.objects_at(call, revision, page.as_ref())?,
             None => self.current_objects(call, selector.name()),

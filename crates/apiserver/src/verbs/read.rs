@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::gotext::quote;
+use crate::names::path_segment;
 use crate::reply::Reply;
+use crate::request::options;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, Stored, joined};
@@ -13,14 +16,37 @@ use crate::store::{Entry, Stored, joined};
 impl ApiServer {
     pub(crate) fn get(&self, call: &Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
+        self.check_version(call.request.query.get("resourceVersion"))?;
         let entry = self.entry(call)?;
         Ok(Reply::object(200, call.kind.served(entry)))
+    }
+
+    /// Rejects a get of an object at a resource version in the future.
+    fn check_version(&self, text: &str) -> Outcome<()> {
+        let asked = options::version(text).map_err(|why| {
+            Refused::internal(format!("resourceVersion: Invalid value: {}: {why}", quote(text)))
+        })?;
+        match asked.filter(|asked| *asked > self.store.revision()) {
+            Some(asked) => Err(Refused::too_large_version(asked, self.store.revision())),
+            None => Ok(()),
+        }
     }
 
     /// The stored object that a call is for.
     pub(crate) fn entry(&self, call: &Call<'_>) -> Outcome<&Entry> {
         let found = self.store.get(call.kind.table, &call.path.namespace, &call.path.name);
-        found.ok_or_else(|| Refused::not_found(&call.kind.resource, &call.path.name))
+        if found.is_none() {
+            let problems = path_segment(&call.path.name);
+            if !problems.is_empty() {
+                let (name, why) = (quote(&call.path.name), problems.join(";"));
+                return Err(Refused::bad_request(format!("Name parameter invalid: {name}: {why}")));
+            }
+        }
+        let entry = found.ok_or_else(|| Refused::not_found(&call.kind.resource, &call.path.name))?;
+        if let Some(custom) = &call.kind.custom {
+            custom.family.check_readable(entry)?;
+        }
+        Ok(entry)
     }
 
     /// Converts an object to the storage version, and runs all conversions that storing and returning it needs. Conversion

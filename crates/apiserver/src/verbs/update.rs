@@ -16,7 +16,7 @@ use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
 use crate::reply::Reply;
-use crate::request::options;
+use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
@@ -27,7 +27,9 @@ use crate::verbs::etcd;
 /// Metadata that no update can change.
 const IMMUTABLE: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
 /// Metadata that an update takes from the stored object if the client omits it.
-const KEPT_IF_ABSENT: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"];
+const KEPT_IF_ABSENT: [&str; 2] = ["uid", "deletionGracePeriodSeconds"];
+/// Metadata that no update can change once it is set.
+const DELETED: &str = "deletionTimestamp";
 
 impl ApiServer {
     pub(crate) fn update(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
@@ -76,6 +78,8 @@ impl ApiServer {
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
+        strategy::prepare_part(&kind, &mut object, &old, &call.path.subresource, call.now);
+        strategy::drop_disabled(&kind, &mut object, &old, self.profile.minor);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
             lifecycle::prepare_update(&mut object, &old, &self.profile);
@@ -86,12 +90,18 @@ impl ApiServer {
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
         let was_checked =
             has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
-        let part = call.writes_part().then_some(StatusWrite { object: &delta, status, was_checked });
+        if call.path.subresource.is_empty() {
+            self.allocations.allocate(&kind, &mut object, Some(&old), &self.store, &self.profile)?;
+        }
+        let subresource = &*call.path.subresource;
+        let part =
+            call.writes_part().then_some(StatusWrite { subresource, object: &delta, status, was_checked });
         let (warnings, draws) = (&mut call.warnings, &mut self.draws);
         validation::validate_update(&kind, &object, &old, part, &self.profile, warnings, draws)?;
         if call.path.subresource.is_empty() {
-            self.allocations.allocate(&kind, &mut object, &self.store, &self.profile)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
+        } else if call.path.subresource == "status" {
+            call.warnings.extend(validation::status_warnings(&kind, &object));
         }
         self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_update(call, &kind, object, owners, &entry, &old)
@@ -125,16 +135,12 @@ impl ApiServer {
         let (resource, name) = (&call.kind.resource, &*call.path.name);
         let uid = metadata::text(object, "uid");
         let actual = metadata::text(old, "uid");
-        if !uid.is_empty() && uid != actual {
-            let key = if call.path.namespace.is_empty() {
-                String::new()
-            } else {
-                format!("{}/", call.path.namespace)
-            };
+        // The uid in a patch is no precondition: validation finds that it is immutable.
+        if !uid.is_empty() && uid != actual && call.request.method != Method::Patch {
+            let path = etcd::path(&call.kind, &call.key());
             let text = format!(
-                "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}{name}, ResourceVersion: 0, \
-                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}",
-                resource.plural
+                "StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: \
+                 Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
             );
             return Err(Refused::conflict(resource, &resource.plural, name, &text));
         }
@@ -241,7 +247,10 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     let kind = &*call.kind;
     keep_metadata(metadata::metadata_mut(object), &old["metadata"]);
     match &*call.path.subresource {
-        "status" => only_status(kind, object, old),
+        "status" => {
+            only_status(kind, object, old);
+            strategy::prepare_status(kind, object, old);
+        }
         // The subresource built this object from the stored object.
         "approval" | "ephemeralcontainers" | "resize" => {}
         "finalize" => {
@@ -262,19 +271,22 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
 
 /// Restores the metadata that an update cannot change, or that the client omitted.
 fn keep_metadata(metadata: &mut Map<String, Value>, old: &Value) {
-    for (fields, always) in [(IMMUTABLE, true), (KEPT_IF_ABSENT, false)] {
+    for (fields, always) in [(&IMMUTABLE[..], true), (&KEPT_IF_ABSENT[..], false)] {
         for field in fields {
-            match old.get(field) {
-                Some(value) if always && metadata.get(field) == Some(value) => {}
-                Some(value) if always || !metadata.contains_key(field) => {
-                    metadata.insert(field.to_owned(), value.clone());
+            match old.get(*field) {
+                Some(value) if always && metadata.get(*field) == Some(value) => {}
+                Some(value) if always || !metadata.contains_key(*field) => {
+                    metadata.insert((*field).to_owned(), value.clone());
                 }
                 None if always => {
-                    metadata.remove(field);
+                    metadata.remove(*field);
                 }
                 _ => {}
             }
         }
+    }
+    if let Some(value) = old.get(DELETED) {
+        metadata.insert(DELETED.to_owned(), value.clone());
     }
 }
 
@@ -334,17 +346,21 @@ fn is_same(object: &Value, owners: &FieldOwners, other: &Stored) -> bool {
     is_same_tree && owners.entries.as_ref() == other.owners()
 }
 
-/// Increments the generation if the specification changed.
+/// Increments the generation if the specification changed, or a part of the metadata that counts too.
 fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
-    if kind.rules.generation == Generation::None {
-        return;
-    }
-    let Some(generation) = old["metadata"]["generation"].as_i64() else { return };
+    let rule = kind.rules.generation;
+    let first = (rule == Generation::SpecificationFromZero).then_some(0);
+    let Some(generation) = old["metadata"]["generation"].as_i64().or(first) else { return };
+    let part = match rule {
+        Generation::None | Generation::Constant => return,
+        Generation::Specification | Generation::SpecificationFromZero => None,
+        Generation::SpecificationAndAnnotations => Some("annotations"),
+        Generation::SpecificationAndLabels => Some("labels"),
+    };
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
-    let annotations = kind.rules.generation == Generation::SpecificationAndAnnotations
-        && object["metadata"]["annotations"] != old["metadata"]["annotations"];
-    if differ(object, old, relevant) || annotations {
+    let has_new_part = part.is_some_and(|part| object["metadata"].get(part) != old["metadata"].get(part));
+    if has_new_part || differ(object, old, relevant) {
         object["metadata"]["generation"] = json!(generation.saturating_add(1));
     }
 }

@@ -9,14 +9,13 @@ use crate::delta::Delta;
 use crate::field::FieldError;
 use crate::kinds::validation as builtin;
 use crate::kinds::{Custom, Kind};
-use crate::names::NameRule;
 use crate::profile::{Profile, StatusScope};
 use crate::schema::ratchet::StoredCounterpart;
 use crate::schema::rules::{self, ValidatedObject};
 use crate::schema::{embedded, error_order, list_type, validate};
 use crate::server::draws::Draws;
 use crate::status::{Outcome, Refused};
-use crate::{crd, gotext, metadata};
+use crate::{crd, metadata};
 
 /// Sets the namespace of the path on an object, and rejects an object with another one.
 pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
@@ -26,9 +25,7 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
     }
     let given = metadata::text(object, "namespace");
     if !given.is_empty() && given != call.path.namespace {
-        return Err(Refused::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
+        return Err(Refused::other_namespace());
     }
     if given.is_empty() {
         metadata::metadata_mut(object)
@@ -39,21 +36,19 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
 
 /// Validates a new object.
 pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile, draws: &mut Draws) -> Outcome<()> {
-    let names = match kind.rules.names {
-        NameRule::Service if !profile.relaxed_service_names => NameRule::StrictService,
-        rule => rule,
-    };
-    let mut errors = metadata::check(object, names, profile);
+    let checks = kind.metadata;
+    let of_metadata = || metadata::check_new(object, kind.rules.names.of_minor(profile), checks, profile);
+    let mut errors = if checks.on_create { of_metadata() } else { Vec::new() };
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "" };
         let found = validate::validate(object, None, &custom.version.schema, context);
         errors.extend(error_order::draw(found, &mut |count| draws.next_property(count)));
-        errors.extend(beyond_schema(custom, object, None, None));
+        errors.extend(beyond_schema(custom, object, None, None, profile));
         let validated = ValidatedObject { object, old: None, ratchets: false };
         let version = &custom.version;
         errors.extend(rules::check(version.rules(), &version.schema, validated, &errors, profile).0);
     } else {
-        errors.extend(builtin::check(kind, object, None, false, profile));
+        errors.extend(builtin::check(kind, object, None, None, profile));
     }
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
@@ -62,12 +57,17 @@ pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile, draws
     } else if policy::is_policy(kind) {
         errors.extend(policy::check::check(kind, object, None, profile));
     }
+    if errors.is_empty() && !checks.on_create {
+        errors = of_metadata();
+    }
     finish(kind, object, &errors, profile)
 }
 
 /// A write to the status subresource.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StatusWrite<'a> {
+    /// The name of the subresource.
+    pub(super) subresource: &'a str,
     /// The difference between the stored and the new object.
     pub(super) object: &'a Delta,
     /// The difference between the stored and the new status.
@@ -86,11 +86,14 @@ pub(super) fn validate_update(
     warnings: &mut Vec<String>,
     draws: &mut Draws,
 ) -> Outcome<()> {
-    let mut errors = metadata_of_update(kind, object, old, profile);
+    let checks = kind.metadata;
+    let counts = if status.is_some() { checks.status } else { checks.update };
+    let mut errors = metadata::check_update(object, old, checks, counts, profile);
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile, warnings, draws));
     } else {
-        errors.extend(builtin::check(kind, object, Some(old), status.is_some(), profile));
+        let part = status.map(|status| status.subresource);
+        errors.extend(builtin::check(kind, object, Some(old), part, profile));
     }
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(if status.is_some() {
@@ -108,11 +111,21 @@ pub(super) fn validate_update(
 
 /// The warnings about an accepted object (`WarningsOnCreate`, `WarningsOnUpdate`).
 pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
-    let mut warnings = metadata::finalizer_warnings(object);
-    if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
+    let mut warnings = Vec::new();
+    if kind.custom.is_some() {
+        warnings.extend(metadata::finalizer_warnings(object, old));
+    } else if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         warnings.extend(crd::format_warnings(object, old, profile.minor));
     }
+    warnings.extend(builtin::object_warnings(kind, object, old, profile));
+    warnings.extend(builtin::pod_warnings(kind, object, old));
+    warnings.extend(builtin::warnings(kind, object, old));
     warnings
+}
+
+/// The warnings about an accepted status.
+pub(super) fn status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
+    builtin::pod_status_warnings(kind, object)
 }
 
 fn custom_update(
@@ -148,7 +161,8 @@ fn custom_update(
         validate::validate(object, old, schema, context)
     };
     errors = error_order::draw(errors, &mut |count| draws.next_property(count));
-    errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));
+    let status_delta = status.map(|status| status.status);
+    errors.extend(beyond_schema(custom, object, Some(old), status_delta, profile));
     let validated = ValidatedObject { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, validated, &errors, profile);
     errors.extend(broken);
@@ -163,54 +177,16 @@ fn beyond_schema(
     object: &Value,
     old: Option<&Value>,
     status: Option<&Delta>,
+    profile: &Profile,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
-    let mut errors = embedded::check(object, schema);
+    let mut errors = embedded::check(object, schema, profile);
     let duplicates = list_type::check(object, status, schema);
     let tolerated = || old.is_some_and(|old| !list_type::check(old, None, schema).is_empty());
     if !duplicates.is_empty() && !tolerated() {
         errors.extend(duplicates);
     }
     errors
-}
-
-fn metadata_of_update(kind: &Kind, object: &Value, old: &Value, profile: &Profile) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let (new_time, old_time) =
-        (metadata::text(object, "deletionTimestamp"), metadata::text(old, "deletionTimestamp"));
-    if new_time != old_time {
-        errors.push(FieldError::invalid("metadata.deletionTimestamp", new_time, "field is immutable"));
-    }
-    if metadata::is_terminating(old) {
-        let before = metadata::finalizers(old);
-        let mut added: Vec<&str> =
-            metadata::finalizers(object).into_iter().filter(|name| !before.contains(name)).collect();
-        added.sort_unstable();
-        if !added.is_empty() {
-            let quoted: Vec<String> = added.into_iter().map(gotext::quote).collect();
-            let why = format!(
-                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-                quoted.join(", ")
-            );
-            errors.push(FieldError::forbidden("metadata.finalizers", why));
-        }
-    }
-    // A real server checks this twice and lists each error twice in the causes.
-    errors.extend(errors.clone());
-    // Unchanged metadata was validated before.
-    if !metadata::has_same_maps(object, old) {
-        let map_errors = metadata::check_maps(object, profile);
-        errors.extend(std::iter::repeat_n(map_errors, metadata_check_count(kind)).flatten());
-    }
-    errors
-}
-
-/// How often a real server validates the metadata of an update, and so repeats each error in the causes: twice for all
-/// kinds (`validateCommonFields`), once in the update validation, and for most built-in kinds once more as for a new object.
-fn metadata_check_count(kind: &Kind) -> usize {
-    let resource = &kind.resource;
-    let is_workload = matches!(&*resource.group, "apps" | "batch") || kind.is_resource("", "pods");
-    if kind.custom.is_some() || is_workload { 3 } else { 4 }
 }
 
 fn finish(kind: &Kind, object: &Value, errors: &[FieldError], profile: &Profile) -> Outcome<()> {

@@ -4,4 +4,5 @@ pub(crate) mod amounts;
 pub(super) mod limits;
 mod namespaces;
 pub(super) mod quota;
+pub(crate) mod runtime_class;
 pub(crate) mod service_account;

@@ -72,14 +72,31 @@ fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) 
         let why = "if '*/*' is present, must not specify other resources";
         errors.push(FieldError::invalid(at, json!(names), why));
     }
-    if names.contains(&"*") && names.iter().any(|name| *name != "*" && !name.contains('/')) {
+    // Like the real server, this looks only at the last resource without subresource.
+    let last = names.iter().rfind(|name| !name.contains('/') && !name.is_empty());
+    if names.contains(&"*") && last.is_some_and(|name| *name != "*") {
         let why = "if '*' is present, must not specify other resources without subresources";
         errors.push(FieldError::invalid(at, json!(names), why));
     }
 }
 
-/// Validates a label selector.
+/// Validates a label selector (`ValidateLabelSelector`).
 pub(in crate::admission) fn check_selector(selector: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let mut fail = |at: &str, given: &str, wrong: Vec<String>| {
+        errors.extend(wrong.into_iter().map(|why| FieldError::invalid(at, given, why)));
+    };
+    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+        let (at, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
+        fail(&at, key, names::labels::label_key(key));
+        fail(&at, value, names::labels::label_value(value));
+    }
+    for (index, expression) in list(selector, "matchExpressions").iter().enumerate() {
+        for (place, value) in list(expression, "values").iter().enumerate() {
+            let at = format!("{at}.matchExpressions[{index}].values[{place}]");
+            let value = value.as_str().unwrap_or_default();
+            fail(&at, value, names::labels::label_value(value));
+        }
+    }
     for (index, expression) in list(selector, "matchExpressions").iter().enumerate() {
         let at = format!("{at}.matchExpressions[{index}]");
         let values = list(expression, "values");

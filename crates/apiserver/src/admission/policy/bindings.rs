@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{kinds, list, text};
+use crate::admission::matching::check::check_selector;
 use crate::field::{Cause, FieldError, Shown};
 use crate::names;
 
@@ -56,10 +57,15 @@ fn actions(actions: &[Value]) -> Vec<FieldError> {
     errors
 }
 
+/// `validateParamRef`.
 fn param_ref(reference: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let named = !text(&reference["name"]).is_empty();
+    let name = text(&reference["name"]);
+    let named = !name.is_empty();
     let selected = reference["selector"].is_object();
+    let wrong = names::path_segment(&name).into_iter();
+    errors.extend(wrong.map(|why| FieldError::invalid("spec.paramRef.name", name.as_str(), why)));
+    check_selector(&reference["selector"], "spec.paramRef.selector", &mut errors);
     if named && selected {
         let why = "name and selector are mutually exclusive";
         errors.push(FieldError::forbidden("spec.paramRef.name", why));

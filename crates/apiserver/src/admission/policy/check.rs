@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, environment};
 use super::{bindings, conditions, kinds, list, text};
+use crate::admission::matching::check::check_known;
 use crate::cel::escape::is_reserved;
 use crate::cel::{Environment, Program};
 use crate::field::{Cause, FieldError, Shown};
@@ -11,6 +12,7 @@ use crate::kinds::Kind;
 use crate::names;
 use crate::profile::Profile;
 
+const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
 const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 /// The maximum number of audit annotations of a policy, and the maximum length of their expressions.
@@ -74,6 +76,8 @@ struct Check {
 
 impl Check {
     fn policy(&mut self, spec: &Value, old: Option<&Value>) {
+        let failure = text(&spec["failurePolicy"]);
+        check_known(&failure, &FAILURE_POLICIES, "spec.failurePolicy", &mut self.errors);
         if spec["paramKind"].is_object() {
             self.errors.extend(kinds::param_kind(&spec["paramKind"], "spec.paramKind"));
         }
@@ -82,6 +86,9 @@ impl Check {
             self.errors.extend(kinds::match_resources(constraints, "spec.matchConstraints"));
             if list(&constraints["resourceRules"]).is_empty() {
                 self.errors.push(FieldError::required("spec.matchConstraints.resourceRules", ""));
+            }
+            if self.declared.objects {
+                self.operations(constraints);
             }
         } else {
             self.errors.push(FieldError::required("spec.matchConstraints", ""));
@@ -104,6 +111,18 @@ impl Check {
         }
     }
 
+    /// Only new and updated objects can be changed.
+    fn operations(&mut self, constraints: &Value) {
+        let rules = list(&constraints["resourceRules"]).iter();
+        for operation in rules.flat_map(|rule| list(&rule["operations"])) {
+            let at = "spec.matchConstraints.resourceRules.operations";
+            if !["CREATE", "UPDATE"].iter().any(|known| operation == known) {
+                let shown = Shown::Json(operation.clone());
+                self.errors.push(FieldError::not_supported(at, shown, &["CREATE", "UPDATE"]));
+            }
+        }
+    }
+
     /// The environment of an expression. An expression in `known` may use functions of any minor.
     fn environment(&self, source: &str, known: &[String], variables: &[Variable]) -> Environment {
         let minor = if known.iter().any(|stored| stored == source) { ANY_MINOR } else { self.minor };
@@ -119,7 +138,7 @@ impl Check {
         if name.trim().is_empty() {
             self.errors.push(FieldError::required(format!("{at}.name"), "name is not specified"));
         } else if !is_identifier(&name) {
-            let why = "name is not a valid CEL identifier";
+            let why = "must be a valid CEL identifier";
             self.errors.push(FieldError::invalid(format!("{at}.name"), name.as_str(), why));
         }
         let at = format!("{at}.expression");
@@ -158,18 +177,7 @@ impl Check {
                     continue;
                 }
             };
-            let at = format!("{at}.{field}");
-            if !mutation[field].is_object() {
-                self.errors.push(FieldError::required(at, ""));
-                continue;
-            }
-            let (source, at) = (text(&mutation[field]["expression"]), format!("{at}.expression"));
-            if source.trim().is_empty() {
-                self.errors.push(FieldError::required(at, "expression is not specified"));
-            } else {
-                let env = self.environment(&source, &self.known.mutations, variables);
-                self.compile(&source, &env, wanted, &at);
-            }
+            self.patch(mutation, field, wanted, variables, &at);
         }
         match spec["reinvocationPolicy"].as_str().unwrap_or_default() {
             "Never" | "IfNeeded" => {}
@@ -179,6 +187,30 @@ impl Check {
                 let known = ["IfNeeded", "Never"];
                 self.errors.push(FieldError::not_supported("spec.reinvocationPolicy", shown, &known));
             }
+        }
+    }
+
+    /// Validates the patch of a mutation; the patch of the other type is absent.
+    fn patch(&mut self, mutation: &Value, field: &str, wanted: Wanted, variables: &[Variable], at: &str) {
+        let kind = text(&mutation["patchType"]);
+        let place = format!("{at}.{field}");
+        if mutation[field].is_object() {
+            let (source, at) = (text(&mutation[field]["expression"]), format!("{place}.expression"));
+            if source.trim().is_empty() {
+                self.errors.push(FieldError::required(at, ""));
+            } else {
+                let env = self.environment(&source, &self.known.mutations, variables);
+                self.compile(&source, &env, wanted, &at);
+            }
+        } else {
+            let why = format!("must be specified when patchType is {kind}");
+            self.errors.push(FieldError::required(place, why));
+        }
+        let other = if field == "jsonPatch" { "applyConfiguration" } else { "jsonPatch" };
+        if mutation[other].is_object() {
+            let (at, why) =
+                (format!("{at}.{other}"), format!("must not be specified when patchType is {kind}"));
+            self.errors.push(FieldError::invalid(at, format!("{{{other}}}"), why));
         }
     }
 
@@ -248,9 +280,9 @@ impl Check {
             self.errors.push(FieldError::invalid(format!("{at}.message"), message.as_str(), why));
         };
         if !message.is_empty() && message.trim().is_empty() {
-            fail("message must be non-empty if specified");
+            fail("must be non-empty if specified");
         } else if message.trim().contains(['\n', '\r']) {
-            fail("message must not contain line breaks");
+            fail("must not contain line breaks");
         }
         if let Some(reason) = validation["reason"].as_str()
             && !REASONS.contains(&reason)

@@ -95,7 +95,8 @@ pub(in crate::admission) enum Wanted {
 impl Wanted {
     /// The error if a type is not the required one (`ReturnTypes`). A type that is only known at run time is an error
     /// too.
-    fn type_error(self, found: &Type) -> Option<&'static str> {
+    fn type_error(self, found: &Type) -> Option<String> {
+        let wrong = |wanted: &str| Some(format!("must evaluate to {wanted} but got {found}"));
         match (self, found) {
             (Self::Any, _)
             | (Self::Bool, Type::Bool)
@@ -103,11 +104,11 @@ impl Wanted {
             | (Self::TextOrNull, Type::Null)
             | (Self::Object, Type::Opaque(OBJECT, _)) => None,
             (Self::Operations, Type::List(items)) if matches!(**items, Type::Opaque(JSON_PATCH, _)) => None,
-            (Self::Object, _) => Some("must evaluate to Object"),
-            (Self::Operations, _) => Some("must evaluate to list(JSONPatch)"),
-            (Self::Bool, _) => Some("must evaluate to bool"),
-            (Self::Text, _) => Some("must evaluate to string"),
-            (Self::TextOrNull, _) => Some("must evaluate to one of [string null_type]"),
+            (Self::Object, _) => wrong("Object"),
+            (Self::Operations, _) => wrong("list(JSONPatch)"),
+            (Self::Bool, _) => wrong("bool"),
+            (Self::Text, _) => wrong("string"),
+            (Self::TextOrNull, _) => wrong("one of [string null_type]"),
         }
     }
 }
@@ -124,7 +125,7 @@ pub(in crate::admission) fn compile_new(
     let program =
         Program::compile(source, environment).map_err(|why| format!("compilation failed: {why}"))?;
     match wanted.type_error(program.result()) {
-        Some(why) => Err(why.to_owned()),
+        Some(why) => Err(why),
         None => Ok(program),
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn param_kind(param_kind: &Value, at: &str) -> Vec<FieldError> {
     }
     let wrong = names::dns1035_label(&kind.to_lowercase());
     if !wrong.is_empty() {
-        let why = format!("may have mixed case, but should otherwise match: {}", wrong.join(", "));
+        let why = format!("may have mixed case, but should otherwise match: {}", wrong.join(","));
         errors.push(FieldError::invalid(at, kind, why));
     }
     errors

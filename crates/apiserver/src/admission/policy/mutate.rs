@@ -136,7 +136,7 @@ fn apply_result(
 
 /// The 403 error with the message of the first policy that failed.
 fn refused(call: &Call<'_>, attributes: Attributes<'_>, errors: &[String]) -> Refused {
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.name, "");
+    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(), "");
     refused.message = errors.first().cloned().unwrap_or_default();
     refused.reason = "Invalid";
     if let Some(details) = &mut refused.details {

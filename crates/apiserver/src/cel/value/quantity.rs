@@ -1,8 +1,16 @@
 //! Resource quantities.
 
-/// A resource quantity, in billionths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CelQuantity(pub(crate) i128);
+use std::cmp::Ordering;
+
+/// A resource quantity.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CelQuantity {
+    /// The value, in billionths.
+    nano: i128,
+    /// Whether it was written with decimals or in a fraction such as `m`. Go keeps such a quantity at its scale, and then
+    /// none of them is an integer, not even `2.0`.
+    is_fraction: bool,
+}
 
 /// One, in billionths.
 pub(crate) const UNIT: i128 = 1_000_000_000;
@@ -60,11 +68,74 @@ impl CelQuantity {
             value /= 10;
             scale -= 1;
         }
-        Some(Self(sign * (value + i128::from(inexact))))
+        // Binary suffixes multiply the digits, decimal ones move the point.
+        let decimals = i32::try_from(fraction.len()).ok()? - shift - exponent(suffix);
+        Some(Self { nano: sign * (value + i128::from(inexact)), is_fraction: decimals > 0 })
     }
 
-    /// The whole number, if it is one.
+    /// A whole number.
+    pub(crate) fn whole(number: i64) -> Self {
+        Self { nano: i128::from(number) * UNIT, is_fraction: false }
+    }
+
+    /// The whole number, if it is written as one (`AsInt64`).
     pub(crate) fn as_integer(self) -> Option<i64> {
-        (self.0 % UNIT == 0).then(|| i64::try_from(self.0 / UNIT).ok()).flatten()
+        (!self.is_fraction).then(|| i64::try_from(self.nano / UNIT).ok()).flatten()
+    }
+
+    /// The value, in billionths.
+    pub(crate) fn nano(self) -> i128 {
+        self.nano
+    }
+
+    /// The sum. A zero takes the scale of the other summand.
+    pub(crate) fn add(self, other: Self) -> Self {
+        let is_fraction = match (self.nano, other.nano) {
+            (_, 0) => self.is_fraction,
+            (0, _) => other.is_fraction,
+            _ => self.is_fraction || other.is_fraction,
+        };
+        Self { nano: self.nano.saturating_add(other.nano), is_fraction }
+    }
+
+    /// The quantity with the other sign.
+    pub(crate) fn negated(self) -> Self {
+        Self { nano: -self.nano, ..self }
+    }
+}
+
+/// The power of ten of a decimal suffix.
+fn exponent(suffix: &str) -> i32 {
+    match suffix {
+        "n" => -9,
+        "u" => -6,
+        "m" => -3,
+        "k" => 3,
+        "M" => 6,
+        "G" => 9,
+        "T" => 12,
+        "P" => 15,
+        "E" => 18,
+        _ => 0,
+    }
+}
+
+impl PartialEq for CelQuantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.nano == other.nano
+    }
+}
+
+impl Eq for CelQuantity {}
+
+impl PartialOrd for CelQuantity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for CelQuantity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.nano.cmp(&other.nano)
     }
 }

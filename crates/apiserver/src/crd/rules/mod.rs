@@ -98,7 +98,8 @@ struct Place<'p> {
 }
 
 impl Check<'_> {
-    /// Checks the rules of `stated` for data of `schema`; the two differ only within `allOf`.
+    /// Checks the rules of `stated` for data of `schema`; the two differ only within `allOf`. Returns whether the texts of
+    /// the rules are valid here and below: if not, a real server does not compile the rules.
     fn node(
         &mut self,
         stated: &Structural,
@@ -106,18 +107,35 @@ impl Check<'_> {
         decl: Option<&Arc<Decl>>,
         at: &str,
         place: Place<'_>,
-    ) {
+    ) -> bool {
         if std::ptr::eq(stated, schema) && schema.has_rules {
             self.default(schema, at);
         }
-        for (index, rule) in stated.rules.iter().enumerate() {
-            self.rule(rule, schema, decl, &format!("{at}.x-kubernetes-validations[{index}]"), place);
+        let mut is_sound = self.check_all_texts(&stated.rules, schema, at);
+        is_sound &= self.below(stated, schema, decl, at, place);
+        if is_sound {
+            for (index, rule) in stated.rules.iter().enumerate() {
+                self.rule(rule, schema, decl, &format!("{at}.x-kubernetes-validations[{index}]"), place);
+            }
         }
+        is_sound
+    }
+
+    /// Checks the schemas below one. Returns whether the texts of their rules are valid.
+    fn below(
+        &mut self,
+        stated: &Structural,
+        schema: &Structural,
+        decl: Option<&Arc<Decl>>,
+        at: &str,
+        place: Place<'_>,
+    ) -> bool {
+        let mut is_sound = true;
         for (name, inner) in stated.properties.iter() {
             let Some(property) = schema.properties.get(name) else { continue };
             let found = escape(name).and_then(|name| decl.and_then(|decl| decl.field(&name)).cloned());
             let own = || declare::declare(property, property.embedded_resource, "object");
-            self.node(
+            is_sound &= self.node(
                 inner,
                 property,
                 found.or_else(own).as_ref(),
@@ -130,13 +148,13 @@ impl Check<'_> {
             let loose =
                 if schema.list_type == ListType::Map { place.loose } else { place.loose.or(Some(at)) };
             let times = within(place.times, schema.checks.max_items);
-            self.node(inner, items, element, &format!("{at}.items"), Place { times, loose });
+            is_sound &= self.node(inner, items, element, &format!("{at}.items"), Place { times, loose });
         }
         if let (Some(Additional::Of(inner)), Some(Additional::Of(values))) =
             (&stated.additional, &schema.additional)
         {
             let times = within(place.times, schema.checks.max_properties);
-            self.node(
+            is_sound &= self.node(
                 inner,
                 values,
                 element,
@@ -145,8 +163,22 @@ impl Check<'_> {
             );
         }
         for (index, branch) in stated.checks.all_of.iter().enumerate() {
-            self.node(branch, schema, decl, &format!("{at}.allOf[{index}]"), place);
+            is_sound &= self.node(branch, schema, decl, &format!("{at}.allOf[{index}]"), place);
         }
+        is_sound
+    }
+
+    /// Checks the texts of rules. Returns whether all are valid.
+    fn check_all_texts(&mut self, rules: &[Value], schema: &Structural, at: &str) -> bool {
+        let before = self.errors.len();
+        for (index, rule) in rules.iter().enumerate() {
+            let at = format!("{at}.x-kubernetes-validations[{index}]");
+            self.check_texts(rule, &at);
+            if self.profile.rules_have_reasons {
+                self.reason_and_path(rule, schema, &at);
+            }
+        }
+        self.errors.len() == before
     }
 
     /// A default must satisfy the rules of its own schema.
@@ -169,13 +201,6 @@ impl Check<'_> {
         at: &str,
         place: Place<'_>,
     ) {
-        self.check_texts(rule, at);
-        if self.profile.rules_have_reasons {
-            self.reason_and_path(rule, schema, at);
-        }
-        if rule["rule"].as_str().is_none_or(|text| text.trim().is_empty()) {
-            return;
-        }
         let Some(decl) = decl else {
             let why = "internal error: failed to retrieve type information for x-kubernetes-validations";
             let field = at.rsplit_once('[').map_or(at, |(field, _)| field);
@@ -220,10 +245,10 @@ impl Check<'_> {
         if source.trim().is_empty() {
             self.errors.push(FieldError::required(field("rule"), "rule is not specified"));
         } else if !message.is_empty() && message.trim().is_empty() {
-            let why = "message must be non-empty if specified";
+            let why = "must be non-empty if specified";
             self.errors.push(FieldError::invalid(field("message"), message, why));
         } else if message.trim().contains('\n') {
-            let why = "message must not contain line breaks";
+            let why = "must not contain line breaks";
             self.errors.push(FieldError::invalid(field("message"), message, why));
         } else if source.trim().contains('\n') && message.trim().is_empty() {
             let why = "message must be specified if rule contains line breaks";

@@ -49,7 +49,7 @@ impl Walk<'_> {
                 self.errors.push(FieldError::invalid(format!("{at}.{path}"), default.clone(), why));
                 return;
             }
-            let found = embedded::check(default, &schema);
+            let found = embedded::check(default, &schema, self.profile);
             if !found.is_empty() {
                 let below =
                     |error: FieldError| FieldError { field: format!("{at}.{}", error.field), ..error };

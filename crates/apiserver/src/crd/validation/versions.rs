@@ -24,12 +24,15 @@ pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<
         let at = format!("spec.versions[{index}]");
         if !version["schema"]["openAPIV3Schema"].is_object() {
             let at = format!("{at}.schema.openAPIV3Schema");
-            errors.push(FieldError::required(at, "schemas are required"));
+            errors.push(FieldError::required(at, ""));
         }
-        let wrong = names::dns1035_label(text(version, "/name"));
+        let name = text(version, "/name");
+        let wrong = names::dns1035_label(name);
         if !wrong.is_empty() {
-            let fields = [Some(format!("{at}.name")), (index == 0).then(|| "spec.version".to_owned())];
-            let error = |field| FieldError::invalid(field, text(version, "/name"), wrong.join(","));
+            // The internal form has the name of the first version once more, unless it is empty.
+            let is_repeated = index == 0 && !name.is_empty();
+            let fields = [Some(format!("{at}.name")), is_repeated.then(|| "spec.version".to_owned())];
+            let error = |field| FieldError::invalid(field, name, wrong.join(","));
             errors.extend(fields.into_iter().flatten().map(error));
         }
         errors.extend(deprecation(version, &format!("{at}.deprecationWarning")));
@@ -38,7 +41,11 @@ pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<
     let whole = |why: &str| FieldError {
         cause: Cause::Invalid,
         field: "spec.versions".to_owned(),
-        value: Shown::Text(internal.text()),
+        value: Shown::Text(if crd["spec"]["versions"].is_null() {
+            "null".to_owned()
+        } else {
+            internal.text()
+        }),
         detail: why.to_owned(),
     };
     if names.iter().enumerate().any(|(index, name)| names[..index].contains(name)) {

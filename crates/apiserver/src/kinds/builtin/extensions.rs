@@ -11,6 +11,7 @@ const DEFINITION: Rules =
     Rules { status_metadata: StatusMetadata::Ignored, unconditional_update: false, ..SPEC_AND_STATUS };
 const API_SERVICE: Rules = Rules { names: NameRule::PathSegment, unconditional_update: false, ..STATUS };
 const POLICY: Rules = Rules { unconditional_update: false, ..SPEC_AND_STATUS };
+const SIGNING_REQUEST: Rules = Rules { names: NameRule::PathSegment, ..STATUS };
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const ADMISSION: &str = "admissionregistration.k8s.io";
@@ -35,5 +36,5 @@ pub(super) const ROWS: &[Row] = rows! {
     cluster    ADMISSION, "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", COUNTED_CONDITIONAL, [], 30..=u32::MAX;
     cluster    ADMISSION, "v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", COUNTED_CONDITIONAL, [], 36..=u32::MAX;
     cluster    ADMISSION, "v1", "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", COUNTED_CONDITIONAL, [], 36..=u32::MAX;
-    cluster    "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", STATUS, ["csr"];
+    cluster    "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", SIGNING_REQUEST, ["csr"];
 };

@@ -5,6 +5,7 @@ mod cluster;
 mod core;
 mod deprecations;
 mod extensions;
+mod metadata;
 mod subresources;
 mod workloads;
 
@@ -130,6 +131,7 @@ pub(crate) fn all(mut table: impl FnMut() -> TableId) -> Vec<Kind> {
             defaults: defaults::of(group, &resource.plural),
             subresources: subresources::of(resource),
             deprecation: deprecations::of(resource),
+            metadata: metadata::of(&resource.group, &resource.plural),
             custom: None,
             resource: resource.clone(),
         });

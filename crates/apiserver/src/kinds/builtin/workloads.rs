@@ -3,13 +3,15 @@
 use super::{
     Generation, ORPHANING, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, rows,
 };
+use crate::names::NameRule;
 
 const DEPLOYMENT: Rules = Rules {
     generation: Generation::SpecificationAndAnnotations,
     status_metadata: StatusMetadata::TakenButLabels,
     ..SPEC_AND_STATUS
 };
-const BUDGET: Rules = Rules { unconditional_update: false, ..SPEC_AND_STATUS };
+const BUDGET: Rules = Rules { names: NameRule::PathSegment, unconditional_update: false, ..SPEC_AND_STATUS };
+const STATEFUL_SET: Rules = Rules { names: NameRule::StatefulSet, ..SPEC_AND_STATUS };
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = rows! {
@@ -17,7 +19,7 @@ pub(super) const ROWS: &[Row] = rows! {
     namespaced "apps", "v1", "DaemonSet", "daemonsets", SPEC_AND_STATUS, ["ds"];
     namespaced "apps", "v1", "Deployment", "deployments", DEPLOYMENT, ["deploy"];
     namespaced "apps", "v1", "ReplicaSet", "replicasets", SPEC_AND_STATUS, ["rs"];
-    namespaced "apps", "v1", "StatefulSet", "statefulsets", SPEC_AND_STATUS, ["sts"];
+    namespaced "apps", "v1", "StatefulSet", "statefulsets", STATEFUL_SET, ["sts"];
     namespaced "batch", "v1", "CronJob", "cronjobs", SPEC_AND_STATUS, ["cj"];
     namespaced "batch", "v1beta1", "CronJob", "cronjobs", ORPHANING, ["cj"], 0..=24;
     namespaced "batch", "v1", "Job", "jobs", ORPHANING, [];

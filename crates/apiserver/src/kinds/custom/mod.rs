@@ -6,6 +6,7 @@ pub(crate) mod scale;
 pub(crate) mod version;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
@@ -13,6 +14,9 @@ pub(crate) use column::PrinterColumn;
 use conversion::Conversion;
 pub(crate) use scale::ScalePaths;
 pub(crate) use version::Version;
+
+use crate::status::{Outcome, Refused};
+use crate::store::Entry;
 
 /// The definition of a custom resource in one version.
 #[derive(Debug, Clone)]
@@ -33,6 +37,37 @@ impl Custom {
     }
 }
 
+impl Family {
+    /// The version of a stored object that the definition no longer has.
+    pub(crate) fn lost_version<'s>(&self, stored: &'s Value) -> Option<&'s str> {
+        let api_version = stored["apiVersion"].as_str()?;
+        let (_, name) = api_version.split_once('/')?;
+        (!self.versions.iter().any(|version| version == name)).then_some(api_version)
+    }
+
+    /// Remembers that a stored object has such a version.
+    pub(crate) fn note_lost_version(&self, stored: &Value) {
+        if self.lost_version(stored).is_some() {
+            self.has_lost_version.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Rejects a stored object in a version that the definition no longer has (`crConverter.Convert`).
+    pub(crate) fn check_readable(&self, entry: &Entry) -> Outcome<()> {
+        if !self.has_lost_version.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let stored = entry.stored();
+        match self.lost_version(&stored) {
+            Some(version) => {
+                let why = format!("request to convert CR from an invalid group/version: {version}");
+                Err(Refused::internal(why))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// Whether an object has that group and version.
 fn has_api_version(object: &Value, group: &str, version: &str) -> bool {
     let given = object["apiVersion"].as_str().and_then(|text| text.split_once('/'));
@@ -46,6 +81,10 @@ pub(crate) struct Family {
     pub(crate) epoch: u64,
     /// The storage version.
     pub(crate) storage: Arc<Version>,
+    /// The names of all versions.
+    pub(crate) versions: Vec<String>,
+    /// Whether objects were stored in a version that the definition no longer has.
+    pub(crate) has_lost_version: AtomicBool,
     /// Whether it is the only version.
     pub(crate) has_one_version: bool,
     /// Whether the definition is being deleted.

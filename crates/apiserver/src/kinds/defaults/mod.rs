@@ -2,6 +2,7 @@
 //! (`SetDefaults_*`).
 
 mod admission;
+pub(in crate::kinds) mod autoscaler;
 mod container;
 mod other;
 mod pod;
@@ -43,7 +44,7 @@ const TABLE: &[(&str, &str, Filler)] = &[
     ("apps", "deployments", workload::deployment),
     ("apps", "replicasets", workload::replica_set),
     ("apps", "statefulsets", workload::stateful_set),
-    ("autoscaling", "horizontalpodautoscalers", workload::autoscaler),
+    ("autoscaling", "horizontalpodautoscalers", autoscaler::autoscaler),
     ("batch", "cronjobs", workload::cron_job),
     ("batch", "jobs", workload::job),
     ("discovery.k8s.io", "endpointslices", service::endpoint_slice),

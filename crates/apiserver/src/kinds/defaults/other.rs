@@ -102,6 +102,10 @@ pub(super) fn flow_schema(schema: &mut Fields, _minor: u32) {
 
 pub(super) fn priority_level(level: &mut Fields, _minor: u32) {
     let Some(spec) = object_in(level, "spec") else { return };
+    if let Some(exempt) = object_in(spec, "exempt") {
+        set_default(exempt, "nominalConcurrencyShares", 0);
+        set_default(exempt, "lendablePercent", 0);
+    }
     let Some(limited) = object_in(spec, "limited") else { return };
     set_default(limited, "nominalConcurrencyShares", 30);
     set_default(limited, "lendablePercent", 0);

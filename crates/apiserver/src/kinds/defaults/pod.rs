@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Fields, container, object_in, objects_in_list, set_default, volume};
+use crate::kinds::validation::pods::aggregate;
+use crate::profile::since;
 
 /// `SetDefaults_Pod` and `SetDefaults_PodSpec`.
-pub(super) fn pod(pod: &mut Fields, _minor: u32) {
+pub(super) fn pod(pod: &mut Fields, minor: u32) {
     if let Some(status) = object_in(pod, "status") {
         addresses(status);
     }
@@ -20,7 +22,49 @@ pub(super) fn pod(pod: &mut Fields, _minor: u32) {
             }
         }
     }
+    if minor >= since::POD_RESOURCES {
+        pod_resources(spec);
+    }
     set_default(spec, "enableServiceLinks", true);
+}
+
+/// Fills limits of huge pages and requests of a pod as a whole from those of its containers
+/// (`defaultHugePagePodLimits`, `defaultPodRequests`).
+fn pod_resources(spec: &mut Fields) {
+    let given = |spec: &Fields, list: &str| {
+        let list = spec.get("resources").and_then(|resources| resources.get(list));
+        list.and_then(Value::as_object).cloned().unwrap_or_default()
+    };
+    let (mut limits, mut requests) = (given(spec, "limits"), given(spec, "requests"));
+    if limits.is_empty() && requests.is_empty() {
+        return;
+    }
+    let whole = Value::Object(spec.clone());
+    for (name, amount) in aggregate(&whole, "limits") {
+        if name.starts_with("hugepages-") && !requests.contains_key(name) {
+            limits.entry(name).or_insert_with(|| json!(amount.text()));
+        }
+    }
+    if !limits.is_empty() {
+        for (name, amount) in aggregate(&whole, "requests").into_iter().filter(|(name, _)| is_compute(name)) {
+            requests.entry(name).or_insert_with(|| json!(amount.text()));
+        }
+        for (name, amount) in &limits {
+            if is_compute(name) || name.starts_with("hugepages-") {
+                requests.entry(name.clone()).or_insert_with(|| amount.clone());
+            }
+        }
+    }
+    let Some(resources) = object_in(spec, "resources") else { return };
+    for (list, amounts) in [("limits", limits), ("requests", requests)] {
+        if !amounts.is_empty() {
+            resources.insert(list.to_owned(), Value::Object(amounts));
+        }
+    }
+}
+
+fn is_compute(name: &str) -> bool {
+    matches!(name, "cpu" | "memory")
 }
 
 /// Makes `podIP` equal to the first of `podIPs`; `podIP` takes precedence
@@ -70,5 +114,10 @@ pub(super) fn pod_spec(spec: &mut Fields) {
     objects_in_list(spec, "volumes").for_each(volume::volume);
     if let Some(overhead) = object_in(spec, "overhead") {
         container::resource_list(overhead);
+    }
+    if let Some(resources) = object_in(spec, "resources") {
+        for list in ["limits", "requests"] {
+            object_in(resources, list).map(container::resource_list);
+        }
     }
 }

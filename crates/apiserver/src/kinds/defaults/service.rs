@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{Fields, get_or_create, object_in, objects_in_list, set_default};
+use crate::profile::since;
 
 /// Default duration of the session affinity in seconds: three hours.
 const AFFINITY_SECONDS: i64 = 10_800;
 
-pub(super) fn service(service: &mut Fields, _minor: u32) {
-    let Some(spec) = object_in(service, "spec") else { return };
+pub(super) fn service(service: &mut Fields, minor: u32) {
+    let Some(spec) = get_or_create(service, "spec") else { return };
     set_default(spec, "sessionAffinity", "None");
     match spec.get("sessionAffinity").and_then(Value::as_str) {
         Some("None") => {
@@ -32,7 +33,7 @@ pub(super) fn service(service: &mut Fields, _minor: u32) {
             port.insert("targetPort".to_owned(), number);
         }
     }
-    let external = spec.get("externalIPs").is_some();
+    let external = spec.get("externalIPs").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     let kind = spec.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let reachable = matches!(kind.as_str(), "NodePort" | "LoadBalancer") || (kind == "ClusterIP" && external);
     if reachable {
@@ -43,6 +44,19 @@ pub(super) fn service(service: &mut Fields, _minor: u32) {
     }
     if kind == "LoadBalancer" {
         set_default(spec, "allocateLoadBalancerNodePorts", true);
+        if minor >= since::BALANCER_MODE {
+            address_modes(service);
+        }
+    }
+}
+
+/// Addresses of load balancers are virtual unless the status says otherwise.
+fn address_modes(service: &mut Fields) {
+    let balancer = object_in(service, "status").and_then(|status| object_in(status, "loadBalancer"));
+    for entry in balancer.into_iter().flat_map(|balancer| objects_in_list(balancer, "ingress")) {
+        if entry.get("ip").and_then(Value::as_str).is_some_and(|address| !address.is_empty()) {
+            set_default(entry, "ipMode", "VIP");
+        }
     }
 }
 

@@ -66,12 +66,31 @@ pub(super) fn claim(claim: &mut Fields, _minor: u32) {
     }
 }
 
+/// Defaults of the sources of persistent volumes.
+const VOLUME_SOURCES: [(&str, &str, &str); 10] = [
+    ("hostPath", "type", ""),
+    ("iscsi", "iscsiInterface", "default"),
+    ("rbd", "pool", "rbd"),
+    ("rbd", "user", "admin"),
+    ("rbd", "keyring", "/etc/ceph/keyring"),
+    ("azureDisk", "cachingMode", "ReadWrite"),
+    ("azureDisk", "kind", "Shared"),
+    ("azureDisk", "fsType", "ext4"),
+    ("scaleIO", "storageMode", "ThinProvisioned"),
+    ("scaleIO", "fsType", "xfs"),
+];
+
 pub(super) fn persistent_volume(volume: &mut Fields, _minor: u32) {
     if let Some(spec) = object_in(volume, "spec") {
         set_default(spec, "persistentVolumeReclaimPolicy", "Retain");
         set_default(spec, "volumeMode", "Filesystem");
-        if let Some(path) = object_in(spec, "hostPath") {
-            set_default(path, "type", "");
+        for (source, field, value) in VOLUME_SOURCES {
+            if let Some(source) = object_in(spec, source) {
+                set_default(source, field, value);
+            }
+        }
+        if let Some(disk) = object_in(spec, "azureDisk") {
+            set_default(disk, "readOnly", false);
         }
     }
     if let Some(status) = object_in(volume, "status") {

@@ -1,4 +1,4 @@
-//! Defaults of controllers of pods: apps, batch and autoscaling.
+//! Defaults of controllers of pods: apps and batch.
 
 use serde_json::{Value, json};
 
@@ -127,21 +127,4 @@ pub(super) fn cron_job(object: &mut Fields, _minor: u32) {
     {
         pod::template(job);
     }
-}
-
-pub(super) fn autoscaler(object: &mut Fields, _minor: u32) {
-    let Some(spec) = object_in(object, "spec") else { return };
-    set_default(spec, "minReplicas", 1);
-    let is_v1 = object.get("apiVersion").is_some_and(|version| version == "autoscaling/v1");
-    let Some(spec) = object_in(object, "spec") else { return };
-    if is_v1 {
-        set_default(spec, "targetCPUUtilizationPercentage", 80);
-        return;
-    }
-    let target = json!({ "type": "Utilization", "averageUtilization": 80 });
-    set_default(
-        spec,
-        "metrics",
-        json!([{ "type": "Resource", "resource": { "name": "cpu", "target": target } }]),
-    );
 }

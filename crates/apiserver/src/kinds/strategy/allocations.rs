@@ -91,19 +91,31 @@ impl Allocations {
             let pod = metadata::text(object, "name").to_owned();
             return Err(Refused::forbidden(&kind.resource, &pod, &why));
         }
+        if let Some(given) = spec.get("preemptionPolicy").filter(|given| **given != policy) {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let why = format!(
+                "the string value of PreemptionPolicy ({}) must not be provided in pod spec; priority admission \
+                 controller computed {} from the given PriorityClass name",
+                text(given),
+                text(&policy)
+            );
+            let pod = metadata::text(object, "name").to_owned();
+            return Err(Refused::forbidden(&kind.resource, &pod, &why));
+        }
         spec.insert("priority".to_owned(), priority);
-        spec.entry("preemptionPolicy").or_insert(policy);
+        spec.insert("preemptionPolicy".to_owned(), policy);
         if let Some(default) = default {
             spec.insert("priorityClassName".to_owned(), json!(default));
         }
         Ok(())
     }
 
-    /// Allocates the addresses and ports of a service.
+    /// Allocates the addresses and ports of a service; `old` is the one that an update replaces.
     pub(crate) fn allocate(
         &mut self,
         kind: &Kind,
         object: &mut Value,
+        old: Option<&Value>,
         store: &Store,
         profile: &Profile,
     ) -> Outcome<()> {
@@ -111,8 +123,12 @@ impl Allocations {
             return Ok(());
         }
         self.services.update_from_history(store.table(kind.table));
-        service::allocate(object, self.network, &mut self.services).map_err(|error| {
-            Refused::invalid("", "Service", metadata::text(object, "name"), &[error], profile)
+        let given = service::allocate(object, old, self.network, &mut self.services, profile);
+        given.map_err(|failure| match failure {
+            service::Failure::Invalid(errors) => {
+                Refused::invalid("", "Service", metadata::text(object, "name"), &errors, profile)
+            }
+            service::Failure::Internal(why) => Refused::internal_error(&why),
         })
     }
 }

@@ -14,18 +14,23 @@ pub(super) fn prepare_create(job: &mut Value, minor: u32) {
     let prefixed = minor >= since::JOB_LABEL_PREFIX;
     if let Some(labels) = object_at(job, &["spec", "template", "metadata", "labels"]) {
         for (label, value) in [("controller-uid", &uid), ("job-name", &name)] {
-            labels.insert(label.to_owned(), json!(value));
+            // Validation rejects labels of the user with other values.
+            labels.entry(label.to_owned()).or_insert_with(|| json!(value));
             if prefixed {
-                labels.insert(format!("batch.kubernetes.io/{label}"), json!(value));
+                let label = format!("batch.kubernetes.io/{label}");
+                labels.entry(label).or_insert_with(|| json!(value));
             }
         }
     }
     let key = if prefixed { "batch.kubernetes.io/controller-uid" } else { "controller-uid" };
     if let Some(selector) = object_at(job, &["spec", "selector", "matchLabels"]) {
-        selector.insert(key.to_owned(), json!(uid));
+        selector.entry(key.to_owned()).or_insert_with(|| json!(uid));
     }
-    // Defaulting on reads sets missing labels to those of the template.
-    if job["metadata"]["labels"].is_null() {
+}
+
+/// Sets missing labels to those of the template, as defaulting does whenever the job is read.
+pub(super) fn label(job: &mut Value) {
+    if job["metadata"]["labels"].is_null() && !job["spec"]["template"]["metadata"]["labels"].is_null() {
         job["metadata"]["labels"] = job["spec"]["template"]["metadata"]["labels"].clone();
     }
 }

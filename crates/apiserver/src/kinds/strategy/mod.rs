@@ -3,9 +3,16 @@
 //! runs).
 
 pub(crate) mod allocations;
+mod claim;
+mod gates;
 mod job;
 mod pod;
+mod request;
 pub(crate) mod service;
+mod templates;
+
+pub(in crate::kinds) use pod::quality_of_service;
+pub(in crate::kinds) use templates::template_path;
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
@@ -33,6 +40,8 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     if kind.rules.status && !keeps_status(kind) {
         reset_status(kind, object);
     }
+    templates::drop_disabled(kind, object, None);
+    gates::drop_disabled(kind, object, None, context.minor);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
@@ -40,12 +49,25 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         ("", "services") => service::prepare_create(object),
         ("", "persistentvolumes" | "persistentvolumeclaims") => {
             volume(kind, object, context);
+            if kind.is_resource("", "persistentvolumeclaims") {
+                claim::pair_data_sources(object, None);
+            }
         }
         ("apps", "daemonsets") => count_templates(object, None),
+        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
-        ("certificates.k8s.io", "certificatesigningrequests") => signing_request(object, context.user),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            request::prepare_create(object, context.user);
+        }
         _ => {}
+    }
+}
+
+/// Sets the fields of an imported object that clients may leave out and that validation requires.
+pub(crate) fn complete_imported(kind: &Kind, object: &mut Value) {
+    if kind.is_resource("", "services") {
+        service::pair_new(object);
     }
 }
 
@@ -59,21 +81,61 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.rules.status {
         copy_field(object, old, "status");
     }
+    templates::drop_disabled(kind, object, Some(old));
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "namespaces") => {
             // Only the finalize subresource changes the finalizers in the specification.
             copy_field(object, old, "spec");
             label_namespace(object);
         }
+        ("", "pods") => pod::prepare_update(object, old),
         ("", "services") => service::prepare_update(object, old),
+        ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
+        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
     }
 }
 
+/// Copies annotations of a new object to the fields that replace them, and returns warnings about them.
+pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
+    if kind.is_resource("", "pods") { pod::copy_profiles(object) } else { Vec::new() }
+}
+
+/// Keeps what a write of the status must not reset.
+pub(crate) fn prepare_status(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.is_resource("", "pods") {
+        pod::prepare_status(object, old);
+    }
+}
+
+/// Drops the fields of an updated object whose feature gates are off.
+pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
+    gates::drop_disabled(kind, object, Some(old), minor);
+}
+
+/// Sets the fields of a valid new object that reading it sets.
+pub(crate) fn complete_create(kind: &Kind, object: &mut Value) {
+    if kind.is_resource("batch", "jobs") {
+        job::label(object);
+    }
+}
+
+/// Sets and keeps fields in a write of a subresource.
+pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &str, now: Time) {
+    if kind.is_resource("certificates.k8s.io", "certificatesigningrequests") {
+        if part == "status" {
+            request::keep_decisions(object, old);
+        }
+        if matches!(part, "status" | "approval") {
+            request::set_times(object, old, now);
+        }
+    }
+}
+
 /// The annotation that counts the templates of a DaemonSet, once a field of its API.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// Counts the changes of a DaemonSet's template.
 fn count_templates(object: &mut Value, old: Option<&Value>) {
@@ -104,6 +166,17 @@ fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
         && !finalizers.iter().any(|name| name == protection)
     {
         finalizers.push(json!(protection));
+    }
+}
+
+/// Drops the topology that only old versions of endpoints have, unless the endpoints are unchanged
+/// (`dropTopologyOnV1`).
+fn drop_topology(kind: &Kind, object: &mut Value, old: Option<&Value>) {
+    if kind.resource.version != "v1" || old.is_some_and(|old| old["endpoints"] == object["endpoints"]) {
+        return;
+    }
+    for endpoint in object["endpoints"].as_array_mut().into_iter().flatten() {
+        endpoint.as_object_mut().map(|endpoint| endpoint.remove("deprecatedTopology"));
     }
 }
 
@@ -144,8 +217,12 @@ fn reset_status(kind: &Kind, object: &mut Value) {
 }
 
 fn namespace(object: &mut Value) {
-    if object["spec"]["finalizers"].is_null() {
-        object["spec"] = json!({ "finalizers": ["kubernetes"] });
+    let finalizers = object_at(object, &["spec"]).map(|spec| spec.entry("finalizers").or_insert(Value::Null));
+    match finalizers {
+        Some(Value::Array(list)) if list.iter().any(|name| name == "kubernetes") => {}
+        Some(Value::Array(list)) => list.push(json!("kubernetes")),
+        Some(finalizers) => *finalizers = json!(["kubernetes"]),
+        None => {}
     }
     object["status"] = json!({ "phase": "Active" });
     label_namespace(object);
@@ -180,20 +257,6 @@ fn api_service(object: &mut Value, now: Time) {
             "reason": "Local", "message": "Local APIServices are always available",
         }] });
     }
-}
-
-/// The requester of a certificate is the user of the request, not a field of the object.
-fn signing_request(object: &mut Value, user: &Identity) {
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    for field in ["uid", "extra"] {
-        spec.remove(field);
-    }
-    spec.insert("username".to_owned(), json!(user.user));
-    let mut groups = user.groups.clone();
-    if !groups.iter().any(|group| group == "system:authenticated") {
-        groups.push("system:authenticated".to_owned());
-    }
-    spec.insert("groups".to_owned(), json!(groups));
 }
 
 /// The object at a path of fields, created if absent.

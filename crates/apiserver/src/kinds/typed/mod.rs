@@ -5,16 +5,23 @@
 //! values that Go omits are removed, and those that it always writes are added. Times and quantities get
 //! their canonical form; base64 is only checked.
 
-mod encoding;
 mod plan;
 mod scalar;
 mod time;
 
 use serde_json::{Map, Value};
 
-use self::plan::{Plan, Shape, Struct, Zero, plan};
+use self::plan::{Plan, Shape, Struct, plan};
 use super::Kind;
+use crate::facts::go::Zero;
 use crate::gotext::json_type;
+
+/// The field whose validation shows whether it was absent or empty. Other empty lists become null here, as storing them does
+/// in a real server; this one is never stored empty.
+const SHOWN_EMPTY: (&str, &str) = ("CustomResourceDefinitionSpec", "versions");
+
+/// Kinds that other kinds embed with their type, which is `apiVersion` and `kind`.
+const EMBEDDED_KINDS: [&str; 1] = ["PersistentVolumeClaim"];
 
 /// The position in the object, for messages.
 #[derive(Clone, Copy)]
@@ -26,7 +33,8 @@ struct At<'a> {
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Root,
-    Field(&'a str, &'a str),
+    /// A field: the struct, the structs that embed it, and its name.
+    Field(&'a str, &'a [&'static str], &'a str),
     Index(usize),
     Key(&'a str),
 }
@@ -103,13 +111,13 @@ fn decode_struct(
     fields: Option<&[String]>,
     findings: &mut Findings,
 ) {
-    let is_root = matches!(at.step, Step::Root);
+    let has_type = matches!(at.step, Step::Root) || EMBEDDED_KINDS.contains(&structure.name);
     map.retain(|name, value| {
         if fields.is_some_and(|fields| !fields.contains(name)) {
             return true;
         }
         let Some(field) = structure.field(name) else {
-            if is_root && (name == "apiVersion" || name == "kind") {
+            if has_type && (name == "apiVersion" || name == "kind") {
                 return true;
             }
             findings.unknown.push(at.child(name));
@@ -118,17 +126,21 @@ fn decode_struct(
         if value.is_null() {
             return false;
         }
-        let field_at = At { parent: Some(at), step: Step::Field(structure.name, field.name) };
+        let field_at = At { parent: Some(at), step: Step::Field(structure.name, &field.via, field.name) };
         decode_value(plan, &field.shape, value, &field_at, findings);
-        field.zero == Zero::Always || !vanishes(field.zero, value)
+        matches!(field.zero, Zero::Always | Zero::Null) || !vanishes(field.zero, value)
     });
     for field in structure.always() {
         match map.get_mut(field.name) {
             None => {
-                map.insert(field.name.to_owned(), plan.zero(&field.shape));
+                map.insert(field.name.to_owned(), plan.zero_of(field));
             }
-            Some(value) if is_empty(value) && !matches!(field.shape, Shape::Struct(_)) => {
-                *value = plan.zero(&field.shape);
+            Some(value)
+                if is_empty(value)
+                    && !matches!(field.shape, Shape::Struct(_))
+                    && (structure.name, field.name) != SHOWN_EMPTY =>
+            {
+                *value = plan.zero_of(field);
             }
             Some(_) => {}
         }
@@ -139,7 +151,7 @@ fn decode_struct(
 fn vanishes(zero: Zero, value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Array(items) => items.is_empty(),
+        Value::Array(items) => zero == Zero::Never && items.is_empty(),
         Value::String(text) => zero == Zero::Never && text.is_empty(),
         Value::Bool(flag) => zero == Zero::Never && !flag,
         Value::Number(number) => zero == Zero::Never && number.as_f64() == Some(0.0),
@@ -195,6 +207,7 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
             if let Err(wrong) = scalar::read(*scalar, value) {
                 findings.error.get_or_insert_with(|| match wrong {
                     scalar::ScalarError::Type(found) => at.mismatch(&found, &plan.go_name(shape)),
+                    scalar::ScalarError::Inner(found, expected) => at.mismatch(&found, expected),
                     scalar::ScalarError::Text(text) => text,
                 });
             }
@@ -224,7 +237,7 @@ impl At<'_> {
         match self.step {
             Step::Root => {}
             Step::Index(index) => path.push_str(&format!("[{index}]")),
-            Step::Field(_, name) | Step::Key(name) => {
+            Step::Field(_, _, name) | Step::Key(name) => {
                 if !path.is_empty() {
                     path.push('.');
                 }
@@ -238,11 +251,12 @@ impl At<'_> {
         let (mut owner, mut fields) = ("", Vec::new());
         let mut at = Some(self);
         while let Some(here) = at {
-            if let Step::Field(type_name, name) = here.step {
+            if let Step::Field(type_name, via, name) = here.step {
                 if owner.is_empty() {
                     owner = type_name;
                 }
                 fields.push(name);
+                fields.extend(via.iter().rev());
             }
             at = here.parent;
         }

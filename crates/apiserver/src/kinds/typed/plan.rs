@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::encoding::{ALWAYS, EMPTY_IS_PRESENT, NAMED_STRINGS, OMITTED, ZERO_IS_ABSENT, has};
-use crate::facts::{FieldKind, Scalar, TypeId, Types, types};
+use crate::facts::go::{self, Zero};
+use crate::facts::{self, EMBEDDED, FieldKind, Scalar, TypeId, Types, types};
 
 #[derive(Debug)]
 pub(super) struct Struct {
@@ -24,19 +24,10 @@ pub(super) struct Struct {
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: &'static str,
+    /// The structs that embed the field one in the other, from the outside to the inside.
+    pub(super) via: Vec<&'static str>,
     pub(super) shape: Shape,
     pub(super) zero: Zero,
-}
-
-/// How Go writes a zero value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Zero {
-    /// Written, even if the field is absent.
-    Always,
-    /// Written if it was given, because the field is a pointer.
-    IfGiven,
-    /// Omitted.
-    Never,
 }
 
 /// The type of a value.
@@ -81,46 +72,51 @@ impl Plan {
         self.index.insert(id, at);
         let go = format!("{}.{}", of.version, of.name);
         self.structs.push(Struct { name: of.name, go, fields: Vec::new(), always: Vec::new() });
-        let fields = types.fields(id);
-        let is_kind = fields.iter().any(|field| is_metadata(types, &field.kind));
-        let mut planned: Vec<Field> = fields
-            .into_iter()
-            .map(|field| {
-                let named =
-                    NAMED_STRINGS.iter().find(|(owner, name, _)| (*owner, *name) == (of.name, field.name));
-                let shape = match named {
-                    Some((.., named)) => Shape::Named(named),
-                    None => self.shape(types, &field.kind),
-                };
-                let of_kind = is_kind && matches!(field.name, "metadata" | "spec" | "status");
-                let of_kind = of_kind && matches!(shape, Shape::Struct(_));
-                let zero = if has(OMITTED, of.name, field.name) {
-                    Zero::Never
-                } else if field.required
-                    || of_kind
-                    || has(ALWAYS, of.name, field.name)
-                    || has(ALWAYS, &format!("{}.{}", of.group, of.name), field.name)
-                {
-                    Zero::Always
-                } else {
-                    optional(of.name, field.name, &shape)
-                };
-                Field { name: field.name, shape, zero }
-            })
-            .collect();
+        let mut planned = Vec::new();
+        self.add_fields(types, id, &[], &mut planned);
         planned.sort_by_key(|field| rank(field.name));
-        let always = planned.iter().enumerate().filter(|(_, field)| field.zero == Zero::Always);
+        let always =
+            planned.iter().enumerate().filter(|(_, field)| matches!(field.zero, Zero::Always | Zero::Null));
         self.structs[at].always = always.map(|(index, _)| index).collect();
         self.structs[at].fields = planned;
         at
     }
 
-    fn shape(&mut self, types: &'static Types, kind: &FieldKind) -> Shape {
+    /// Plans the fields of a type and of the structs that it embeds.
+    fn add_fields(
+        &mut self,
+        types: &'static Types,
+        id: TypeId,
+        via: &[&'static str],
+        planned: &mut Vec<Field>,
+    ) {
+        let owner = types.get(id);
+        for field in &owner.fields {
+            if let (EMBEDDED, FieldKind::Struct(inner)) = (field.name, &field.kind) {
+                let via = [via, &[types.get(*inner).name]].concat();
+                self.add_fields(types, *inner, &via, planned);
+                continue;
+            }
+            let encoding = go::encoding(owner.group, owner.version, owner.name, field.name);
+            let shape = self.shape(types, &field.kind, encoding.named);
+            let zero = if is_metadata(types, &field.kind) {
+                Zero::Always
+            } else {
+                encoding.zero.unwrap_or_else(|| zero_of(field, &shape))
+            };
+            planned.push(Field { name: field.name, via: via.to_vec(), shape, zero });
+        }
+    }
+
+    fn shape(&mut self, types: &'static Types, kind: &FieldKind, named: Option<&'static str>) -> Shape {
+        if let (FieldKind::Scalar(Scalar::String), Some(named)) = (kind, named) {
+            return Shape::Named(named);
+        }
         match kind {
             FieldKind::Scalar(scalar) => Shape::Scalar(*scalar),
             FieldKind::Struct(id) => Shape::Struct(self.add(types, *id)),
-            FieldKind::List(inside) => Shape::List(Box::new(self.shape(types, inside))),
-            FieldKind::Map(inside) => Shape::Map(Box::new(self.shape(types, inside))),
+            FieldKind::List(inside) => Shape::List(Box::new(self.shape(types, inside, named))),
+            FieldKind::Map(inside) => Shape::Map(Box::new(self.shape(types, inside, None))),
         }
     }
 
@@ -143,11 +139,16 @@ impl Plan {
             Shape::Named(_) => json!(""),
             Shape::Struct(index) => {
                 let of = self.get(*index);
-                let fields = of.always().map(|field| (field.name.to_owned(), self.zero(&field.shape)));
+                let fields = of.always().map(|field| (field.name.to_owned(), self.zero_of(field)));
                 Value::Object(fields.collect::<Map<_, _>>())
             }
             Shape::List(_) | Shape::Map(_) => Value::Null,
         }
+    }
+
+    /// The value that Go writes for an absent field.
+    pub(super) fn zero_of(&self, field: &Field) -> Value {
+        if field.zero == Zero::Null { Value::Null } else { self.zero(&field.shape) }
     }
 
     /// The Go type of a shape, as decoder errors print it.
@@ -203,14 +204,13 @@ fn is_metadata(types: &Types, kind: &FieldKind) -> bool {
     matches!(kind, FieldKind::Struct(id) if matches!(types.get(*id).name, "ObjectMeta" | "ListMeta"))
 }
 
-fn optional(owner: &str, field: &str, shape: &Shape) -> Zero {
-    let text = matches!(shape, Shape::Scalar(Scalar::String) | Shape::Named(_));
-    let present = match shape {
-        Shape::List(_) | Shape::Map(_) => false,
-        _ if text => has(EMPTY_IS_PRESENT, owner, field),
-        _ => !has(ZERO_IS_ABSENT, owner, field),
-    };
-    if present { Zero::IfGiven } else { Zero::Never }
+/// How Go writes a zero that `go.list` does not mention.
+fn zero_of(field: &facts::Field, shape: &Shape) -> Zero {
+    match shape {
+        _ if field.required => Zero::Always,
+        Shape::Scalar(Scalar::String) | Shape::Named(_) | Shape::List(_) | Shape::Map(_) => Zero::Never,
+        Shape::Scalar(_) | Shape::Struct(_) => Zero::IfGiven,
+    }
 }
 
 fn zero(scalar: Scalar) -> Value {

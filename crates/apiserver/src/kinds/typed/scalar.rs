@@ -11,6 +11,8 @@ use crate::kinds::quantity;
 pub(super) enum ScalarError {
     /// It has another JSON type: Go's name for that.
     Type(String),
+    /// It has another JSON type than the type's own decoder expects: Go's names for both.
+    Inner(String, &'static str),
     /// The message of the type's own decoder, which does not know the path.
     Text(String),
 }
@@ -55,9 +57,9 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError>
         }
         (Scalar::IntOrString, Value::Number(number)) => match number.as_i64().map(i32::try_from) {
             Some(Ok(_)) => Ok(()),
-            _ => Err(mismatch_without_path(&format!("number {number}"), "int32")),
+            _ => Err(ScalarError::Inner(format!("number {number}"), "int32")),
         },
-        (Scalar::IntOrString, found) => Err(mismatch_without_path(json_type(found), "int32")),
+        (Scalar::IntOrString, found) => Err(ScalarError::Inner(json_type(found).to_owned(), "int32")),
         (Scalar::Time | Scalar::MicroTime, Value::String(text)) => {
             let canonical = time::canonical(text, scalar == Scalar::MicroTime).map_err(ScalarError::Text)?;
             if canonical != *text {
@@ -66,15 +68,10 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError>
             Ok(())
         }
         (Scalar::Time | Scalar::MicroTime | Scalar::Duration, found) => {
-            Err(mismatch_without_path(json_type(found), "string"))
+            Err(ScalarError::Inner(json_type(found).to_owned(), "string"))
         }
         (_, found) => other(found),
     }
-}
-
-/// The message for a wrong type from a nested decoder, which does not know the field.
-fn mismatch_without_path(is: &str, expected: &str) -> ScalarError {
-    ScalarError::Text(format!("json: cannot unmarshal {is} into Go value of type {expected}"))
 }
 
 /// The offset at which base64 (with padding) is invalid, as Go's `base64.CorruptInputError` counts it.

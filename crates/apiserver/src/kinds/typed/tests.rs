@@ -46,6 +46,19 @@ fn errors_name_the_go_type_that_a_value_must_have() {
         ),
         (
             "",
+            "PersistentVolume",
+            json!({ "spec": { "hostPath": true } }),
+            "bool into Go struct field PersistentVolumeSpec.spec.PersistentVolumeSource.hostPath of type \
+             v1.HostPathVolumeSource",
+        ),
+        (
+            "",
+            "PersistentVolume",
+            json!({ "spec": { "accessModes": {} } }),
+            "object into Go struct field PersistentVolumeSpec.spec.accessModes of type []v1.PersistentVolumeAccessMode",
+        ),
+        (
+            "",
             "ConfigMap",
             json!({ "metadata": { "ownerReferences": {} } }),
             "object into Go struct field ObjectMeta.metadata.ownerReferences of type []v1.OwnerReference",
@@ -60,11 +73,22 @@ fn errors_name_the_go_type_that_a_value_must_have() {
             "apps",
             "Deployment",
             json!({ "spec": { "strategy": { "rollingUpdate": { "maxSurge": true } } } }),
-            "bool into Go value of type int32",
+            "bool into Go struct field RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32",
         ),
     ] {
         assert_eq!(decoded(group, kind, object).1, Err(format!("{prefix}{why}")));
     }
+}
+
+#[test]
+fn claim_templates_have_a_type_and_empty_policies_stay() {
+    let claim = json!({ "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "v" } });
+    let object = json!({ "spec": { "volumeClaimTemplates": [claim], "selector": {} } });
+    let (object, unknown) = decoded("apps", "StatefulSet", object);
+    assert_eq!(unknown, Ok(Vec::new()));
+    assert_eq!(object["spec"]["selector"], json!({}));
+    let object = json!({ "spec": { "timeZone": "" } });
+    assert_eq!(decoded("batch", "CronJob", object).0["spec"]["timeZone"], "");
 }
 
 #[test]

@@ -6,10 +6,12 @@ use super::{Errors, Path, absent, items, text};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
+/// Validates a role (`ValidateRole`).
 pub(super) fn role(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
     rules(object, true, errors);
 }
 
+/// Validates a cluster role and its aggregation (`ValidateClusterRole`).
 pub(super) fn cluster_role(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
     rules(object, false, errors);
     let aggregation = Path::Field(&Path::Root, "aggregationRule");
@@ -20,7 +22,12 @@ pub(super) fn cluster_role(object: &Value, _old: Option<&Value>, errors: &mut Er
             errors.required(list, "at least one clusterRoleSelector required if aggregationRule is non-nil");
         }
         for (index, one) in selectors.iter().enumerate() {
-            super::selector::check(one, Path::Index(&list, index), errors);
+            let (at, before) = (Path::Index(&list, index), errors.found.len());
+            super::selector::check(one, at, errors);
+            if errors.found.len() > before {
+                // The selector that cannot be built is shown as null.
+                errors.invalid(at, Value::Null, "invalid label selector.");
+            }
         }
     }
 }

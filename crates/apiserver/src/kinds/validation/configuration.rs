@@ -1,17 +1,16 @@
-//! Validation of ConfigMaps, Secrets, leases and priority classes.
+//! Validation of ConfigMaps and Secrets.
 
 use base64::Engine as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Errors, NON_NEGATIVE, Path, absent, immutable, one_of_if_given, text};
+use super::{Errors, Path, absent, immutable, text};
+use crate::gotext;
 
 /// Maximum size of the data of one object, in bytes.
 const MOST_DATA: usize = 1024 * 1024;
 const KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
     'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const REDACTED: &str = "<secret contents redacted>";
-/// The highest priority of a user-defined class.
-const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
 
 /// Errors in a key of a ConfigMap or Secret.
 fn key_problems(key: &str) -> Vec<String> {
@@ -49,6 +48,7 @@ pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Error
         }
     }
     if size > MOST_DATA {
+        // A real server prints the path of the whole object so.
         errors.too_long(Path::Key(&Path::Root, ""), MOST_DATA as u64);
     }
     immutable_data(object, old, &["data", "binaryData"], errors);
@@ -123,80 +123,25 @@ fn json_data(object: &Value, key: &str, errors: &mut Errors<'_>) {
         return;
     };
     let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap_or_default();
-    if serde_json::from_slice::<Value>(&bytes).is_ok() {
-        return;
-    }
-    let first = String::from_utf8_lossy(&bytes).trim_start().chars().next();
-    let why = match first {
+    let first = || String::from_utf8_lossy(&bytes).trim_start().chars().next();
+    let why = match serde_json::from_slice::<Value>(&bytes) {
+        Ok(Value::Object(_) | Value::Null) => return,
+        Ok(other) => {
+            let found = gotext::json_type(&other);
+            format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+        }
+        Err(_) => syntax_error(first()),
+    };
+    errors.invalid(Path::Key(&at, key), REDACTED, why);
+}
+
+/// Go's message for malformed JSON that begins with a character.
+fn syntax_error(first: Option<char>) -> String {
+    match first {
         Some(c) if !"{[\"-0123456789tfn".contains(c) => {
             format!("invalid character '{c}' looking for beginning of value")
         }
         // For JSON that is malformed later, Go's exact message is not known here.
         _ => "unexpected end of JSON input".to_owned(),
-    };
-    errors.invalid(Path::Key(&at, key), REDACTED, why);
-}
-
-pub(super) fn lease(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
-    let spec = &object["spec"];
-    if let Some(seconds) = spec["leaseDurationSeconds"].as_i64().filter(|seconds| *seconds <= 0) {
-        errors.invalid(Path::Field(&at, "leaseDurationSeconds"), seconds, "must be greater than 0");
     }
-    if let Some(count) = spec["leaseTransitions"].as_i64().filter(|count| *count < 0) {
-        errors.invalid(Path::Field(&at, "leaseTransitions"), count, NON_NEGATIVE);
-    }
-}
-
-pub(super) fn priority_class(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let name = text(&object["metadata"]["name"]);
-    let value = object["value"].as_i64().unwrap_or(0);
-    let at = |field| Path::Field(&Path::Root, field);
-    let system = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
-    if name.starts_with("system-") {
-        let known = system.iter().any(|(known, its)| *known == name && *its == value);
-        if !known {
-            let metadata = at("metadata");
-            let why = "priority class names with 'system-' prefix are reserved for system use only";
-            errors.forbidden(Path::Field(&metadata, "name"), why);
-        }
-    } else if value > HIGHEST_USER_PRIORITY {
-        let why = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
-        errors.forbidden(at("value"), why);
-    }
-    one_of_if_given(
-        &object["preemptionPolicy"],
-        &["Never", "PreemptLowerPriority"],
-        at("preemptionPolicy"),
-        errors,
-    );
-    let Some(old) = old else { return };
-    if old["value"] != object["value"] {
-        errors.forbidden(at("value"), "may not be changed in an update.");
-    }
-    let policy = &object["preemptionPolicy"];
-    immutable(policy, Some(&old["preemptionPolicy"]), at("preemptionPolicy"), errors);
-}
-
-/// The priority classes that every cluster has (`SystemPriorityClasses`).
-pub(crate) fn system_priority_classes() -> [Value; 2] {
-    let class = |name: &str, value: i64, description: &str| {
-        json!({
-            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": { "name": name },
-            "value": value, "description": description,
-        })
-    };
-    [
-        class(
-            "system-node-critical",
-            2_000_001_000,
-            "Used for system critical pods that must not be moved from their current node.",
-        ),
-        class(
-            "system-cluster-critical",
-            2_000_000_000,
-            "Used for system critical pods that must run in the cluster, but can be moved to another node if \
-             necessary.",
-        ),
-    ]
 }

@@ -1,21 +1,33 @@
 //! Validation of objects of built-in kinds, beyond their types (`pkg/apis/*/validation`).
 
 mod access;
+mod certificates;
+mod cluster;
+mod conditions;
 mod configuration;
 mod event;
+#[cfg(test)]
+mod examples;
+mod internal;
+mod lease;
 pub(super) mod limits;
 pub(super) mod networking;
-mod node;
+mod node_labels;
 pub(crate) mod path;
 pub(super) mod pods;
+mod priority_class;
 mod selector;
 mod status;
+mod storage;
+mod warnings;
 pub(super) mod workloads;
 
 use serde_json::Value;
 
 use self::path::{Errors, Path};
-pub(crate) use configuration::system_priority_classes;
+use self::workloads::warnings::Warner;
+pub(crate) use priority_class::system_priority_classes;
+pub(crate) use warnings::object_warnings;
 
 use super::Kind;
 use crate::field::FieldError;
@@ -28,41 +40,52 @@ pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "configmaps", configuration::config_map, status::accept_any),
+    ("", "endpoints", networking::endpoints::endpoints, status::accept_any),
     ("", "events", event::event, status::accept_any),
     ("", "limitranges", limits::limit_range::limit_range, status::accept_any),
-    ("", "namespaces", status::accept_any, status::namespace),
-    ("", "nodes", node::node, status::accept_any),
-    ("", "persistentvolumeclaims", pods::volume::claim, status::accept_any),
-    ("", "persistentvolumes", pods::volume::persistent_volume, status::accept_any),
-    ("", "pods", pods::pod::pod, status::pod),
-    ("", "podtemplates", workloads::workload::pod_template, status::accept_any),
-    ("", "replicationcontrollers", workloads::workload::replication_controller, status::replicas),
-    ("", "resourcequotas", limits::quota::resource_quota, status::accept_any),
+    ("", "namespaces", cluster::namespace, status::namespace),
+    ("", "nodes", cluster::node, cluster::node_status),
+    ("", "persistentvolumeclaims", storage::claim::claim, storage::claim::status),
+    ("", "persistentvolumes", storage::volume::volume, status::accept_any),
+    ("", "pods", pods::pod::pod, pods::status::status),
+    ("", "podtemplates", workloads::controller::pod_template, status::accept_any),
+    ("", "replicationcontrollers", workloads::controller::replication_controller, status::replica_set),
+    ("", "resourcequotas", limits::quota::resource_quota, limits::quota::status),
     ("", "secrets", configuration::secret, status::accept_any),
-    ("", "services", networking::network::service, status::accept_any),
-    ("apiregistration.k8s.io", "apiservices", limits::policy::api_service, status::accept_any),
-    ("apps", "daemonsets", workloads::workload::daemon_set, status::daemon_set),
-    ("apps", "deployments", workloads::workload::deployment, status::deployment),
-    ("apps", "replicasets", workloads::workload::replica_set, status::replicas),
-    ("apps", "statefulsets", workloads::workload::stateful_set, status::replicas),
-    ("autoscaling", "horizontalpodautoscalers", workloads::workload::autoscaler, status::accept_any),
-    ("batch", "cronjobs", workloads::job::cron_job, status::accept_any),
-    ("batch", "jobs", workloads::job::job, status::job),
-    ("certificates.k8s.io", "certificatesigningrequests", limits::policy::signing_request, status::accept_any),
-    ("coordination.k8s.io", "leases", configuration::lease, status::accept_any),
-    ("discovery.k8s.io", "endpointslices", networking::network::endpoint_slice, status::accept_any),
+    ("", "services", networking::service::service, networking::service::status),
+    ("apiregistration.k8s.io", "apiservices", cluster::api_service, cluster::api_service_status),
+    ("apps", "controllerrevisions", workloads::apps::revision::revision, status::accept_any),
+    ("apps", "daemonsets", workloads::apps::daemon_set::daemon_set, status::daemon_set),
+    ("apps", "deployments", workloads::apps::deployment::deployment, status::deployment),
+    ("apps", "replicasets", workloads::apps::deployment::replica_set, status::replica_set),
+    ("apps", "statefulsets", workloads::apps::stateful_set::stateful_set, status::stateful_set),
+    ("autoscaling", "horizontalpodautoscalers", workloads::autoscaler::autoscaler, workloads::autoscaler::status),
+    ("batch", "cronjobs", workloads::cron::cron_job, status::accept_any),
+    ("batch", "jobs", workloads::job::job, workloads::job::status::check),
+    ("certificates.k8s.io", "certificatesigningrequests", certificates::request, certificates::status),
+    ("coordination.k8s.io", "leases", lease::lease, status::accept_any),
+    ("discovery.k8s.io", "endpointslices", networking::endpoints::slice, status::accept_any),
     ("events.k8s.io", "events", event::new_event, status::accept_any),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas", cluster::schema, cluster::schema_status),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", cluster::level, cluster::level_status),
     ("networking.k8s.io", "ingressclasses", networking::ingress::ingress_class, status::accept_any),
-    ("networking.k8s.io", "ingresses", networking::ingress::ingress, status::accept_any),
+    ("networking.k8s.io", "ingresses", networking::ingress::ingress, networking::load_balancer::ingress),
+    ("networking.k8s.io", "ipaddresses", networking::ip_address, status::accept_any),
     ("networking.k8s.io", "networkpolicies", networking::network_policy::network_policy, status::accept_any),
-    ("node.k8s.io", "runtimeclasses", node::runtime_class, status::accept_any),
-    ("policy", "poddisruptionbudgets", limits::policy::budget, status::budget),
+    ("networking.k8s.io", "servicecidrs", networking::service_cidr, status::accept_any),
+    ("node.k8s.io", "runtimeclasses", cluster::runtime_class, status::accept_any),
+    ("policy", "poddisruptionbudgets", limits::budget::budget, limits::budget::status),
     ("rbac.authorization.k8s.io", "clusterrolebindings", access::binding, status::accept_any),
     ("rbac.authorization.k8s.io", "clusterroles", access::cluster_role, status::accept_any),
     ("rbac.authorization.k8s.io", "rolebindings", access::binding, status::accept_any),
     ("rbac.authorization.k8s.io", "roles", access::role, status::accept_any),
-    ("scheduling.k8s.io", "priorityclasses", configuration::priority_class, status::accept_any),
-    ("storage.k8s.io", "storageclasses", pods::volume::storage_class, status::accept_any),
+    ("scheduling.k8s.io", "priorityclasses", priority_class::priority_class, status::accept_any),
+    ("storage.k8s.io", "csidrivers", storage::csi::driver, status::accept_any),
+    ("storage.k8s.io", "csinodes", storage::csi::node, status::accept_any),
+    ("storage.k8s.io", "csistoragecapacities", storage::csi::capacity, status::accept_any),
+    ("storage.k8s.io", "storageclasses", storage::class::storage, status::accept_any),
+    ("storage.k8s.io", "volumeattachments", storage::attachment::attachment, storage::attachment::status),
+    ("storage.k8s.io", "volumeattributesclasses", storage::class::attributes, status::accept_any),
 ];
 
 /// The validators of a kind.
@@ -78,20 +101,66 @@ pub(super) fn of(group: &str, plural: &str) -> Option<Validators> {
     Some(Validators { object: row.2, status: row.3 })
 }
 
-/// Validates an object of a built-in kind or, if `status` is set, a status write.
+/// Validates an object of a built-in kind or, given the name of a subresource, a write of one part.
 pub(crate) fn check(
     kind: &Kind,
     object: &Value,
     old: Option<&Value>,
-    status: bool,
+    part: Option<&str>,
     profile: &Profile,
 ) -> Vec<FieldError> {
     let mut errors = Errors::new(profile);
     if let Some(validators) = kind.validators {
-        let validator = if status { validators.status } else { validators.object };
+        let validator = match part {
+            None => validators.object,
+            Some("ephemeralcontainers") => pods::ephemeral_containers,
+            Some("resize") => pods::resize,
+            Some("approval") => certificates::approval,
+            Some(_) => validators.status,
+        };
         validator(object, old, &mut errors);
     }
-    errors.found
+    errors.into_found()
+}
+
+/// The warnings about an accepted pod, or about an accepted object with a template for pods.
+pub(crate) fn pod_warnings(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    pods::warnings::of_object(kind, object, old, &mut found);
+    found
+}
+
+/// The warnings about an accepted status of a pod.
+pub(crate) fn pod_status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    if kind.is_resource("", "pods") {
+        pods::warnings::status(object, &mut found);
+    }
+    found
+}
+
+/// Group, plural, and the function that adds the warnings about objects of that kind.
+#[rustfmt::skip]
+const WARNERS: &[(&str, &str, Warner)] = &[
+    ("", "replicationcontrollers", workloads::warnings::name),
+    ("", "resourcequotas", limits::quota::warn),
+    ("", "secrets", certificates::key_pair::warn),
+    ("apps", "deployments", workloads::warnings::name),
+    ("apps", "replicasets", workloads::warnings::name),
+    ("apps", "statefulsets", workloads::warnings::stateful_set),
+    ("batch", "cronjobs", workloads::warnings::cron_job),
+    ("batch", "jobs", workloads::warnings::job),
+];
+
+/// The warnings about an accepted object of a built-in kind (`WarningsOnCreate`, `WarningsOnUpdate`).
+pub(crate) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    let resource = &kind.resource;
+    let row = WARNERS.iter().find(|row| (row.0, row.1) == (&*resource.group, &*resource.plural));
+    if let Some((.., warner)) = row {
+        warner(object, old, &mut found);
+    }
+    found
 }
 
 /// The elements of a list; empty if there is no list.

@@ -17,6 +17,21 @@ pub(super) enum Path<'a> {
 }
 
 impl Path<'_> {
+    /// The path of a field of this value (`Child`).
+    pub(super) fn child<'b>(&'b self, name: &'b str) -> Path<'b> {
+        Path::Field(self, name)
+    }
+
+    /// The path of an element of this list (`Index`).
+    pub(super) fn index(&self, index: usize) -> Path<'_> {
+        Path::Index(self, index)
+    }
+
+    /// The path of an entry of this map (`Key`).
+    pub(super) fn key<'b>(&'b self, key: &'b str) -> Path<'b> {
+        Path::Key(self, key)
+    }
+
     fn write(self, out: &mut String) {
         match self {
             Self::Root => {}
@@ -54,8 +69,13 @@ pub(crate) struct Errors<'a> {
 }
 
 impl<'a> Errors<'a> {
-    pub(super) fn new(profile: &'a Profile) -> Self {
+    pub(crate) fn new(profile: &'a Profile) -> Self {
         Self { profile, found: Vec::new() }
+    }
+
+    /// The errors found.
+    pub(crate) fn into_found(self) -> Vec<FieldError> {
+        self.found
     }
 
     pub(super) fn required(&mut self, at: Path<'_>, why: &str) {
@@ -85,6 +105,22 @@ impl<'a> Errors<'a> {
         });
     }
 
+    /// A value that must name something, and what it must name (`field.NotFound` with a detail).
+    pub(super) fn not_found_among(&mut self, at: Path<'_>, value: &str, why: String) {
+        self.found.push(FieldError::new(Cause::NotFound, at.text(), value.into(), why));
+    }
+
+    /// An error of the server itself (`field.InternalError`).
+    pub(super) fn internal(&mut self, at: Path<'_>, why: String) {
+        self.found.push(FieldError::new(Cause::Internal, at.text(), Value::Null, why));
+    }
+
+    pub(super) fn too_many(&mut self, at: Path<'_>, count: usize, most: usize) {
+        let items = if most == 1 { "item" } else { "items" };
+        let why = format!("must have at most {most} {items}");
+        self.found.push(FieldError::new(Cause::TooMany, at.text(), count.into(), why));
+    }
+
     pub(super) fn not_found(&mut self, at: Path<'_>, value: &str) {
         self.found.push(FieldError::new(Cause::NotFound, at.text(), value.into(), ""));
     }
@@ -108,6 +144,22 @@ impl<'a> Errors<'a> {
             value,
             detail: why.to_owned(),
         });
+    }
+
+    /// An invalid value that the message omits (`field.OmitValueType`).
+    pub(super) fn invalid_omitted(&mut self, at: Path<'_>, why: impl Into<String>) {
+        self.found.push(FieldError {
+            cause: Cause::Invalid,
+            field: at.text(),
+            value: Shown::Nothing,
+            detail: why.into(),
+        });
+    }
+
+    /// An unsupported value of a Go type, which is printed as JSON or in Go syntax.
+    pub(super) fn unsupported_shown(&mut self, at: Path<'_>, json: String, syntax: String, known: &[&str]) {
+        let value = Shown::Text(if self.profile.json_values { json } else { syntax });
+        self.found.push(FieldError::not_supported(at.text(), value, known));
     }
 
     /// An invalid map of strings.

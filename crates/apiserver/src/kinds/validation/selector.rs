@@ -12,7 +12,7 @@ pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
         errors.each(map, key, names::labels::label_key(key));
         let value = text(value);
-        errors.each(Path::Key(&map, key), value, names::labels::label_value(value));
+        errors.each(map, value, names::labels::label_value(value));
     }
     let list = Path::Field(&at, "matchExpressions");
     for (index, expression) in items(&selector["matchExpressions"]).iter().enumerate() {
@@ -47,7 +47,15 @@ pub(super) fn is_empty(selector: &Value) -> bool {
 
 /// Requires that a selector is unchanged.
 pub(super) fn immutable(selector: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
-    if old.is_none_or(|old| old == selector) {
+    if old.is_some_and(|old| old != selector) {
+        invalid(selector, at, "field is immutable", errors);
+    }
+}
+
+/// An invalid selector, as Go prints it.
+pub(super) fn invalid(selector: &Value, at: Path<'_>, why: &str, errors: &mut Errors<'_>) {
+    if selector.is_null() {
+        errors.invalid_shown(at, "null".to_owned(), "(*v1.LabelSelector)(nil)".to_owned(), why);
         return;
     }
     let requirements = items(&selector["matchExpressions"]).iter().map(|one| {
@@ -67,8 +75,15 @@ pub(super) fn immutable(selector: &Value, old: Option<&Value>, at: Path<'_>, err
     };
     let labels = string_map(&selector["matchLabels"]);
     let syntax = format!("v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:{requirements}}}");
-    // Go prints the fields in the order of the struct.
+    errors.invalid_shown(at, json(selector), syntax, why);
+}
+
+/// The JSON of a selector or `null`, with the fields in the order of the Go struct.
+pub(super) fn json(selector: &Value) -> String {
+    if selector.is_null() {
+        return "null".to_owned();
+    }
     let fields = ["matchLabels", "matchExpressions"].into_iter().filter(|field| !selector[*field].is_null());
     let fields: Vec<String> = fields.map(|field| format!("\"{field}\":{}", selector[field])).collect();
-    errors.invalid_shown(at, format!("{{{}}}", fields.join(",")), syntax, "field is immutable");
+    format!("{{{}}}", fields.join(","))
 }

@@ -1,8 +1,8 @@
 //! Validation of status writes.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Errors, Path, items, non_negative, text};
+use super::{Errors, Path, non_negative, text};
 use crate::metadata;
 
 /// Accepts every status.
@@ -22,107 +22,68 @@ pub(super) fn namespace(object: &Value, _old: Option<&Value>, errors: &mut Error
     }
 }
 
-pub(super) fn pod(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "status");
-    let nominated = &object["status"]["nominatedNodeName"];
-    if let Some(name) = nominated.as_str() {
-        let reasons = crate::names::subdomain(name);
-        errors.each(Path::Field(&at, "nominatedNodeName"), name, reasons);
-    }
-    let Some(old) = old else { return };
-    if text(&object["spec"]["nodeName"]) != text(&old["spec"]["nodeName"]) {
-        let why = "may not be changed directly";
-        let field = Path::Field(&at, "nodeName");
-        errors.forbidden(field, why);
-    }
-    // A terminated container must not start again, unless the restart policy allows it.
-    if text(&old["spec"]["restartPolicy"]) == "Always" {
-        return;
-    }
-    for list in ["containerStatuses", "initContainerStatuses"] {
-        for (index, before) in items(&old["status"][list]).iter().enumerate() {
-            if before["state"]["terminated"].is_null() {
-                continue;
-            }
-            let failed = before["state"]["terminated"]["exitCode"].as_i64().unwrap_or(0) != 0;
-            if failed && text(&old["spec"]["restartPolicy"]) == "OnFailure" {
-                continue;
-            }
-            let after = items(&object["status"][list]).iter().find(|one| one["name"] == before["name"]);
-            if after.is_some_and(|after| after["state"]["terminated"].is_null()) {
-                let list = Path::Field(&at, list);
-                let at = Path::Index(&list, index);
-                errors
-                    .forbidden(Path::Field(&at, "state"), "may not be transitioned to non-terminated state");
-            }
-        }
-    }
+/// The counts of a status: fields that must not be negative, and pairs of a field with its upper bound and the words
+/// of the message.
+struct Counts {
+    fields: &'static [&'static str],
+    bounds: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// Requires counts that are not negative and do not exceed others. `limits` pairs a field with its upper
-/// bound.
-fn counts(object: &Value, fields: &[&str], limits: &[(&str, &str)], errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "status");
-    let status = &object["status"];
-    for field in fields {
-        non_negative(&status[*field], Path::Field(&at, field), errors);
-    }
-    let count = |field: &str| status[field].as_i64().unwrap_or(0);
-    for (field, limit) in limits {
-        if count(field) > count(limit) {
-            let why = format!("cannot be greater than {}", limit_name(limit));
-            errors.invalid(Path::Field(&at, field), count(field), why);
-        }
-    }
-}
-
-/// The name of a field in the message, as a real server words it.
-fn limit_name(limit: &str) -> String {
-    if limit == "replicas" { "status.replicas".to_owned() } else { limit.to_owned() }
-}
-
-pub(super) fn deployment(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    const FIELDS: [&str; 6] = [
+const REPLICAS: &str = "status.replicas";
+const DEPLOYMENT: Counts = Counts {
+    fields: &[
         "observedGeneration",
         "replicas",
         "updatedReplicas",
         "readyReplicas",
         "availableReplicas",
         "unavailableReplicas",
-    ];
-    let limits = [
-        ("updatedReplicas", "replicas"),
-        ("readyReplicas", "replicas"),
-        ("availableReplicas", "replicas"),
-        ("availableReplicas", "readyReplicas"),
-    ];
-    counts(object, &FIELDS, &limits, errors);
-}
-
-/// Validates the status of ReplicaSets, StatefulSets and ReplicationControllers.
-pub(super) fn replicas(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    const FIELDS: [&str; 7] = [
+        "terminatingReplicas",
+        "collisionCount",
+    ],
+    bounds: &[
+        ("updatedReplicas", "replicas", REPLICAS),
+        ("readyReplicas", "replicas", REPLICAS),
+        ("availableReplicas", "replicas", REPLICAS),
+        ("availableReplicas", "readyReplicas", "readyReplicas"),
+    ],
+};
+const REPLICA_SET: Counts = Counts {
+    fields: &[
         "replicas",
         "fullyLabeledReplicas",
         "readyReplicas",
         "availableReplicas",
+        "observedGeneration",
+        "terminatingReplicas",
+    ],
+    bounds: &[
+        ("fullyLabeledReplicas", "replicas", REPLICAS),
+        ("readyReplicas", "replicas", REPLICAS),
+        ("availableReplicas", "replicas", REPLICAS),
+        ("availableReplicas", "readyReplicas", "readyReplicas"),
+    ],
+};
+const STATEFUL_SET: Counts = Counts {
+    fields: &[
+        "replicas",
+        "readyReplicas",
         "currentReplicas",
         "updatedReplicas",
+        "availableReplicas",
         "observedGeneration",
-    ];
-    let limits = [
-        ("fullyLabeledReplicas", "replicas"),
-        ("readyReplicas", "replicas"),
-        ("availableReplicas", "replicas"),
-        ("currentReplicas", "replicas"),
-        ("updatedReplicas", "replicas"),
-        ("availableReplicas", "readyReplicas"),
-    ];
-    counts(object, &FIELDS, &limits, errors);
-}
-
-pub(super) fn daemon_set(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    const FIELDS: [&str; 8] = [
+        "collisionCount",
+    ],
+    bounds: &[
+        ("readyReplicas", "replicas", REPLICAS),
+        ("currentReplicas", "replicas", REPLICAS),
+        ("updatedReplicas", "replicas", REPLICAS),
+        ("availableReplicas", "replicas", REPLICAS),
+        ("availableReplicas", "readyReplicas", "status.readyReplicas"),
+    ],
+};
+const DAEMON_SET: Counts = Counts {
+    fields: &[
         "currentNumberScheduled",
         "numberMisscheduled",
         "desiredNumberScheduled",
@@ -131,39 +92,57 @@ pub(super) fn daemon_set(object: &Value, _old: Option<&Value>, errors: &mut Erro
         "updatedNumberScheduled",
         "numberAvailable",
         "numberUnavailable",
-    ];
-    counts(object, &FIELDS, &[], errors);
-}
+        "collisionCount",
+    ],
+    bounds: &[],
+};
 
-pub(super) fn budget(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    counts(object, &["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"], &[], errors);
-}
-
-/// A finished job must stay finished.
-pub(super) fn job(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    counts(object, &["active", "succeeded", "failed", "ready", "terminating"], &[], errors);
-    let at = Path::Field(&Path::Root, "status");
-    let conditions = Path::Field(&at, "conditions");
-    let is_true = |job: &Value, kind: &str| {
-        items(&job["status"]["conditions"]).iter().any(|one| one["type"] == kind && one["status"] == "True")
-    };
-    let (complete, failed) = (is_true(object, "Complete"), is_true(object, "Failed"));
-    if complete && failed {
-        let why = "cannot set Complete=True and Failed=true conditions";
-        errors.invalid(conditions, object["status"]["conditions"].clone(), why);
-    }
-    let completion = &object["status"]["completionTime"];
-    if !completion.is_null() && !complete {
-        let why = "cannot set completionTime when there is no Complete=True condition";
-        errors.invalid(Path::Field(&at, "completionTime"), completion.clone(), why);
-    }
-    let finished = |job: &Value| is_true(job, "Complete") || is_true(job, "Failed");
-    if old.is_some_and(finished) && !(complete || failed) {
-        for kind in
-            ["Complete", "Failed"].into_iter().filter(|kind| old.is_some_and(|old| is_true(old, kind)))
-        {
-            let why = format!("cannot disable the terminal {kind}=True condition");
-            errors.invalid(conditions, json!(object["status"]["conditions"]), why);
+impl Counts {
+    fn check(&self, object: &Value, errors: &mut Errors<'_>) {
+        let at = Path::Root.child("status");
+        let status = &object["status"];
+        for field in self.fields {
+            non_negative(&status[*field], at.child(field), errors);
+        }
+        let count = |field: &str| status[field].as_i64().unwrap_or(0);
+        for (field, bound, words) in self.bounds {
+            if count(field) > count(bound) {
+                errors.invalid(at.child(field), count(field), format!("cannot be greater than {words}"));
+            }
         }
     }
+}
+
+/// Requires that collisions of names are counted upwards (`IsDecremented`).
+fn counts_collisions(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let count = |object: &Value| object["status"]["collisionCount"].as_i64();
+    let Some(before) = old.and_then(count) else { return };
+    let now = count(object);
+    if now.is_none_or(|now| now < before) {
+        let status = Path::Root.child("status");
+        errors.invalid(status.child("collisionCount"), now.unwrap_or(0), "cannot be decremented");
+    }
+}
+
+/// Validates the status of a Deployment (`ValidateDeploymentStatusUpdate`).
+pub(super) fn deployment(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    DEPLOYMENT.check(object, errors);
+    counts_collisions(object, old, errors);
+}
+
+/// Validates the status of a ReplicaSet or a ReplicationController (`ValidateReplicaSetStatus`).
+pub(super) fn replica_set(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
+    REPLICA_SET.check(object, errors);
+}
+
+/// Validates the status of a StatefulSet (`ValidateStatefulSetStatusUpdate`).
+pub(super) fn stateful_set(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    STATEFUL_SET.check(object, errors);
+    counts_collisions(object, old, errors);
+}
+
+/// Validates the status of a DaemonSet (`ValidateDaemonSetStatusUpdate`).
+pub(super) fn daemon_set(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    DAEMON_SET.check(object, errors);
+    counts_collisions(object, old, errors);
 }

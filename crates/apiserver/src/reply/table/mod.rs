@@ -15,12 +15,15 @@ mod services;
 mod storage;
 mod workloads;
 
+use std::borrow::Cow;
+
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 
 use crate::kinds::Kind;
 use crate::kinds::custom::PrinterColumn;
+use crate::kinds::strategy::TEMPLATE_GENERATION;
 use crate::reply::lazy_object::LazyObject;
 use crate::request::view::Include;
 use crate::store::Stored;
@@ -237,6 +240,23 @@ impl Serialize for ShownRow<'_> {
     }
 }
 
+/// The object without the annotation that represents a field of a DaemonSet's internal form, which has no such annotation.
+pub(crate) fn without_encoded_fields(object: &Stored) -> Cow<'_, Stored> {
+    if object["metadata"]["annotations"].get(TEMPLATE_GENERATION).is_none() {
+        return Cow::Borrowed(object);
+    }
+    let mut next = (**object).clone();
+    if let Some(metadata) = next["metadata"].as_object_mut()
+        && let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut)
+    {
+        annotations.remove(TEMPLATE_GENERATION);
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
+    Cow::Owned(object.with(next))
+}
+
 /// The metadata of an object (`PartialObjectMetadata`), in this version of `meta.k8s.io`.
 pub(crate) struct Partial<'a>(pub(crate) &'a Stored, pub(crate) &'static str);
 
@@ -245,7 +265,7 @@ impl Serialize for Partial<'_> {
         let mut map = serializer.serialize_map(Some(3))?;
         map.serialize_entry("kind", crate::request::accept::PARTIAL)?;
         map.serialize_entry("apiVersion", self.1)?;
-        map.serialize_entry("metadata", &self.0.metadata())?;
+        map.serialize_entry("metadata", &without_encoded_fields(self.0).metadata())?;
         map.end()
     }
 }

@@ -52,8 +52,13 @@ fn of_list(query: &Query) -> Vec<FieldError> {
 }
 
 fn of_watch(query: &Query, profile: &Profile) -> Vec<FieldError> {
-    let matching = query.get(MATCH);
-    let send = query.is_given(SEND);
+    let mut matching = query.get(MATCH);
+    let mut send = query.is_given(SEND);
+    // Watches from the current state have always sent it: `SetListOptionsDefaults`.
+    if profile.watch_list && !send && matching.is_empty() && matches!(query.get("resourceVersion"), "" | "0")
+    {
+        (send, matching) = (true, "NotOlderThan");
+    }
     let mut errors = Vec::new();
     if send && matching != "NotOlderThan" {
         errors.push(forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));

@@ -8,7 +8,7 @@ use windtunnel_core::Propagation;
 
 use crate::field::{FieldError, Shown};
 use crate::profile::Profile;
-use crate::request::{Body, Method, Query, Request};
+use crate::request::{Body, Method, Query, Request, body};
 use crate::status::{Outcome, Refused};
 pub(crate) use write::{FieldValidation, MANAGER_MAX, PatchType, WriteOptions, is_printable};
 
@@ -69,12 +69,17 @@ impl Deletion {
             }
             Body::Value(value) => (*value).clone(),
             Body::Bytes(bytes) if bytes.is_empty() => Value::Null,
-            Body::Bytes(bytes) => crate::request::body::parse(bytes, &request.content_type, "DeleteOptions")?,
+            Body::Bytes(bytes) => body::parse_options(bytes, &request.content_type)?,
         };
-        Self::from_body_and_query(&body, &request.query, profile)
+        if body.is_null() {
+            integer(&request.query, "gracePeriodSeconds")?;
+            return Self::from_body_and_query(&body, &request.query, profile);
+        }
+        // A real server reads the query only without a body.
+        Self::of_body(&body, profile)
     }
 
-    /// Parses delete options in another body, such as that of an eviction.
+    /// Parses delete options in a body, also in that of an eviction.
     pub(crate) fn of_body(body: &Value, profile: &Profile) -> Outcome<Self> {
         Self::from_body_and_query(body, &Query::default(), profile)
     }

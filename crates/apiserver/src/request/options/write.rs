@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::{Profile, since};
+use crate::request::body::media_type;
 use crate::request::{JSON_PATCH, MERGE_PATCH, Method, Request};
 use crate::status::{Outcome, Refused};
 
@@ -35,7 +36,7 @@ pub(crate) struct WriteOptions {
 impl PatchType {
     /// The patch type of a request; `None` if its media type is not a patch.
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
-        match request.content_type.split(';').next().unwrap_or("").trim() {
+        match &*media_type(&request.content_type) {
             JSON_PATCH => Some(Self::Json),
             MERGE_PATCH => Some(Self::Merge),
             "application/strategic-merge-patch+json" => Some(Self::Strategic),

@@ -108,7 +108,7 @@ impl Structural {
                 .map(|items| Box::new(Self::read(items))),
             required: read_strings(map.get("required")),
             default: map.get("default").cloned(),
-            checks: Checks::read(map, int_or_string),
+            checks: Checks::read(map),
             list_type: read_list_type(map),
             list_map_keys: read_strings(map.get("x-kubernetes-list-map-keys")),
             map_atomic: map.get("x-kubernetes-map-type").is_some_and(|kind| kind == "atomic"),
@@ -161,7 +161,7 @@ impl Structural {
 }
 
 impl Checks {
-    fn read(map: &Map<String, Value>, int_or_string: bool) -> Self {
+    fn read(map: &Map<String, Value>) -> Self {
         let size = |name: &str| map.get(name).and_then(Value::as_u64);
         let number = |name: &str| map.get(name).and_then(Value::as_f64);
         let flag = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or(false);
@@ -172,9 +172,6 @@ impl Checks {
                 .unwrap_or_default()
         };
         let text = |name: &str| map.get(name).and_then(Value::as_str);
-        // The `anyOf` that spells out int-or-string adds nothing to the extension.
-        let any_of =
-            if int_or_string && is_int_or_string(map.get("anyOf")) { Vec::new() } else { list("anyOf") };
         Self {
             enumeration: map.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
             format: text("format").and_then(NamedFormat::find),
@@ -190,7 +187,7 @@ impl Checks {
             min_properties: size("minProperties"),
             max_properties: size("maxProperties"),
             all_of: list("allOf"),
-            any_of,
+            any_of: list("anyOf"),
             one_of: list("oneOf"),
             not: map.get("not").map(|not| Box::new(Structural::read(not))),
         }
@@ -236,8 +233,4 @@ fn read_list_type(map: &Map<String, Value>) -> ListType {
         Some("map") => ListType::Map,
         _ => ListType::Atomic,
     }
-}
-
-fn is_int_or_string(any_of: Option<&Value>) -> bool {
-    any_of == Some(&serde_json::json!([{ "type": "integer" }, { "type": "string" }]))
 }

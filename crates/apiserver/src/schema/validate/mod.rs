@@ -206,10 +206,8 @@ impl Walk<'_> {
 
     fn check_enum(&self, value: &Value, schema: &Structural, path: &Path<'_>, found: &mut Findings) {
         let allowed = &schema.checks.enumeration;
-        if allowed.is_empty()
-            || allowed.iter().any(|item| same(item, value))
-            || (value.is_null() && schema.nullable)
-        {
+        // No enum value equals null in Go, not even null.
+        if allowed.is_empty() || !value.is_null() && allowed.iter().any(|item| same(item, value)) {
             return;
         }
         let texts: Vec<String> = allowed
@@ -237,7 +235,8 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),
         Value::Bool(_) => ("boolean", ""),
-        Value::Number(number) if number.is_f64() => ("number", "double"),
+        // Go decodes a number beyond `int64` to a `float64`.
+        Value::Number(number) if number.is_f64() || !number.is_i64() => ("number", "double"),
         Value::Number(_) => ("integer", "int64"),
         Value::String(_) => ("string", ""),
         Value::Array(_) => ("array", ""),
@@ -245,8 +244,14 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
     }
 }
 
+/// Whether a float counts as an integer (`swag.IsFloat64AJSONInteger`): nearly a whole number that a float holds exactly.
+#[expect(clippy::float_cmp, reason = "a whole number is exactly its rounding")]
 fn is_integral(value: &Value) -> bool {
-    value.as_f64().is_some_and(|float| float.fract() == 0.0)
+    const MOST: f64 = 9_007_199_254_740_991.0;
+    const EPSILON: f64 = 1e-9;
+    let Some(float) = value.as_f64().filter(|float| float.abs() <= MOST) else { return false };
+    let whole = float.round();
+    float == whole || whole != 0.0 && (float - whole).abs() < EPSILON * whole.abs()
 }
 
 /// Whether a value equals an enum value. A number is first converted to the type of the enum value, which

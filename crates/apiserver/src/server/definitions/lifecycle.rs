@@ -3,6 +3,7 @@
 //! happens at once; a real server takes some tens of milliseconds.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
@@ -13,7 +14,7 @@ use crate::kinds::custom::Family;
 use crate::kinds::custom::conversion::Conversion;
 use crate::kinds::view::View;
 use crate::kinds::{Custom, Dependents, Generation, Kind, Rules, StatusMetadata};
-use crate::metadata;
+use crate::metadata::{self, Checks};
 use crate::names::NameRule;
 use crate::outbound::client_config;
 use crate::profile::Profile;
@@ -164,14 +165,22 @@ impl ApiServer {
         let by_webhook = conversion.is_some();
         let has_one_version = definition.versions.len() == 1;
         let storage_of_all = Arc::clone(&storage);
-        let family =
-            Arc::new(Family { epoch, storage: storage_of_all, has_one_version, terminating, conversion });
+        let family = Arc::new(Family {
+            epoch,
+            storage: storage_of_all,
+            versions: definition.versions.iter().map(|version| version.name.clone()).collect(),
+            has_lost_version: AtomicBool::new(false),
+            has_one_version,
+            terminating,
+            conversion,
+        });
         let mut kinds: Vec<Kind> = if accepted { kinds(&definition, &family, table) } else { Vec::new() };
         kinds.sort_by_key(|kind| version_order(&kind.resource.version));
         self.catalog.replace_versions(&definition.group, &definition.plural, kinds);
         let resource = resource(&definition, &storage.name);
         let key = |namespace: &str, name: &str| resource.key(namespace, name);
         self.store.reread(table, epoch, key, |stored| {
+            family.note_lost_version(stored);
             // Until the webhook converts an object, read it by its own version.
             let own = definition.versions.iter().filter(|_| by_webhook).find(|version| {
                 stored["apiVersion"].as_str().and_then(|text| text.split_once('/')).map(|(_, name)| name)
@@ -270,6 +279,7 @@ fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kin
             minors: 0..=u32::MAX,
             view: View::Storage,
             deprecation: None,
+            metadata: Checks::CUSTOM,
             defaults: None,
             validators: None,
             subresources: &[],

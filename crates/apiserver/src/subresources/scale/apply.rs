@@ -39,6 +39,22 @@ impl ApiServer {
         Ok(scale.unwrap_or_else(|| current.clone()))
     }
 
+    /// Sets the owners of the fields of an object whose Scale an update or another patch changes. Go omits a number of
+    /// zero, which therefore has no owner.
+    pub(super) fn own_replicas(&self, call: &mut Call<'_>, object: &Stored, current: &Value, scale: &Value) {
+        if !self.managed_fields {
+            return;
+        }
+        let replicas = self.replicas(&call.kind);
+        let owners = Managers::stored(object);
+        let kind = Arc::new(Kind { resource: SCALE, custom: None, ..(*call.kind).clone() });
+        let served = [Arc::clone(&kind)];
+        let tracker = Tracker { versions: Versions::new(&served, &kind), ..self.tracker(call) };
+        let managers = tracker.update(Some(current), scale, replicas.of_scale(&owners));
+        let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
+        call.owners = Owners::Decided(managers);
+    }
+
     /// The path of the number of replicas in each served version of a kind.
     fn replicas(&self, kind: &Kind) -> Replicas {
         let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);

@@ -52,6 +52,9 @@ impl ApiServer {
             let error = FieldError::invalid("spec.replicas", wanted, why);
             return Err(Refused::invalid("autoscaling", "Scale", &call.path.name, &[error], &self.profile));
         }
+        if !applies {
+            self.own_replicas(call, &object, &current, &scale);
+        }
         let mut next = (*object).clone();
         for field in ["name", "namespace", "uid", "resourceVersion"] {
             if let Some(value) = scale["metadata"].get(field) {

@@ -87,8 +87,9 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
                 Ok((value, repeated)) if repeated.is_empty() => value,
                 _ => {
                     let text = String::from_utf8_lossy(bytes);
-                    let (value, repeated) = parse_lenient(&text).map_err(|error| {
-                        let why = body::yaml_error(&error, &text);
+                    let text = body::first_document(&text);
+                    let (value, repeated) = parse_lenient(text).map_err(|error| {
+                        let why = body::yaml_error(&error, text);
                         wrong(format!("error converting YAML to JSON: {why}"))
                     })?;
                     call.duplicates = repeated;

@@ -124,7 +124,7 @@ fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
             body::check_size(bytes)?;
             bytes
                 .json()
-                .map_err(|error| Refused::bad_request(format!("{prefix}{}", body::json_error(&error))))
+                .map_err(|error| Refused::bad_request(format!("{prefix}{}", body::json_error(&error, bytes))))
         }
         Body::Empty | Body::Delete(_) => {
             Err(Refused::bad_request(format!("{prefix}unexpected end of JSON input")))

@@ -121,7 +121,8 @@ impl JobController {
 
     /// The writes for a Job that has not ended.
     fn run(&mut self, key: &Key, job: &Object, view: &View, now: Time) -> Vec<Write> {
-        let minor = self.minor.or_else(|| status::minor_reported(view)).unwrap_or(0);
+        let known = self.minor.or_else(|| status::minor_reported(view));
+        let minor = known.or_else(|| status::minor_of_defaults(job)).unwrap_or(0);
         let is_suspended = job["spec"]["suspend"] == true;
         let Some(start) = job.time("/status/startTime").or_else(|| is_suspended.then_some(now)) else {
             return vec![status::write(job, status::begun(job, now))];

@@ -104,6 +104,12 @@ fn set(status: &mut Value, condition: &Condition, now: Time) {
     status["conditions"] = Value::Array(list);
 }
 
+/// A minor version that the API server has at least, by the defaults that it set in a Job: from 1.30 on it sets
+/// `manualSelector`. From 1.32 on it rejects an end without an announcement, so such a Job gets one.
+pub(super) fn minor_of_defaults(job: &Object) -> Option<u32> {
+    (!job["spec"]["manualSelector"].is_null()).then_some(super::ending::ANNOUNCED_SINCE)
+}
+
 /// The Kubernetes minor version in the ClusterOperator `kube-controller-manager`.
 pub(super) fn minor_reported(view: &View) -> Option<u32> {
     let operator = "kube-controller-manager";

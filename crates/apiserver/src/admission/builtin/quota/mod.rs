@@ -1,7 +1,8 @@
 //! ResourceQuotas: limits on the objects and resources of a namespace (`ResourceQuota`).
 //!
-//! In a real cluster a controller counts the usage and writes it to the status of a quota, which admission trusts. Here
-//! the server counts at each write and updates the statuses, so a quota applies from the moment of its creation.
+//! In a real cluster a controller copies the limits to the status of a quota, and counts the usage. Admission reads only the
+//! status. Here the server does the controller's work at each write, so a quota applies from the moment of its creation. A
+//! server beside a real controller leaves it the limits, and counts only the usage ([`Admission::with_quota_controller`]).
 
 mod scope;
 mod usage;
@@ -65,7 +66,7 @@ impl Admitter<'_> {
         increase: &Amounts,
         quota: &Value,
     ) -> Outcome<()> {
-        let hard = amounts::read(&quota["spec"]["hard"]);
+        let hard = amounts::read(self.admission.limits(quota));
         let is_pod = call.kind.is_resource("", "pods");
         if !scope::covers(&quota["spec"], is_pod.then_some(object)) {
             return Ok(());
@@ -76,7 +77,7 @@ impl Admitter<'_> {
         if !missing.is_empty() {
             return refused(format!("failed quota: {name}: must specify {missing}"));
         }
-        let used = used(self.catalog, self.store, attributes.namespace, quota, call.now);
+        let used = used(self.catalog, self.store, attributes.namespace, quota, &hard, call.now);
         let exceeded: Vec<&String> = increase
             .iter()
             .filter(|(name, amount)| {
@@ -100,6 +101,12 @@ impl Admitter<'_> {
 }
 
 impl Admission {
+    /// The limits of a quota that apply.
+    fn limits<'q>(&self, quota: &'q Value) -> &'q Value {
+        let part = if self.has_quota_controller { "status" } else { "spec" };
+        &quota[part]["hard"]
+    }
+
     /// Updates the status of each quota of a namespace.
     pub(crate) fn update_quota_statuses(
         &self,
@@ -110,11 +117,15 @@ impl Admission {
     ) {
         let Some(table) = self.quotas else { return };
         for quota in quotas(self.quotas, store, namespace) {
-            let used = used(catalog, store, namespace, &quota, now);
+            let limits = self.limits(&quota);
+            if limits.is_null() {
+                continue;
+            }
+            let used = used(catalog, store, namespace, &quota, &amounts::read(limits), now);
             let used: Value =
                 used.iter().map(|(name, amount)| (name.clone(), json!(amount.text()))).collect();
-            let status = json!({ "hard": quota["spec"]["hard"], "used": used });
-            if quota["status"] == status || quota["spec"]["hard"].is_null() {
+            let status = json!({ "hard": limits, "used": used });
+            if quota["status"] == status {
                 continue;
             }
             let mut changed = (*quota).clone();
@@ -132,10 +143,16 @@ fn quotas(table: Option<TableId>, store: &Store, namespace: &str) -> Vec<Stored>
 }
 
 /// The usage of each resource that a quota limits.
-fn used(catalog: &Catalog, store: &Store, namespace: &str, quota: &Value, now: Time) -> Amounts {
-    let hard = amounts::read(&quota["spec"]["hard"]);
+fn used(
+    catalog: &Catalog,
+    store: &Store,
+    namespace: &str,
+    quota: &Value,
+    hard: &Amounts,
+    now: Time,
+) -> Amounts {
     let mut used: Amounts = hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
-    for kind in catalog.stored().filter(|kind| kind.resource.namespaced && usage::counts(kind, &hard)) {
+    for kind in catalog.stored().filter(|kind| kind.resource.namespaced && usage::counts(kind, hard)) {
         let is_pod = kind.is_resource("", "pods");
         for (_, _, entry) in store.list(kind.table, namespace) {
             let object = entry.served();

@@ -18,6 +18,9 @@ const PLAIN: [&str; 6] = [
     "services",
 ];
 
+/// The annotation for the storage class of a claim, older than the field.
+const STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
 /// The name of the object count of a kind in a quota.
 fn count_name(kind: &Kind) -> String {
     match &*kind.resource.group {
@@ -102,7 +105,9 @@ fn claim_usage(claim: &Value) -> Amounts {
     let asked = amounts::read(&claim["spec"]["resources"]["requests"]);
     let mut taken = Amounts::new();
     taken.extend(asked.get("storage").map(|amount| ("requests.storage".to_owned(), *amount)));
-    if let Some(class) = claim["spec"]["storageClassName"].as_str().filter(|class| !class.is_empty()) {
+    let annotated = claim["metadata"]["annotations"][STORAGE_CLASS].as_str();
+    let class = annotated.or(claim["spec"]["storageClassName"].as_str());
+    if let Some(class) = class.filter(|class| !class.is_empty()) {
         let prefix = format!("{class}.storageclass.storage.k8s.io");
         taken.insert(format!("{prefix}/persistentvolumeclaims"), Quantity::ONE);
         taken.extend(asked.get("storage").map(|amount| (format!("{prefix}/requests.storage"), *amount)));

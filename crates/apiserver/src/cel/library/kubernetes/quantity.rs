@@ -2,7 +2,7 @@
 
 use crate::cel::library::{Row, int, text};
 use crate::cel::value::opaque::Opaque;
-use crate::cel::value::quantity::{CelQuantity, UNIT};
+use crate::cel::value::quantity::CelQuantity;
 use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(in crate::cel::library) const ROWS: &[Row] = &[
@@ -37,7 +37,7 @@ fn is_quantity<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 
 fn quantity_argument(args: &[Value<'_>], index: usize) -> Result<CelQuantity, EvalError> {
     match args.get(index) {
-        Some(Value::Int(_)) => Ok(CelQuantity(i128::from(int(args, index)) * UNIT)),
+        Some(Value::Int(_)) => Ok(CelQuantity::whole(int(args, index))),
         Some(Value::Opaque(opaque)) => match &**opaque {
             Opaque::Quantity(found) => Ok(*found),
             _ => Err(EvalError::no_overload()),
@@ -47,7 +47,7 @@ fn quantity_argument(args: &[Value<'_>], index: usize) -> Result<CelQuantity, Ev
 }
 
 fn sign<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Int(i64::try_from(quantity_argument(args, 0)?.0.signum()).unwrap_or_default()))
+    Ok(Value::Int(i64::try_from(quantity_argument(args, 0)?.nano().signum()).unwrap_or_default()))
 }
 
 fn greater<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -64,7 +64,7 @@ fn compare<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 
 #[expect(clippy::cast_precision_loss, reason = "the float is approximate by its name")]
 fn as_float<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Double(quantity_argument(args, 0)?.0 as f64 / 1e9))
+    Ok(Value::Double(quantity_argument(args, 0)?.nano() as f64 / 1e9))
 }
 
 fn as_integer<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -77,24 +77,41 @@ fn is_integer<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::opaque(Opaque::Quantity(CelQuantity(
-        quantity_argument(args, 0)?.0.saturating_add(quantity_argument(args, 1)?.0),
-    ))))
+    let sum = quantity_argument(args, 0)?.add(quantity_argument(args, 1)?);
+    Ok(Value::opaque(Opaque::Quantity(sum)))
 }
 
 fn sub<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::opaque(Opaque::Quantity(CelQuantity(
-        quantity_argument(args, 0)?.0.saturating_sub(quantity_argument(args, 1)?.0),
-    ))))
+    let difference = quantity_argument(args, 0)?.add(quantity_argument(args, 1)?.negated());
+    Ok(Value::opaque(Opaque::Quantity(difference)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cel::value::quantity::UNIT;
+
+    #[test]
+    fn only_quantities_without_decimals_are_integers() {
+        let integer = |text| CelQuantity::parse(text).and_then(CelQuantity::as_integer);
+        for (text, value) in [
+            ("2", Some(2)),
+            ("-1Gi", Some(-(1 << 30))),
+            ("1e3", Some(1000)),
+            ("1.5k", Some(1500)),
+            ("2.0", None),
+            ("1000m", None),
+            ("0.5Ki", None),
+        ] {
+            assert_eq!(integer(text), value, "{text}");
+        }
+        let half = CelQuantity::parse("500m");
+        assert_eq!(half.and_then(|half| half.add(half).as_integer()), None);
+    }
 
     #[test]
     fn parses_quantities_like_kubernetes() {
-        let nano = |text| CelQuantity::parse(text).map(|found| found.0);
+        let nano = |text| CelQuantity::parse(text).map(CelQuantity::nano);
         for (text, value) in [
             ("1", Some(UNIT)),
             ("500m", Some(UNIT / 2)),

@@ -30,7 +30,11 @@ impl Own {
         let ports = service["spec"]["ports"].as_array().into_iter().flatten();
         Self {
             address: service["spec"]["clusterIP"].as_str().and_then(|text| text.parse().ok()),
-            ports: ports.filter_map(|port| port["nodePort"].as_i64()).collect(),
+            ports: ports
+                .map(|port| &port["nodePort"])
+                .chain([&service["spec"]["healthCheckNodePort"]])
+                .filter_map(Value::as_i64)
+                .collect(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::resources;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::pods::container;
 use crate::kinds::validation::{Errors, Path, absent, items, text};
@@ -48,7 +49,7 @@ pub(in crate::kinds::validation) fn limit_range(
 }
 
 fn type_name(kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let problems = names::labels::qualified(kind, "a valid limit type");
+    let problems = names::labels::label_key(kind);
     if problems.is_empty() && !kind.contains('/') && !TYPES.contains(&kind) {
         errors.invalid(at, kind, "must be a standard limit type or fully qualified");
     }
@@ -67,6 +68,8 @@ fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'
         for name in limit[field].as_object().into_iter().flat_map(serde_json::Map::keys) {
             if matches!(kind, "Pod" | "Container") {
                 container::resource_name(name, Path::Key(&place, name), errors);
+            } else {
+                resources::check_name(name, Path::Key(&place, name), errors);
             }
         }
     }
@@ -81,11 +84,16 @@ fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'
 /// Requires that minimum <= default request <= default limit <= maximum, and that ratios are at least 1.
 fn amounts(limit: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
-    let fields = ["min", "max", "default", "defaultRequest", "maxLimitRequestRatio"];
+    let has_defaults = limit["type"] != "Pod";
+    let fields = ["min", "max", "maxLimitRequestRatio", "default", "defaultRequest"];
+    let fields = &fields[..if has_defaults { 5 } else { 3 }];
     let all = fields.iter().flat_map(|field| limit[*field].as_object().into_iter().flatten());
     let resources: BTreeSet<&String> = all.map(|(name, _)| name).collect();
     for name in resources {
         for (low, high, place, shown, low_words, high_words) in ORDER {
+            if !has_defaults && (low.starts_with("default") || high.starts_with("default")) {
+                continue;
+            }
             let (Some(lower), Some(higher)) = (amount(&limit[low][name]), amount(&limit[high][name])) else {
                 continue;
             };
@@ -96,13 +104,46 @@ fn amounts(limit: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
                 quantity(&limit[shown][name], Path::Key(&field, name), &why, errors);
             }
         }
-        let ratio = &limit["maxLimitRequestRatio"][name];
-        let one = Quantity::parse("1").ok().flatten();
-        if amount(ratio).zip(one).is_some_and(|(ratio, one)| ratio.compare(one).is_lt()) {
-            let field = Path::Field(&at, "maxLimitRequestRatio");
-            let why = format!("ratio {} is less than 1", text(ratio));
-            quantity(ratio, Path::Key(&field, name), &why, errors);
+        ratio(limit, name, at, errors);
+        if has_defaults {
+            equal_defaults(limit, name, at, errors);
         }
+    }
+}
+
+/// Requires that a ratio is at least 1, and not greater than that of the maximum and the minimum.
+fn ratio(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    let amount = |field: &str| Quantity::parse(text(&limit[field][name])).ok().flatten();
+    let given = &limit["maxLimitRequestRatio"][name];
+    let Some(ratio) = amount("maxLimitRequestRatio") else { return };
+    let field = Path::Field(&at, "maxLimitRequestRatio");
+    if ratio.is_less(Quantity::ONE) {
+        let why = format!("ratio {} is less than 1", text(given));
+        quantity(given, Path::Key(&field, name), &why, errors);
+    }
+    let (Some(least), Some(most)) = (amount("min"), amount("max")) else { return };
+    let bound = most.number() / least.number();
+    if ratio.number() > bound {
+        let why = format!("ratio {} is greater than max/min = {bound:.6}", text(given));
+        quantity(given, Path::Key(&field, name), &why, errors);
+    }
+}
+
+/// Requires equal defaults for a resource that cannot be overcommitted (`IsOvercommitAllowed`).
+fn equal_defaults(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+    if is_native && !name.starts_with("hugepages-") {
+        return;
+    }
+    let (most, request) = (&limit["default"][name], &limit["defaultRequest"][name]);
+    let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
+    if let (Some(default), Some(requested)) = (amount(most), amount(request))
+        && default.compare(requested).is_ne()
+    {
+        let field = Path::Field(&at, "defaultRequest");
+        let (default, requested) = (text(most), text(request));
+        let why = format!("default value {default} must equal to defaultRequest value {requested} in {name}");
+        quantity(request, Path::Key(&field, name), &why, errors);
     }
 }
 

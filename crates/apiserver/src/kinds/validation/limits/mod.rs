@@ -1,5 +1,10 @@
-//! Validation of quotas, limit ranges and disruption budgets.
+//! Validation of quotas, limit ranges, disruption budgets and API services.
 
+pub(super) mod budget;
 pub(super) mod limit_range;
-pub(super) mod policy;
 pub(super) mod quota;
+mod resources;
+mod scopes;
+
+#[cfg(test)]
+mod tests;

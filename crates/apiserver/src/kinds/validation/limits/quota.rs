@@ -1,104 +1,78 @@
 //! Validation of resource quotas (`ValidateResourceQuota`).
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use super::{resources, scopes};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, items, text};
-use crate::{gotext, names};
 
-/// Resources that are counted in whole objects (`integerResources`).
-const COUNTED: [&str; 9] = [
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "configmaps",
-    "services",
-    "services.nodeports",
-    "services.loadbalancers",
-];
-/// Resources that are measured (the rest of `standardQuotaResources`).
-const MEASURED: [&str; 10] = [
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.storage",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-];
-const SCOPES: [&str; 7] = [
-    "Terminating",
-    "NotTerminating",
-    "BestEffort",
-    "NotBestEffort",
-    "PriorityClass",
-    "CrossNamespacePodAffinity",
-    "VolumeAttributesClass",
-];
+/// The resources whose requests should not exceed their limits.
+const COMPARED: [&str; 4] = ["cpu", "memory", "storage", "ephemeral-storage"];
 
+/// Validates a quota.
 pub(in crate::kinds::validation) fn resource_quota(
     object: &Value,
     old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
-    let at = Path::Field(&Path::Root, "spec");
-    let hard = Path::Field(&at, "hard");
-    for (name, amount) in object["spec"]["hard"].as_object().into_iter().flatten() {
-        let at = Path::Key(&hard, name);
+    let at = Path::Root.child("spec");
+    let spec = &object["spec"];
+    amounts(&spec["hard"], at.child("hard"), errors);
+    scopes::check(spec, at, errors);
+    let Some(old) = old else { return };
+    let set =
+        |spec: &Value| items(&spec["scopes"]).iter().map(text).map(str::to_owned).collect::<BTreeSet<_>>();
+    if set(&old["spec"]) != set(spec) {
+        scopes::wrong(&spec["scopes"], at.child("scopes"), "field is immutable", errors);
+    }
+}
+
+/// Validates the status of a quota (`ValidateResourceQuotaStatusUpdate`).
+pub(in crate::kinds::validation) fn status(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
+    let at = Path::Root.child("status");
+    for field in ["hard", "used"] {
+        amounts(&object["status"][field], at.child(field), errors);
+    }
+}
+
+/// Requires names of resources of quotas, with amounts that are not negative.
+fn amounts(amounts: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    for (name, amount) in amounts.as_object().into_iter().flatten() {
+        let at = at.key(name);
         resource(name, at, errors);
         let quantity = Quantity::parse(text(amount)).ok().flatten();
         if quantity.is_some_and(Quantity::is_negative) {
             errors.invalid(at, text(amount), NON_NEGATIVE);
         }
-        let whole = COUNTED.contains(&name.as_str()) || name.starts_with("count/");
-        if whole && quantity.is_some_and(|quantity| !quantity.is_whole()) {
+        if resources::is_counted(name) && quantity.is_some_and(|quantity| !quantity.is_whole()) {
             errors.invalid(at, text(amount), "must be an integer");
         }
     }
-    let scopes = &object["spec"]["scopes"];
-    let place = Path::Field(&at, "scopes");
-    for scope in items(scopes).iter().map(text) {
-        if !SCOPES.contains(&scope) {
-            wrong(scopes, place, "unsupported scope", errors);
-        }
-    }
-    for pair in [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]] {
-        if pair.iter().all(|scope| items(scopes).iter().any(|given| given == scope)) {
-            wrong(scopes, place, "conflicting scopes", errors);
-        }
-    }
-    if old.is_some_and(|old| items(&old["spec"]["scopes"]) != items(scopes)) {
-        wrong(scopes, place, "field is immutable", errors);
-    }
 }
 
+/// Requires the name of a resource of quotas (`ValidateResourceQuotaResourceName`).
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let problems = names::labels::qualified(name, "a valid resource name");
-    let known = COUNTED.contains(&name)
-        || MEASURED.contains(&name)
-        || name.starts_with("hugepages-")
-        || name.starts_with("requests.hugepages-");
-    if problems.is_empty() && !name.contains('/') && !known {
-        if name != "storage" {
-            errors.invalid(at, name, "must be a standard resource type or fully qualified");
-        }
-        errors.invalid(at, name, "must be a standard resource for quotas");
+    resources::check_name(name, at, errors);
+    if !name.contains('/') && !resources::is_standard(name) {
+        errors.invalid(at, name, "must be a standard resource for quota");
     }
-    errors.each(at, name, problems);
 }
 
-/// An invalid list of scopes.
-fn wrong(scopes: &Value, at: Path<'_>, why: &str, errors: &mut Errors<'_>) {
-    let quoted: Vec<String> = items(scopes).iter().map(|scope| gotext::quote(text(scope))).collect();
-    let syntax = if quoted.is_empty() {
-        "[]core.ResourceQuotaScope(nil)".to_owned()
-    } else {
-        format!("[]core.ResourceQuotaScope{{{}}}", quoted.join(", "))
-    };
-    errors.invalid_shown(at, scopes.to_string(), syntax, why);
+/// Warns about new quotas whose requests exceed their limits.
+pub(in crate::kinds::validation) fn warn(object: &Value, old: Option<&Value>, out: &mut Vec<String>) {
+    let hard = &object["spec"]["hard"];
+    let amount = |name: &str| Quantity::parse(text(&hard[name])).ok().flatten();
+    for resource in COMPARED.into_iter().filter(|_| old.is_none()) {
+        let (mut request, limit) = (format!("requests.{resource}"), format!("limits.{resource}"));
+        if hard[&request].is_null() && matches!(resource, "cpu" | "memory") {
+            resource.clone_into(&mut request);
+        }
+        let (Some(least), Some(most)) = (amount(&request), amount(&limit)) else { continue };
+        if least.is_more(most) {
+            let (least, most) = (least.text(), most.text());
+            out.push(format!("ResourceQuota {request} ({least}) should be less than {limit} ({most})"));
+        }
+    }
 }

@@ -1,11 +1,9 @@
 //! Validation of ingresses and their classes (`pkg/apis/networking/validation`).
 
-use std::net::IpAddr;
-
 use serde_json::Value;
 
-use crate::kinds::validation::pods::container::PORT_RANGE;
-use crate::kinds::validation::{Errors, Path, immutable, items, text};
+use super::{ip, port_number};
+use crate::kinds::validation::{Errors, Path, immutable, items, one_of, text};
 use crate::names;
 
 /// The annotation that named the class before the field existed.
@@ -15,11 +13,16 @@ const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', foll
     '*.example.com', regex used for validation is \
     '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
+/// The bytes of a path besides letters and digits.
+const PATH_BYTES: &[u8] = b"/-._~%!$&'()*+,;=:";
+const BAD_PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
+
+/// Validates an ingress (`ValidateIngressCreate`, `ValidateIngressUpdate`).
 pub(in crate::kinds::validation) fn ingress(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "spec");
     let spec = &object["spec"];
     if items(&spec["rules"]).is_empty() && spec["defaultBackend"].is_null() {
-        errors.invalid(at, Value::Array(Vec::new()), "either `defaultBackend` or `rules` must be specified");
+        errors.invalid(at, spec["rules"].clone(), "either `defaultBackend` or `rules` must be specified");
     }
     if spec["defaultBackend"].is_object() {
         backend(&spec["defaultBackend"], Path::Field(&at, "defaultBackend"), errors);
@@ -29,11 +32,10 @@ pub(in crate::kinds::validation) fn ingress(object: &Value, old: Option<&Value>,
         let at = Path::Index(&rules, index);
         let host = text(&rule["host"]);
         if !host.is_empty() {
-            if host.parse::<IpAddr>().is_ok() {
+            if ip::parse(host).is_some() {
                 errors.invalid(Path::Field(&at, "host"), host, "must be a DNS name, not an IP address");
-            } else {
-                errors.each(Path::Field(&at, "host"), host, host_name(host));
             }
+            errors.each(Path::Field(&at, "host"), host, host_name(host));
         }
         if rule["http"].is_null() {
             continue;
@@ -118,34 +120,63 @@ fn ambiguous_path(path: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
+/// Validates a backend (`validateIngressBackend`).
 fn backend(backend: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match (backend["service"].is_object(), backend["resource"].is_object()) {
         (true, true) => errors.invalid(at, "", "cannot set both resource and service backends"),
-        (false, false) => errors.required(at, "resource or service backend is required"),
-        (false, true) => {}
-        (true, false) => {
-            let at = Path::Field(&at, "service");
-            let service = &backend["service"];
-            match text(&service["name"]) {
-                "" => errors.required(Path::Field(&at, "name"), ""),
-                name => errors.each(Path::Field(&at, "name"), name, names::dns1035_label(name)),
-            }
-            let (name, number) = (text(&service["port"]["name"]), service["port"]["number"].as_i64());
-            match (name, number.unwrap_or(0)) {
-                ("", 0) => errors.required(at, "port name or number is required"),
-                ("", number) if !(1..=65535).contains(&number) => {
-                    let port = Path::Field(&at, "port");
-                    errors.invalid(Path::Field(&port, "number"), number, PORT_RANGE);
-                }
-                (_, number) if !name.is_empty() && number != 0 => {
-                    errors.invalid(at, "", "cannot set both port name & port number");
-                }
-                _ => {}
-            }
+        (false, false) => errors.invalid(at, "", "resource or service backend is required"),
+        (false, true) => reference(&backend["resource"], Path::Field(&at, "resource"), errors),
+        (true, false) => service_backend(&backend["service"], at, errors),
+    }
+}
+
+fn service_backend(service: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let place = Path::Field(&at, "service");
+    match text(&service["name"]) {
+        "" => errors.required(Path::Field(&place, "name"), ""),
+        name => {
+            let relaxed = errors.profile.relaxed_service_names;
+            let wrong = if relaxed { names::label(name) } else { names::dns1035_label(name) };
+            errors.each(Path::Field(&place, "name"), name, wrong);
+        }
+    }
+    let port = Path::Field(&place, "port");
+    let (name, number) = (text(&service["port"]["name"]), service["port"]["number"].as_i64().unwrap_or(0));
+    match (name, number) {
+        ("", 0) => errors.required(at, "port name or number is required"),
+        ("", _) => port_number(number, Path::Field(&port, "number"), errors),
+        (_, 0) => errors.each(Path::Field(&port, "name"), name, names::port_name(name)),
+        _ => errors.invalid(at, "", "cannot set both port name & port number"),
+    }
+}
+
+/// Validates a reference to an object in the same namespace (`validateIngressTypedLocalObjectReference`).
+fn reference(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    if let Some(group) = value["apiGroup"].as_str() {
+        errors.each(Path::Field(&at, "apiGroup"), group, names::subdomain(group));
+    }
+    for field in ["kind", "name"] {
+        match text(&value[field]) {
+            "" => errors.required(Path::Field(&at, field), ""),
+            given => errors.each(Path::Field(&at, field), given, names::path_segment(given)),
         }
     }
 }
 
+/// Validates the parameters of a class (`validateIngressClassParametersReference`).
+fn parameters(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    reference(value, at, errors);
+    one_of(&value["scope"], &["Cluster", "Namespace"], Path::Field(&at, "scope"), errors);
+    let place = Path::Field(&at, "namespace");
+    match (text(&value["scope"]), value["namespace"].as_str()) {
+        ("Namespace", None) => errors.required(place, "`parameters.scope` is set to 'Namespace'"),
+        ("Namespace", Some(namespace)) => errors.each(place, namespace, names::label(namespace)),
+        ("Cluster", Some(_)) => errors.forbidden(place, "`parameters.scope` is set to 'Cluster'"),
+        _ => {}
+    }
+}
+
+/// Validates the class of ingresses (`ValidateIngressClass`).
 pub(in crate::kinds::validation) fn ingress_class(
     object: &Value,
     old: Option<&Value>,
@@ -161,11 +192,18 @@ pub(in crate::kinds::validation) fn ingress_class(
         _ if controller.is_empty() => errors.required(place, ""),
         Some((domain, path)) if !domain.is_empty() && !path.is_empty() => {
             errors.each(place, domain, names::subdomain(domain));
+            let other = |b: u8| !b.is_ascii_alphanumeric() && !PATH_BYTES.contains(&b);
+            if path.bytes().any(other) {
+                errors.invalid(place, path, BAD_PATH);
+            }
         }
         _ => {
             let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
             errors.invalid(place, controller, why);
         }
+    }
+    if object["spec"]["parameters"].is_object() {
+        parameters(&object["spec"]["parameters"], Path::Field(&at, "parameters"), errors);
     }
     if let Some(old) = old {
         immutable(&object["spec"]["controller"], Some(&old["spec"]["controller"]), place, errors);

@@ -1,19 +1,18 @@
 //! Validation of network policies (`pkg/apis/networking/validation`).
 
-use std::net::IpAddr;
-
 use serde_json::Value;
 
-use crate::kinds::validation::pods::container::{self, PORT_RANGE};
+use super::ip::{self, Range};
+use super::{port as number_or_name, port_number};
 use crate::kinds::validation::{Errors, Path, items, selector, text};
 
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 const TYPES: [&str; 2] = ["Ingress", "Egress"];
-const NO_CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
+/// Validates a network policy (`ValidateNetworkPolicy`). The ranges of the stored policy need not be valid.
 pub(in crate::kinds::validation) fn network_policy(
     object: &Value,
-    _old: Option<&Value>,
+    old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
     let at = Path::Field(&Path::Root, "spec");
@@ -29,7 +28,7 @@ pub(in crate::kinds::validation) fn network_policy(
             }
             let peers = Path::Field(&at, side);
             for (index, given) in items(&rule[side]).iter().enumerate() {
-                peer(given, Path::Index(&peers, index), errors);
+                peer(given, old, Path::Index(&peers, index), errors);
             }
         }
     }
@@ -51,24 +50,23 @@ fn port(port: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if !protocol.is_empty() && !PROTOCOLS.contains(&protocol) {
         errors.unsupported(Path::Field(&at, "protocol"), protocol, &PROTOCOLS);
     }
-    container::port(&port["port"], Path::Field(&at, "port"), errors);
+    number_or_name(&port["port"], Path::Field(&at, "port"), errors);
     let Some(end) = port["endPort"].as_i64() else { return };
     let at = Path::Field(&at, "endPort");
     match &port["port"] {
         Value::Null => errors.invalid(at, end, "may not be specified when `port` is not specified"),
         Value::Number(from) => {
+            // A real server shows the first port, not the last one.
             if from.as_i64().is_some_and(|from| end < from) {
-                errors.invalid(at, end, "must be greater than or equal to `port`");
+                errors.invalid(at, from.clone(), "must be greater than or equal to `port`");
             }
-            if !(1..=65535).contains(&end) {
-                errors.invalid(at, end, PORT_RANGE);
-            }
+            port_number(end, at, errors);
         }
         _ => errors.invalid(at, end, "may not be specified when `port` is non-numeric"),
     }
 }
 
-fn peer(peer: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+fn peer(peer: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
     let mut selectors = 0;
     for field in ["podSelector", "namespaceSelector"] {
         if peer[field].is_object() {
@@ -80,7 +78,7 @@ fn peer(peer: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         (0, false) => errors.required(at, "must specify a peer"),
         (_, false) => {}
         (others, true) => {
-            block(&peer["ipBlock"], Path::Field(&at, "ipBlock"), errors);
+            block(&peer["ipBlock"], old, Path::Field(&at, "ipBlock"), errors);
             if others > 0 {
                 errors.forbidden(at, "may not specify both ipBlock and another peer");
             }
@@ -88,51 +86,74 @@ fn peer(peer: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Validates a CIDR block, and the smaller blocks that it excludes.
-fn block(block: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+/// Validates a CIDR block, and the smaller blocks that it excludes (`ValidateIPBlock`).
+fn block(block: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
     let place = Path::Field(&at, "cidr");
     let given = text(&block["cidr"]);
     if given.is_empty() {
         errors.required(place, "");
         return;
     }
-    let Some(whole) = Range::read(given) else {
-        errors.invalid(place, given, NO_CIDR);
-        return;
-    };
+    check_range(given, old, place, errors);
+    let Some(whole) = Range::parse(given) else { return };
     let list = Path::Field(&at, "except");
     for (index, except) in items(&block["except"]).iter().enumerate() {
         let (at, given) = (Path::Index(&list, index), text(except));
-        match Range::read(given) {
-            None => errors.invalid(at, given, NO_CIDR),
-            Some(part) if !whole.holds(&part) => {
-                errors.invalid(at, given, "must be a strict subset of `cidr`");
-            }
-            Some(_) => {}
+        check_range(given, old, at, errors);
+        if Range::parse(given).is_some_and(|part| !whole.strictly_contains(&part)) {
+            errors.invalid(at, given, "must be a strict subset of `cidr`");
         }
     }
 }
 
-/// A CIDR block: its address bits, the width of addresses and the length of the prefix.
-struct Range {
-    bits: u128,
-    width: u32,
-    length: u32,
+fn check_range(range: &str, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
+    if !old.is_some_and(|old| ranges(&old["spec"]).any(|(_, stored)| stored == range)) {
+        ip::check_range(range, at, errors);
+    }
 }
 
-impl Range {
-    fn read(text: &str) -> Option<Self> {
-        let (address, length) = text.split_once('/')?;
-        let (bits, width) = match address.parse().ok()? {
-            IpAddr::V4(address) => (u128::from(address.to_bits()), 32),
-            IpAddr::V6(address) => (address.to_bits(), 128),
-        };
-        let length = length.parse().ok().filter(|length| *length <= width)?;
-        Some(Self { bits, width, length })
-    }
+/// All ranges of a policy, with the indices of their places.
+fn ranges(spec: &Value) -> impl Iterator<Item = (Place<'_>, &str)> {
+    [("ingress", "from"), ("egress", "to")].into_iter().flat_map(move |(direction, side)| {
+        items(&spec[direction]).iter().enumerate().flat_map(move |(rule, value)| {
+            items(&value[side]).iter().enumerate().flat_map(move |(peer, value)| {
+                let block = &value["ipBlock"];
+                let place = Place { direction, rule, side, peer, except: None };
+                let whole = block["cidr"].as_str().map(|range| (place, range));
+                let parts = items(&block["except"]).iter().enumerate();
+                whole.into_iter().chain(
+                    parts.map(move |(index, part)| (Place { except: Some(index), ..place }, text(part))),
+                )
+            })
+        })
+    })
+}
 
-    fn holds(&self, part: &Self) -> bool {
-        let head = |bits: u128| bits.checked_shr(self.width - self.length).unwrap_or(0);
-        self.width == part.width && self.length < part.length && head(self.bits) == head(part.bits)
+/// The place of a range in a policy.
+#[derive(Debug, Clone, Copy)]
+struct Place<'a> {
+    direction: &'a str,
+    rule: usize,
+    side: &'a str,
+    peer: usize,
+    /// The index among the excluded ranges; `None` for the range itself.
+    except: Option<usize>,
+}
+
+/// The warnings about ranges that are not in the usual form (`networkPolicyWarnings`).
+pub(in crate::kinds::validation) fn warn(object: &Value, warnings: &mut Vec<String>) {
+    let spec = Path::Field(&Path::Root, "spec");
+    for (place, range) in ranges(&object["spec"]) {
+        let rules = Path::Field(&spec, place.direction);
+        let rule = Path::Index(&rules, place.rule);
+        let peers = Path::Field(&rule, place.side);
+        let peer = Path::Index(&peers, place.peer);
+        let block = Path::Field(&peer, "ipBlock");
+        match place.except {
+            None => ip::warn_range(range, Path::Field(&block, "cidr"), warnings),
+            Some(index) => {
+                ip::warn_range(range, Path::Index(&Path::Field(&block, "except"), index), warnings);
+            }
+        }
     }
 }

@@ -1,0 +1,130 @@
+//! Gives a new pod the overhead, the node selector and the tolerations of its runtime class (`RuntimeClass`).
+
+use serde_json::{Value, json};
+use windtunnel_core::Resource;
+
+use crate::call::Call;
+use crate::gotext::quote;
+use crate::kinds::objects::Objects;
+use crate::metadata;
+use crate::status::{Outcome, Refused};
+
+const RUNTIME_CLASSES: Resource = Resource::cluster("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses");
+
+/// Applies the runtime class of a new pod.
+///
+/// # Errors
+/// 403 if the class does not exist, or if the pod contradicts it.
+pub(crate) fn apply_runtime_class(objects: Objects<'_>, call: &Call<'_>, pod: &mut Value) -> Outcome<()> {
+    if !call.kind.is_resource("", "pods") {
+        return Ok(());
+    }
+    let forbidden =
+        |pod: &Value, why: &str| Refused::forbidden(&call.kind.resource, metadata::text(pod, "name"), why);
+    let class = match pod["spec"]["runtimeClassName"].as_str() {
+        None => Value::Null,
+        Some(name) => {
+            let found = objects.get(&RUNTIME_CLASSES, "", name);
+            let missing = || forbidden(pod, &format!("pod rejected: RuntimeClass {} not found", quote(name)));
+            found.ok_or_else(missing)?.to_value()
+        }
+    };
+    let (overhead, given) = (&class["overhead"]["podFixed"], &pod["spec"]["overhead"]);
+    let is_given = given.as_object().is_some_and(|given| !given.is_empty());
+    if class["overhead"].is_null() {
+        if is_given {
+            let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+            return Err(forbidden(pod, why));
+        }
+    } else if is_given && given != overhead {
+        return Err(forbidden(
+            pod,
+            "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+        ));
+    }
+    if !overhead.is_null() {
+        pod["spec"]["overhead"] = overhead.clone();
+    }
+    let scheduling = &class["scheduling"];
+    select_nodes(pod, &scheduling["nodeSelector"]).map_err(|why| forbidden(pod, &why))?;
+    tolerate(pod, &scheduling["tolerations"]);
+    Ok(())
+}
+
+/// Adds the node selector of a class.
+fn select_nodes(pod: &mut Value, selector: &Value) -> Result<(), String> {
+    for (key, value) in selector.as_object().into_iter().flatten() {
+        let value = value.as_str().unwrap_or_default();
+        if let Some(own) = pod["spec"]["nodeSelector"][key].as_str().filter(|own| *own != value) {
+            return Err(format!(
+                "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = {own}"
+            ));
+        }
+        pod["spec"]["nodeSelector"][key] = json!(value);
+    }
+    Ok(())
+}
+
+/// Adds the tolerations of a class, without those that others cover (`MergeTolerations`).
+fn tolerate(pod: &mut Value, more: &Value) {
+    let Some(more) = more.as_array().filter(|more| !more.is_empty()) else { return };
+    let own = pod["spec"]["tolerations"].as_array().into_iter().flatten();
+    let all: Vec<Value> = own.chain(more).cloned().collect();
+    let mut merged: Vec<&Value> = Vec::new();
+    for (index, toleration) in all.iter().enumerate() {
+        let is_covered = merged.iter().any(|other| covers(other, toleration))
+            || all[index + 1..].iter().any(|other| other != toleration && covers(other, toleration));
+        if !is_covered {
+            merged.push(toleration);
+        }
+    }
+    pod["spec"]["tolerations"] = json!(merged);
+}
+
+/// Whether a toleration tolerates all that another one does (`isSuperset`).
+fn covers(wide: &Value, narrow: &Value) -> bool {
+    let text = |toleration: &Value, field: &str| toleration[field].as_str().unwrap_or_default().to_owned();
+    if wide == narrow {
+        return true;
+    }
+    let key = text(wide, "key");
+    let any_key = key.is_empty() && text(wide, "operator") == "Exists";
+    let effect = text(wide, "effect");
+    if (key != text(narrow, "key") && !any_key) || (!effect.is_empty() && effect != text(narrow, "effect")) {
+        return false;
+    }
+    let seconds = |toleration: &Value| toleration["tolerationSeconds"].as_i64();
+    if effect == "NoExecute"
+        && seconds(wide).is_some_and(|most| seconds(narrow).is_none_or(|seconds| seconds > most))
+    {
+        return false;
+    }
+    match &*text(wide, "operator") {
+        "Exists" => true,
+        "Equal" | "" => text(narrow, "operator") == "Equal" && text(narrow, "value") == text(wide, "value"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerations_of_the_class_are_merged() {
+        let mut pod =
+            json!({ "spec": { "tolerations": [{ "key": "a", "operator": "Equal", "value": "1" }] } });
+        let more = json!([{ "key": "a", "operator": "Exists" }, { "key": "b", "operator": "Exists" }]);
+        tolerate(&mut pod, &more);
+        assert_eq!(pod["spec"]["tolerations"], more);
+    }
+
+    #[test]
+    fn node_selectors_must_not_contradict_each_other() {
+        let mut pod = json!({ "spec": { "nodeSelector": { "a": "1" } } });
+        assert_eq!(select_nodes(&mut pod, &json!({ "b": "2" })), Ok(()));
+        assert_eq!(pod["spec"]["nodeSelector"], json!({ "a": "1", "b": "2" }));
+        let why = select_nodes(&mut pod, &json!({ "a": "2" })).unwrap_err();
+        assert!(why.starts_with("conflict: runtimeClass.scheduling.nodeSelector[a] = 2;"), "{why}");
+    }
+}

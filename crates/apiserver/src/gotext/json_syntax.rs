@@ -1,0 +1,207 @@
+//! The messages of Go's JSON scanner for a malformed document (`encoding/json`).
+
+use super::quote;
+
+/// The message for the first syntax error of a document; `None` if it is well-formed.
+pub(crate) fn syntax_error(document: &[u8]) -> Option<String> {
+    let mut scanner = Scanner { rest: document };
+    let result = scanner.value().and_then(|()| {
+        scanner.skip_space();
+        match scanner.rest.first() {
+            None => Ok(()),
+            Some(byte) => Err(wrong(*byte, "after top-level value")),
+        }
+    });
+    result.err()
+}
+
+const END: &str = "unexpected end of JSON input";
+
+struct Scanner<'a> {
+    rest: &'a [u8],
+}
+
+/// The message for a character that cannot stand where it is.
+fn wrong(byte: u8, place: &str) -> String {
+    let shown = match byte {
+        b'\'' => r"'\''".to_owned(),
+        b'"' => "'\"'".to_owned(),
+        // Go shows a byte as the character with that number.
+        byte => format!("'{}'", quote(&char::from(byte).to_string()).trim_matches('"')),
+    };
+    format!("invalid character {shown} {place}")
+}
+
+impl Scanner<'_> {
+    fn skip_space(&mut self) {
+        let count = self.rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count();
+        self.rest = &self.rest[count..];
+    }
+
+    fn next(&mut self) -> Result<u8, String> {
+        let (byte, rest) = self.rest.split_first().ok_or(END)?;
+        self.rest = rest;
+        Ok(*byte)
+    }
+
+    /// The next byte after white space.
+    fn next_token(&mut self) -> Result<u8, String> {
+        self.skip_space();
+        self.next()
+    }
+
+    fn value(&mut self) -> Result<(), String> {
+        let byte = self.next_token()?;
+        self.value_after(byte)
+    }
+
+    fn value_after(&mut self, byte: u8) -> Result<(), String> {
+        match byte {
+            b'{' => self.object(),
+            b'[' => self.array(),
+            b'"' => self.string(),
+            b'-' => match self.next()? {
+                digit @ b'0'..=b'9' => self.number(digit),
+                other => Err(wrong(other, "in numeric literal")),
+            },
+            b'0'..=b'9' => self.number(byte),
+            b't' => self.literal("true"),
+            b'f' => self.literal("false"),
+            b'n' => self.literal("null"),
+            other => Err(wrong(other, "looking for beginning of value")),
+        }
+    }
+
+    fn object(&mut self) -> Result<(), String> {
+        const KEY: &str = "looking for beginning of object key string";
+        match self.next_token()? {
+            b'}' => return Ok(()),
+            b'"' => self.string()?,
+            other => return Err(wrong(other, KEY)),
+        }
+        loop {
+            match self.next_token()? {
+                b':' => self.value()?,
+                other => return Err(wrong(other, "after object key")),
+            }
+            match self.next_token()? {
+                b'}' => return Ok(()),
+                b',' => {}
+                other => return Err(wrong(other, "after object key:value pair")),
+            }
+            match self.next_token()? {
+                b'"' => self.string()?,
+                other => return Err(wrong(other, KEY)),
+            }
+        }
+    }
+
+    fn array(&mut self) -> Result<(), String> {
+        match self.next_token()? {
+            b']' => return Ok(()),
+            byte => self.value_after(byte)?,
+        }
+        loop {
+            match self.next_token()? {
+                b']' => return Ok(()),
+                b',' => self.value()?,
+                other => return Err(wrong(other, "after array element")),
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<(), String> {
+        loop {
+            match self.next()? {
+                b'"' => return Ok(()),
+                b'\\' => match self.next()? {
+                    b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => {}
+                    b'u' => {
+                        for _ in 0..4 {
+                            let digit = self.next()?;
+                            if !digit.is_ascii_hexdigit() {
+                                return Err(wrong(digit, r"in \u hexadecimal character escape"));
+                            }
+                        }
+                    }
+                    other => return Err(wrong(other, "in string escape code")),
+                },
+                control if control < 0x20 => return Err(wrong(control, "in string literal")),
+                _ => {}
+            }
+        }
+    }
+
+    /// The rest of a number after its first digit. The end of the document may end it.
+    fn number(&mut self, first: u8) -> Result<(), String> {
+        if first != b'0' {
+            self.skip_digits();
+        }
+        if self.rest.first() == Some(&b'.') {
+            self.next()?;
+            self.digits("after decimal point in numeric literal")?;
+        }
+        if matches!(self.rest.first(), Some(b'e' | b'E')) {
+            self.next()?;
+            if matches!(self.rest.first(), Some(b'+' | b'-')) {
+                self.next()?;
+            }
+            self.digits("in exponent of numeric literal")?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self, place: &str) -> Result<(), String> {
+        let byte = self.next()?;
+        if !byte.is_ascii_digit() {
+            return Err(wrong(byte, place));
+        }
+        self.skip_digits();
+        Ok(())
+    }
+
+    fn skip_digits(&mut self) {
+        let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.rest = &self.rest[count..];
+    }
+
+    /// The rest of a literal after its first letter.
+    fn literal(&mut self, word: &str) -> Result<(), String> {
+        for expected in word.bytes().skip(1) {
+            let byte = self.next()?;
+            if byte != expected {
+                let place = format!("in literal {word} (expecting '{}')", char::from(expected));
+                return Err(wrong(byte, &place));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_character_and_the_place() {
+        for (document, message) in [
+            ("{\"a\": [1, -0.5e+3, true, null, \"\\u00e9\"]} \n", ""),
+            ("", END),
+            ("{\"a\"", END),
+            ("x", "invalid character 'x' looking for beginning of value"),
+            ("{'a':1}", r"invalid character '\'' looking for beginning of object key string"),
+            ("{\"a\":1}{", "invalid character '{' after top-level value"),
+            ("{\"a\" 1}", "invalid character '1' after object key"),
+            ("{\"a\":1 \"b\"}", "invalid character '\"' after object key:value pair"),
+            ("[1 2]", "invalid character '2' after array element"),
+            ("[1,]", "invalid character ']' looking for beginning of value"),
+            ("nul1", "invalid character '1' in literal null (expecting 'l')"),
+            ("-x", "invalid character 'x' in numeric literal"),
+            ("1.x", "invalid character 'x' after decimal point in numeric literal"),
+            ("\"\n\"", "invalid character '\\n' in string literal"),
+            ("\"\\q\"", "invalid character 'q' in string escape code"),
+        ] {
+            assert_eq!(syntax_error(document.as_bytes()).unwrap_or_default(), message, "{document}");
+        }
+    }
+}

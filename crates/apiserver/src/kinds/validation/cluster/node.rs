@@ -1,0 +1,197 @@
+//! Validation of nodes (`ValidateNode`, `ValidateNodeUpdate`).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::gotext::quote;
+use crate::kinds::quantity::Quantity;
+use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::networking::ip::{self, Range};
+use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, absent, items, one_of, text};
+use crate::names::labels;
+
+const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+/// Resources that are counted, besides extended ones (`IsIntegerResourceName`).
+const COUNTED: [&str; 9] = [
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+];
+const ADDRESS: Members = &[("Type", "type", Form::Text), ("Address", "address", Form::Text)];
+
+pub(in crate::kinds::validation) fn node(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    common(object, errors);
+    swap(&object["status"]["nodeInfo"]["swap"]["capacity"], errors);
+    pod_ranges(&object["spec"]["podCIDRs"], errors);
+    if old.is_some() {
+        status(object, old, errors);
+    }
+}
+
+/// Validates an update, of the status too. An update of the node repeats the checks of a new one, which shows in
+/// the causes.
+pub(in crate::kinds::validation) fn status(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    common(object, errors);
+    let status = Path::Field(&Path::Root, "status");
+    let (list, addresses) = (Path::Field(&status, "addresses"), items(&object["status"]["addresses"]));
+    for (index, address) in addresses.iter().enumerate() {
+        if addresses[..index].contains(address) {
+            let shown = internal::compact(address, ADDRESS);
+            let syntax = format!(
+                "core.NodeAddress{{Type:{}, Address:{}}}",
+                quote(text(&address["type"])),
+                quote(text(&address["address"]))
+            );
+            errors.duplicate_of(Path::Index(&list, index), shown, syntax, "");
+        }
+    }
+    if let Some(old) = old {
+        fixed(&object["spec"], &old["spec"], errors);
+    }
+}
+
+/// The checks of new and updated nodes.
+fn common(object: &Value, errors: &mut Errors<'_>) {
+    // A real server reports the taints under `metadata`.
+    let metadata = Path::Field(&Path::Root, "metadata");
+    taints(&object["spec"]["taints"], Path::Field(&metadata, "taints"), errors);
+    let at = Path::Field(&Path::Root, "status");
+    for list in ["capacity", "allocatable"] {
+        let list_at = Path::Field(&at, list);
+        for (name, amount) in object["status"][list].as_object().into_iter().flatten() {
+            resource(name, amount, Path::Field(&list_at, name), errors);
+        }
+    }
+    features(items(&object["status"]["declaredFeatures"]), Path::Field(&at, "declaredFeatures"), errors);
+}
+
+/// Validates an amount of a resource (`ValidateResourceQuantityValue`).
+pub(super) fn resource(name: &str, amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let Some(given) = amount.as_str().and_then(|text| Quantity::parse(text).ok().flatten()) else { return };
+    if given.is_negative() {
+        errors.invalid(at, given.text(), NON_NEGATIVE);
+    }
+    let is_extended =
+        name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
+    if (is_extended || COUNTED.contains(&name)) && !given.is_whole() {
+        errors.invalid(at, given.text(), "must be an integer");
+    }
+}
+
+fn swap(capacity: &Value, errors: &mut Errors<'_>) {
+    if let Some(capacity) = capacity.as_i64().filter(|capacity| *capacity <= 0) {
+        let metadata = Path::Field(&Path::Root, "metadata");
+        let swap = Path::Field(&metadata, "nodeSwapStatus");
+        errors.invalid(Path::Field(&swap, "capacity"), capacity, "must be greater than zero");
+    }
+}
+
+/// Validates the features that the kubelet declares: names in order (`validateNodeDeclaredFeatures`).
+fn features(features: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
+    for (index, name) in features.iter().map(text).enumerate() {
+        let good = |part: &str, first: bool| {
+            part.bytes().all(|b| b.is_ascii_alphanumeric())
+                && part.bytes().next().is_some_and(|b| !first || b.is_ascii_uppercase())
+        };
+        if !name.split('/').enumerate().all(|(index, part)| good(part, index == 0)) {
+            let why = format!(
+                "invalid feature name {}: must start with an UpperCamelCase segment, with subsequent segments \
+                 separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric \
+                 characters and slashes",
+                quote(name)
+            );
+            errors.invalid(Path::Index(&at, index), name, why);
+        }
+        match features.get(index + 1).map(text) {
+            Some(next) if next == name => errors.duplicate(Path::Index(&at, index + 1), next),
+            Some(next) if next < name => {
+                errors.invalid(Path::Index(&at, index + 1), next, "list must be sorted alphabetically");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The ranges of pods are valid, two of them of different families.
+fn pod_ranges(ranges: &Value, errors: &mut Errors<'_>) {
+    let spec = Path::Field(&Path::Root, "spec");
+    let list = Path::Field(&spec, "podCIDRs");
+    let given = items(ranges);
+    for (index, range) in given.iter().enumerate() {
+        ip::check_range(text(range), Path::Index(&list, index), errors);
+    }
+    let families: Vec<bool> =
+        given.iter().filter_map(|range| Range::parse(text(range))).map(|range| range.is_v6()).collect();
+    let is_dual = families.len() == given.len() && families.contains(&true) && families.contains(&false);
+    if given.len() > 2 || given.len() == 2 && !is_dual {
+        errors.invalid(list, ranges.clone(), "may specify no more than one CIDR for each IP family");
+    }
+}
+
+/// The ranges of pods and the provider's name for the node are set once.
+fn fixed(new: &Value, old: &Value, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "spec");
+    let (ranges, before) = (items(&new["podCIDRs"]), items(&old["podCIDRs"]));
+    let changes = if before.is_empty() {
+        0
+    } else if ranges.len() != before.len() {
+        1
+    } else {
+        ranges.iter().zip(before).filter(|(new, old)| new != old).count()
+    };
+    for _ in 0..changes {
+        let why = "node updates may not change podCIDR except from \"\" to valid";
+        errors.forbidden(Path::Field(&at, "podCIDRs"), why);
+    }
+    if !absent(&old["providerID"]) && new["providerID"] != old["providerID"] {
+        let why = "node updates may not change providerID except from \"\" to valid";
+        errors.forbidden(Path::Field(&at, "providerID"), why);
+    }
+    if text(&new["externalID"]) != text(&old["externalID"]) {
+        errors.forbidden(Path::Field(&at, "externalID"), "may not be updated");
+    }
+}
+
+fn taints(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let mut seen = BTreeSet::new();
+    for (index, taint) in items(list).iter().enumerate() {
+        let at = Path::Index(&at, index);
+        let (key, value, effect) = (text(&taint["key"]), text(&taint["value"]), text(&taint["effect"]));
+        errors.each(Path::Field(&at, "key"), key, labels::label_key(key));
+        let wrong = labels::label_value(value);
+        if !wrong.is_empty() {
+            errors.invalid(Path::Field(&at, "value"), value, wrong.join(";"));
+        }
+        one_of(&taint["effect"], &EFFECTS, Path::Field(&at, "effect"), errors);
+        if !seen.insert((key, effect)) {
+            duplicate_taint(taint, at, errors);
+        }
+    }
+}
+
+/// Reports a repeated taint as Go prints the internal struct, in the order of its fields.
+fn duplicate_taint(taint: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let (key, value, effect) = (text(&taint["key"]), text(&taint["value"]), text(&taint["effect"]));
+    let added = &taint["timeAdded"];
+    let shown = format!(
+        "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{added}}}",
+        json!(key),
+        json!(value),
+        json!(effect)
+    );
+    let time = if added.is_null() { "<nil>".to_owned() } else { added.to_string() };
+    let syntax = format!(
+        "core.Taint{{Key:{}, Value:{}, Effect:{}, TimeAdded:{time}}}",
+        quote(key),
+        quote(value),
+        quote(effect)
+    );
+    errors.duplicate_of(at, shown, syntax, "taints must be unique by key and effect pair");
+}

@@ -1,0 +1,96 @@
+//! Validation of the objects that record the addresses of services: IPAddress and ServiceCIDR
+//! (`ValidateIPAddress`, `ValidateServiceCIDR`).
+
+use serde_json::{Value, json};
+
+use super::ip::{self, Range};
+use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::{Errors, Path, items, text};
+use crate::names;
+
+const IMMUTABLE: &str = "field is immutable";
+/// The internal `ParentReference`.
+const PARENT: Members = &[
+    ("Group", "group", Form::Text),
+    ("Resource", "resource", Form::Text),
+    ("Namespace", "namespace", Form::Text),
+    ("Name", "name", Form::Text),
+];
+
+/// Validates an IPAddress, except for its name.
+pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let spec = Path::Field(&Path::Root, "spec");
+    let at = Path::Field(&spec, "parentRef");
+    let parent = &object["spec"]["parentRef"];
+    if let Some(old) = old {
+        if old["spec"]["parentRef"] != *parent {
+            let shown = internal::compact(parent, PARENT);
+            errors.invalid_shown(at, shown.clone(), shown, IMMUTABLE);
+        }
+        return;
+    }
+    if !parent.is_object() {
+        errors.required(at, "");
+        return;
+    }
+    let group = text(&parent["group"]);
+    if !group.is_empty() {
+        errors.each(Path::Field(&at, "group"), group, names::subdomain(group));
+    }
+    for field in ["resource", "name", "namespace"] {
+        match text(&parent[field]) {
+            "" if field == "namespace" => {}
+            "" => errors.required(Path::Field(&at, field), ""),
+            given => errors.each(Path::Field(&at, field), given, names::path_segment(given)),
+        }
+    }
+}
+
+/// Validates the ranges of a ServiceCIDR.
+pub(in crate::kinds::validation) fn service_cidr(
+    object: &Value,
+    old: Option<&Value>,
+    errors: &mut Errors<'_>,
+) {
+    let spec = Path::Field(&Path::Root, "spec");
+    let list = Path::Field(&spec, "cidrs");
+    let ranges = items(&object["spec"]["cidrs"]);
+    let Some(old) = old.map(|old| items(&old["spec"]["cidrs"])) else {
+        check_ranges(ranges, list, errors);
+        return;
+    };
+    if old.len() != ranges.len() && (old.len(), ranges.len()) != (1, 2) {
+        errors.invalid(list, json!(ranges), IMMUTABLE);
+        return;
+    }
+    for (index, (range, old)) in ranges.iter().zip(old).enumerate() {
+        if range != old {
+            errors.invalid(Path::Index(&list, index), range.clone(), IMMUTABLE);
+        }
+    }
+    // A second family may be added.
+    if old.len() < ranges.len() {
+        check_ranges(ranges, list, errors);
+    }
+}
+
+fn check_ranges(ranges: &[Value], list: Path<'_>, errors: &mut Errors<'_>) {
+    match ranges.len() {
+        0 => return errors.required(list, "at least one CIDR required"),
+        1 | 2 => {}
+        _ => {
+            let shown = format!("{{\"CIDRs\":{}}}", json!(ranges));
+            return errors.invalid_shown(list, shown.clone(), shown, "may only hold up to 2 values");
+        }
+    }
+    for (index, range) in ranges.iter().enumerate() {
+        ip::check_canonical_range(text(range), Path::Index(&list, index), errors);
+    }
+    if let [first, second] = ranges
+        && let (Some(first), Some(second)) = (Range::parse(text(first)), Range::parse(text(second)))
+        && first.is_v6() == second.is_v6()
+    {
+        let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        errors.invalid(list, json!(ranges), why);
+    }
+}
