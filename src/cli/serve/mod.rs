@@ -140,7 +140,8 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
         let (dumped, shared) = dumped::read(path, args)?;
         return Ok(StartedServer { dumped: Some(dumped), ..started(shared) });
     }
-    let server = ApiServer::builder().kubernetes(minor(args)).hooks(Webhooks);
+    // As with a real server, a controller writes the limits of quotas, or nobody does.
+    let server = ApiServer::builder().kubernetes(minor(args)).hooks(Webhooks).quota_controller(true);
     let Some(folder) = &args.data_dir else {
         let shared = Shared::new(server.seed(args.seed).build(now), clock);
         return Ok(StartedServer { authority: Some(Authority::generate()?), ..started(shared) });

@@ -92,6 +92,6 @@ fn bootstrap_objects_start_at_the_same_revision_in_every_minor() {
         let versions = roles["items"].as_array().unwrap().iter();
         let first =
             versions.map(|role| role["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap());
-        assert_eq!(first.min(), Some(101), "1.{minor}");
+        assert_eq!(first.min(), Some(201), "1.{minor}");
     }
 }

@@ -38,7 +38,7 @@ fn a_dry_run_deletecollection_is_not_logged() {
     server.keep_log(10);
     let path = "/api/v1/namespaces/default/configmaps";
     for (path, body) in
-        [(path.to_owned(), json!({ "dryRun": ["All"] })), (format!("{path}?dryRun=All"), json!({}))]
+        [(path.to_owned(), json!({ "dryRun": ["All"] })), (format!("{path}?dryRun=All"), Value::Null)]
     {
         assert_eq!(send(&mut server, Method::Delete, &path, &body).code, 200);
         assert!(server.take_log().is_empty(), "{path}");

@@ -58,7 +58,8 @@ fn integers_without_a_format_and_their_bounds_must_fit_64_bits() {
     for minor in [24, 36] {
         assert_eq!(
             validation_error(minor, &json!({ "type": "integer" }), &json!(1e19)),
-            "<nil>: Invalid value: \"\": Checked value must be of type integer (default format) in spec.x"
+            "[spec.x: Invalid value: \"number\": spec.x in body must be of type integer: \"number\", <nil>: Invalid value: \"\": \
+             Checked value must be of type integer (default format) in spec.x]"
         );
         assert_eq!(validation_error(minor, &json!({ "type": "integer" }), &json!(i64::MAX)), "");
         assert_eq!(

@@ -69,7 +69,7 @@ fn served_versions_depend_on_the_minor_while_objects_stay() {
 fn autoscalers_are_served_in_v1_and_v2() {
     let mut server = server(36);
     let body = json!({ "apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": { "name": "h" },
-        "spec": { "maxReplicas": 3, "scaleTargetRef": { "kind": "Deployment", "name": "d" },
+        "spec": { "maxReplicas": 3, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" },
                   "targetCPUUtilizationPercentage": 50 } });
     let path =
         |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
@@ -212,7 +212,7 @@ fn invalid_objects_are_rejected_with_the_messages_of_their_kind() {
             "/apis/batch/v1/namespaces/default/jobs".to_owned(),
             json!({ "kind": "Job", "metadata": { "name": "j" }, "spec": { "template": { "spec": {
                 "containers": [{ "name": "c", "image": "i" }] } } } }),
-            "Job.batch \"j\" is invalid: spec.template.spec.restartPolicy: Unsupported value: \"Always\": supported values: \
+            "Job.batch \"j\" is invalid: spec.template.spec.restartPolicy: Required value: valid values: \
              \"OnFailure\", \"Never\"",
         ),
         (

@@ -207,7 +207,7 @@ fn invalid_policies_are_rejected_with_all_their_errors() {
         // An expression whose type is only known at evaluation is not a bool.
         (
             json!({ "validations": [{ "expression": "object.spec.on" }] }),
-            "spec.validations[0].expression: Invalid value: \"object.spec.on\": must evaluate to bool".to_owned(),
+            "spec.validations[0].expression: Invalid value: \"object.spec.on\": must evaluate to bool but got dyn".to_owned(),
         ),
         (
             json!({ "auditAnnotations": [{ "key": "a", "valueExpression": "1" }, { "key": "a", "valueExpression": "'b'" }] }),
@@ -232,7 +232,7 @@ fn invalid_policies_are_rejected_with_all_their_errors() {
         ),
         (
             json!({ "matchConditions": [{ "name": "", "expression": "1" }] }),
-            "[spec.matchConditions[0].expression: Invalid value: \"1\": must evaluate to bool, \
+            "[spec.matchConditions[0].expression: Invalid value: \"1\": must evaluate to bool but got int, \
              spec.matchConditions[0].name: Required value]"
                 .to_owned(),
         ),

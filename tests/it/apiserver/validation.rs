@@ -74,7 +74,7 @@ fn validates_network_policies() {
     );
     assert_eq!(
         port(json!({ "port": 80, "endPort": 79 })),
-        format!("{at}.endPort: Invalid value: 79: must be greater than or equal to `port`")
+        format!("{at}.endPort: Invalid value: 80: must be greater than or equal to `port`")
     );
     assert_eq!(
         port(json!({ "endPort": 79 })),
@@ -215,7 +215,7 @@ fn validates_autoscaler_metrics() {
     let metric = |metric: Value| {
         created(
             path,
-            &spec(&json!({ "maxReplicas": 2, "scaleTargetRef": { "kind": "Deployment", "name": "d" },
+            &spec(&json!({ "maxReplicas": 2, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" },
             "metrics": [metric] })),
         )
     };
@@ -257,8 +257,10 @@ fn validates_autoscaler_metrics() {
 #[test]
 fn validates_usages_of_signing_requests() {
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    // A PEM block with the right type.
+    let request = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KQUE9PQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
     let usages_error = |usages: Value| {
-        created(path, &spec(&json!({ "request": "eA==", "signerName": "x.io/y", "usages": usages })))
+        created(path, &spec(&json!({ "request": request, "signerName": "x.io/y", "usages": usages })))
     };
     assert_eq!(usages_error(json!([])), "spec.usages: Required value");
     assert!(
@@ -310,7 +312,7 @@ fn validates_resource_quotas() {
     assert_eq!(
         hard(json!({ "colour": "1" })),
         "[spec.hard[colour]: Invalid value: \"colour\": must be a standard resource type or fully qualified, \
-         spec.hard[colour]: Invalid value: \"colour\": must be a standard resource for quotas]"
+         spec.hard[colour]: Invalid value: \"colour\": must be a standard resource for quota]"
     );
     let scopes = |scopes: Value| created(path, &spec(&json!({ "hard": { "pods": "1" }, "scopes": scopes })));
     assert_eq!(scopes(json!(["Odd"])), "spec.scopes: Invalid value: [\"Odd\"]: unsupported scope");

@@ -78,7 +78,8 @@ fn equal_replicas_are_shared_and_reapplying_a_scale_keeps_its_ownership() {
 #[test]
 fn an_applied_scale_conflicts_with_an_updated_one() {
     let mut server = server(36);
-    apply(&mut server, DEPLOYMENT, "main", &deployment(&Value::Null));
+    let deployments = DEPLOYMENT.trim_end_matches("/d");
+    assert_eq!(ask(&mut server, Method::Post, deployments, "", &deployment(&json!(1))).0, 201);
     let patch = json!({ "spec": { "replicas": 4 } });
     assert_eq!(ask(&mut server, Method::Patch, SCALE, MERGE, &patch).0, 200);
     assert_eq!(owners_of_replicas(&mut server), ["tester Update apps/v1 scale"]);

@@ -40,7 +40,7 @@ fn every_recorded_request_gets_the_recorded_response() {
             replayed += 1;
         }
     }
-    assert!(replayed > 200, "only {replayed} cases");
+    assert!(replayed > 580, "only {replayed} cases");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     println!("{replayed} recorded cases agree");
 }
@@ -63,7 +63,7 @@ impl Case {
             let value = fill(value, &env);
             env.insert(name.clone(), value);
         }
-        let mut server = ApiServer::builder().kubernetes(36).build(now);
+        let mut server = ApiServer::builder().kubernetes(36).quota_controller(true).build(now);
         server.accept_token(ADMIN, Identity::admin());
         Self { server, now, env, definitions: Vec::new(), problems: Vec::new() }
     }

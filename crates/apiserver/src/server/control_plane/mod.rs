@@ -24,7 +24,7 @@ use crate::server::ApiServer;
 use crate::store::FieldOwners;
 
 /// The last revision that is reserved for the server's own objects.
-const OWN_REVISIONS: u64 = 100;
+const OWN_REVISIONS: u64 = 200;
 /// The name of the Service and of its endpoints.
 const NAME: &str = "kubernetes";
 /// The name of the port.
