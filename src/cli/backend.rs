@@ -52,9 +52,9 @@ impl Drop for Place {
     }
 }
 
-/// Creates the backend that the arguments name. On an interrupt during the creation, `interrupt` cleans up.
+/// Creates the backend that the arguments name, after [`PlaceArgs::check`]. On an interrupt during the creation,
+/// `interrupt` cleans up.
 pub(super) fn make(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Place, String> {
-    args.check()?;
     if args.can_outlive_process() {
         interrupt.end_at_once();
     }

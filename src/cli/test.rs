@@ -33,6 +33,7 @@ struct Input {
 
 /// Runs the features that the arguments name, once or after each change.
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
+    args.suite.place.check()?;
     #[cfg(feature = "watch")]
     if args.suite.interactive.watch {
         let rerun = || {

@@ -39,6 +39,7 @@ struct Input {
 
 /// Runs the scenarios that the arguments name, once or after each change.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
+    args.suite.place.check()?;
     #[cfg(feature = "watch")]
     if args.suite.interactive.watch {
         let rerun = || {

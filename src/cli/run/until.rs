@@ -21,7 +21,6 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
     let [plan] = plans else {
         return Err(format!("--until: expected one scenario, found {}", plans.len()));
     };
-    args.place.check()?;
     if args.place.backend != BackendKind::InProcess {
         return Err("--until requires `--backend in-process`, the default".to_owned());
     }
