@@ -206,9 +206,9 @@ mod steps {
 
     #[test]
     fn match_explains_a_step_or_lists_the_nearest_ones() {
-        insta::assert_snapshot!(check(&[], &["steps", "--match", "And I pause pool worker"]), @r"
+        insta::assert_snapshot!(check(&[], &["steps", "--match", "And I pause pool worker"]), @"
         exit 0
-        When I (pause|unpause) pool <name>
+        When [at <time> ]I (pause|unpause) pool <name>
 
         Pauses or unpauses a MachineConfigPool.
 

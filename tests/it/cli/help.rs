@@ -61,7 +61,7 @@ fn the_help_of_run_lists_the_options() {
     Arguments:
       [PATHS]...
               Scenario files, or folders to search for `*.yaml`
-
+              
               [default: scenarios]
 
     Options:
@@ -83,7 +83,7 @@ fn the_help_of_run_lists_the_options() {
 
           --seed <SEED>
               Seed of every random draw
-
+              
               [default: 1]
 
           --record <FILE>
@@ -130,7 +130,7 @@ fn the_help_of_run_lists_the_options() {
           --retry <N>
               Rerun a failed scenario up to N times, each time with the next seed; report a later pass
               as a flake
-
+              
               [default: 0]
 
           --junit <FILE>
@@ -142,7 +142,7 @@ fn the_help_of_run_lists_the_options() {
               Possible values:
               - scenario: One test case per scenario
               - step:     One test case per step of a scenario
-
+              
               [default: scenario]
 
           --junit-upgrade <FILE>
@@ -168,7 +168,7 @@ fn the_help_of_run_lists_the_options() {
               Possible values:
               - text: Text for people
               - json: One JSON document
-
+              
               [default: text]
 
           --width <COLUMNS>
@@ -186,7 +186,7 @@ fn the_help_of_run_lists_the_options() {
 
           --serve-kubeconfig <FILE>
               Write the kubeconfig of the served cluster to FILE
-
+              
               [default: wind.kubeconfig]
 
       -h, --help
@@ -204,7 +204,7 @@ fn the_help_of_run_lists_the_options() {
               - kind:       Kubernetes in containers, created with kind
               - k3d:        k3s in containers, created with k3d
               - kubeconfig: Existing cluster
-
+              
               [default: in-process]
 
           --kubeconfig <FILE>
@@ -219,7 +219,7 @@ fn the_help_of_run_lists_the_options() {
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process
-
+              
               [default: 50]
 
           --image <IMAGE>
@@ -267,13 +267,13 @@ fn the_help_of_test_lists_the_options() {
     Arguments:
       [PATHS]...
               Feature files, or folders to search for `*.feature`
-
+              
               [default: features]
 
     Options:
           --seed <SEED>
               Seed of every random draw
-
+              
               [default: 1]
 
           --record <FILE>
@@ -320,7 +320,7 @@ fn the_help_of_test_lists_the_options() {
           --retry <N>
               Rerun a failed scenario up to N times, each time with the next seed; report a later pass
               as a flake
-
+              
               [default: 0]
 
           --junit <FILE>
@@ -332,7 +332,7 @@ fn the_help_of_test_lists_the_options() {
               Possible values:
               - scenario: One test case per scenario
               - step:     One test case per step of a scenario
-
+              
               [default: scenario]
 
           --junit-upgrade <FILE>
@@ -358,7 +358,7 @@ fn the_help_of_test_lists_the_options() {
               Possible values:
               - text: Text for people
               - json: One JSON document
-
+              
               [default: text]
 
           --width <COLUMNS>
@@ -376,7 +376,7 @@ fn the_help_of_test_lists_the_options() {
 
           --serve-kubeconfig <FILE>
               Write the kubeconfig of the served cluster to FILE
-
+              
               [default: wind.kubeconfig]
 
       -h, --help
@@ -394,7 +394,7 @@ fn the_help_of_test_lists_the_options() {
               - kind:       Kubernetes in containers, created with kind
               - k3d:        k3s in containers, created with k3d
               - kubeconfig: Existing cluster
-
+              
               [default: in-process]
 
           --kubeconfig <FILE>
@@ -409,7 +409,7 @@ fn the_help_of_test_lists_the_options() {
 
           --writes-per-second <N>
               Maximum number of writes per second to a cluster outside this process
-
+              
               [default: 50]
 
           --image <IMAGE>

@@ -70,9 +70,7 @@ fn json_output_is_one_document() {
     let environment = TestEnvironment::with(&[("s/calm.yaml", CALM), ("s/wrong.yaml", WRONG)]);
     let json = || {
         let output = environment.run(&["run", "--format", "json", "s"]);
-        let text = output.to_string();
-        let start = text.find('{').unwrap();
-        serde_json::from_str::<Value>(&text[start..]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        serde_json::from_str::<Value>(&output.stdout).unwrap_or_else(|error| panic!("{error}\n{output}"))
     };
     let found = json();
     assert_eq!((&found["passed"], &found["failed"]), (&1.into(), &1.into()));

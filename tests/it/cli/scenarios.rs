@@ -280,27 +280,45 @@ fn junit_contains_passed_and_failed_scenarios() {
     let environment = TestEnvironment::with(&[("s/wrong.yaml", WRONG), ("s/calm.yaml", CALM)]);
     let output = environment.run(&["run", "--quiet", "--junit", "results/junit.xml", "s"]);
     assert_eq!(output.code, Some(1), "{output}");
-    insta::assert_snapshot!(environment.read("results/junit.xml"), @r#"
-        <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="windtunnel" tests="2" skipped="0" failures="1" errors="0">
-            <testsuite name="windtunnel run" tests="2" skipped="0" errors="0" failures="1">
-                <testcase name="calm" classname="s/calm.yaml" time="0.000">
-                    <properties>
-                        <property name="seed" value="1"/>
-                    </properties>
-                </testcase>
-                <testcase name="a wrong expectation" classname="s/wrong.yaml" time="70.000">
-                    <properties>
-                        <property name="seed" value="1"/>
-                        <property name="id" value="OTA-1269"/>
-                        <property name="id" value="OCP-22641"/>
-                    </properties>
-                    <failure message="expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">s/wrong.yaml:6:3
-        expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
-                </testcase>
-            </testsuite>
-        </testsuites>
-        "#);
+    let times = regex::Regex::new(r#" (time|timestamp)="[^"]*""#).unwrap();
+    let junit = environment.read("results/junit.xml");
+    insta::assert_snapshot!(times.replace_all(&junit, r#" $1="WALL""#), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="windtunnel" tests="2" skipped="0" failures="1" errors="0">
+        <testsuite name="windtunnel run" tests="2" skipped="0" errors="0" failures="1" time="WALL" timestamp="WALL">
+            <testcase name="calm" classname="s/calm.yaml" time="WALL">
+                <properties>
+                    <property name="seed" value="1"/>
+                    <property name="cluster-seconds" value="0.000"/>
+                </properties>
+                <system-out>run it again: windtunnel run s/calm.yaml --seed 1
+    </system-out>
+            </testcase>
+            <testcase name="a wrong expectation" classname="s/wrong.yaml" time="WALL">
+                <properties>
+                    <property name="seed" value="1"/>
+                    <property name="cluster-seconds" value="70.000"/>
+                    <property name="id" value="OTA-1269"/>
+                    <property name="id" value="OCP-22641"/>
+                </properties>
+                <failure message="expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">s/wrong.yaml:6:3
+    expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
+                <system-out>run it again: windtunnel run s/wrong.yaml --seed 1
+
+    the end of the timeline:
+    0:00:00    cluster installed: 315 objects                                                                                                              installer
+    0:01:00  ok advance 1m
+    0:01:00  &gt; expect ClusterVersion/version Progressing=True within 10s
+    0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
+               seen: Progressing=False &quot;Cluster version is 4.20.1&quot;
+
+    oc adm upgrade status:
+    The cluster is not updating.
+    </system-out>
+            </testcase>
+        </testsuite>
+    </testsuites>
+    "#);
     assert_eq!(environment.files(), ["results/junit.xml", "s/calm.yaml", "s/wrong.yaml"]);
 }
 

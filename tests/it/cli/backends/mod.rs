@@ -34,6 +34,7 @@ const FEATURE: &str = r#"Feature: One feature for every backend
     Given a 4.14.1 cluster with 1 control-plane node and 0 workers
     When the API server answers conflict to the next 3 updates of ClusterVersion by cluster-version-operator
     And 1 minute passes
+    Then ClusterVersion condition Available is True
 "#;
 
 /// A run that works until it is ended.

@@ -27,7 +27,7 @@ exit 0
 "#;
 
 const SHORT: &str = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 0 workers\n    \
-                     When 1 minute passes\n";
+                     When 1 minute passes\n    Then ClusterVersion condition Available is True\n";
 
 /// Installs the script under the name of a program.
 pub(crate) fn install(environment: &TestEnvironment, program: &str) {
