@@ -59,7 +59,7 @@ mod tests {
         let with_sibling = [&all[..], &[result("a.yaml", "w", false)]].concat();
         assert_eq!(
             failures("windtunnel run", &with_sibling, &[]),
-            r"windtunnel run a.yaml 'b c.yaml' --seed 7 --name '^(x \(1\)|y)$'"
+            r#"windtunnel run a.yaml 'b c.yaml' --seed 7 --name '^(x '"\\(1\\)|y)"'$'"#
         );
         assert_eq!(failures("windtunnel run", &all[2..], &[]), "");
     }
