@@ -69,7 +69,7 @@ impl ScenarioReport {
             }
         };
         let expectations = baseline.checks.iter().map(expectation).collect();
-        Self { expectations, tested, ..Self::new(plan) }
+        Self { tested, expectations, ..Self::new(plan) }
     }
 
     fn count(&self, is_meant: impl Fn(&Verdict) -> bool) -> usize {

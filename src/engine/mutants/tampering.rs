@@ -212,9 +212,10 @@ impl State {
                 self.skip(write, real)
             }
             (Defect::Skipped(Request::Delete), Operation::Delete(_)) => self.skip(write, real),
-            (Defect::NeverUpdated(place) | Defect::Late(place) | Defect::Altered(place), _) => self
-                .tamper(by, write, &mutant.defect, place, real, now)
-                .map_or_else(Passed::Made, Passed::Made),
+            (Defect::NeverUpdated(place) | Defect::Late(place) | Defect::Altered(place), _) => {
+                let changed = self.tamper(by, &write, &mutant.defect, place, real, now);
+                Passed::Made(changed.unwrap_or(write))
+            }
             _ => Passed::Made(write),
         }
     }
@@ -243,19 +244,19 @@ impl State {
         Passed::Skipped(object)
     }
 
-    /// Returns the write with another value at `place`, or the write as it was.
+    /// Returns the write with another value at `place`; `None` if the mutant does not change it.
     fn tamper(
         &mut self,
         by: &str,
-        write: Write,
+        write: &Write,
         defect: &Defect,
         place: &Place,
         real: &View,
         now: Time,
-    ) -> Result<Write, Write> {
+    ) -> Option<Write> {
         let key = write.key();
         let before = real.get_key(&key);
-        let Some(intended) = self.intended(&write, &key, before) else { return Err(write) };
+        let intended = self.intended(write, &key, before)?;
         let (old, meant) = (before.and_then(|before| place.get(before)), place.get(&intended));
         let left = match defect {
             Defect::Altered(_) => meant.and_then(|meant| altered(place, meant)),
@@ -269,7 +270,7 @@ impl State {
             if self.notes.remove(&key).is_some() {
                 self.refresh(&key, real);
             }
-            return Err(write);
+            return None;
         }
         self.observed.hits += 1;
         let mut changed = intended.clone();
@@ -284,10 +285,10 @@ impl State {
         };
         let meant = meant.cloned();
         let changed = Write { operation, ..write.clone() };
-        self.notes
-            .insert(key.clone(), Noted { uid, by: by.to_owned(), write, place: place.clone(), left, meant });
+        let (by, write, place) = (by.to_owned(), write.clone(), place.clone());
+        self.notes.insert(key.clone(), Noted { uid, by, write, place, left, meant });
         self.refresh(&key, real);
-        Ok(changed)
+        Some(changed)
     }
 
     /// Returns the object that a write would lead to, in the eyes of the component.
