@@ -67,6 +67,11 @@ pub trait ClusterConnection: Send {
     /// Returns the capabilities of the cluster.
     fn capabilities(&self) -> Capabilities;
 
+    /// The Kubernetes minor (1.x) of an API server that stays at it; `None` if it follows the scenario.
+    fn fixed_kubernetes(&self) -> Option<u32> {
+        None
+    }
+
     /// Makes the API server forward requests to pods, such as logs, to this upstream. Servers of other
     /// programs ask real pods.
     fn set_upstream(&mut self, _: Arc<dyn Upstream>) {}

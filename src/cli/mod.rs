@@ -72,11 +72,17 @@ enum Exit {
 
 impl Exit {
     /// The exit of a run with these results.
-    fn of<'r>(results: impl Iterator<Item = &'r ScenarioResult> + Clone) -> Self {
-        if results.clone().any(|result| result.invalid) {
-            return Self::Usage;
+    fn of<'r>(results: impl Iterator<Item = &'r ScenarioResult>) -> Self {
+        let (mut is_invalid, mut failed) = (false, false);
+        for result in results {
+            is_invalid |= result.invalid;
+            failed |= result.failed();
         }
-        if results.clone().any(ScenarioResult::failed) { Self::Failed } else { Self::Passed }
+        match (is_invalid, failed) {
+            (true, _) => Self::Usage,
+            (false, true) => Self::Failed,
+            (false, false) => Self::Passed,
+        }
     }
 
     fn code(self) -> u8 {

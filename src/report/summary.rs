@@ -74,10 +74,11 @@ pub fn recap(results: &[ScenarioResult]) -> String {
     let failures = results.iter().filter(|result| result.failure.is_some());
     let lines = failures.map(|result| {
         let reason = result.failure.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
-        match result.invalid {
-            // Each problem of a file begins with its place.
-            true => format!("{} {reason}\n", word(result)),
-            false => format!("{} {} {}: {reason}\n", word(result), result.place(), result.name),
+        // Each problem of a file begins with its place.
+        if result.invalid {
+            format!("{} {reason}\n", word(result))
+        } else {
+            format!("{} {} {}: {reason}\n", word(result), result.place(), result.name)
         }
     });
     lines.collect()

@@ -50,13 +50,18 @@ pub enum PayloadWorkloads {
 
 /// The controllers of kube-controller-manager and the scheduler. They work independently of each other.
 pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
-    kubernetes_with(streams, PayloadWorkloads::default())
+    kubernetes_with(streams, PayloadWorkloads::default(), None)
 }
 
-/// The same controllers, for workloads of a payload that run like this.
-pub fn kubernetes_with(streams: &Streams, payload: PayloadWorkloads) -> Vec<Box<dyn Actor>> {
+/// The same controllers, for workloads of a payload that run like this, and for an API server that stays at
+/// Kubernetes 1.`server_minor` whatever the version of the controllers.
+pub fn kubernetes_with(
+    streams: &Streams,
+    payload: PayloadWorkloads,
+    server_minor: Option<u32>,
+) -> Vec<Box<dyn Actor>> {
     vec![
-        Box::new(workloads::jobs::JobController::new()),
+        Box::new(workloads::jobs::JobController::new().beside_server(server_minor)),
         Box::new(node_lifecycle::NodeLifecycleController::new()),
         Box::new(workloads::deployments::DeploymentController::new(streams).with_payload(payload)),
         Box::new(workloads::replica_sets::ReplicaSetController::new()),

@@ -307,6 +307,10 @@ impl ClusterConnection for Remote {
         }
     }
 
+    fn fixed_kubernetes(&self) -> Option<u32> {
+        if self.own_server.is_some() { None } else { self.server.minor() }
+    }
+
     fn changes(&mut self, _: &View) -> Vec<Change> {
         self.catch_up();
         let mut changes = self.known.take();

@@ -19,6 +19,11 @@ impl Server {
         Self(version["minor"].as_str().and_then(|minor| digits(minor).parse().ok()))
     }
 
+    /// The minor, if it is known.
+    pub(super) fn minor(self) -> Option<u32> {
+        self.0
+    }
+
     /// Checks that the server can replace one of Kubernetes 1.`minor`.
     ///
     /// # Errors

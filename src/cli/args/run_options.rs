@@ -176,6 +176,7 @@ pub(in crate::cli) struct Reports {
     pub(in crate::cli) cucumber_json: Option<PathBuf>,
     /// Append a summary in Markdown to FILE, or to the file that GITHUB_STEP_SUMMARY names.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "clap distinguishes a flag without a value so")]
     pub(in crate::cli) github_summary: Option<Option<PathBuf>>,
     /// Write results with timelines as one HTML page.
     #[arg(long, value_name = "FILE")]

@@ -39,9 +39,10 @@ fn reported(
     let result = ScenarioResult::from_record(&record, "");
     let details = args.html.is_some().then(|| Details::of(&result, &record));
     let shown = if args.verbose { Insights::AtTheEnd } else { Insights::Changed };
-    let text = match is_single {
-        true => story::render(&record, args.layout.width(), shown) + &summary::scenario(&result),
-        false => summary::line(&result),
+    let text = if is_single {
+        story::render(&record, args.layout.width(), shown) + &summary::scenario(&result)
+    } else {
+        summary::line(&result)
     };
     Ok((result, details, text))
 }

@@ -145,7 +145,9 @@ impl<'a> Suite<'a> {
     /// Prints the texts of all scenarios at once.
     #[cfg(feature = "gherkin")]
     pub(super) fn print_all(&self, finished: &[Finished]) {
-        finished.iter().for_each(|finished| print_output(&paint(&self.text(finished))));
+        for one in finished {
+            print_output(&paint(&self.text(one)));
+        }
     }
 
     /// Prints failures and counts, and writes all reports.

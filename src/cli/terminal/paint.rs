@@ -22,10 +22,14 @@ pub(in crate::cli) fn paint(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
+/// Gives text a style.
+#[cfg(feature = "progress")]
+type Paint = fn(Style) -> Style;
+
 /// The words at the start of a line, or after the time of a timeline, and their styles; `true` paints the
 /// whole line.
 #[cfg(feature = "progress")]
-const STARTS: &[(&str, fn(Style) -> Style, bool)] = &[
+const STARTS: &[(&str, Paint, bool)] = &[
     ("PASS ", Style::green, false),
     ("FAIL ", Style::red, false),
     ("ERROR ", Style::red, false),

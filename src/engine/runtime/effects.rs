@@ -198,7 +198,8 @@ impl Simulation {
         let Some(name) = self.schedule.name(id).map(str::to_owned) else { return };
         let replacement = self.replacement_program(id).or_else(|| {
             let payload = self.environment.payload_workloads;
-            let kubernetes = windtunnel_controllers::kubernetes_with(&self.streams, payload);
+            let kubernetes =
+                windtunnel_controllers::kubernetes_with(&self.streams, payload, self.server_minor);
             let mut all = kubernetes
                 .into_iter()
                 .chain(windtunnel_openshift::components(&self.environment, &self.streams));

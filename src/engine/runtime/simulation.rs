@@ -67,6 +67,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) first_task: Option<Time>,
     /// Whether the kube-apiserver keeps its version, whatever its operator rolls out.
     pub(in crate::engine) pinned: bool,
+    /// The Kubernetes minor of an API server that stays at it.
+    pub(in crate::engine) server_minor: Option<u32>,
     /// Why the API server does not behave like the release's own, if that makes a difference.
     pub(in crate::engine) api_server_mismatch: Option<String>,
     pub(in crate::engine) processes: Processes,
@@ -136,6 +138,7 @@ impl Simulation {
             first_program: None,
             first_task: None,
             pinned: false,
+            server_minor: None,
             api_server_mismatch: None,
             processes: Processes::default(),
             machines: Machines::default(),

@@ -222,6 +222,7 @@ impl Session {
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
         simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
         simulation.pinned = plan.kubernetes_minor.is_some();
+        simulation.server_minor = plan.kubernetes_minor.or_else(|| simulation.connection.fixed_kubernetes());
         if !capabilities.any_kubernetes {
             simulation.serve_kubernetes(minor);
         }
@@ -243,7 +244,8 @@ impl Session {
             simulation.add_machine(&node, disk, static_pods);
         }
         if !capabilities.controllers {
-            for actor in windtunnel_controllers::kubernetes_with(&streams, environment.payload_workloads) {
+            let payload = environment.payload_workloads;
+            for actor in windtunnel_controllers::kubernetes_with(&streams, payload, simulation.server_minor) {
                 simulation.add(actor);
             }
         }

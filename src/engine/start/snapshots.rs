@@ -186,6 +186,7 @@ impl Simulation {
         copy.phases = self.phases.clone();
         copy.invariants = self.invariants.clone();
         copy.pinned = self.pinned;
+        copy.server_minor = self.server_minor;
         copy.api_server_mismatch.clone_from(&self.api_server_mismatch);
         copy.agenda = self.agenda.clone();
         copy.copy_actors_from(self);

@@ -12,7 +12,7 @@ const LINES_MAX: usize = 40;
 const LINES_OF_NEW: usize = 15;
 
 /// The maximum length of a value, in characters.
-const VALUE_MAX: usize = 300;
+const VALUE_MAX: usize = 200;
 
 /// Fields that change with every write, or contain the writer or the leader.
 const QUIET: &[&str] = &[
@@ -25,6 +25,7 @@ const QUIET: &[&str] = &[
 /// Names of fields that say no more than the time of the event, or are random.
 const QUIET_NAMES: &[&str] = &[
     "acquiredAt",
+    "containerID",
     "creationTimestamp",
     "lastHeartbeatTime",
     "lastProbeTime",

@@ -151,7 +151,9 @@ impl Follower<'_> {
             self.add_insights(at, write, &news);
             return;
         }
-        if news.is_empty() {
+        // The UpdateStatus repeats the insights of the ConfigMap.
+        let is_repeated = insights::is_update_status(&write.key) && self.has_config_map() && write.code < 400;
+        if news.is_empty() || is_repeated {
             self.show_object(at, &write.key, write.before.as_ref(), write.after.as_ref(), &|_| None);
             return;
         }

@@ -51,7 +51,7 @@ fn uri(path: &str) -> String {
     for byte in path.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                out.push(byte.into())
+                out.push(byte.into());
             }
             byte => out += &format!("%{byte:02X}"),
         }

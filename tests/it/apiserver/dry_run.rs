@@ -7,7 +7,10 @@ use windtunnel_core::{Identity, Write, resources};
 use super::requests::{VERSIONS, ask, define, definition, now, server};
 
 fn send(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> Reply {
-    server.handle(&Request::new(method, path, &Identity::admin()).with_body(body), now())
+    let admin = Identity::admin();
+    let request = Request::new(method, path, &admin);
+    let request = if body.is_null() { request } else { request.with_body(body) };
+    server.handle(&request, now())
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn invalid_policies_are_rejected_with_all_their_errors() {
         ),
         (
             json!({ "auditAnnotations": [{ "key": "a", "valueExpression": "1" }, { "key": "a", "valueExpression": "'b'" }] }),
-            "[spec.auditAnnotations[0].valueExpression: Invalid value: \"1\": must evaluate to one of [string null_type], \
+            "[spec.auditAnnotations[0].valueExpression: Invalid value: \"1\": must evaluate to one of [string null_type] but got int, \
              spec.auditAnnotations[1].key: Duplicate value: \"a\"]"
                 .to_owned(),
         ),

@@ -215,8 +215,10 @@ fn validates_autoscaler_metrics() {
     let metric = |metric: Value| {
         created(
             path,
-            &spec(&json!({ "maxReplicas": 2, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" },
-            "metrics": [metric] })),
+            &spec(
+                &json!({ "maxReplicas": 2, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" },
+            "metrics": [metric] }),
+            ),
         )
     };
     let cpu = |target: Value| json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } });

@@ -13,14 +13,14 @@ timeline:
 "#;
 
 /// The same with insights.
-const INSIGHTS: &str = r#"name: an insight
+const INSIGHTS: &str = r"name: an insight
 cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}, insights: true}
 releases: {4.20.5: }
 timeline:
 - update: {to: 4.20.5}
 - expect: {insight: ClusterVersion, fields: {assessment: Progressing}, within: 10m}
 - expect: {insight: ClusterVersion, fields: {assessment: Completed}, within: 3h}
-"#;
+";
 
 const FEATURE: &str = "Feature: f
   Scenario: an update

@@ -11,12 +11,14 @@ const CORE: Checks = Checks { on_create: true, qualified_finalizers: true, updat
 const DOMAIN: &str =
     "Invalid value: \"x\": name is neither a standard finalizer name nor is it fully qualified";
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write it in place")]
 fn new(metadata: Value) -> Vec<String> {
     let profile = Profile::of(36, false);
     let errors = check_new(&json!({ "metadata": metadata }), NameRule::Subdomain, CORE, &profile);
     errors.iter().map(|error| error.text(&profile)).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write it in place")]
 fn updated(metadata: Value, old: Value, checks: Checks) -> Vec<String> {
     let profile = Profile::of(36, false);
     let (object, old) = (json!({ "metadata": metadata }), json!({ "metadata": old }));

@@ -14,10 +14,16 @@ use windtunnel_apiserver::{ApiServer, Impersonate, Method, Poll, Query, Reply, R
 use windtunnel_core::Identity;
 
 use crate::recordings::{entries, ours};
-use shape::{compare, find, shape, volatile};
+use shape::{compare, find, shape, sort, volatile};
 
 /// The bearer token of the administrator, the default user of a case.
 const ADMIN: &str = "admin";
+
+/// Cases about HTTP itself: an answer without a body, and a watch in a plain request. `.ci/run` replays them.
+const HTTP_ONLY: [&str; 2] = [
+    "methods on collections, names and subresources",
+    "verbs: get does not mean list; watch, patch, update, create, delete apart",
+];
 
 type Env = BTreeMap<String, Value>;
 
@@ -35,6 +41,9 @@ fn every_recorded_request_gets_the_recorded_response() {
         let group = path.file_stem().unwrap().display();
         for case in file["cases"].as_array().unwrap() {
             let name = case["name"].as_str().unwrap();
+            if HTTP_ONLY.contains(&name) {
+                continue;
+            }
             let problems = Case::new(&file).run(case);
             wrong.extend(problems.into_iter().map(|why| format!("{group}/{name}: {why}")));
             replayed += 1;
@@ -135,6 +144,10 @@ impl Case {
             let name = name.to_lowercase();
             want["headers"][&name] = value.clone();
             got["headers"][&name] = json!(headers.get(&name));
+        }
+        if let Some(pointer) = step["sort"].as_str() {
+            sort(&mut got["body"], pointer);
+            sort(&mut want["body"], pointer);
         }
         let mut differences = Vec::new();
         compare(&want, &got, "", &mut differences);

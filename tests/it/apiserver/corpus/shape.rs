@@ -107,6 +107,15 @@ fn clean(value: &Value) -> Value {
     }
 }
 
+/// Sorts a list whose order does not matter.
+pub(super) fn sort(body: &mut Value, pointer: &str) {
+    if let Some(items) = body.pointer_mut(pointer).and_then(Value::as_array_mut) {
+        items.sort_by_cached_key(|item| {
+            (item["name"].to_string(), item["metadata"]["name"].to_string(), item.to_string())
+        });
+    }
+}
+
 /// Sorts the errors of a Status.
 fn any_order(body: &mut Value) {
     let Some(causes) = body.pointer_mut("/details/causes").and_then(Value::as_array_mut) else { return };

@@ -11,9 +11,6 @@ mod request;
 pub(crate) mod service;
 mod templates;
 
-pub(in crate::kinds) use pod::quality_of_service;
-pub(in crate::kinds) use templates::template_path;
-
 use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, rfc3339};

@@ -9,6 +9,9 @@ use super::tally::Tally;
 /// (`JobManagedBy`).
 pub(super) const ANNOUNCED_SINCE: u32 = 31;
 
+/// The first minor version whose API server rejects an end that was not announced.
+pub(super) const REQUIRED_SINCE: u32 = 32;
+
 /// The default of `spec.backoffLimit`.
 const BACKOFF_LIMIT_DEFAULT: i64 = 6;
 

@@ -50,6 +50,8 @@ pub struct JobController {
     notices: BTreeMap<Key, Vec<Notice>>,
     /// The Kubernetes minor version of the controller; `None` to use the version in its ClusterOperator.
     minor: Option<u32>,
+    /// The minor version of an API server that stays at it.
+    server_minor: Option<u32>,
     started: bool,
 }
 
@@ -58,6 +60,12 @@ impl JobController {
     /// `kube-controller-manager` reports.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Follows the rules of an API server that stays at this minor version.
+    #[must_use]
+    pub fn beside_server(self, server_minor: Option<u32>) -> Self {
+        Self { server_minor, ..self }
     }
 
     /// Creates a Job controller of Kubernetes 1.`minor`, for a cluster without operators.
@@ -157,7 +165,8 @@ impl JobController {
         let mut status = status::with_counts(job, &tally, &scale, minor);
         match end {
             Some(end) => {
-                let announced = minor >= ending::ANNOUNCED_SINCE;
+                let required = self.server_minor.is_some_and(|server| server >= ending::REQUIRED_SINCE);
+                let announced = required || minor >= ending::ANNOUNCED_SINCE;
                 let is_over =
                     tally.is_settled() && scale.is_still() && !(announced && tally.terminating() > 0);
                 self.end(key, &end, announced, is_over, &mut status, now);

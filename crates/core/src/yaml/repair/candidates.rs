@@ -49,13 +49,15 @@ impl Candidate {
     }
 }
 
+/// Returns changes of a line of a text.
+type Guess = fn(&[String], usize) -> Vec<Candidate>;
+
 /// Returns changes that may resolve an error, the most likely first.
 pub(super) fn candidates(lines: &[String], error: &YamlError) -> Vec<Candidate> {
     let last = error.line.min(lines.len());
     let near = (last.saturating_sub(LINES_BEFORE)..last).rev();
     let near: Vec<usize> = near.filter(|index| !lines[*index].trim().is_empty()).collect();
-    let kinds: [fn(&[String], usize) -> Vec<Candidate>; 6] =
-        [tab, blank_after_dash, open_quote, open_bracket, unquoted, missing_colon];
+    let kinds: [Guess; 6] = [tab, blank_after_dash, open_quote, open_bracket, unquoted, missing_colon];
     let in_line = near.iter().flat_map(|index| kinds.iter().flat_map(move |kind| kind(lines, *index)));
     // Almost every line can be indented otherwise, so that is the last guess.
     let indented = near.iter().flat_map(|index| misplaced(lines, *index));

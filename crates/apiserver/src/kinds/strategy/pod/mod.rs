@@ -4,17 +4,16 @@
 mod disabled;
 mod label_keys;
 mod profiles;
-mod quality;
 mod status;
 
 use serde_json::{Value, json};
 
 use self::label_keys::merge_label_keys;
+use crate::kinds::quality::quality_of_service;
 use crate::metadata;
 use crate::profile::since;
 pub(super) use disabled::drop_disabled;
 pub(super) use profiles::copy_profiles;
-pub(in crate::kinds) use quality::quality_of_service;
 pub(super) use status::prepare_status;
 
 pub(super) fn prepare_create(object: &mut Value, minor: u32) {

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn shows_changes_with_three_lines_of_context() {
         let old = "{\n \"A\": 1,\n \"B\": 2,\n \"C\": 3,\n \"D\": 4,\n \"E\": 5\n}";
-        let new = old.replace("4", "9");
+        let new = old.replace('4', "9");
         let wanted = "@@ -2,6 +2,6 @@\n  \"A\": 1,\n  \"B\": 2,\n  \"C\": 3,\n- \"D\": 4,\n+ \"D\": 9,\n  \"E\": 5\n }\n";
         assert_eq!(unified(old, &new), wanted);
     }

@@ -1,3 +1,5 @@
+//! Rules of whole specifications.
+
 use serde_json::{Value, json};
 
 use super::{assert_container_errors, assert_errors, errors_on};

@@ -1,3 +1,5 @@
+//! Rules of updates.
+
 use serde_json::{Value, json};
 
 use super::{MINOR, errors_of, pod_with};

@@ -1,3 +1,5 @@
+//! Rules of volumes.
+
 use serde_json::json;
 
 use super::{assert_container_errors, assert_errors};

@@ -1,3 +1,5 @@
+//! Warnings about pods.
+
 use serde_json::{Value, json};
 
 use super::pod_with;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::SPEC;
-use crate::kinds::strategy::quality_of_service;
+use crate::kinds::quality::quality_of_service;
 use crate::kinds::validation::pods::annotations;
 use crate::kinds::validation::pods::container::is_sidecar;
 use crate::kinds::validation::pods::object::metadata_and_spec;

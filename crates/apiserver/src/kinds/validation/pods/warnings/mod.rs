@@ -11,7 +11,7 @@ use super::context::all_containers;
 use super::names::address_warning;
 use crate::gotext::quote;
 use crate::kinds::Kind;
-use crate::kinds::strategy::template_path;
+use crate::kinds::templates::template_path;
 use crate::kinds::validation::{Path, items, text};
 use crate::names;
 

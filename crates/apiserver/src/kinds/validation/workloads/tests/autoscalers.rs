@@ -15,6 +15,7 @@ fn valid() -> Value {
     })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write it in place")]
 fn metric(kind: &str, source: Value) -> Value {
     let field = kind[..1].to_lowercase() + &kind[1..];
     json!({ "type": kind, field: source })
