@@ -226,7 +226,7 @@ fn invalid_policies_are_rejected_with_all_their_errors() {
         ),
         (
             json!({ "variables": [{ "name": "in", "expression": "" }] }),
-            "[spec.variables[0].name: Invalid value: \"in\": name is not a valid CEL identifier, \
+            "[spec.variables[0].name: Invalid value: \"in\": must be a valid CEL identifier, \
              spec.variables[0].expression: Required value: expression is not specified]"
                 .to_owned(),
         ),

@@ -188,7 +188,7 @@ fn the_same_feature_passes_in_an_existing_cluster_and_leaves_nothing_behind() {
     let output = cluster.test(&["f.feature"]);
     assert_eq!(output.code, Some(0), "{output}");
     assert!(output.stdout.contains("PASS  An update is done"), "{output}");
-    let skipped = "SKIP  The API server fails requests  (the API server answers conflict to the next 3 updates of \
+    let skipped = "SKIP  The API server fails requests  f.feature:14  (the API server answers conflict to the next 3 updates of \
                    ClusterVersion by cluster-version-operator: the API server of this cluster cannot fail requests \
                    on demand)";
     assert!(output.stdout.contains(skipped), "{output}");
