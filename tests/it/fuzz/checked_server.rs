@@ -11,7 +11,9 @@ pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(super) const JSON: &str = "application/json-patch+json";
 
 /// Messages of errors 500 that a real server returns as well.
-const INTERNAL: [&str; 18] = [
+const INTERNAL: [&str; 19] = [
+    // The options of a deletion.
+    "couldn't get version/kind; json parse error: ",
     "resourceVersion should not be set on objects to be created",
     "strconv.ParseUint: parsing",
     "resourceVersion: Invalid value",

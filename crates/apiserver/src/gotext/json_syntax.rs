@@ -17,6 +17,15 @@ pub(crate) fn syntax_error(document: &[u8]) -> Option<String> {
 
 const END: &str = "unexpected end of JSON input";
 
+/// The depth of containers that Go reads (`maxNestingDepth`).
+const DEPTH_MAX: usize = 10_000;
+
+/// A container whose end has not been read.
+enum Container {
+    Object,
+    Array,
+}
+
 struct Scanner<'a> {
     rest: &'a [u8],
 }
@@ -50,15 +59,78 @@ impl Scanner<'_> {
         self.next()
     }
 
+    /// Reads a value without recursion, since a document may be nested deeply.
     fn value(&mut self) -> Result<(), String> {
-        let byte = self.next_token()?;
-        self.value_after(byte)
+        let mut open = Vec::new();
+        let mut byte = self.next_token()?;
+        loop {
+            let first = self.open(byte, &mut open)?;
+            if open.len() > DEPTH_MAX {
+                return Err("exceeded max depth".to_owned());
+            }
+            byte = match first {
+                Some(first) => first,
+                None => match self.after_value(&mut open)? {
+                    Some(next) => next,
+                    None => return Ok(()),
+                },
+            };
+        }
     }
 
-    fn value_after(&mut self, byte: u8) -> Result<(), String> {
+    /// Reads a scalar or an empty container that begins with `byte`. Opens another container, and returns the first byte of
+    /// its first value.
+    fn open(&mut self, byte: u8, open: &mut Vec<Container>) -> Result<Option<u8>, String> {
         match byte {
-            b'{' => self.object(),
-            b'[' => self.array(),
+            b'{' => match self.next_token()? {
+                b'}' => Ok(None),
+                quote => {
+                    open.push(Container::Object);
+                    self.value_of_key(quote).map(Some)
+                }
+            },
+            b'[' => match self.next_token()? {
+                b']' => Ok(None),
+                first => {
+                    open.push(Container::Array);
+                    Ok(Some(first))
+                }
+            },
+            _ => self.scalar(byte).map(|()| None),
+        }
+    }
+
+    /// Closes containers after a value, and returns the first byte of the next value; `None` after the last.
+    fn after_value(&mut self, open: &mut Vec<Container>) -> Result<Option<u8>, String> {
+        while let Some(container) = open.last() {
+            match (container, self.next_token()?) {
+                (Container::Object, b'}') | (Container::Array, b']') => drop(open.pop()),
+                (Container::Object, b',') => {
+                    let quote = self.next_token()?;
+                    return self.value_of_key(quote).map(Some);
+                }
+                (Container::Array, b',') => return self.next_token().map(Some),
+                (Container::Object, other) => return Err(wrong(other, "after object key:value pair")),
+                (Container::Array, other) => return Err(wrong(other, "after array element")),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads a key and its colon, and returns the first byte of the value.
+    fn value_of_key(&mut self, quote: u8) -> Result<u8, String> {
+        if quote != b'"' {
+            return Err(wrong(quote, "looking for beginning of object key string"));
+        }
+        self.string()?;
+        match self.next_token()? {
+            b':' => self.next_token(),
+            other => Err(wrong(other, "after object key")),
+        }
+    }
+
+    fn scalar(&mut self, byte: u8) -> Result<(), String> {
+        match byte {
             b'"' => self.string(),
             b'-' => match self.next()? {
                 digit @ b'0'..=b'9' => self.number(digit),
@@ -69,44 +141,6 @@ impl Scanner<'_> {
             b'f' => self.literal("false"),
             b'n' => self.literal("null"),
             other => Err(wrong(other, "looking for beginning of value")),
-        }
-    }
-
-    fn object(&mut self) -> Result<(), String> {
-        const KEY: &str = "looking for beginning of object key string";
-        match self.next_token()? {
-            b'}' => return Ok(()),
-            b'"' => self.string()?,
-            other => return Err(wrong(other, KEY)),
-        }
-        loop {
-            match self.next_token()? {
-                b':' => self.value()?,
-                other => return Err(wrong(other, "after object key")),
-            }
-            match self.next_token()? {
-                b'}' => return Ok(()),
-                b',' => {}
-                other => return Err(wrong(other, "after object key:value pair")),
-            }
-            match self.next_token()? {
-                b'"' => self.string()?,
-                other => return Err(wrong(other, KEY)),
-            }
-        }
-    }
-
-    fn array(&mut self) -> Result<(), String> {
-        match self.next_token()? {
-            b']' => return Ok(()),
-            byte => self.value_after(byte)?,
-        }
-        loop {
-            match self.next_token()? {
-                b']' => return Ok(()),
-                b',' => self.value()?,
-                other => return Err(wrong(other, "after array element")),
-            }
         }
     }
 
