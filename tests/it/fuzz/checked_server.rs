@@ -11,9 +11,11 @@ pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(super) const JSON: &str = "application/json-patch+json";
 
 /// Messages of errors 500 that a real server returns as well.
-const INTERNAL: [&str; 19] = [
+const INTERNAL: [&str; 21] = [
     // The options of a deletion.
     "couldn't get version/kind; json parse error: ",
+    "json: cannot unmarshal ",
+    " is registered for version ",
     "resourceVersion should not be set on objects to be created",
     "strconv.ParseUint: parsing",
     "resourceVersion: Invalid value",
