@@ -36,7 +36,7 @@ pub use expected::{
 pub use faults::{FaultTarget, InjectedFault};
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
-pub use pool::PoolPlan;
+pub use pool::{PoolPlan, node_names};
 
 /// The allowed numbers of control-plane nodes.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
@@ -189,9 +189,7 @@ impl ClusterPlan {
 
     /// Returns the names of the planned nodes, the control plane first.
     pub fn node_names(&self) -> Vec<String> {
-        let named = |role: &'static str, count| (0..count).map(move |index| format!("{role}-{index}"));
-        let plain = named("master", self.control_plane_nodes).chain(named("worker", self.worker_nodes));
-        plain.chain(self.pools.iter().flat_map(PoolPlan::nodes)).collect()
+        node_names(self.control_plane_nodes, self.worker_nodes, &self.pools)
     }
 
     /// Returns whether `objects` contains one of this kind, namespace and name.

@@ -1,6 +1,13 @@
-//! Custom pools of a cluster from its start.
+//! Custom pools of a cluster from its start, and the names of its nodes.
 
 use std::collections::BTreeMap;
+
+/// Returns the names of a cluster's nodes: the control plane, the plain workers, then those of each pool.
+pub fn node_names(control_plane: u32, workers: u32, pools: &[PoolPlan]) -> Vec<String> {
+    let named = |role: &'static str, count| (0..count).map(move |index| format!("{role}-{index}"));
+    let plain = named("master", control_plane).chain(named("worker", workers));
+    plain.chain(pools.iter().flat_map(PoolPlan::nodes)).collect()
+}
 
 /// A custom MachineConfigPool with its nodes, `<name>-0` and so on, which have the roles of workers and of the pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +38,9 @@ impl PoolPlan {
     /// Returns why no custom pool can have this name.
     pub fn problem_with_name(name: &str) -> Option<String> {
         if ["master", "worker", "control-plane"].contains(&name) {
-            return Some(format!("`{name}` is no custom pool: every cluster has one for these nodes"));
+            return Some(format!(
+                "`{name}` is no custom pool: every cluster has nodes of this role; use a name such as `infra`"
+            ));
         }
         let is_part = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
         let is_valid = name.starts_with(|first: char| first.is_ascii_lowercase())

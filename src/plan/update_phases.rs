@@ -6,7 +6,7 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use super::{Action, Check, CommandCheck, ExpectedState, PlannedStep, Program, Step, Target, TextMatch};
 
 impl PlannedStep {
-    /// Whether the step requests an update: as an action, or with `oc adm upgrade`.
+    /// Returns whether the step requests an update: as an action, or with `oc adm upgrade`.
     pub fn updates(&self) -> bool {
         match &self.step {
             Step::Act(Action::Update { .. }) => true,
@@ -19,7 +19,7 @@ impl PlannedStep {
         }
     }
 
-    /// The version that the update targets, if the step names one for which `is_known` holds.
+    /// Returns the version that the update targets, if the step names one for which `is_known` holds.
     pub fn update_target(&self, is_known: impl Fn(&Version) -> bool) -> Option<Version> {
         match &self.step {
             Step::Act(Action::Update { to: Target::Version(version), .. }) => Some(version.clone()),
@@ -31,7 +31,7 @@ impl PlannedStep {
         }
     }
 
-    /// Whether the step expects that the update is completed.
+    /// Returns whether the step expects that the update is completed.
     pub fn completes_update(&self) -> bool {
         let expectation = match &self.step {
             Step::Expect(expectation) => expectation,
@@ -42,7 +42,7 @@ impl PlannedStep {
         object.resource == CLUSTER_VERSIONS && checks.iter().any(reports_completion)
     }
 
-    /// Whether the step is about the run from its start, which a second run has not seen.
+    /// Returns whether the step is about the run from its start, which a second run has not seen.
     pub fn looks_back(&self) -> bool {
         let expectation = match &self.step {
             Step::Expect(expectation) => expectation,

@@ -187,7 +187,11 @@ fn describe_parse_error(error: &str) -> layout::SyntaxProblem {
     let mut expected: Vec<String> = serde_json::from_str(&format!("[{list}]")).unwrap_or_default();
     expected.retain(|what| what.starts_with('"') || what.contains("row"));
     expected.sort_unstable();
-    let expected = if expected.is_empty() { "something else".to_owned() } else { expected.join(" or ") };
+    let expected = if expected.is_empty() {
+        "a keyword such as `Scenario:`, or a row such as `| a | b |`,".to_owned()
+    } else {
+        expected.join(" or ")
+    };
     (line, column, format!("this is not Gherkin: expected {expected} here or in the line before"))
 }
 

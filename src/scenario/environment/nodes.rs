@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::release::Architecture;
 
-use crate::plan::{CONTROL_PLANE_NODES, PoolPlan, WORKER_NODES};
+use crate::plan::{CONTROL_PLANE_NODES, PoolPlan, WORKER_NODES, node_names};
 use crate::scenario::reader::Reader;
 
 /// The keys of a custom pool.
@@ -46,7 +46,7 @@ impl Nodes {
             architectures: BTreeMap::new(),
             leases,
         };
-        let names = nodes.names();
+        let names = node_names(control_plane, workers, &nodes.pools);
         if let Some(node) = get("labels") {
             nodes.labels = labels_by_node(reader, node, &names);
         }
@@ -54,12 +54,6 @@ impl Nodes {
             nodes.read_architectures(reader, node, release, &names);
         }
         nodes
-    }
-
-    fn names(&self) -> Vec<String> {
-        let numbered = |role: &'static str, count: u32| (0..count).map(move |n| format!("{role}-{n}"));
-        let plain = numbered("master", self.control_plane).chain(numbered("worker", self.workers));
-        plain.chain(self.pools.iter().flat_map(PoolPlan::nodes)).collect()
     }
 
     /// Parses architectures of single nodes, which only a multi-architecture release supports.

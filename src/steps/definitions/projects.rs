@@ -196,7 +196,9 @@ fn set(object: &mut Value, place: &[Part], text: &str) -> Result<(), String> {
             Part::Index(index) => {
                 target.get_mut(*index).ok_or_else(|| format!("the list has no item {index}"))?
             }
-            Part::Key(key) => return Err(format!("`{key}` would be in something that is no map")),
+            Part::Key(key) => {
+                return Err(format!("`{key}` cannot be set: the value that should contain it is no map"));
+            }
         };
     }
     *target = match target {
@@ -231,7 +233,7 @@ mod tests {
         assert_eq!(with("['spec']['list'][4]", "1"), Err("the list has no item 4".to_owned()));
         assert_eq!(
             with("['metadata']['name']['x']", "1"),
-            Err("`x` would be in something that is no map".to_owned())
+            Err("`x` cannot be set: the value that should contain it is no map".to_owned())
         );
         assert_eq!(
             with("metadata.name", "1"),

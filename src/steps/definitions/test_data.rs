@@ -33,7 +33,7 @@ const FOLDERS: [&str; 4] = ["testdata", "../testdata", "../../testdata", "../../
 #[given(regex = r#"^I obtain test data file "([^"]+)"$"#)]
 fn obtain(world: &mut ClusterWorld, path: String) -> Result<(), StepError> {
     let path = filled(&path);
-    let text = file_text(world, &path)?;
+    let text = folder_text(world, &path)?;
     let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or(path);
     world.test_data.insert(name, text);
@@ -42,9 +42,13 @@ fn obtain(world: &mut ClusterWorld, path: String) -> Result<(), StepError> {
 
 /// Returns the text of a file that was obtained before, or of one in a folder `testdata`.
 pub(super) fn file_text(world: &ClusterWorld, path: &str) -> Result<String, StepError> {
-    let found =
-        || FOLDERS.iter().find_map(|folder| world.feature_file_text(&format!("{folder}/{path}")).ok());
-    world.test_data.get(path).cloned().or_else(found).ok_or_else(|| {
+    world.test_data.get(path).cloned().map_or_else(|| folder_text(world, path), Ok)
+}
+
+/// Returns the text of a file in a folder `testdata`.
+fn folder_text(world: &ClusterWorld, path: &str) -> Result<String, StepError> {
+    let found = FOLDERS.iter().find_map(|folder| world.feature_file_text(&format!("{folder}/{path}")).ok());
+    found.ok_or_else(|| {
         StepError::Usage(format!("no file `{path}` in a folder `testdata` next to the feature or above it"))
     })
 }

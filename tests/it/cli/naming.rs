@@ -39,7 +39,7 @@ fn mistakes_in_pools_and_labels_are_explained() {
     let text = format!("name: n\ncluster:\n  version: 4.18.12\n{nodes}timeline:\n- advance: 1m\n");
     let output = TestEnvironment::with(&[("a.yaml", &text)]).run(&["lint", "a.yaml"]).to_string();
     for expected in [
-        "a.yaml:6:7: `worker` is no custom pool: every cluster has one for these nodes",
+        "a.yaml:6:7: `worker` is no custom pool: every cluster has nodes of this role; use a name such as `infra`",
         "a.yaml:7:7: expected the name of a pool such as `infra`, found `Infra`",
         "a.yaml:8:15: a pool has no key `cout`; did you mean `count`?",
         "a pool needs `count`: the number of its nodes, such as `2`",

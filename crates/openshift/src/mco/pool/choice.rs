@@ -14,7 +14,7 @@ pub(super) fn max_unavailable(value: &Value, nodes: usize) -> Option<usize> {
         Value::Number(number) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
         Value::String(text) => {
             let percent: usize = text.strip_suffix('%')?.parse().ok()?;
-            Some(nodes * percent / 100)
+            Some(nodes.saturating_mul(percent) / 100)
         }
         _ => None,
     };
@@ -104,6 +104,7 @@ mod tests {
             (json!("10%"), 5, Some(1)),
             (json!("some"), 5, None),
             (json!("some%"), 5, None),
+            (json!("18446744073709551615%"), 5, Some(usize::MAX / 100)),
         ] {
             assert_eq!(max_unavailable(&value, nodes), expected, "{value} of {nodes}");
         }
