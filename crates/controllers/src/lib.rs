@@ -61,7 +61,7 @@ pub fn kubernetes_with(
     server_minor: Option<u32>,
 ) -> Vec<Box<dyn Actor>> {
     vec![
-        Box::new(workloads::jobs::JobController::new().beside_server(server_minor)),
+        Box::new(workloads::jobs::JobController::new().with_server_minor(server_minor)),
         Box::new(node_lifecycle::NodeLifecycleController::new()),
         Box::new(workloads::deployments::DeploymentController::new(streams).with_payload(payload)),
         Box::new(workloads::replica_sets::ReplicaSetController::new()),

@@ -264,10 +264,9 @@ mod tests {
                 assert!(definitions.iter_mut().any(has_field), "{name} has no {path}");
             }
         }
-        let conditions = &crd("clusterversions.config.openshift.io", (4, 18)).unwrap()["spec"]["versions"][0]
-            ["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["history"]["items"]["properties"]
-            ["state"];
-        assert!(conditions["description"].as_str().unwrap().starts_with("Completed"));
+        let state = &crd("clusterversions.config.openshift.io", (4, 18)).unwrap()["spec"]["versions"][0]["schema"]
+            ["openAPIV3Schema"]["properties"]["status"]["properties"]["history"]["items"]["properties"]["state"];
+        assert!(state["description"].as_str().unwrap().starts_with("Completed"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn client_authorities_are_published_when_they_are_known() {
 
 #[test]
 fn bootstrap_objects_start_at_the_same_revision_in_every_minor() {
-    for minor in [24, 36] {
+    for minor in 24..=36 {
         let roles = get(&mut server(minor), "/apis/rbac.authorization.k8s.io/v1/clusterroles");
         let versions = roles["items"].as_array().unwrap().iter();
         let first =

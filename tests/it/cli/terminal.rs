@@ -150,7 +150,7 @@ fn errors_in_the_structure_say_what_to_do_and_hide_no_others() {
     insta::assert_snapshot!(check(&[("s.yaml", text)], &["run", "s.yaml"]), @r#"
     exit 2
     --- stderr
-    error: s.yaml:4:4: line 4 is indented more than its siblings: indent it by 2 blanks, like line 3
+    error: s.yaml:4:4: line 4 is indented more than its siblings: indent it by 2 spaces, like line 3
     error: s.yaml:8:62: `: ` within a text begins a new key; quote the text: `message: "Error: while it"`
     error: s.yaml:9:3: unknown step `advanse`; did you mean `advance`?
     "#);

@@ -111,7 +111,7 @@ fn is_registered((group, version, kind): TypeName<'_>) -> bool {
     id.is_some_and(|id| types().get(id).is_kind)
 }
 
-/// Whether the name of a group goes on after its first word.
+/// Whether the name of a group has more than this first word.
 fn has_suffix(word: &str) -> bool {
     !matches!(word, "apps" | "autoscaling" | "batch" | "policy" | "core")
 }

@@ -30,7 +30,7 @@ struct Scanner<'a> {
     rest: &'a [u8],
 }
 
-/// The message for a character that cannot stand where it is.
+/// The message for an unexpected character.
 fn wrong(byte: u8, place: &str) -> String {
     let shown = match byte {
         b'\'' => r"'\''".to_owned(),
@@ -53,6 +53,11 @@ impl Scanner<'_> {
         Ok(*byte)
     }
 
+    /// The next byte of a token; a space at the end of the document, since Go ends the last token with one.
+    fn next_in_token(&mut self) -> u8 {
+        self.next().unwrap_or(b' ')
+    }
+
     /// The next byte after white space.
     fn next_token(&mut self) -> Result<u8, String> {
         self.skip_space();
@@ -64,11 +69,7 @@ impl Scanner<'_> {
         let mut open = Vec::new();
         let mut byte = self.next_token()?;
         loop {
-            let first = self.open(byte, &mut open)?;
-            if open.len() > DEPTH_MAX {
-                return Err("exceeded max depth".to_owned());
-            }
-            byte = match first {
+            byte = match self.open(byte, &mut open)? {
                 Some(first) => first,
                 None => match self.after_value(&mut open)? {
                     Some(next) => next,
@@ -82,6 +83,7 @@ impl Scanner<'_> {
     /// its first value.
     fn open(&mut self, byte: u8, open: &mut Vec<Container>) -> Result<Option<u8>, String> {
         match byte {
+            b'{' | b'[' if open.len() == DEPTH_MAX => Err(wrong(byte, "exceeded max depth")),
             b'{' => match self.next_token()? {
                 b'}' => Ok(None),
                 quote => {
@@ -132,7 +134,7 @@ impl Scanner<'_> {
     fn scalar(&mut self, byte: u8) -> Result<(), String> {
         match byte {
             b'"' => self.string(),
-            b'-' => match self.next()? {
+            b'-' => match self.next_in_token() {
                 digit @ b'0'..=b'9' => self.number(digit),
                 other => Err(wrong(other, "in numeric literal")),
             },
@@ -148,11 +150,11 @@ impl Scanner<'_> {
         loop {
             match self.next()? {
                 b'"' => return Ok(()),
-                b'\\' => match self.next()? {
+                b'\\' => match self.next_in_token() {
                     b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => {}
                     b'u' => {
                         for _ in 0..4 {
-                            let digit = self.next()?;
+                            let digit = self.next_in_token();
                             if !digit.is_ascii_hexdigit() {
                                 return Err(wrong(digit, r"in \u hexadecimal character escape"));
                             }
@@ -186,7 +188,7 @@ impl Scanner<'_> {
     }
 
     fn digits(&mut self, place: &str) -> Result<(), String> {
-        let byte = self.next()?;
+        let byte = self.next_in_token();
         if !byte.is_ascii_digit() {
             return Err(wrong(byte, place));
         }
@@ -202,7 +204,7 @@ impl Scanner<'_> {
     /// The rest of a literal after its first letter.
     fn literal(&mut self, word: &str) -> Result<(), String> {
         for expected in word.bytes().skip(1) {
-            let byte = self.next()?;
+            let byte = self.next_in_token();
             if byte != expected {
                 let place = format!("in literal {word} (expecting '{}')", char::from(expected));
                 return Err(wrong(byte, &place));
@@ -230,12 +232,28 @@ mod tests {
             ("[1 2]", "invalid character '2' after array element"),
             ("[1,]", "invalid character ']' looking for beginning of value"),
             ("nul1", "invalid character '1' in literal null (expecting 'l')"),
+            ("nul", "invalid character ' ' in literal null (expecting 'l')"),
+            ("[-", "invalid character ' ' in numeric literal"),
+            ("1.", "invalid character ' ' after decimal point in numeric literal"),
+            ("1e+", "invalid character ' ' in exponent of numeric literal"),
+            ("\"\\u12", r"invalid character ' ' in \u hexadecimal character escape"),
+            ("\"a", END),
             ("-x", "invalid character 'x' in numeric literal"),
             ("1.x", "invalid character 'x' after decimal point in numeric literal"),
             ("\"\n\"", "invalid character '\\n' in string literal"),
             ("\"\\q\"", "invalid character 'q' in string escape code"),
         ] {
             assert_eq!(syntax_error(document.as_bytes()).unwrap_or_default(), message, "{document}");
+        }
+    }
+
+    #[test]
+    fn the_depth_of_containers_is_limited() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert_eq!(syntax_error(nested(DEPTH_MAX).as_bytes()), None);
+        for document in [nested(DEPTH_MAX + 1), "[".repeat(DEPTH_MAX + 1)] {
+            let message = syntax_error(document.as_bytes());
+            assert_eq!(message.as_deref(), Some("invalid character '[' exceeded max depth"));
         }
     }
 }

@@ -22,8 +22,8 @@ pub(super) fn check(metadata: &Value) -> Vec<FieldError> {
                 errors.push(FieldError::invalid(format!("{AT}.{field}"), "", "must not be empty"));
             }
         }
-        let name = |field: &str| owner[field].as_str().unwrap_or_default().to_owned();
-        if (name("apiVersion"), name("kind")) == ("v1".to_owned(), "Event".to_owned()) {
+        let name = |field: &str| owner[field].as_str().unwrap_or_default();
+        if (version, name("kind")) == ("v1", "Event") {
             let why = "/v1, Kind=Event is disallowed from being an owner".to_owned();
             errors.push(invalid_owner(owner_json(owner), owner_syntax(owner), why));
         }
@@ -51,10 +51,8 @@ pub(super) fn check(metadata: &Value) -> Vec<FieldError> {
 
 /// Whether an `apiVersion` has no version, or cannot be parsed (`FromAPIVersionAndKind`).
 fn lacks_version(text: &str) -> bool {
-    match text.split('/').collect::<Vec<_>>()[..] {
-        [version] | [_, version] => version.is_empty(),
-        _ => true,
-    }
+    let version = text.split_once('/').map_or(text, |(_, version)| version);
+    version.is_empty() || version.contains('/')
 }
 
 fn invalid_owner(json: String, go: String, detail: String) -> FieldError {

@@ -1,7 +1,6 @@
 //! The operations of a JSON patch (RFC 6902), as `evanphx/json-patch` 4 applies them where it differs from the RFC.
 
 use json_patch::{AddOperation, Patch, PatchOperation};
-use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::wrong_type;
@@ -28,11 +27,11 @@ pub(crate) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
             "Request entity too large: The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}"
         )));
     }
-    let patch: Value = operations.iter().map(|operation| complete(operation.clone())).collect();
-    if patch.as_array().into_iter().flatten().any(changes_root) {
+    if operations.iter().any(changes_root) {
         return Err(Refused::unprocessable());
     }
-    let Patch(operations) = Patch::deserialize(&patch).map_err(|_| Refused::unprocessable())?;
+    let patch: Value = operations.iter().map(|operation| complete(operation.clone())).collect();
+    let Patch(operations) = serde_json::from_value(patch).map_err(|_| Refused::unprocessable())?;
     let mut object = old.clone();
     let mut copied = 0;
     for operation in operations {

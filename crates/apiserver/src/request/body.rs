@@ -142,12 +142,13 @@ pub(crate) fn first_document(text: &str) -> &str {
     let mut at = 0;
     let mut has_content = false;
     for line in text.split_inclusive('\n') {
-        let is_marker = line.trim_end() == "---" || line.starts_with("--- ");
+        let is_bare_marker = line.trim_end() == "---";
+        let is_marker = is_bare_marker || line.starts_with("--- ");
         if is_marker && has_content || line.trim_end() == "..." {
             return &text[..at];
         }
         let is_comment = line.trim_start().starts_with(['#', '%']);
-        has_content = has_content || !is_marker && !is_comment && !line.trim().is_empty();
+        has_content = has_content || !is_bare_marker && !is_comment && !line.trim().is_empty();
         at += line.len();
     }
     text
@@ -217,6 +218,7 @@ mod tests {
             ("a: 1\n", "a: 1\n"),
             ("---\na: 1\n---\nb: 2\n", "---\na: 1\n"),
             ("# c\n---\na: 1\n...\nb", "# c\n---\na: 1\n"),
+            ("--- {a: 1}\n---\nb: 2\n", "--- {a: 1}\n"),
         ] {
             assert_eq!(first_document(text), first);
         }

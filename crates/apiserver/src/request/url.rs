@@ -87,10 +87,10 @@ impl<'a> Target<'a> {
     pub fn parse(path: &'a str) -> Self {
         // Go splits the decoded path.
         if path.contains("%2f") || path.contains("%2F") {
-            let decoded = decode(path);
-            return match ResourcePath::parse(&decoded) {
+            let split = path.replace("%2f", "/").replace("%2F", "/");
+            return match ResourcePath::parse(&split) {
                 Some(found) => Self::Resource(found.into_owned()),
-                None => Self::Path(Cow::Owned(decoded.into_owned())),
+                None => Self::Path(Cow::Owned(decode(&split).into_owned())),
             };
         }
         ResourcePath::parse(path).map_or_else(|| Self::Path(decode(path)), Self::Resource)
@@ -144,9 +144,7 @@ impl<'a> ResourcePath<'a> {
             watch,
         })
     }
-}
 
-impl<'a> ResourcePath<'a> {
     /// A path of a group and version that is not of a resource.
     fn unknown(group: &'a str, version: &'a str) -> Self {
         Self { group: decode(group), version: decode(version), ..Self::default() }
@@ -225,6 +223,7 @@ mod tests {
             ("/version", "path /version"),
             ("/api/v1/namespaces/a/configmaps/", "|v1|a|configmaps|||"),
             ("/api/v1/namespaces/a/configmaps/%2F", "|v1|a|configmaps|||"),
+            ("/api/v1/namespaces%2Fa%2fconfigmaps/b%2525", "|v1|a|configmaps|b%25||"),
             ("/api/v1//namespaces", "|v1|||||"),
             ("/apis/apps/v1//deployments", "apps|v1|||||"),
             ("/api/v1/namespaces/a/services/b/proxy//c", "|v1|a|services|b|proxy/c|"),

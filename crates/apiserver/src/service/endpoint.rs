@@ -1,4 +1,4 @@
-//! A path at the address of a shared server that a program beside the API answers, for users who may access the path.
+//! A program beside the API that answers one path of a shared server, for users who may access the path.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::status::{Outcome, Refused};
 
 /// A program that answers the requests to one path.
 pub trait PathEndpoint: Send + Sync {
-    /// The path, with its leading slash; none of a resource.
+    /// The path, with its leading slash. A path of a resource never matches.
     fn path(&self) -> &str;
 
     /// The JSON answer to a request.

@@ -13,8 +13,8 @@ use crate::kinds::{Dependents, Kind, typed};
 use crate::metadata;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
+use crate::request::Body;
 use crate::request::options::{self, Deletion};
-use crate::request::{Body, duplicates};
 use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
@@ -96,13 +96,10 @@ impl ApiServer {
 
     /// The options of a deletion.
     fn deletion(&self, call: &Call<'_>) -> Outcome<Deletion> {
-        if let Body::Bytes(bytes) = &call.request.body
-            && !bytes.is_empty()
-            && let Ok((mut body, _)) = duplicates::parse(bytes)
-        {
-            typed::decode_as("meta", "v1", "DeleteOptions", &mut body).map_err(Refused::internal)?;
-        }
-        let mut options = Deletion::read(call.request, &self.profile)?;
+        let decode = |body: &mut Value| {
+            typed::decode_as("meta", "v1", "DeleteOptions", body).map(drop).map_err(Refused::internal)
+        };
+        let mut options = Deletion::read(call.request, decode, &self.profile)?;
         // With options in the body, those in the query mean nothing.
         let has_body = match &call.request.body {
             Body::Bytes(bytes) => !bytes.is_empty(),

@@ -49,8 +49,8 @@ impl ApiServer {
             _ => None,
         };
         if let Some(custom) = &kind.custom {
-            let mut entries = self.store.list(kind.table, &call.path.namespace);
-            entries.try_for_each(|(_, _, entry)| custom.family.check_readable(entry))?;
+            let entries = self.store.list(kind.table, &call.path.namespace);
+            custom.family.check_all_readable(entries.map(|(_, _, entry)| entry))?;
         }
         let mut objects = match past {
             Some(revision) => self.objects_at(call, revision, page.as_ref())?,

@@ -10,13 +10,9 @@ use super::Identity;
 
 /// A plug-in that changes or rejects writes before they are stored.
 ///
-/// API servers can be cloned, including their plug-ins, so the result of [`AdmissionPlugin::copied`] must not
-/// share mutable state. The server answers a rejection with 403. The text of a rejection follows after
-/// `RESOURCE "NAME" is forbidden: `.
-pub trait AdmissionPlugin: Debug + Send + Sync {
-    /// Returns an independent plug-in with the same state.
-    fn copied(&self) -> Box<dyn AdmissionPlugin>;
-
+/// API servers can be cloned, including their plug-ins, so clones must not share mutable state. The server
+/// answers a rejection with 403. The text of a rejection follows after `RESOURCE "NAME" is forbidden: `.
+pub trait AdmissionPlugin: CloneAdmissionPlugin + Debug + Send + Sync {
     /// Modifies a new object, before webhooks and policies see it.
     ///
     /// # Errors
@@ -56,6 +52,18 @@ pub trait AdmissionPlugin: Debug + Send + Sync {
 
     /// Handles a change of objects of a kind.
     fn note_change(&mut self, _kind: &Resource) {}
+}
+
+/// Cloning of boxed plug-ins. All cloneable plug-ins implement it.
+pub trait CloneAdmissionPlugin {
+    /// Returns an independent plug-in with the same state.
+    fn copied(&self) -> Box<dyn AdmissionPlugin>;
+}
+
+impl<T: AdmissionPlugin + Clone + 'static> CloneAdmissionPlugin for T {
+    fn copied(&self) -> Box<dyn AdmissionPlugin> {
+        Box::new(self.clone())
+    }
 }
 
 impl Clone for Box<dyn AdmissionPlugin> {

@@ -17,10 +17,6 @@ const WEBHOOK: &str = "compatibilityrequirement.operator.openshift.io";
 pub struct CompatibilityRequirements;
 
 impl AdmissionPlugin for CompatibilityRequirements {
-    fn copied(&self) -> Box<dyn AdmissionPlugin> {
-        Box::new(*self)
-    }
-
     fn check_write(
         &self,
         request: &AdmissionRequest<'_>,

@@ -14,10 +14,6 @@ const GROUP: &str = "config.openshift.io";
 pub struct ClusterConfiguration;
 
 impl AdmissionPlugin for ClusterConfiguration {
-    fn copied(&self) -> Box<dyn AdmissionPlugin> {
-        Box::new(*self)
-    }
-
     fn check_deletion(&self, request: &AdmissionRequest<'_>) -> Result<(), String> {
         let (resource, name) = (request.resource, request.name);
         if *resource == resources::NAMESPACES && NAMESPACES.contains(&name) {

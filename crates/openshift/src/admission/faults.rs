@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use windtunnel_controllers::faults::{ANNOTATION, FaultKind, NONE};
-use windtunnel_core::Resource;
 use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, PODS};
 use windtunnel_core::text::did_you_mean;
+use windtunnel_core::{Object, Resource};
 
 /// The kinds with faults, and the names of these faults.
 const FAULTS: [(&Resource, &[&str]); 4] = [
@@ -20,17 +20,13 @@ const FAULTS: [(&Resource, &[&str]); 4] = [
 pub struct FaultAnnotations;
 
 impl AdmissionPlugin for FaultAnnotations {
-    fn copied(&self) -> Box<dyn AdmissionPlugin> {
-        Box::new(*self)
-    }
-
     fn check_write(
         &self,
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
-        _: &dyn Fn(&Resource) -> Vec<windtunnel_core::Object>,
+        _: &dyn Fn(&Resource) -> Vec<Object>,
     ) -> Result<Vec<String>, String> {
-        let value = |object: Option<&'_ Value>| {
+        let value = |object: Option<&Value>| {
             let annotations = object.and_then(|object| object.pointer("/metadata/annotations"));
             annotations.and_then(|annotations| annotations[ANNOTATION].as_str().map(str::to_owned))
         };

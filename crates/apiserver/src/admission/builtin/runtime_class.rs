@@ -1,7 +1,7 @@
 //! Gives a new pod the overhead, the node selector and the tolerations of its runtime class (`RuntimeClass`).
 
 use serde_json::{Value, json};
-use windtunnel_core::Resource;
+use windtunnel_core::{Resource, text_of};
 
 use crate::call::Call;
 use crate::gotext::quote;
@@ -83,14 +83,15 @@ fn tolerate(pod: &mut Value, more: &Value) {
 
 /// Whether a toleration tolerates all that another one does (`isSuperset`).
 fn covers(wide: &Value, narrow: &Value) -> bool {
-    let text = |toleration: &Value, field: &str| toleration[field].as_str().unwrap_or_default().to_owned();
     if wide == narrow {
         return true;
     }
-    let key = text(wide, "key");
-    let any_key = key.is_empty() && text(wide, "operator") == "Exists";
-    let effect = text(wide, "effect");
-    if (key != text(narrow, "key") && !any_key) || (!effect.is_empty() && effect != text(narrow, "effect")) {
+    let key = text_of(wide, "key");
+    let any_key = key.is_empty() && text_of(wide, "operator") == "Exists";
+    let effect = text_of(wide, "effect");
+    if (key != text_of(narrow, "key") && !any_key)
+        || (!effect.is_empty() && effect != text_of(narrow, "effect"))
+    {
         return false;
     }
     let seconds = |toleration: &Value| toleration["tolerationSeconds"].as_i64();
@@ -99,9 +100,11 @@ fn covers(wide: &Value, narrow: &Value) -> bool {
     {
         return false;
     }
-    match &*text(wide, "operator") {
+    match text_of(wide, "operator") {
         "Exists" => true,
-        "Equal" | "" => text(narrow, "operator") == "Equal" && text(narrow, "value") == text(wide, "value"),
+        "Equal" | "" => {
+            text_of(narrow, "operator") == "Equal" && text_of(narrow, "value") == text_of(wide, "value")
+        }
         _ => false,
     }
 }

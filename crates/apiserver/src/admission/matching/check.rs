@@ -82,20 +82,10 @@ fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) 
 
 /// Validates a label selector (`ValidateLabelSelector`).
 pub(in crate::admission) fn check_selector(selector: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let mut fail = |at: &str, given: &str, wrong: Vec<String>| {
-        errors.extend(wrong.into_iter().map(|why| FieldError::invalid(at, given, why)));
-    };
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
         let (at, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
-        fail(&at, key, names::labels::label_key(key));
-        fail(&at, value, names::labels::label_value(value));
-    }
-    for (index, expression) in list(selector, "matchExpressions").iter().enumerate() {
-        for (place, value) in list(expression, "values").iter().enumerate() {
-            let at = format!("{at}.matchExpressions[{index}].values[{place}]");
-            let value = value.as_str().unwrap_or_default();
-            fail(&at, value, names::labels::label_value(value));
-        }
+        fail(&at, key, names::labels::label_key(key), errors);
+        fail(&at, value, names::labels::label_value(value), errors);
     }
     for (index, expression) in list(selector, "matchExpressions").iter().enumerate() {
         let at = format!("{at}.matchExpressions[{index}]");
@@ -116,7 +106,14 @@ pub(in crate::admission) fn check_selector(selector: &Value, at: &str, errors: &
             }
         }
         let key = text(expression, "key");
-        let wrong = names::labels::label_key(key).into_iter();
-        errors.extend(wrong.map(|why| FieldError::invalid(format!("{at}.key"), key, why)));
+        fail(&format!("{at}.key"), key, names::labels::label_key(key), errors);
+        for (index, value) in values.iter().enumerate() {
+            let value = value.as_str().unwrap_or_default();
+            fail(&format!("{at}.values[{index}]"), value, names::labels::label_value(value), errors);
+        }
     }
+}
+
+fn fail(at: &str, given: &str, problems: Vec<String>, errors: &mut Vec<FieldError>) {
+    errors.extend(problems.into_iter().map(|why| FieldError::invalid(at, given, why)));
 }

@@ -50,13 +50,14 @@ impl CelQuantity {
         let mut factor = SUFFIXES.iter().find(|(name, _)| *name == suffix).map(|(_, factor)| *factor);
         let mut shift = 0;
         if factor.is_none() {
-            shift = suffix.strip_prefix(['e', 'E'])?.parse::<i32>().ok()?;
+            shift = i64::from(suffix.strip_prefix(['e', 'E'])?.parse::<i32>().ok()?);
             factor = Some(UNIT);
         }
         let digits = format!("{whole}{fraction}");
         let significant = digits.trim_start_matches('0');
         let mut value: i128 = if significant.is_empty() { 0 } else { significant.parse().ok()? };
-        let mut scale = i32::try_from(fraction.len()).ok()? - shift;
+        let digits_after_point = i64::try_from(fraction.len()).ok()? - shift;
+        let mut scale = digits_after_point;
         value = value.checked_mul(factor?)?;
         while scale < 0 && value != 0 {
             value = value.checked_mul(10)?;
@@ -69,7 +70,7 @@ impl CelQuantity {
             scale -= 1;
         }
         // Binary suffixes multiply the digits, decimal ones move the point.
-        let decimals = i32::try_from(fraction.len()).ok()? - shift - exponent(suffix);
+        let decimals = digits_after_point - exponent(suffix);
         Some(Self { nano: sign * (value + i128::from(inexact)), is_fraction: decimals > 0 })
     }
 
@@ -100,12 +101,12 @@ impl CelQuantity {
 
     /// The quantity with the other sign.
     pub(crate) fn negated(self) -> Self {
-        Self { nano: -self.nano, ..self }
+        Self { nano: self.nano.saturating_neg(), ..self }
     }
 }
 
 /// The power of ten of a decimal suffix.
-fn exponent(suffix: &str) -> i32 {
+fn exponent(suffix: &str) -> i64 {
     match suffix {
         "n" => -9,
         "u" => -6,

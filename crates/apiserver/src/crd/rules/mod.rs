@@ -75,7 +75,8 @@ pub(super) fn check(schema: &Value, at: &str, before: &Before, profile: &Profile
     }
     let mut check = Check { before, profile, errors: Vec::new(), costs: Vec::new() };
     let decl = declare::declare(&schema, true, "object");
-    check.node(&schema, &schema, decl.as_ref(), at, Place { times: Some(1), loose: None });
+    let place = Place { times: Some(1), loose: None };
+    check.node(Node { stated: &schema, schema: &schema, decl: decl.as_ref(), at, place });
     check.total(at);
     check.errors
 }
@@ -97,22 +98,28 @@ struct Place<'p> {
     loose: Option<&'p str>,
 }
 
+/// A schema with rules.
+#[derive(Clone, Copy)]
+struct Node<'n> {
+    /// The schema that has the rules.
+    stated: &'n Structural,
+    /// The schema of their data, which differs only within `allOf`.
+    schema: &'n Structural,
+    decl: Option<&'n Arc<Decl>>,
+    at: &'n str,
+    place: Place<'n>,
+}
+
 impl Check<'_> {
-    /// Checks the rules of `stated` for data of `schema`; the two differ only within `allOf`. Returns whether the texts of
-    /// the rules are valid here and below: if not, a real server does not compile the rules.
-    fn node(
-        &mut self,
-        stated: &Structural,
-        schema: &Structural,
-        decl: Option<&Arc<Decl>>,
-        at: &str,
-        place: Place<'_>,
-    ) -> bool {
+    /// Checks the rules of a schema. Returns whether the texts of the rules are valid here and below: if not, a real
+    /// server does not compile the rules.
+    fn node(&mut self, node: Node<'_>) -> bool {
+        let Node { stated, schema, decl, at, place } = node;
         if std::ptr::eq(stated, schema) && schema.has_rules {
             self.default(schema, at);
         }
         let mut is_sound = self.check_all_texts(&stated.rules, schema, at);
-        is_sound &= self.below(stated, schema, decl, at, place);
+        is_sound &= self.below(node);
         if is_sound {
             for (index, rule) in stated.rules.iter().enumerate() {
                 self.rule(rule, schema, decl, &format!("{at}.x-kubernetes-validations[{index}]"), place);
@@ -122,48 +129,48 @@ impl Check<'_> {
     }
 
     /// Checks the schemas below one. Returns whether the texts of their rules are valid.
-    fn below(
-        &mut self,
-        stated: &Structural,
-        schema: &Structural,
-        decl: Option<&Arc<Decl>>,
-        at: &str,
-        place: Place<'_>,
-    ) -> bool {
+    fn below(&mut self, node: Node<'_>) -> bool {
+        let Node { stated, schema, decl, at, place } = node;
         let mut is_sound = true;
         for (name, inner) in stated.properties.iter() {
             let Some(property) = schema.properties.get(name) else { continue };
             let found = escape(name).and_then(|name| decl.and_then(|decl| decl.field(&name)).cloned());
             let own = || declare::declare(property, property.embedded_resource, "object");
-            is_sound &= self.node(
-                inner,
-                property,
-                found.or_else(own).as_ref(),
-                &format!("{at}.properties[{name}]"),
+            is_sound &= self.node(Node {
+                stated: inner,
+                schema: property,
+                decl: found.or_else(own).as_ref(),
+                at: &format!("{at}.properties[{name}]"),
                 place,
-            );
+            });
         }
         let element = decl.and_then(|decl| decl.element());
         if let (Some(inner), Some(items)) = (&stated.items, &schema.items) {
             let loose =
                 if schema.list_type == ListType::Map { place.loose } else { place.loose.or(Some(at)) };
             let times = within(place.times, schema.checks.max_items);
-            is_sound &= self.node(inner, items, element, &format!("{at}.items"), Place { times, loose });
+            is_sound &= self.node(Node {
+                stated: inner,
+                schema: items,
+                decl: element,
+                at: &format!("{at}.items"),
+                place: Place { times, loose },
+            });
         }
         if let (Some(Additional::Of(inner)), Some(Additional::Of(values))) =
             (&stated.additional, &schema.additional)
         {
             let times = within(place.times, schema.checks.max_properties);
-            is_sound &= self.node(
-                inner,
-                values,
-                element,
-                &format!("{at}.additionalProperties"),
-                Place { times, ..place },
-            );
+            is_sound &= self.node(Node {
+                stated: inner,
+                schema: values,
+                decl: element,
+                at: &format!("{at}.additionalProperties"),
+                place: Place { times, ..place },
+            });
         }
         for (index, branch) in stated.checks.all_of.iter().enumerate() {
-            is_sound &= self.node(branch, schema, decl, &format!("{at}.allOf[{index}]"), place);
+            is_sound &= self.node(Node { stated: branch, at: &format!("{at}.allOf[{index}]"), ..node });
         }
         is_sound
     }

@@ -66,6 +66,14 @@ impl Family {
             None => Ok(()),
         }
     }
+
+    /// Rejects a list with such an object. Few definitions lose a version, so most lists need no scan.
+    pub(crate) fn check_all_readable<'e>(&self, mut entries: impl Iterator<Item = &'e Entry>) -> Outcome<()> {
+        if !self.has_lost_version.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        entries.try_for_each(|entry| self.check_readable(entry))
+    }
 }
 
 /// Whether an object has that group and version.

@@ -55,8 +55,12 @@ pub(crate) struct Deletion {
 }
 
 impl Deletion {
-    /// Parses delete options from body and query.
-    pub(crate) fn read(request: &Request<'_>, profile: &Profile) -> Outcome<Self> {
+    /// Parses delete options from body and query. `decode` checks the types of the fields in the bytes of a body.
+    pub(crate) fn read(
+        request: &Request<'_>,
+        decode: impl FnOnce(&mut Value) -> Outcome<()>,
+        profile: &Profile,
+    ) -> Outcome<Self> {
         let body = match &request.body {
             Body::Empty => Value::Null,
             Body::Delete(options) => {
@@ -69,7 +73,11 @@ impl Deletion {
             }
             Body::Value(value) => (*value).clone(),
             Body::Bytes(bytes) if bytes.is_empty() => Value::Null,
-            Body::Bytes(bytes) => body::parse_options(bytes, &request.content_type)?,
+            Body::Bytes(bytes) => {
+                let mut body = body::parse_options(bytes, &request.content_type)?;
+                decode(&mut body)?;
+                body
+            }
         };
         if body.is_null() {
             integer(&request.query, "gracePeriodSeconds")?;

@@ -236,7 +236,7 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
         Value::Null => ("null", ""),
         Value::Bool(_) => ("boolean", ""),
         // Go decodes a number beyond `int64` to a `float64`.
-        Value::Number(number) if number.is_f64() || !number.is_i64() => ("number", "double"),
+        Value::Number(number) if !number.is_i64() => ("number", "double"),
         Value::Number(_) => ("integer", "int64"),
         Value::String(_) => ("string", ""),
         Value::Array(_) => ("array", ""),

@@ -29,11 +29,11 @@ const QUEUE_LENGTH: u32 = 50;
 /// The requests that a FlowSchema matches.
 enum Requests {
     All,
-    /// Those of health probes.
+    /// Requests of health probes.
     Probes,
-    /// Those of leader election.
+    /// Requests of leader election.
     Leases,
-    /// Those of kubelets for their own nodes.
+    /// Requests of kubelets for their own nodes.
     Nodes,
 }
 

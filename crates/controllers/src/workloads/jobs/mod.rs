@@ -50,7 +50,7 @@ pub struct JobController {
     notices: BTreeMap<Key, Vec<Notice>>,
     /// The Kubernetes minor version of the controller; `None` to use the version in its ClusterOperator.
     minor: Option<u32>,
-    /// The minor version of an API server that stays at it.
+    /// The minor version of an API server that stays at it; `None` if the server has the controller's version.
     server_minor: Option<u32>,
     started: bool,
 }
@@ -62,9 +62,10 @@ impl JobController {
         Self::default()
     }
 
-    /// Follows the rules of an API server that stays at this minor version.
+    /// Sets the minor version of an API server that stays at it. Its rules for the end of a Job apply, whatever the
+    /// version of the controller.
     #[must_use]
-    pub fn beside_server(self, server_minor: Option<u32>) -> Self {
+    pub fn with_server_minor(self, server_minor: Option<u32>) -> Self {
         Self { server_minor, ..self }
     }
 

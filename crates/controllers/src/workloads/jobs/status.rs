@@ -104,8 +104,8 @@ fn set(status: &mut Value, condition: &Condition, now: Time) {
     status["conditions"] = Value::Array(list);
 }
 
-/// A minor version that the API server has at least, by the defaults that it set in a Job: from 1.30 on it sets
-/// `manualSelector`. From 1.32 on it rejects an end without an announcement, so such a Job gets one.
+/// The minor version to assume for a Job with `manualSelector`, a default that API servers set from 1.30 on. Those
+/// from 1.32 on reject an end without an announcement, and earlier ones accept an announced end.
 pub(super) fn minor_of_defaults(job: &Object) -> Option<u32> {
     (!job["spec"]["manualSelector"].is_null()).then_some(super::ending::ANNOUNCED_SINCE)
 }

@@ -57,9 +57,9 @@ pub(super) fn candidates(lines: &[String], error: &YamlError) -> Vec<Candidate> 
     let last = error.line.min(lines.len());
     let near = (last.saturating_sub(LINES_BEFORE)..last).rev();
     let near: Vec<usize> = near.filter(|index| !lines[*index].trim().is_empty()).collect();
-    let kinds: [Guess; 6] = [tab, blank_after_dash, open_quote, open_bracket, unquoted, missing_colon];
+    let kinds: [Guess; 6] = [tab, space_after_dash, open_quote, open_bracket, unquoted, missing_colon];
     let in_line = near.iter().flat_map(|index| kinds.iter().flat_map(move |kind| kind(lines, *index)));
-    // Almost every line can be indented otherwise, so that is the last guess.
+    // Almost every line can be indented differently, so that is the last guess.
     let indented = near.iter().flat_map(|index| misplaced(lines, *index));
     in_line.chain(indented).collect()
 }
@@ -80,7 +80,7 @@ fn tab(lines: &[String], index: usize) -> Vec<Candidate> {
     if !start.contains('\t') {
         return Vec::new();
     }
-    let message = format!("line {} is indented with a tab: use blanks", index + 1);
+    let message = format!("line {} is indented with a tab: use spaces", index + 1);
     let change = |width: usize| {
         let text = start.replace('\t', &" ".repeat(width)) + body;
         candidate(index, 1, message.clone(), text)
@@ -89,13 +89,13 @@ fn tab(lines: &[String], index: usize) -> Vec<Candidate> {
 }
 
 /// `-key: value` instead of `- key: value`.
-fn blank_after_dash(lines: &[String], index: usize) -> Vec<Candidate> {
+fn space_after_dash(lines: &[String], index: usize) -> Vec<Candidate> {
     let line = &lines[index];
     let at = indentation(line);
     let Some(item) = line[at..].strip_prefix('-').filter(|item| item.starts_with(char::is_alphabetic)) else {
         return Vec::new();
     };
-    let message = format!("an item needs a blank after `-`: write `- {item}`");
+    let message = format!("an item needs a space after `-`: write `- {item}`");
     vec![candidate(index, at + 1, message, format!("{}- {item}", &line[..at]))]
 }
 
@@ -195,7 +195,7 @@ fn misplaced(lines: &[String], index: usize) -> Vec<Candidate> {
         let how = if own < level { "less" } else { "more" };
         let line = index + 1;
         let message = format!(
-            "line {line} is indented {how} than its siblings: indent it by {level} blanks, like line {like}"
+            "line {line} is indented {how} than its siblings: indent it by {level} spaces, like line {like}"
         );
         Candidate { line, column: own + 1, message, change: Change::Indentation(level) }
     };

@@ -102,13 +102,13 @@ mod tests {
     fn siblings_have_the_same_indentation() {
         check(
             "a:\n    b: 1\n  c: 2\n",
-            &["3:3: line 3 is indented less than its siblings: indent it by 4 blanks, like line 2"],
+            &["3:3: line 3 is indented less than its siblings: indent it by 4 spaces, like line 2"],
         );
         check(
             "a:\n  b: 1\n   c: 2\nd: 1\n",
-            &["3:4: line 3 is indented more than its siblings: indent it by 2 blanks, like line 2"],
+            &["3:4: line 3 is indented more than its siblings: indent it by 2 spaces, like line 2"],
         );
-        check("a:\n\tb: 1\n", &["2:1: line 2 is indented with a tab: use blanks"]);
+        check("a:\n\tb: 1\n", &["2:1: line 2 is indented with a tab: use spaces"]);
     }
 
     #[test]
@@ -119,9 +119,9 @@ mod tests {
     }
 
     #[test]
-    fn keys_need_a_colon_and_items_a_blank() {
+    fn keys_need_a_colon_and_items_a_space() {
         check("a:\n  b 1\n  c: 2\n", &["2:3: `b` has no `:`: write `b: 1`"]);
-        check("a:\n- b: 1\n-c: 2\n- d: 3\n", &["3:1: an item needs a blank after `-`: write `- c: 2`"]);
+        check("a:\n- b: 1\n-c: 2\n- d: 3\n", &["3:1: an item needs a space after `-`: write `- c: 2`"]);
     }
 
     #[test]

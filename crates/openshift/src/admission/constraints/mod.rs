@@ -73,10 +73,6 @@ pub struct SecurityContextConstraints {
 }
 
 impl AdmissionPlugin for SecurityContextConstraints {
-    fn copied(&self) -> Box<dyn AdmissionPlugin> {
-        Box::new(self.clone())
-    }
-
     fn mutate_created(
         &mut self,
         request: &AdmissionRequest<'_>,

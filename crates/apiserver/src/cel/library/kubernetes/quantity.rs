@@ -124,8 +124,17 @@ mod tests {
             ("1.2.3", None),
             ("5Kb", None),
             ("abc", None),
+            ("1e-2147483648", Some(1)),
+            ("1e2147483647", None),
         ] {
             assert_eq!(nano(text), value, "{text}");
         }
+    }
+
+    #[test]
+    fn sums_and_differences_do_not_overflow() {
+        let least = CelQuantity::parse("-170141183460469231731687303715").unwrap();
+        let sum = least.add(least);
+        assert_eq!((sum.nano(), sum.negated().nano()), (i128::MIN, i128::MAX));
     }
 }
