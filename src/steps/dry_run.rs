@@ -15,11 +15,13 @@ use super::world::{ClusterWorld, StepError, no_cluster};
 use super::{FeatureFiles, catalogue};
 use crate::plan::{ClusterPlan, PlannedStep};
 
-/// Returns steps that cannot run, and why, in the order of the text. All steps must be known.
+/// Returns steps that cannot run, and why, in the order of the text. Leaves out scenarios that one of the `unknown` steps
+/// should have prepared.
 pub(super) fn problems<'f>(
     steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
     feature_files: Option<FeatureFiles>,
+    unknown: &[(&Step, String)],
 ) -> Vec<(&'f Step, String)> {
     let mut found: Vec<(&Step, String)> = Vec::new();
     let no_cluster = no_cluster().to_string();
@@ -27,6 +29,10 @@ pub(super) fn problems<'f>(
         let rule =
             feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
         let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let is_unknown = |step: &Step| unknown.iter().any(|(known, _)| known.position == step.position);
+        if steps_of(feature, rule, scenario).any(|step| step.ty == StepType::Given && is_unknown(step)) {
+            continue;
+        }
         let (mut world, mut without_cluster) = (ClusterWorld::for_dry_run(&file, feature_files), false);
         for step in steps_of(feature, rule, scenario) {
             let Some(why) = try_step(steps, &mut world, step) else { continue };
@@ -242,6 +248,15 @@ mod tests {
         check(
             "Given a 4.20.1 cluster\nWhen 5 minutes pass\nGiven release 4.20.3 exists\n",
             "5:1: the cluster runs already: put this step before the first When",
+        );
+    }
+
+    #[test]
+    fn reports_unknown_steps_beside_wrong_values() {
+        check(
+            "Given a 4.20.1 cluster\nWhen I updat to 4.20.3\nAnd I delete Configmap/a/b\n",
+            "4:1: unknown step `When I updat to 4.20.3`; the nearest is `I update to 4.14.8`\n\
+             5:1: unknown kind `Configmap`; did you mean `ConfigMap`?",
         );
     }
 

@@ -248,7 +248,7 @@ fn selects(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, 
     tags.is_none_or(|wanted| wanted.eval(own))
 }
 
-/// Returns problems of unknown steps, or else of those that cannot run.
+/// Returns problems of unknown steps, and of those that cannot run.
 fn step_problems(
     steps: &Collection<ClusterWorld>,
     file: &str,
@@ -260,9 +260,8 @@ fn step_problems(
     let all = backgrounds.flat_map(|background| &background.steps).chain(own);
     let mut found: Vec<(&Step, String)> =
         all.filter_map(|step| dry_run::unknown(steps, step).map(|message| (step, message))).collect();
-    if found.is_empty() {
-        found = dry_run::problems(steps, feature, feature_files);
-    }
+    found.extend(dry_run::problems(steps, feature, feature_files, &found));
+    found.sort_by_key(|(step, _)| (step.position.line, step.position.col));
     let problem = |(step, message): (&Step, String)| {
         let place = step.position;
         Problem { file: file.to_owned(), line: place.line, column: place.col, message }
