@@ -16,7 +16,7 @@ use super::{Exit, print_client_output};
 
 const PATH: &str = "/windtunnel/clock";
 
-/// The pause between two looks at a clock that advances.
+/// The polling interval while a clock advances.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Prints the clock of a cluster, after a change if there is one.
@@ -88,7 +88,7 @@ fn describe(state: &Value) -> String {
         short_duration(jiff::SignedDuration::from_secs(seconds.round() as i64))
     };
     let is_paused = state["paused"] == true;
-    let pace = if is_paused { "paused, ".to_owned() } else { String::new() };
+    let pace = if is_paused { "paused, " } else { "" };
     let meets = if speed > 1.0 && !is_paused && behind.as_secs() > 0 {
         let wait = whole(behind.as_secs_f64() / (speed - 1.0));
         format!("; it catches up with the server's machine in {wait}")

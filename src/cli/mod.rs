@@ -1,9 +1,9 @@
 //! The command line: arguments, files, exit codes. Only this module prints, reads files and uses the wall
 //! clock.
 //!
-//! Exit codes: 0 everything passed, or a signal ended a server; 1 a scenario failed, or `oc` would have
-//! failed; 2 wrong usage, unreadable input, or a server that cannot start; 130 and 143 a run that SIGINT or
-//! SIGTERM ended.
+//! Exit codes: 0 everything passed, or a signal ended a server; 1 a scenario failed, or the result of another
+//! command is negative (`docs/cli.md` has a list); 2 wrong usage, unreadable input, or a server that cannot
+//! start; 130 and 143 a run that SIGINT or SIGTERM ended.
 
 #[cfg(feature = "live")]
 mod adm;
@@ -62,7 +62,7 @@ use crate::report::ScenarioResult;
 enum Exit {
     /// Everything passed.
     Passed,
-    /// A scenario failed, or a cluster or its client reported an error.
+    /// A scenario failed, a cluster or its client reported an error, or a check found something.
     Failed,
     /// Wrong usage, or unreadable input.
     Usage,

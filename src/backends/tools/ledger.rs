@@ -188,8 +188,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
         let entry = ledger.add("windtunnel-a", "kind").unwrap();
-        let mut child =
-            std::process::Command::new("sleep").arg("1").stdin(entry.locked_file().unwrap()).spawn().unwrap();
+        let program = std::process::Command::new("sleep")
+            .arg("60")
+            .stdin(entry.locked_file().unwrap())
+            .spawn()
+            .unwrap();
         // Simulates that this process was killed: no process has this number.
         let processes = holder().rsplit_once('@').map(|(_, rest)| rest.to_owned()).unwrap();
         let host = holder().split('/').next().unwrap().to_owned();
@@ -199,9 +202,17 @@ mod tests {
         let collected = Arc::clone(&lines);
         let report: ReportProgress = Arc::new(move |line| collected.lock().unwrap().push(line.to_owned()));
         assert!(ledger.abandoned(Duration::ZERO, &report).unwrap().is_empty());
+        // The program ends once the second call waits for it.
+        let program = Mutex::new(program);
+        let report: ReportProgress = Arc::new(move |line| {
+            let mut program = program.lock().unwrap();
+            assert!(program.try_wait().unwrap().is_none(), "{line}");
+            program.kill().unwrap();
+            program.wait().unwrap();
+            report(line);
+        });
         let found = ledger.abandoned(Duration::from_secs(60), &report).unwrap();
         assert_eq!((found.len(), found[0].program()), (1, "kind"));
-        assert!(child.try_wait().unwrap().is_some());
         let lines = lines.lock().unwrap();
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[1].contains("is not deleted yet"), "{lines:?}");
@@ -235,12 +246,17 @@ mod tests {
         let ledger = Ledger::open(&folder.path().join("new")).unwrap();
         let report: ReportProgress = Arc::new(|_| {});
         let abandoned = || ledger.abandoned(Duration::ZERO, &report).unwrap();
-        let names = || abandoned().iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
+        // A process that ends releases its locks. To close a file here is not enough: a program that another test
+        // starts has a copy of it between fork and exec, which would keep the lock.
+        let release = |entry: Entry| {
+            entry.file.unlock().unwrap();
+            entry.name
+        };
+        let names = || abandoned().into_iter().map(release).collect::<Vec<_>>();
         let (locked, left) =
             (ledger.add("windtunnel-a", "kind").unwrap(), ledger.add("windtunnel-b", "k3d").unwrap());
         assert!(names().is_empty());
-        // A process that ends releases its lock.
-        drop(left);
+        release(left);
         assert_eq!(names(), ["windtunnel-b"]);
         let found = abandoned().remove(0);
         assert_eq!(found.program(), "k3d");

@@ -258,19 +258,17 @@ fn has_extension(path: &Path, extension: &str) -> bool {
 /// # Errors
 /// The path with the reason.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let failed = |error| format!("{}: cannot create the folder: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
+    create_folder_of(path)?;
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
 }
 
-/// Appends to a file; creates it if necessary.
+/// Appends to a file; creates it and its folder if necessary.
 ///
 /// # Errors
 /// The path with the reason.
 pub(super) fn append(path: &Path, text: &str) -> Result<(), String> {
     use io::Write as _;
+    create_folder_of(path)?;
     let file = fs::OpenOptions::new().create(true).append(true).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| unwritten(path, &error))
 }
@@ -296,6 +294,12 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
 #[cfg(feature = "live")]
 pub(super) fn create_private(path: &Path) -> Result<fs::File, String> {
     target::create_private(path).map_err(|error| unwritten(path, &error))
+}
+
+fn create_folder_of(path: &Path) -> Result<(), String> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    let failed = |error| format!("{}: cannot create the folder: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(failed)
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> String {

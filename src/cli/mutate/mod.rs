@@ -5,7 +5,7 @@ mod report;
 
 use std::collections::BTreeSet;
 
-use windtunnel_core::text::nearest;
+use windtunnel_core::text::did_you_mean;
 
 use self::report::{ScenarioReport, Tested};
 use super::args::{MutateArgs, jobs_or_cores};
@@ -29,7 +29,9 @@ pub(super) fn mutate(args: &MutateArgs) -> Result<Exit, String> {
         reports.push(report);
     }
     progress.end();
-    if let Some(unknown) = args.component.iter().find(|name| !components.contains(*name)) {
+    // An empty shard has no mutants, and those of a scenario that fails without them are unknown.
+    let are_known = !reports.is_empty() && !reports.iter().any(ScenarioReport::has_failed);
+    if are_known && let Some(unknown) = args.component.iter().find(|name| !components.contains(*name)) {
         return Err(no_component(unknown, &components));
     }
     if args.json {
@@ -117,8 +119,10 @@ fn select(plan: &Plan, baseline: &Baseline, args: &MutateArgs) -> Vec<Mutant> {
 
 fn no_component(unknown: &str, components: &BTreeSet<String>) -> String {
     let known: Vec<&str> = components.iter().map(String::as_str).collect();
-    let hint = nearest(unknown, known.iter().copied());
-    let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    if known.is_empty() {
+        return format!("--component: no scenario has a mutant of `{unknown}`, or of any other component");
+    }
+    let hint = did_you_mean(unknown, known.iter().copied());
     format!(
         "--component: no scenario has a mutant of `{unknown}`; there are mutants of {}{hint}",
         known.join(", ")

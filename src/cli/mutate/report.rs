@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::engine::mutation::{Baseline, Mutant, MutantRun, Verdict};
+use crate::engine::mutation::{Baseline, Check, Mutant, MutantRun, Verdict};
 use crate::plan::Plan;
 
 /// A mutant and its run.
@@ -56,7 +56,7 @@ impl ScenarioReport {
 
     /// Creates the report of a scenario whose mutants ran.
     pub(super) fn tested(plan: &Plan, baseline: &Baseline, tested: Vec<Tested>) -> Self {
-        let expectation = |check: &crate::engine::mutation::Check| {
+        let expectation = |check: &Check| {
             let planned = &plan.timeline[check.index];
             let runs = || tested.iter().filter(|tested| !matches!(tested.run.verdict, Verdict::Stuck(_)));
             Expectation {
@@ -70,6 +70,11 @@ impl ScenarioReport {
         };
         let expectations = baseline.checks.iter().map(expectation).collect();
         Self { tested, expectations, ..Self::new(plan) }
+    }
+
+    /// Returns whether the scenario fails without mutants.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
     }
 
     fn count(&self, is_meant: impl Fn(&Verdict) -> bool) -> usize {
@@ -88,7 +93,7 @@ impl ScenarioReport {
     /// does.
     pub(super) fn passes(&self, strict: bool, only_lists: bool) -> bool {
         let kills = only_lists || self.killed() > 0;
-        self.failure.is_none() && kills && !(strict && self.unbroken().next().is_some())
+        !self.has_failed() && kills && !(strict && self.unbroken().next().is_some())
     }
 
     /// Renders the report for people.

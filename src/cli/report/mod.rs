@@ -5,7 +5,7 @@ pub(super) mod outputs;
 
 use std::path::Path;
 
-use super::args::ReportArgs;
+use super::args::{ReportArgs, jobs_or_cores};
 use super::files::{self, records};
 use super::parallel::in_parallel;
 use super::terminal::paint::paint;
@@ -17,8 +17,7 @@ use crate::report::{ScenarioResult, draft, story, summary};
 /// Prints the timeline, the insights and the result of a record, or a line for each of several records.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let paths = files::find_all(&args.records, "jsonl")?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let reported = in_parallel(&paths, cores, |path| reported(path, args, paths.len() == 1));
+    let reported = in_parallel(&paths, jobs_or_cores(None), |path| reported(path, args, paths.len() == 1));
     let reported = reported.into_iter().collect::<Result<Vec<_>, String>>()?;
     for (_, _, text) in &reported {
         print_output(&paint(text));

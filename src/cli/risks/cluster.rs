@@ -21,7 +21,7 @@ use crate::scenario;
 /// The seed of scenarios, whose clusters are the same for every seed in all that risks look at.
 const SEED: u64 = 1;
 
-/// What a dump, a record or a scenario says about its cluster.
+/// The cluster of a dump, a record or a scenario, as far as it is known.
 pub(super) struct KnownCluster {
     /// The path that the user gave.
     pub(super) name: String,

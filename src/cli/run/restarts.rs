@@ -1,5 +1,6 @@
 //! `run --check-restarts`: reruns a scenario with a crash of a component after each of its writes.
 
+use crate::cli::args::jobs_or_cores;
 use crate::cli::parallel::in_parallel;
 use crate::cli::print_notice;
 use crate::engine::restarts::{self, Restart};
@@ -15,8 +16,7 @@ pub(in crate::cli) fn check(plan: &Plan, seed: u64) -> Option<String> {
         Err(error) => return Some(format!("the cluster could not be installed: {error}")),
     };
     let crashes = &baseline.restarts;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let differences = in_parallel(crashes, cores, |restart: &Restart| {
+    let differences = in_parallel(crashes, jobs_or_cores(None), |restart: &Restart| {
         let found = baseline.difference(plan, seed, restart);
         let found = found.unwrap_or_else(|error| Some(error.to_string()));
         found.map(|difference| format!("{restart}: {difference}"))

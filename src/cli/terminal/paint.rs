@@ -74,7 +74,7 @@ fn time_length(line: &str) -> usize {
 }
 
 #[cfg(feature = "progress")]
-fn styled(style: fn(Style) -> Style, text: &str) -> String {
+fn styled(style: Paint, text: &str) -> String {
     style(Style::new().force_styling(true)).apply_to(text).to_string()
 }
 

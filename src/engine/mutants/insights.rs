@@ -154,7 +154,7 @@ impl State {
     }
 }
 
-/// What a mutant did to an insight.
+/// The effect of a mutant on an insight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Changed {
     Not,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::place::Place;
 
-/// How late a value is published by a mutant that is late, in minutes.
+/// The delay of a late value, in minutes.
 pub(in crate::engine) const LATE_MINUTES: i64 = 10;
 
 /// A deliberate defect of one component. Its name, the [`fmt::Display`] form, is the same in every run.
@@ -19,7 +19,7 @@ pub struct Mutant {
     pub(in crate::engine) defect: Defect,
 }
 
-/// What is wrong.
+/// A kind of defect.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Defect {
     /// A value keeps what it was before the component's first write.
@@ -54,9 +54,7 @@ impl Mutant {
     pub(in crate::engine) fn new(component: &str, kind: &str, defect: Defect) -> Self {
         Self { component: component.to_owned(), kind: kind.to_owned(), defect }
     }
-}
 
-impl Mutant {
     /// Returns whether it concerns the insights of the update status controller.
     pub(in crate::engine) fn is_insight(&self) -> bool {
         matches!(self.defect, Defect::LostInsight | Defect::FrozenInsight(_) | Defect::AlteredInsight(_))

@@ -19,7 +19,7 @@ use super::place::Place;
 #[derive(Clone)]
 pub(in crate::engine) struct Tampering(Arc<Mutex<State>>);
 
-/// What the wrapped components did.
+/// Facts about the run of the wrapped components.
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Observed {
     /// The number of turns of each component.
@@ -50,12 +50,12 @@ pub(in crate::engine) struct State {
     pub(in crate::engine) insights: InsightState,
 }
 
-/// What a mutant of the update status controller knows.
+/// The memory of a mutant of the update status controller.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct InsightState {
     /// The status of the UpdateStatus as the controller means it; `None` before it was read.
     pub(in crate::engine) meant: Option<Value>,
-    /// What was published first, by uid.
+    /// The first published values, by uid.
     pub(in crate::engine) first: BTreeMap<(String, Place), Option<Value>>,
 }
 

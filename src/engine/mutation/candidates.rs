@@ -24,9 +24,9 @@ pub(super) fn candidates(record: &Record, observed: &Observed) -> Vec<Mutant> {
         match &entry.event {
             Event::Write(write) if write.code < 300 => {
                 if is_published(write) {
-                    found.extend(of_insights(write));
+                    found.extend(mutants_of_insights(write));
                 } else if observed.turns.contains_key(component(&write.by)) {
-                    found.extend(of_write(write));
+                    found.extend(mutants_of_write(write));
                 }
             }
             Event::Alert(alert) if alert.state != AlertState::Inactive => {
@@ -95,7 +95,8 @@ fn distance(mutant: &Mutant, check: &str) -> u32 {
     }
 }
 
-fn of_write(write: &WriteEvent) -> Vec<Mutant> {
+/// Returns the mutants of the component that made a write.
+fn mutants_of_write(write: &WriteEvent) -> Vec<Mutant> {
     let by = component(&write.by);
     let mutant = |defect| Mutant::new(by, &write.kind, defect);
     let request = match (write.verb.as_str(), write.subresource.as_str()) {
@@ -133,7 +134,8 @@ fn is_published(write: &WriteEvent) -> bool {
     write.kind == "UpdateStatus" || write.key.name == published::CONFIG_MAP && write.kind == "ConfigMap"
 }
 
-fn of_insights(write: &WriteEvent) -> Vec<Mutant> {
+/// Returns the mutants of the component that published insights.
+fn mutants_of_insights(write: &WriteEvent) -> Vec<Mutant> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
     let before = insights(before);
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What the parts of a running cluster wait for.
+//! The reasons for which the parts of a running cluster wait.
 
 use windtunnel_core::clock::Time;
 

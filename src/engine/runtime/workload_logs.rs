@@ -22,12 +22,8 @@ impl Simulation {
         if self.environment.payload_workloads == PayloadWorkloads::WithoutPods {
             return;
         }
-        let containers = pod.list("/spec/containers").iter();
-        let image = containers
-            .clone()
-            .find(|one| one["name"] == container)
-            .and_then(|one| one["image"].as_str())
-            .unwrap_or_default();
+        let spec = pod.list("/spec/containers").iter().find(|spec| spec["name"] == container);
+        let image = spec.and_then(|spec| spec["image"].as_str()).unwrap_or_default();
         let line = format!("{container} of image {image} has started; it is simulated outside of its pod");
         let now = self.now();
         let line = klog(Severity::Info, now, SOURCE, line);

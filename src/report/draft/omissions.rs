@@ -1,4 +1,4 @@
-//! What a draft leaves out, listed for the user: custom pools, labels and taints of nodes, and requests of people that
+//! The omissions of a draft, listed for the user: custom pools, labels and taints of nodes, and requests of people that
 //! are no step of the draft.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,14 +8,15 @@ use super::diff;
 pub(super) type Line = [usize; 3];
 
 /// Distinct values in the order of their first use.
-#[derive(Debug)]
-struct Numbered<T> {
-    list: Vec<T>,
+#[derive(Debug, Default)]
+pub(super) struct Numbered<T> {
+    pub(super) list: Vec<T>,
     known: BTreeMap<T, usize>,
 }
 
 impl<T: Ord + Clone> Numbered<T> {
-    fn number(&mut self, value: T) -> usize {
+    /// Returns the index of a value, and adds it if it is new.
+    pub(super) fn number(&mut self, value: T) -> usize {
         if let Some(index) = self.known.get(&value) {
             return *index;
         }
@@ -35,9 +36,9 @@ pub(super) struct Texts {
 impl Texts {
     /// Returns the list with the empty text alone.
     pub(super) fn new() -> Self {
-        let mut texts = Numbered { list: Vec::new(), known: BTreeMap::new() };
+        let mut texts = Numbered::default();
         texts.number(String::new());
-        Self { texts, lines: Numbered { list: Vec::new(), known: BTreeMap::new() } }
+        Self { texts, lines: Numbered::default() }
     }
 
     /// Returns the index of a text, and adds it if it is new.

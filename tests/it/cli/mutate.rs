@@ -80,6 +80,8 @@ fn a_scenario_that_checks_nothing_fails() {
     let failing = UPDATE.replace("stable-4.20", "fast-4.20");
     let report = mutate("a.yaml", &failing, &["--mutants", "2"]);
     assert!(report.contains("exit 1") && report.contains("FAILED without mutants at line 6: "), "{report}");
+    let report = mutate("a.yaml", &failing, &["--component", "operator", "--json"]);
+    assert!(report.contains("exit 1") && report.contains("spec.channel"), "{report}");
 }
 
 #[test]

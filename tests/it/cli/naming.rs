@@ -1,4 +1,4 @@
-//! What scenarios and features can name: custom pools, labels, objects of the installer, admin gates, alerts.
+//! The names that scenarios and features know: custom pools, labels, objects of the installer, admin gates, alerts.
 
 use super::environment::{TestEnvironment, check};
 

@@ -1,4 +1,4 @@
-//! What `run` and `test` print for people, and how they select scenarios.
+//! The output of `run` and `test` for people, and the selection of scenarios.
 
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ fn colours_are_for_terminals_that_want_them() {
 }
 
 #[test]
-fn warnings_come_before_the_run() {
+fn warnings_are_printed_unless_the_run_is_quiet() {
     let vacuous = "name: vacuous\ncluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}\ntimeline: [advance: 1m]\n";
     let found = check(&[("v.yaml", vacuous)], &["run", "v.yaml"]);
     let warning = "warning: v.yaml:1:1: this scenario expects nothing, so it always passes\n";
@@ -109,8 +109,8 @@ fn a_summary_for_github_is_appended() {
     assert_eq!(unset.code, Some(2), "{unset}");
     assert!(unset.stderr.contains("GITHUB_STEP_SUMMARY is not set; name a file"), "{unset}");
     let mut command = environment.command(&["run", "--quiet", "--github-summary", "s/calm.yaml"]);
-    assert!(command.env("GITHUB_STEP_SUMMARY", "own.md").output().unwrap().status.success());
-    assert_eq!(environment.read("own.md"), "### windtunnel run: 1 passed, 0 failed\n\n");
+    assert!(command.env("GITHUB_STEP_SUMMARY", "new/own.md").output().unwrap().status.success());
+    assert_eq!(environment.read("new/own.md"), "### windtunnel run: 1 passed, 0 failed\n\n");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What cluster time waits for: watches of controllers that lag, and pending work of the cluster's own ones.
+//! The reasons for cluster time to wait: watches of controllers that lag, and pending work of the cluster's own ones.
 
 pub(super) mod lag;
 pub(super) mod pending_work;

@@ -1,4 +1,4 @@
-//! What is known of a cluster, followed by watches.
+//! The known objects of a cluster, followed by watches.
 
 pub(super) mod bridge;
 pub(super) mod follow;

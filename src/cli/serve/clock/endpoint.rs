@@ -17,7 +17,7 @@ use crate::cli::args::speed;
 const FIELDS: &str = "expected a JSON object with some of the fields `paused` (true or false), `speed` (such as 60), `time` \
                       (such as \"2026-05-01T12:00:00Z\") and `advance` (such as \"2h\")";
 
-/// The program at the path. It wakes the cluster and its watches after a change.
+/// The endpoint of a clock. It wakes the cluster and its watches after a change.
 pub(in crate::cli::serve) struct ClockEndpoint {
     clock: Arc<ClusterClock>,
     shared: Shared,
@@ -35,7 +35,7 @@ struct Request {
 
 /// `60` or `"60x"`.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "speed: expected a factor such as 60 or \"60x\"")]
 enum Speed {
     Number(f64),
     Text(String),
@@ -159,6 +159,7 @@ mod tests {
         for (body, code, expected) in [
             (r#"{"pause": true}"#, 400, "unknown field `pause`"),
             ("", 400, "expected a JSON object"),
+            (r#"{"speed": true}"#, 400, "speed: expected a factor such as 60"),
             (r#"{"speed": 0}"#, 400, "speed: expected a factor from 0.01x to 100000x"),
             (r#"{"time": "noon"}"#, 400, "time: expected a time such as"),
             (r#"{"advance": "-2h"}"#, 400, "advance: expected a duration such as"),

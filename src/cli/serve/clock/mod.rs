@@ -219,7 +219,9 @@ mod tests {
             assert!(clock.now() <= WallClock.now());
         }
         assert!(clock.take_met() && !clock.take_met());
-        assert!(clock.now() <= WallClock.now() && clock.now() > days_ago(0) - SignedDuration::from_secs(1));
+        let before = days_ago(0);
+        let now = clock.now();
+        assert!(now <= WallClock.now() && now > before - SignedDuration::from_secs(1), "{before} {now}");
     }
 
     #[test]

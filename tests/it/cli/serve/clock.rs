@@ -140,11 +140,13 @@ fn tokens_and_events_expire_and_leases_are_renewed_by_the_clock_of_the_cluster()
         assert_eq!(get(&bearer, "/version").await.0, 401);
         assert_eq!(get(&admin, &format!("{events}/old")).await.0, 404);
         let lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/worker-0";
+        // Time passes between the requests, a minute in a second of this machine.
+        let before = moment(&get(&admin, PATH).await.1["time"]);
         let renewed = moment(&get(&admin, lease).await.1["spec"]["renewTime"]);
-        let now = moment(&get(&admin, PATH).await.1["time"]);
+        let after = moment(&get(&admin, PATH).await.1["time"]);
         assert!(
-            renewed <= now && now.duration_since(renewed) < SignedDuration::from_secs(40),
-            "{renewed} {now}"
+            renewed <= after && before.duration_since(renewed) < SignedDuration::from_secs(40),
+            "{before} {renewed} {after}"
         );
         let node = get(&admin, "/api/v1/nodes/worker-0").await.1;
         let ready =

@@ -65,10 +65,13 @@ fn every_available_workload_has_pods_with_logs_before_and_after_an_update() {
     let environment = TestEnvironment::new();
     let arguments = ["--version", "4.18.3", "--speed", "60x", "--kubeconfig", "config"];
     let _served = Served::start(&environment, &arguments);
-    let jump = |span: &str| {
-        let output = environment.run(&["clock", "jump", span, "--kubeconfig", "config"]);
+    let clock = |change: &[&str]| {
+        let output = environment.run(&[&["clock"], change, &["--kubeconfig", "config"]].concat());
         assert_eq!(output.code, Some(0), "{output}");
     };
+    let jump = |span: &str| clock(&["jump", span]);
+    // Workloads and pods are read one after the other, and must not change in between.
+    clock(&["pause"]);
     let admin = run(config(&environment));
     jump("3m");
     let pods = run(check_workloads(&admin));
