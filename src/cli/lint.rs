@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use windtunnel_core::text::counted;
+
 use super::args::{LintArgs, LintFormat};
 use super::files::FoundFiles;
 use super::payload::Releases;
@@ -79,10 +81,6 @@ fn paths_to_check(paths: &[PathBuf]) -> Vec<PathBuf> {
         [] => default.to_vec(),
         paths => paths.to_vec(),
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {

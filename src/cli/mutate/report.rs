@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use windtunnel_core::text::counted;
 
 use crate::engine::mutation::{Baseline, Check, Mutant, MutantRun, Verdict};
 use crate::plan::Plan;
@@ -107,7 +108,7 @@ impl ScenarioReport {
             for mutant in &self.listed {
                 let _ = writeln!(text, "  {mutant}");
             }
-            let _ = writeln!(text, "  {} mutants\n", self.listed.len());
+            let _ = writeln!(text, "  {}\n", counted(self.listed.len(), "mutant"));
             return text;
         }
         let _ = writeln!(text, "  {}", counts(&[self]));
@@ -197,9 +198,10 @@ pub(super) fn total(reports: &[ScenarioReport]) -> String {
     let unbroken: usize = reports.iter().map(|report| report.unbroken().count()).sum();
     let idle = reports.iter().filter(|report| report.killed() == 0).count();
     format!(
-        "{} scenarios: {}; {idle} of them kill no mutant; no mutant breaks {unbroken} expectations\n",
-        reports.len(),
+        "{}: {}; {idle} of them kill no mutant; no mutant breaks {}\n",
+        counted(reports.len(), "scenario"),
         counts(&reports.iter().collect::<Vec<_>>()),
+        counted(unbroken, "expectation"),
     )
 }
 

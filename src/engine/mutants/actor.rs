@@ -29,7 +29,7 @@ pub(in crate::engine) struct Tampered {
 impl Tampering {
     /// Wraps an actor, if the mutant is one of its component.
     pub(in crate::engine) fn wrap(&self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
-        let planned = self.lock().active_or_planned().map(|mutant| mutant.component.clone());
+        let planned = self.lock().planned().map(|mutant| mutant.component.clone());
         let is_meant = planned.is_none_or(|planned| planned == component(actor.name()));
         if is_meant { Box::new(Tampered::new(actor, self.clone())) } else { actor }
     }

@@ -19,7 +19,7 @@ impl Tampering {
     /// Returns a client whose requests pass the mutant.
     pub(in crate::engine) fn client(&self, program: &str, client: kube::Client) -> kube::Client {
         let state = self.lock();
-        let is_meant = state.active_or_planned().is_some_and(|mutant| mutant.component == component(program));
+        let is_meant = state.planned().is_some_and(|mutant| mutant.component == component(program));
         drop(state);
         if !is_meant {
             return client;
@@ -147,7 +147,7 @@ impl State {
         if new.as_ref() == place.get(content) || is_alteration && new.is_none() {
             return Changed::Not;
         }
-        let member = kind[..1].to_ascii_lowercase() + &kind[1..];
+        let member = published::member(kind);
         place.set(&mut insight[member.as_str()], new);
         self.observed.hits += 1;
         Changed::Value

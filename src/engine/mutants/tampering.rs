@@ -123,7 +123,7 @@ impl Tampering {
 
 impl State {
     /// Returns the mutant, also before the run has begun.
-    pub(in crate::engine) fn active_or_planned(&self) -> Option<&Mutant> {
+    pub(in crate::engine) fn planned(&self) -> Option<&Mutant> {
         self.mutant.as_ref()
     }
 

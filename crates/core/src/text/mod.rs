@@ -34,6 +34,11 @@ pub fn parse_units(word: &str) -> Option<SignedDuration> {
     (!word.is_empty()).then(|| SignedDuration::from_secs(total))
 }
 
+/// Formats a number of things: `1 file`, `2 files`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Formats a span since the start of a run as `H:MM:SS`, e.g. `1:02:03`, without milliseconds.
 pub fn clock_time(span: SignedDuration) -> String {
     let seconds = span.as_secs().max(0);

@@ -42,7 +42,11 @@ pub fn insights_in_status(status: &Value) -> impl Iterator<Item = (String, &Valu
 /// Returns the type of an insight, and the member of its envelope that is named after the type.
 pub fn content(insight: &Value) -> Option<(&str, &Value)> {
     let kind = insight["type"].as_str()?;
+    insight.get(member(kind)).map(|content| (kind, content))
+}
+
+/// Returns the name of the member with the content of insights of a type: `clusterVersion` for `ClusterVersion`.
+pub fn member(kind: &str) -> String {
     let mut letters = kind.chars();
-    let member: String = letters.next()?.to_lowercase().chain(letters).collect();
-    insight.get(&member).map(|content| (kind, content))
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
