@@ -1,41 +1,48 @@
 //! Unified diffs of JSON texts, as the server appends them to errors about immutable fields
-//! (`k8s.io/apimachinery/pkg/util/diff`, which matches lines like Python's `difflib`).
+//! (`k8s.io/apimachinery/pkg/util/diff`). They choose the same lines as `difflib` of Python.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The number of equal lines around a change.
 const CONTEXT: usize = 3;
+/// From this number of lines on, lines that occur often are no anchors.
+const POPULAR_FROM: usize = 200;
 
-/// Lines `from.0..from.1` of the old text and `to.0..to.1` of the new text.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    equal: bool,
-    from: (usize, usize),
-    to: (usize, usize),
+/// Two ranges of lines, and whether they are equal.
+#[derive(Debug, Clone)]
+struct Block {
+    old: Range<usize>,
+    new: Range<usize>,
+    is_equal: bool,
 }
 
-/// Returns the unified diff of two texts.
+/// Returns the unified diff of two texts, without the names of files.
 pub(in crate::kinds::validation) fn unified(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
     let mut out = String::new();
-    for group in grouped(spans(&old, &new)) {
+    for group in groups(blocks(&old, &new)) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let (from, to) = ((first.from.0, last.from.1), (first.to.0, last.to.1));
-        out.push_str(&format!("@@ -{} +{} @@\n", range(from), range(to)));
-        for span in &group {
-            let (removed, added) = (&old[span.from.0..span.from.1], &new[span.to.0..span.to.1]);
-            if span.equal {
-                write(&mut out, ' ', removed);
+        let range = |start: usize, end: usize| match end - start {
+            1 => format!("{}", start + 1),
+            0 => format!("{start},0"),
+            length => format!("{},{length}", start + 1),
+        };
+        let old_range = range(first.old.start, last.old.end);
+        out.push_str(&format!("@@ -{old_range} +{} @@\n", range(first.new.start, last.new.end)));
+        for block in &group {
+            if block.is_equal {
+                write_lines(' ', &old[block.old.clone()], &mut out);
             } else {
-                write(&mut out, '-', removed);
-                write(&mut out, '+', added);
+                write_lines('-', &old[block.old.clone()], &mut out);
+                write_lines('+', &new[block.new.clone()], &mut out);
             }
         }
     }
     out
 }
 
-fn write(out: &mut String, sign: char, lines: &[&str]) {
+fn write_lines(sign: char, lines: &[&str], out: &mut String) {
     for line in lines {
         out.push(sign);
         out.push_str(line);
@@ -43,99 +50,126 @@ fn write(out: &mut String, sign: char, lines: &[&str]) {
     }
 }
 
-/// A range of lines in a header: the first line and the number of lines, unless it is one.
-fn range((start, end): (usize, usize)) -> String {
-    match end - start {
-        1 => (start + 1).to_string(),
-        0 => format!("{start},0"),
-        length => format!("{},{length}", start + 1),
+/// Groups of changes that are near each other, with equal lines around them (`GetGroupedOpCodes`).
+fn groups(mut blocks: Vec<Block>) -> Vec<Vec<Block>> {
+    if let Some(first) = blocks.first_mut().filter(|block| block.is_equal) {
+        first.old.start = first.old.start.max(first.old.end.saturating_sub(CONTEXT));
+        first.new.start = first.new.start.max(first.new.end.saturating_sub(CONTEXT));
     }
-}
-
-/// The equal and unequal spans of two texts, in order.
-fn spans(old: &[&str], new: &[&str]) -> Vec<Span> {
-    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (place, line) in new.iter().enumerate() {
-        places.entry(line).or_default().push(place);
+    if let Some(last) = blocks.last_mut().filter(|block| block.is_equal) {
+        last.old.end = last.old.end.min(last.old.start + CONTEXT);
+        last.new.end = last.new.end.min(last.new.start + CONTEXT);
     }
-    let mut matches = Vec::new();
-    collect(old, &places, (0, old.len()), (0, new.len()), &mut matches);
-    matches.push((old.len(), new.len(), 0));
-    let (mut spans, mut from, mut to) = (Vec::<Span>::new(), 0, 0);
-    for (i, j, length) in matches {
-        if from < i || to < j {
-            spans.push(Span { equal: false, from: (from, i), to: (to, j) });
-        }
-        (from, to) = (i + length, j + length);
-        match spans.last_mut().filter(|last| last.equal && last.from.1 == i && last.to.1 == j) {
-            Some(last) => (last.from.1, last.to.1) = (from, to),
-            None if length > 0 => spans.push(Span { equal: true, from: (i, from), to: (j, to) }),
-            None => {}
+    let mut groups = Vec::new();
+    let mut group: Vec<Block> = Vec::new();
+    for block in blocks {
+        if block.is_equal && block.old.len() > 2 * CONTEXT {
+            let mut end = block.clone();
+            end.old.end = end.old.start + CONTEXT;
+            end.new.end = end.new.start + CONTEXT;
+            group.push(end);
+            groups.push(std::mem::take(&mut group));
+            let (old, new) = (block.old.end - CONTEXT, block.new.end - CONTEXT);
+            group.push(Block { old: old..block.old.end, new: new..block.new.end, is_equal: true });
+        } else {
+            group.push(block);
         }
     }
-    spans
+    groups.push(group);
+    groups.retain(|group| group.iter().any(|block| !block.is_equal));
+    groups
 }
 
-/// Collects the longest match in two ranges, after those to the left and before those to the right of it.
-fn collect(
+/// The equal and the different ranges, in order (`GetOpCodes`).
+fn blocks(old: &[&str], new: &[&str]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let (mut at_old, mut at_new) = (0, 0);
+    for (start_old, start_new, size) in matches(old, new) {
+        if at_old < start_old || at_new < start_new {
+            blocks.push(Block { old: at_old..start_old, new: at_new..start_new, is_equal: false });
+        }
+        (at_old, at_new) = (start_old + size, start_new + size);
+        if size > 0 {
+            blocks.push(Block { old: start_old..at_old, new: start_new..at_new, is_equal: true });
+        }
+    }
+    blocks
+}
+
+/// The starts and lengths of equal ranges, adjacent ones joined, and an empty one at the end
+/// (`GetMatchingBlocks`).
+fn matches(old: &[&str], new: &[&str]) -> Vec<(usize, usize, usize)> {
+    let positions = positions(new);
+    let mut found = Vec::new();
+    let mut open = vec![(0..old.len(), 0..new.len())];
+    while let Some((old_range, new_range)) = open.pop() {
+        let (start_old, start_new, size) =
+            longest(old, new, &positions, old_range.clone(), new_range.clone());
+        if size > 0 {
+            found.push((start_old, start_new, size));
+            open.push((old_range.start..start_old, new_range.start..start_new));
+            open.push((start_old + size..old_range.end, start_new + size..new_range.end));
+        }
+    }
+    found.sort_unstable();
+    let mut joined: Vec<(usize, usize, usize)> = Vec::new();
+    for (start_old, start_new, size) in found {
+        match joined.last_mut() {
+            Some(last) if last.0 + last.2 == start_old && last.1 + last.2 == start_new => last.2 += size,
+            _ => joined.push((start_old, start_new, size)),
+        }
+    }
+    joined.push((old.len(), new.len(), 0));
+    joined
+}
+
+/// The positions of each line, without lines that occur too often (`chainB`).
+fn positions<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, Vec<usize>> {
+    let mut positions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, &line) in lines.iter().enumerate() {
+        positions.entry(line).or_default().push(index);
+    }
+    if lines.len() >= POPULAR_FROM {
+        let most = lines.len() / 100 + 1;
+        positions.retain(|_, at| at.len() <= most);
+    }
+    positions
+}
+
+/// The longest equal range within two ranges, the first of several (`findLongestMatch`).
+fn longest(
     old: &[&str],
-    places: &BTreeMap<&str, Vec<usize>>,
-    from: (usize, usize),
-    to: (usize, usize),
-    matches: &mut Vec<(usize, usize, usize)>,
-) {
-    let (mut i, mut j, mut length) = (from.0, to.0, 0);
-    let mut before: BTreeMap<usize, usize> = BTreeMap::new();
-    for (place, line) in old.iter().enumerate().take(from.1).skip(from.0) {
-        let mut lengths = BTreeMap::new();
-        let candidates = places.get(line).into_iter().flatten();
-        for other in candidates.copied().filter(|other| (to.0..to.1).contains(other)) {
-            let size = 1 + other.checked_sub(1).and_then(|left| before.get(&left)).copied().unwrap_or(0);
-            lengths.insert(other, size);
-            if size > length {
-                (i, j, length) = (place + 1 - size, other + 1 - size, size);
+    new: &[&str],
+    positions: &BTreeMap<&str, Vec<usize>>,
+    in_old: Range<usize>,
+    in_new: Range<usize>,
+) -> (usize, usize, usize) {
+    let (mut start_old, mut start_new, mut size) = (in_old.start, in_new.start, 0);
+    // The length of the equal range that ends at each position of `new`, for the last line of `old`.
+    let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
+    for index in in_old.clone() {
+        let mut next = BTreeMap::new();
+        let found = positions.get(old[index]).map(Vec::as_slice).unwrap_or_default();
+        for &position in found.iter().filter(|position| in_new.contains(position)) {
+            let before = position.checked_sub(1).and_then(|before| lengths.get(&before));
+            let length = before.copied().unwrap_or(0) + 1;
+            next.insert(position, length);
+            if length > size {
+                (start_old, start_new, size) = (index + 1 - length, position + 1 - length, length);
             }
         }
-        before = lengths;
+        lengths = next;
     }
-    if length > 0 {
-        collect(old, places, (from.0, i), (to.0, j), matches);
-        matches.push((i, j, length));
-        collect(old, places, (i + length, from.1), (j + length, to.1), matches);
+    while start_old > in_old.start && start_new > in_new.start && old[start_old - 1] == new[start_new - 1] {
+        (start_old, start_new, size) = (start_old - 1, start_new - 1, size + 1);
     }
-}
-
-/// Groups spans that are near each other, and shortens the equal ones around the groups.
-fn grouped(mut spans: Vec<Span>) -> Vec<Vec<Span>> {
-    let tail = |span: Span| Span {
-        from: (span.from.0.max(span.from.1.saturating_sub(CONTEXT)), span.from.1),
-        to: (span.to.0.max(span.to.1.saturating_sub(CONTEXT)), span.to.1),
-        ..span
-    };
-    let head = |span: Span| Span {
-        from: (span.from.0, span.from.1.min(span.from.0 + CONTEXT)),
-        to: (span.to.0, span.to.1.min(span.to.0 + CONTEXT)),
-        ..span
-    };
-    if let Some(first) = spans.first_mut().filter(|span| span.equal) {
-        *first = tail(*first);
+    while start_old + size < in_old.end
+        && start_new + size < in_new.end
+        && old[start_old + size] == new[start_new + size]
+    {
+        size += 1;
     }
-    if let Some(last) = spans.last_mut().filter(|span| span.equal) {
-        *last = head(*last);
-    }
-    let mut groups = vec![Vec::new()];
-    for span in spans {
-        let far = span.equal && span.from.1 - span.from.0 > 2 * CONTEXT;
-        let Some(group) = groups.last_mut() else { continue };
-        if far {
-            group.push(head(span));
-            groups.push(vec![tail(span)]);
-        } else {
-            group.push(span);
-        }
-    }
-    groups.retain(|group| group.iter().any(|span| !span.equal));
-    groups
+    (start_old, start_new, size)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ pub(super) mod volumes;
 
 use serde_json::Value;
 
+use crate::gotext::escape_html;
+
 /// How a member of a struct prints.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
@@ -112,8 +114,7 @@ impl Printer {
 
     /// Prints a string. Go escapes the characters that are special in HTML.
     fn string(&mut self, text: &str) {
-        let quoted = Value::from(text).to_string();
-        self.text.push_str(&quoted.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"));
+        self.text.push_str(&escape_html(Value::from(text).to_string()));
     }
 
     fn key(&mut self, name: &str) {

@@ -1,6 +1,5 @@
 //! The form in which a real server prints parts of pods: its internal types, as JSON with the names of Go fields.
 
-mod diff;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -9,6 +8,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use self::tree::Node;
+use crate::kinds::validation::internal::difference::unified;
 use crate::kinds::validation::items;
 
 /// The internal types that a specification of a pod can contain, one in each line: the name of the type, then its
@@ -53,8 +53,8 @@ pub(super) fn internal_form(value: &Value, type_name: &str) -> String {
 
 /// The difference between two values of an internal type (`diff.Diff`).
 pub(super) fn difference(old: &Value, new: &Value, type_name: &str) -> String {
-    let lines = |value| node(value, &Value::Null, type_name).pretty();
-    diff::unified(&lines(old), &lines(new))
+    let pretty = |value| node(value, &Value::Null, type_name).pretty();
+    unified(&pretty(old), &pretty(new))
 }
 
 /// The tree of a value. `parent` has the fields that JSON keeps one level higher.
