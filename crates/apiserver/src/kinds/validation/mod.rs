@@ -16,6 +16,7 @@ mod node_labels;
 pub(crate) mod path;
 pub(super) mod pods;
 mod priority_class;
+mod resource_names;
 mod selector;
 mod status;
 mod storage;

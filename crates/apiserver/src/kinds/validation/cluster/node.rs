@@ -8,22 +8,11 @@ use crate::gotext::quote;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::internal::{self, Form, Members};
 use crate::kinds::validation::networking::ip::{self, Range};
+use crate::kinds::validation::resource_names::is_counted;
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, absent, items, one_of, text};
 use crate::names::labels;
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-/// Resources that are counted, besides extended ones (`IsIntegerResourceName`).
-const COUNTED: [&str; 9] = [
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-];
 const ADDRESS: Members = &[("Type", "type", Form::Text), ("Address", "address", Form::Text)];
 
 pub(in crate::kinds::validation) fn node(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
@@ -78,9 +67,7 @@ pub(super) fn resource(name: &str, amount: &Value, at: Path<'_>, errors: &mut Er
     if given.is_negative() {
         errors.invalid(at, given.text(), NON_NEGATIVE);
     }
-    let is_extended =
-        name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
-    if (is_extended || COUNTED.contains(&name)) && !given.is_whole() {
+    if is_counted(name) && !given.is_whole() {
         errors.invalid(at, given.text(), "must be an integer");
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::node::resource;
 use crate::kinds::validation::internal::{self, Form, Members};
 use crate::kinds::validation::networking::label_map;
+use crate::kinds::validation::resource_names::is_container_resource;
 use crate::kinds::validation::{Errors, Path, immutable, items, one_of_if_given, text};
 use crate::names;
 
@@ -36,7 +37,7 @@ pub(in crate::kinds::validation) fn runtime_class(
     let limits = Path::Field(&overhead, "limits");
     for (name, amount) in object["overhead"]["podFixed"].as_object().into_iter().flatten() {
         let at = Path::Key(&limits, name);
-        if !name.contains('/') && !is_compute(name) {
+        if !name.contains('/') && !is_container_resource(name) {
             errors.invalid(at, name.as_str(), "must be a standard resource type or fully qualified");
             errors.invalid(at, name.as_str(), "must be a standard resource for containers");
         }
@@ -45,11 +46,6 @@ pub(in crate::kinds::validation) fn runtime_class(
     let at = Path::Field(&Path::Root, "scheduling");
     label_map(&object["scheduling"]["nodeSelector"], Path::Field(&at, "nodeSelector"), errors);
     tolerations(items(&object["scheduling"]["tolerations"]), Path::Field(&at, "tolerations"), errors);
-}
-
-/// Whether a resource without a domain is one of containers (`IsStandardContainerResourceName`).
-fn is_compute(name: &str) -> bool {
-    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
 }
 
 /// Validates tolerations, which differ from each other (`validateTolerations`).

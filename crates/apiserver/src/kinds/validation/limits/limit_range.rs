@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::resources;
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::pods::container;
+use crate::kinds::validation::resource_names::{container_resource_name, is_overcommittable, resource_name};
 use crate::kinds::validation::{Errors, Path, absent, items, text};
 use crate::names;
 
@@ -67,9 +66,9 @@ fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'
         }
         for name in limit[field].as_object().into_iter().flat_map(serde_json::Map::keys) {
             if matches!(kind, "Pod" | "Container") {
-                container::resource_name(name, Path::Key(&place, name), errors);
+                container_resource_name(name, Path::Key(&place, name), errors);
             } else {
-                resources::check_name(name, Path::Key(&place, name), errors);
+                resource_name(name, Path::Key(&place, name), errors);
             }
         }
     }
@@ -131,8 +130,7 @@ fn ratio(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Requires equal defaults for a resource that cannot be overcommitted (`IsOvercommitAllowed`).
 fn equal_defaults(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    if is_native && !name.starts_with("hugepages-") {
+    if is_overcommittable(name) {
         return;
     }
     let (most, request) = (&limit["default"][name], &limit["defaultRequest"][name]);

@@ -3,7 +3,6 @@
 pub(super) mod budget;
 pub(super) mod limit_range;
 pub(super) mod quota;
-mod resources;
 mod scopes;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! | warnings | `GetWarningsForPod`, `GetWarningsForPodTemplate` | `warnings` |
 
 mod annotations;
-pub(super) mod container;
+mod container;
 mod context;
 mod internal;
 mod names;

@@ -22,7 +22,7 @@ const RELAXED_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of 
     validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 
 /// Requires a name that is a DNS label.
-pub(in crate::kinds::validation) fn label(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(super) fn label(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match text(name) {
         "" => errors.required(at, ""),
         name => errors.each(at, name, names::label(name)),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, class_name, quantity};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::internal::volumes::CLAIM;
+use crate::kinds::validation::resource_names::{STORAGE, is_native};
 use crate::kinds::validation::{Errors, Path, absent, immutable, one_of_if_given, selector, text};
 use crate::names;
 use crate::profile::since;
@@ -226,9 +227,8 @@ pub(super) fn basic(amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// (`validatePersistentVolumeClaimResourceKey`).
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     let wrong = names::labels::qualified(name, "a qualified name");
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    if wrong.is_empty() && is_native && name != "storage" {
-        errors.unsupported(at, name, &["storage"]);
+    if wrong.is_empty() && is_native(name) && name != STORAGE {
+        errors.unsupported(at, name, &[STORAGE]);
     }
     errors.each(at, name, wrong);
 }
