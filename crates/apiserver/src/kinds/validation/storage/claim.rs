@@ -6,7 +6,7 @@ use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, class_name, quantity};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::internal::volumes::CLAIM;
 use crate::kinds::validation::resource_names::{STORAGE, is_native};
-use crate::kinds::validation::{Errors, Path, absent, immutable, one_of_if_given, selector, text};
+use crate::kinds::validation::{Errors, Path, absent, immutable, selector, text};
 use crate::names;
 use crate::profile::since;
 
@@ -34,7 +34,12 @@ pub(in crate::kinds::validation) fn claim(object: &Value, old: Option<&Value>, e
 }
 
 /// Validates the specification of a claim or of the template of one (`ValidatePersistentVolumeClaimSpec`).
-fn check_spec(spec: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation) fn check_spec(
+    spec: &Value,
+    old: Option<&Value>,
+    at: Path<'_>,
+    errors: &mut Errors<'_>,
+) {
     access_modes(spec, "at least 1 access mode is required", at, errors);
     if spec["selector"].is_object() {
         selector::check(&spec["selector"], Path::Field(&at, "selector"), errors);
@@ -48,7 +53,10 @@ fn check_spec(spec: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Erro
         _ => {}
     }
     class_name(&spec["storageClassName"], Path::Field(&at, "storageClassName"), errors);
-    one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, Path::Field(&at, "volumeMode"), errors);
+    // An empty mode is given, and unknown.
+    if let Some(mode) = spec["volumeMode"].as_str().filter(|mode| !VOLUME_MODES.contains(mode)) {
+        errors.unsupported(Path::Field(&at, "volumeMode"), mode, &VOLUME_MODES);
+    }
     let had_group = old.is_some_and(|old| {
         ["dataSource", "dataSourceRef"].iter().any(|field| !old[*field]["apiGroup"].is_null())
     });

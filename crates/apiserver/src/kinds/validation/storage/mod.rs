@@ -54,7 +54,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
 }
 
 /// Validates the name of a CSI driver (`ValidateCSIDriverName`).
-fn driver_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(super) fn driver_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if name.is_empty() {
         errors.required(at, "");
         return;

@@ -164,12 +164,7 @@ fn service_name(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the claim templates like claims (`validateVolumeClaimTemplates`).
 fn claims(templates: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, claim) in items(templates).iter().enumerate() {
-        let mut found = Errors::new(errors.profile);
-        claim::claim(claim, None, &mut found);
-        for mut error in found.found {
-            error.field = format!("{}.{}", at.index(index).text(), error.field);
-            errors.found.push(error);
-        }
+        claim::check_spec(&claim["spec"], None, at.index(index).child("spec"), errors);
     }
 }
 
