@@ -2,11 +2,16 @@
 
 use serde_json::Value;
 
+use super::certificates::key_pair;
+use super::limits::quota;
 use super::networking::{ip, warnings as networking};
 use super::node_labels::deprecated_label;
 use super::storage::warnings as storage;
-use super::{Path, absent, items, text};
+use super::workloads::warnings as workloads;
+use super::{Path, absent, items, pods, text};
+use crate::gotext::quote;
 use crate::kinds::Kind;
+use crate::kinds::quantity::Quantity;
 use crate::profile::{Profile, since};
 
 /// Adds the warnings about an accepted object; the number is the minor of Kubernetes.
@@ -18,8 +23,16 @@ const TABLE: &[(&str, &str, Warner)] = &[
     ("", "nodes", node),
     ("", "persistentvolumeclaims", storage::claim),
     ("", "persistentvolumes", storage::volume),
+    ("", "replicationcontrollers", workloads::name),
+    ("", "resourcequotas", quota::warn),
+    ("", "secrets", key_pair::warn),
     ("", "serviceaccounts", service_account),
     ("", "services", networking::service),
+    ("apps", "deployments", workloads::name),
+    ("apps", "replicasets", workloads::name),
+    ("apps", "statefulsets", workloads::stateful_set),
+    ("batch", "cronjobs", workloads::cron_job),
+    ("batch", "jobs", workloads::job),
     ("discovery.k8s.io", "endpointslices", networking::slice),
     ("networking.k8s.io", "ingresses", networking::ingress),
     ("networking.k8s.io", "networkpolicies", networking::policy),
@@ -31,21 +44,35 @@ const TABLE: &[(&str, &str, Warner)] = &[
 
 const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
 
-/// The warnings about an accepted object; `old` is the object that an update replaces.
-pub(crate) fn object_warnings(
-    kind: &Kind,
-    object: &Value,
-    old: Option<&Value>,
-    profile: &Profile,
-) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// The warnings about an accepted object of a built-in kind, first those about its pods; `old` is the object that an
+/// update replaces.
+pub(crate) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
+    let mut found = Vec::new();
     if kind.custom.is_none() {
-        let row = TABLE.iter().find(|row| kind.is_resource(row.0, row.1));
-        if let Some((.., warner)) = row {
-            warner(object, old, profile.minor, &mut warnings);
+        pods::warnings::of_object(kind, object, old, &mut found);
+        if let Some((.., warner)) = TABLE.iter().find(|row| kind.is_resource(row.0, row.1)) {
+            warner(object, old, profile.minor, &mut found);
         }
     }
-    warnings
+    found
+}
+
+/// The warnings about an accepted status.
+pub(crate) fn status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    if kind.is_resource("", "pods") {
+        pods::warnings::status(object, &mut found);
+    }
+    found
+}
+
+/// Warns about an amount of bytes that is not an integer.
+pub(super) fn fraction(amount: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
+    let Some(amount) = Quantity::parse(text(amount)).ok().flatten() else { return };
+    if !amount.in_thousandths().is_whole() {
+        let (at, shown) = (at.text(), quote(&amount.text()));
+        warnings.push(format!("{at}: fractional byte value {shown} is invalid, must be an integer"));
+    }
 }
 
 fn node(object: &Value, _old: Option<&Value>, minor: u32, warnings: &mut Vec<String>) {

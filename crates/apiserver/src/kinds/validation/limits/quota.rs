@@ -62,7 +62,12 @@ fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 /// Warns about new quotas whose requests exceed their limits.
-pub(in crate::kinds::validation) fn warn(object: &Value, old: Option<&Value>, out: &mut Vec<String>) {
+pub(in crate::kinds::validation) fn warn(
+    object: &Value,
+    old: Option<&Value>,
+    _minor: u32,
+    out: &mut Vec<String>,
+) {
     let hard = &object["spec"]["hard"];
     let amount = |name: &str| Quantity::parse(text(&hard[name])).ok().flatten();
     for resource in COMPARED.into_iter().filter(|_| old.is_none()) {
