@@ -32,7 +32,8 @@ fn key_problems(key: &str) -> Vec<String> {
 
 /// The number of bytes that base64 decodes to.
 fn decoded_length(text: &str) -> usize {
-    text.len() / 4 * 3 - text.bytes().rev().take_while(|b| *b == b'=').count().min(2)
+    let padding = text.bytes().rev().take_while(|b| *b == b'=').count().min(2);
+    (text.len() / 4 * 3).saturating_sub(padding)
 }
 
 pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {

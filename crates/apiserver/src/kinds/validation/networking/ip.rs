@@ -169,8 +169,9 @@ impl Range {
 
     /// Whether another range is a part of this one, and not the whole.
     pub(in crate::kinds::validation) fn strictly_contains(&self, part: &Self) -> bool {
-        let start = Self { length: self.length, ..*part }.first();
-        self.address.is_ipv4() == part.address.is_ipv4() && self.length < part.length && self.first() == start
+        self.address.is_ipv4() == part.address.is_ipv4()
+            && self.length < part.length
+            && self.first() == Self { length: self.length, ..*part }.first()
     }
 }
 
@@ -266,6 +267,19 @@ mod tests {
             assert_eq!(errors(36, |errors| check_range(text, Path::Root, errors)), strict, "{text}");
             assert_eq!(errors(35, |errors| check_range(text, Path::Root, errors)), lenient, "{text}");
         }
+    }
+
+    #[test]
+    fn ranges_contain_longer_ranges_of_their_family() {
+        let contains = |whole: &str, part: &str| {
+            let (whole, part) = (Range::parse(whole).unwrap(), Range::parse(part).unwrap());
+            whole.strictly_contains(&part)
+        };
+        assert!(contains("10.0.0.0/8", "10.1.0.0/16"));
+        assert!(!contains("10.0.0.0/8", "10.0.0.0/8"));
+        assert!(!contains("10.0.0.0/8", "11.0.0.0/16"));
+        assert!(!contains("fd00::/64", "10.0.0.0/8"));
+        assert!(!contains("10.0.0.0/8", "fd00::/64"));
     }
 
     #[test]
