@@ -106,11 +106,11 @@ fn series(series: &Value, errors: &mut Errors<'_>) {
 
 /// Rules for an event with an exact time.
 fn exact(object: &Value, controller: &str, errors: &mut Errors<'_>) {
-    let teller = text(&object["reportingComponent"]);
-    if teller.is_empty() {
+    let component = text(&object["reportingComponent"]);
+    if component.is_empty() {
         errors.required(at(controller), "");
     }
-    errors.each(at(controller), teller, names::labels::label_key(teller));
+    errors.each(at(controller), component, names::labels::label_key(component));
     for (field, most) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
         let given = text(&object[field]);
         if given.is_empty() {

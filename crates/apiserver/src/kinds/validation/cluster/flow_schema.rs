@@ -147,7 +147,7 @@ fn verbs(rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Requires values, of which `*` is the only one. Returns whether it is there.
+/// Requires values; `*` must be the only one. Returns whether it is there.
 fn is_wildcard(given: &[Value], what: &str, required: &str, at: Path<'_>, errors: &mut Errors<'_>) -> bool {
     if given.is_empty() && !required.is_empty() {
         errors.required(at, required);

@@ -1,4 +1,4 @@
-//! Validation of quotas, limit ranges, disruption budgets and API services.
+//! Validation of quotas, limit ranges and disruption budgets.
 
 pub(super) mod budget;
 pub(super) mod limit_range;

@@ -83,7 +83,7 @@ fn stacks(spec: &Value, addresses: &[Value], list: Path<'_>, errors: &mut Errors
     }
 }
 
-/// The first address and family stay, and a second one goes only with the policy `SingleStack`
+/// The first address and family stay, and an update removes a second one only with the policy `SingleStack`
 /// (`validateUpgradeDowngradeClusterIPs`, `validateUpgradeDowngradeIPFamilies`).
 pub(super) fn check_update(spec: &Value, old: &Value, errors: &mut Errors<'_>) {
     if spec["type"] == "ExternalName" || old["type"] == "ExternalName" {

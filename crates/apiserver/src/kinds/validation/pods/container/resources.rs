@@ -182,8 +182,8 @@ fn fits_containers(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// What all containers need at once: the sum of those that run together, or the most that an init container
-/// needs (`AggregateContainerRequests`, `AggregateContainerLimits`).
+/// The resources that all containers need at once: the sum of those that run together, or the most that an init
+/// container needs (`AggregateContainerRequests`, `AggregateContainerLimits`).
 pub(in crate::kinds) fn aggregate<'a>(spec: &'a Value, list: &str) -> BTreeMap<&'a str, Quantity> {
     let mut total = BTreeMap::new();
     for container in items(&spec["containers"]) {

@@ -168,8 +168,8 @@ fn claims(templates: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Validates the template as it is in pods: with the volumes of the claims, and without host name and subdomain,
-/// which the controller sets (`ValidatePodTemplateSpecForStatefulSet`).
+/// Validates the template with the changes of the controller for pods: the volumes of the claims, and no host name and
+/// subdomain (`ValidatePodTemplateSpecForStatefulSet`).
 fn check_template(spec: &Value, skip: bool, at: Path<'_>, errors: &mut Errors<'_>) {
     template::matches(spec, at, errors);
     let (template, place) = (&spec["template"], at.child("template"));
