@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::node::resource;
 use crate::kinds::validation::internal::{self, Form, Members};
 use crate::kinds::validation::networking::label_map;
+use crate::kinds::validation::pods::scheduling;
 use crate::kinds::validation::resource_names::is_container_resource;
-use crate::kinds::validation::{Errors, Path, immutable, items, one_of_if_given, text};
+use crate::kinds::validation::{Errors, Path, immutable, items, text};
 use crate::names;
 
-const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const TOLERATION: Members = &[
     ("Key", "key", Form::Text),
     ("Operator", "operator", Form::Text),
@@ -55,39 +55,10 @@ fn tolerations(list: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
     };
     for (index, one) in list.iter().enumerate() {
         let at = Path::Index(&at, index);
-        toleration(one, at, errors);
+        scheduling::toleration(one, at, errors);
         if list[..index].iter().any(|earlier| same(earlier, one)) {
             let shown = internal::compact(one, TOLERATION);
             errors.duplicate_of(at, shown.clone(), shown, "");
         }
     }
-}
-
-/// Validates a toleration (`ValidateTolerations`).
-fn toleration(one: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (key, value, operator) = (text(&one["key"]), text(&one["value"]), text(&one["operator"]));
-    let place = Path::Field(&at, "operator");
-    if !key.is_empty() {
-        errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
-    } else if operator != "Exists" {
-        let why =
-            "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        errors.invalid(place, operator, why);
-    }
-    if !one["tolerationSeconds"].is_null() && one["effect"] != "NoExecute" {
-        let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.invalid(Path::Field(&at, "effect"), text(&one["effect"]), why);
-    }
-    match operator {
-        "Equal" | "" => {
-            let wrong = names::labels::label_value(value);
-            if !wrong.is_empty() {
-                errors.invalid(place, value, wrong.join(";"));
-            }
-        }
-        "Exists" if value.is_empty() => {}
-        "Exists" => errors.invalid(place, value, "value must be empty when `operator` is 'Exists'"),
-        other => errors.unsupported(place, other, &["Equal", "Exists"]),
-    }
-    one_of_if_given(&one["effect"], &EFFECTS, Path::Field(&at, "effect"), errors);
 }

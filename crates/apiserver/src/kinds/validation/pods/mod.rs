@@ -17,7 +17,7 @@ mod names;
 mod network;
 mod object;
 pub(super) mod pod;
-mod scheduling;
+pub(super) mod scheduling;
 mod security;
 mod spec;
 pub(super) mod status;

@@ -6,7 +6,8 @@ use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, claim, class_name, interna
 use crate::field::{FieldError, Shown};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::internal::volumes::{AFFINITY, SOURCE};
-use crate::kinds::validation::{Errors, Path, absent, immutable, items, one_of_if_given, text};
+use crate::kinds::validation::pods::scheduling;
+use crate::kinds::validation::{Errors, Path, absent, immutable, one_of_if_given, text};
 use crate::names;
 
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
@@ -85,66 +86,7 @@ fn node_affinity(affinity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         errors.required(at, "must specify required node constraints");
         return;
     }
-    let list = Path::Field(&at, "nodeSelectorTerms");
-    let terms = items(&affinity["required"]["nodeSelectorTerms"]);
-    if terms.is_empty() {
-        errors.required(list, "must have at least one node selector term");
-    }
-    for (index, term) in terms.iter().enumerate() {
-        let at = Path::Index(&list, index);
-        let list = Path::Field(&at, "matchExpressions");
-        for (index, one) in items(&term["matchExpressions"]).iter().enumerate() {
-            expression(one, Path::Index(&list, index), errors);
-        }
-        let list = Path::Field(&at, "matchFields");
-        for (index, one) in items(&term["matchFields"]).iter().enumerate() {
-            field(one, Path::Index(&list, index), errors);
-        }
-    }
-}
-
-/// Validates a requirement of labels (`ValidateNodeSelectorRequirement`).
-fn expression(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, values) = (Path::Field(&at, "values"), items(&value["values"]));
-    match text(&value["operator"]) {
-        "In" | "NotIn" if values.is_empty() => {
-            errors.required(list, "must be specified when `operator` is 'In' or 'NotIn'");
-        }
-        "Exists" | "DoesNotExist" if !values.is_empty() => {
-            errors.forbidden(list, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-        }
-        "Gt" | "Lt" if values.len() != 1 => {
-            errors.required(list, "must be specified single value when `operator` is 'Lt' or 'Gt'");
-        }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => errors.invalid(Path::Field(&at, "operator"), other, "not a valid selector operator"),
-    }
-    let key = text(&value["key"]);
-    errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
-    for (index, value) in values.iter().map(text).enumerate() {
-        errors.each(Path::Index(&list, index), value, names::labels::label_value(value));
-    }
-}
-
-/// Validates a requirement of fields (`ValidateNodeFieldSelectorRequirement`).
-fn field(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, values) = (Path::Field(&at, "values"), items(&value["values"]));
-    match text(&value["operator"]) {
-        "In" | "NotIn" if values.len() != 1 => {
-            let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-            errors.required(list, why);
-        }
-        "In" | "NotIn" => {}
-        other => errors.invalid(Path::Field(&at, "operator"), other, "not a valid selector operator"),
-    }
-    match text(&value["key"]) {
-        "metadata.name" => {
-            for (index, name) in values.iter().map(text).enumerate() {
-                errors.each(Path::Index(&list, index), name, names::subdomain(name));
-            }
-        }
-        key => errors.invalid(Path::Field(&at, "key"), key, "not a valid field selector key"),
-    }
+    scheduling::node_selector(&affinity["required"], at, errors);
 }
 
 /// Forbids changes of the source, except the first secret for expansion.

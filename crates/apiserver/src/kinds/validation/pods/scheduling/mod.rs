@@ -10,7 +10,9 @@ use serde_json::Value;
 use super::names::qualified;
 use crate::kinds::validation::{Errors, Path, items, text};
 pub(super) use affinity::affinity;
+pub(in crate::kinds::validation) use node_selector::node_selector;
 pub(super) use spread::spread_constraints;
+pub(in crate::kinds::validation) use tolerations::toleration;
 pub(super) use tolerations::tolerations;
 
 /// Requires distinct qualified names of scheduling gates (`validateSchedulingGates`).

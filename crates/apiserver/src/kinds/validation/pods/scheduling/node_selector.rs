@@ -1,4 +1,4 @@
-//! Validation of node selectors, as in node affinity.
+//! Validation of node selectors, in the affinity of pods and of volumes.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::names;
 const OPERATOR: &str = "not a valid selector operator";
 
 /// Requires terms that choose nodes (`ValidateNodeSelector`).
-pub(super) fn node_selector(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation) fn node_selector(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let at = at.child("nodeSelectorTerms");
     let terms = items(&selector["nodeSelectorTerms"]);
     if terms.is_empty() {
