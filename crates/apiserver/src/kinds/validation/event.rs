@@ -64,11 +64,7 @@ fn common(object: &Value, controller: &str, errors: &mut Errors<'_>) {
     };
     if !is_allowed {
         let involved = at("involvedObject");
-        errors.invalid(
-            Path::Field(&involved, "namespace"),
-            involved_namespace,
-            "does not match event.namespace",
-        );
+        errors.invalid(involved.child("namespace"), involved_namespace, "does not match event.namespace");
     }
     if has_exact_time {
         exact(object, controller, errors);

@@ -84,10 +84,10 @@ fn node(object: &Value, _old: Option<&Value>, minor: u32, warnings: &mut Vec<Str
         warnings.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());
     }
     if minor >= since::ADDRESS_WARNINGS {
-        let at = Path::Field(&Path::Root, "spec");
-        let list = Path::Field(&at, "podCIDRs");
+        let at = Path::Root.child("spec");
+        let list = at.child("podCIDRs");
         for (index, range) in items(&spec["podCIDRs"]).iter().enumerate() {
-            ip::warn_range(text(range), Path::Index(&list, index), warnings);
+            ip::warn_range(text(range), list.index(index), warnings);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(in crate::kinds::validation) fn runtime_class(
     old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
-    let at = Path::Field(&Path::Root, "handler");
+    let at = Path::Root.child("handler");
     if let Some(old) = old {
         immutable(&object["handler"], Some(&old["handler"]), at, errors);
         return;
@@ -33,19 +33,19 @@ pub(in crate::kinds::validation) fn runtime_class(
         "" => errors.required(at, ""),
         handler => errors.each(at, handler, names::label(handler)),
     }
-    let overhead = Path::Field(&Path::Root, "overhead");
-    let limits = Path::Field(&overhead, "limits");
+    let overhead = Path::Root.child("overhead");
+    let limits = overhead.child("limits");
     for (name, amount) in object["overhead"]["podFixed"].as_object().into_iter().flatten() {
-        let at = Path::Key(&limits, name);
+        let at = limits.key(name);
         if !name.contains('/') && !is_container_resource(name) {
             errors.invalid(at, name.as_str(), "must be a standard resource type or fully qualified");
             errors.invalid(at, name.as_str(), "must be a standard resource for containers");
         }
         resource(name, amount, at, errors);
     }
-    let at = Path::Field(&Path::Root, "scheduling");
-    label_map(&object["scheduling"]["nodeSelector"], Path::Field(&at, "nodeSelector"), errors);
-    tolerations(items(&object["scheduling"]["tolerations"]), Path::Field(&at, "tolerations"), errors);
+    let at = Path::Root.child("scheduling");
+    label_map(&object["scheduling"]["nodeSelector"], at.child("nodeSelector"), errors);
+    tolerations(items(&object["scheduling"]["tolerations"]), at.child("tolerations"), errors);
 }
 
 /// Validates tolerations, which differ from each other (`validateTolerations`).
@@ -54,7 +54,7 @@ fn tolerations(list: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
         ["key", "operator", "value", "effect"].iter().all(|field| text(&one[*field]) == text(&other[*field]))
     };
     for (index, one) in list.iter().enumerate() {
-        let at = Path::Index(&at, index);
+        let at = at.index(index);
         scheduling::toleration(one, at, errors);
         if list[..index].iter().any(|earlier| same(earlier, one)) {
             let shown = internal::compact(one, TOLERATION);

@@ -299,10 +299,10 @@ mod tests {
     fn warns_about_unusual_forms() {
         let mut warnings = Vec::new();
         for text in ["10.0.0.1", "010.0.0.1", "FD00:0::1"] {
-            warn(text, Path::Field(&Path::Root, "ip"), &mut warnings);
+            warn(text, Path::Root.child("ip"), &mut warnings);
         }
         for text in ["10.0.0.0/8", "10.0.0.1/8", "FD00::/8"] {
-            warn_range(text, Path::Field(&Path::Root, "cidr"), &mut warnings);
+            warn_range(text, Path::Root.child("cidr"), &mut warnings);
         }
         let wanted = [
             r#"ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1""#,

@@ -24,7 +24,7 @@ const NOT_POSITIVE: &str = "must be greater than zero";
 
 /// Validates the access modes of a volume or claim; `required` is the detail where there is none.
 fn access_modes(spec: &Value, required: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&at, "accessModes");
+    let at = at.child("accessModes");
     let modes = items(&spec["accessModes"]);
     if modes.is_empty() {
         errors.required(at, required);

@@ -13,46 +13,46 @@ use crate::names;
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
 
 pub(in crate::kinds::validation) fn volume(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let spec = &object["spec"];
     check_spec(spec, text(&object["metadata"]["name"]), at, errors);
     let Some(old) = old.map(|old| &old["spec"]) else { return };
     same_source(spec, old, at, errors);
-    let mode = Path::Field(&Path::Root, "volumeMode");
+    let mode = Path::Root.child("volumeMode");
     immutable(&spec["volumeMode"], Some(&old["volumeMode"]), mode, errors);
     if !old["nodeAffinity"].is_null() && spec["nodeAffinity"] != old["nodeAffinity"] {
         let why = "field is immutable, except for updating from beta label to GA";
         let shown = internal::pointer(&spec["nodeAffinity"], AFFINITY);
-        errors.invalid_shown(Path::Field(&Path::Root, "nodeAffinity"), shown.clone(), shown, why);
+        errors.invalid_shown(Path::Root.child("nodeAffinity"), shown.clone(), shown, why);
     }
     if !old["volumeAttributesClassName"].is_null() && spec["volumeAttributesClassName"].is_null() {
-        let place = Path::Field(&at, "volumeAttributesClassName");
+        let place = at.child("volumeAttributesClassName");
         errors.forbidden(place, "update from non-nil value to nil is forbidden");
     }
 }
 
 fn check_spec(spec: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     access_modes(spec, "", at, errors);
-    capacity(&spec["capacity"], Path::Field(&at, "capacity"), errors);
-    let policy = Path::Field(&at, "persistentVolumeReclaimPolicy");
+    capacity(&spec["capacity"], at.child("capacity"), errors);
+    let policy = at.child("persistentVolumeReclaimPolicy");
     one_of_if_given(&spec["persistentVolumeReclaimPolicy"], &RECLAIM_POLICIES, policy, errors);
-    node_affinity(&spec["nodeAffinity"], Path::Field(&at, "nodeAffinity"), errors);
+    node_affinity(&spec["nodeAffinity"], at.child("nodeAffinity"), errors);
     source::check(spec, name, at, errors);
     let root = text(&spec["hostPath"]["path"]).trim_end_matches(['/', '.']).is_empty();
     if spec["hostPath"].is_object() && root && spec["persistentVolumeReclaimPolicy"] == "Recycle" {
         errors.forbidden(policy, "may not be 'recycle' for a hostPath mount of '/'");
     }
-    class_name(&spec["storageClassName"], Path::Field(&at, "storageClassName"), errors);
-    one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, Path::Field(&at, "volumeMode"), errors);
+    class_name(&spec["storageClassName"], at.child("storageClassName"), errors);
+    one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, at.child("volumeMode"), errors);
     if let Some(class) = spec["volumeAttributesClassName"].as_str() {
-        let place = Path::Field(&at, "volumeAttributesClassName");
+        let place = at.child("volumeAttributesClassName");
         match class {
             "" => errors.required(place, "an empty string is disallowed"),
             _ => errors.each(place, class, names::subdomain(class)),
         }
         if spec["csi"].is_null() {
             let why = "has to be specified when using volumeAttributesClassName";
-            errors.required(Path::Field(&at, "csi"), why);
+            errors.required(at.child("csi"), why);
         }
     }
 }
@@ -68,7 +68,7 @@ fn capacity(capacity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         errors.found.push(FieldError::not_supported(at.text(), shown, &["storage"]));
     }
     for (name, amount) in amounts.into_iter().flatten() {
-        let at = Path::Key(&at, name);
+        let at = at.key(name);
         claim::basic(amount, at, errors);
         if let Some(amount) = quantity(amount).filter(|amount| !amount.is_more(Quantity::ZERO)) {
             errors.invalid(at, amount.text(), NOT_POSITIVE);
@@ -81,7 +81,7 @@ fn node_affinity(affinity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if affinity.is_null() {
         return;
     }
-    let at = Path::Field(&at, "required");
+    let at = at.child("required");
     if affinity["required"].is_null() {
         errors.required(at, "must specify required node constraints");
         return;
@@ -98,6 +98,6 @@ fn same_source(spec: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>)
     }
     if new != old {
         let why = "spec.persistentvolumesource is immutable after creation";
-        super::forbid_change(why, &old, &new, SOURCE, Path::Field(&at, "persistentvolumesource"), errors);
+        super::forbid_change(why, &old, &new, SOURCE, at.child("persistentvolumesource"), errors);
     }
 }

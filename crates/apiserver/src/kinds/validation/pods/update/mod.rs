@@ -52,7 +52,7 @@ pub(super) fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
 }
 
 fn annotation_changes(object: &Value, old: &Value, errors: &mut Errors<'_>) {
-    let metadata = Path::Field(&Path::Root, "metadata");
+    let metadata = Path::Root.child("metadata");
     let at = metadata.child("annotations");
     annotations::update(object, old, at, errors);
     annotations::annotations(&object["metadata"]["annotations"], &object["spec"], at, errors);

@@ -101,7 +101,7 @@ pub(in crate::kinds::validation) fn template(template: &Value, at: Path<'_>, out
 
 /// The warnings about addresses in a status (`podStatusStrategy.WarningsOnUpdate`).
 pub(in crate::kinds::validation) fn status(pod: &Value, out: &mut Vec<String>) {
-    let at = Path::Field(&Path::Root, "status");
+    let at = Path::Root.child("status");
     for list in ["podIPs", "hostIPs"] {
         let at = at.child(list);
         for (index, address) in items(&pod["status"][list]).iter().enumerate() {
