@@ -6,14 +6,13 @@ use serde_json::{Value, json};
 
 use crate::gotext::quote;
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::networking::ip::{self, Range};
 use crate::kinds::validation::resource_names::is_counted;
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, absent, items, one_of, text};
 use crate::names::labels;
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-const ADDRESS: Members = &[("Type", "type", Form::Text), ("Address", "address", Form::Text)];
 
 pub(in crate::kinds::validation) fn node(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     common(object, errors);
@@ -32,7 +31,7 @@ pub(in crate::kinds::validation) fn status(object: &Value, old: Option<&Value>, 
     let (list, addresses) = (status.child("addresses"), items(&object["status"]["addresses"]));
     for (index, address) in addresses.iter().enumerate() {
         if addresses[..index].contains(address) {
-            let shown = internal::compact(address, ADDRESS);
+            let shown = internal_form(address, "NodeAddress");
             let syntax = format!(
                 "core.NodeAddress{{Type:{}, Address:{}}}",
                 quote(text(&address["type"])),

@@ -3,20 +3,12 @@
 use serde_json::Value;
 
 use super::node::resource;
-use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::networking::label_map;
 use crate::kinds::validation::pods::scheduling;
 use crate::kinds::validation::resource_names::is_container_resource;
 use crate::kinds::validation::{Errors, Path, immutable, items, text};
 use crate::names;
-
-const TOLERATION: Members = &[
-    ("Key", "key", Form::Text),
-    ("Operator", "operator", Form::Text),
-    ("Value", "value", Form::Text),
-    ("Effect", "effect", Form::Text),
-    ("TolerationSeconds", "tolerationSeconds", Form::Any),
-];
 
 /// Validates a runtime class. An update validates only that the handler is the same.
 pub(in crate::kinds::validation) fn runtime_class(
@@ -57,7 +49,7 @@ fn tolerations(list: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
         let at = at.index(index);
         scheduling::toleration(one, at, errors);
         if list[..index].iter().any(|earlier| same(earlier, one)) {
-            let shown = internal::compact(one, TOLERATION);
+            let shown = internal_form(one, "Toleration");
             errors.duplicate_of(at, shown.clone(), shown, "");
         }
     }

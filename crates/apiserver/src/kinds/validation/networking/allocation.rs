@@ -4,18 +4,11 @@
 use serde_json::{Value, json};
 
 use super::ip::{self, Range};
-use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, items, text};
 use crate::names;
 
 const IMMUTABLE: &str = "field is immutable";
-/// The internal `ParentReference`.
-const PARENT: Members = &[
-    ("Group", "group", Form::Text),
-    ("Resource", "resource", Form::Text),
-    ("Namespace", "namespace", Form::Text),
-    ("Name", "name", Form::Text),
-];
 
 /// Validates an IPAddress, except for its name.
 pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
@@ -24,7 +17,7 @@ pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Valu
     let parent = &object["spec"]["parentRef"];
     if let Some(old) = old {
         if old["spec"]["parentRef"] != *parent {
-            let shown = internal::compact(parent, PARENT);
+            let shown = internal_form(parent, "ParentReference");
             errors.invalid_shown(at, shown.clone(), shown, IMMUTABLE);
         }
         return;

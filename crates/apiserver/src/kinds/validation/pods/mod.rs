@@ -12,7 +12,6 @@
 mod annotations;
 mod container;
 mod context;
-mod internal;
 mod names;
 mod network;
 mod object;

@@ -6,6 +6,7 @@ use super::context::{Pod, all_containers};
 use super::names::{labels, plain_label, subdomain, subdomain_if_given};
 use super::{container, network, scheduling, security, volumes};
 use crate::gotext::quote;
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 use crate::profile::since;
 
@@ -118,7 +119,7 @@ fn claim_source(claim: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         _ => "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
     };
     if !why.is_empty() {
-        let shown = super::internal::internal_form(claim, "PodResourceClaim");
+        let shown = internal_form(claim, "PodResourceClaim");
         let pointer = |field: &str| claim[field].as_str().map_or("(*string)(nil)".to_owned(), quote);
         let syntax = format!(
             "core.PodResourceClaim{{Name:{}, ResourceClaimName:{}, ResourceClaimTemplateName:{}}}",

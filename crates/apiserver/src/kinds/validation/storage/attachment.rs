@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{driver_name, internal};
-use crate::kinds::validation::internal::volumes::ATTACHMENT;
+use super::driver_name;
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, text};
 use crate::names;
 
@@ -24,7 +24,7 @@ pub(in crate::kinds::validation) fn attachment(object: &Value, old: Option<&Valu
         errors.each(at.child("persistentVolumeName"), name, names::subdomain(name));
     }
     if old.is_some_and(|old| old["spec"] != *spec) {
-        let shown = internal::compact(spec, ATTACHMENT);
+        let shown = internal_form(spec, "VolumeAttachmentSpec");
         errors.invalid_shown(at, shown.clone(), shown, "field is immutable");
     }
 }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, class_name, quantity};
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::internal::volumes::CLAIM;
 use crate::kinds::validation::resource_names::{STORAGE, is_native};
 use crate::kinds::validation::{Errors, Path, absent, immutable, selector, text};
 use crate::names;
@@ -156,7 +155,7 @@ fn check_fixed(object: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_
         }
     }
     if new != before {
-        super::forbid_change(IMMUTABLE, &before, &new, CLAIM, at, errors);
+        super::forbid_change(IMMUTABLE, &before, &new, "PersistentVolumeClaimSpec", at, errors);
     }
 }
 

@@ -12,8 +12,7 @@ pub(super) mod warnings;
 
 use serde_json::Value;
 
-use super::internal::{self, Members, difference};
-use super::{Errors, Path, items, text};
+use super::{Errors, Path, internal, items, text};
 use crate::kinds::quantity::Quantity;
 use crate::names;
 use crate::profile::since;
@@ -70,7 +69,7 @@ fn forbid_change(
     why: &str,
     old: &Value,
     new: &Value,
-    members: Members,
+    type_name: &str,
     at: Path<'_>,
     errors: &mut Errors<'_>,
 ) {
@@ -78,6 +77,6 @@ fn forbid_change(
         errors.forbidden(at, why);
         return;
     }
-    let changes = difference::unified(&internal::pretty(old, members), &internal::pretty(new, members));
+    let changes = internal::difference(old, new, type_name);
     errors.forbidden(at, format!("{why}\n{changes}"));
 }

@@ -4,8 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::driver_name;
-use crate::kinds::validation::internal::volumes::SOURCE;
-use crate::kinds::validation::{Errors, Path, absent, items, one_of_if_given, text};
+use crate::kinds::validation::{Errors, Path, absent, internal, items, one_of_if_given, text};
 use crate::names;
 
 /// The sources in the order in which the server looks for them, with the fields that each needs.
@@ -38,10 +37,13 @@ const HOST_PATHS: [&str; 8] =
 const CACHING: [&str; 3] = ["None", "ReadOnly", "ReadWrite"];
 const DISKS: [&str; 3] = ["Dedicated", "Managed", "Shared"];
 
+/// The internal type of the sources.
+pub(super) const SOURCE: &str = "PersistentVolumeSource";
+
 /// The sources of a volume.
 pub(super) fn of(spec: &Value) -> Value {
     let fields =
-        SOURCE.iter().filter_map(|(_, field, _)| Some(((*field).to_owned(), spec.get(*field)?.clone())));
+        internal::fields(SOURCE).filter_map(|field| Some((field.to_owned(), spec.get(field)?.clone())));
     Value::Object(fields.collect::<Map<_, _>>())
 }
 

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, claim, class_name, internal, quantity, source};
+use super::source::{self, SOURCE};
+use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, claim, class_name, quantity};
 use crate::field::{FieldError, Shown};
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::internal::volumes::{AFFINITY, SOURCE};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::pods::scheduling;
 use crate::kinds::validation::{Errors, Path, absent, immutable, one_of_if_given, text};
 use crate::names;
@@ -22,7 +23,7 @@ pub(in crate::kinds::validation) fn volume(object: &Value, old: Option<&Value>, 
     immutable(&spec["volumeMode"], Some(&old["volumeMode"]), mode, errors);
     if !old["nodeAffinity"].is_null() && spec["nodeAffinity"] != old["nodeAffinity"] {
         let why = "field is immutable, except for updating from beta label to GA";
-        let shown = internal::pointer(&spec["nodeAffinity"], AFFINITY);
+        let shown = internal_form(&spec["nodeAffinity"], "?VolumeNodeAffinity");
         errors.invalid_shown(Path::Root.child("nodeAffinity"), shown.clone(), shown, why);
     }
     if !old["volumeAttributesClassName"].is_null() && spec["volumeAttributesClassName"].is_null() {

@@ -18,7 +18,7 @@ struct Block {
 }
 
 /// Returns the unified diff of two texts, without the names of files.
-pub(in crate::kinds::validation) fn unified(old: &str, new: &str) -> String {
+pub(super) fn unified(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
     let mut out = String::new();
     for group in groups(blocks(&old, &new)) {
