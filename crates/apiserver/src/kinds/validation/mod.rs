@@ -13,6 +13,7 @@ mod lease;
 pub(super) mod limits;
 pub(super) mod networking;
 mod node_labels;
+mod node_selector;
 pub(crate) mod path;
 pub(super) mod pods;
 mod priority_class;

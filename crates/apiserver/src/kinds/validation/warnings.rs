@@ -9,9 +9,7 @@ use super::node_labels::deprecated_label;
 use super::storage::warnings as storage;
 use super::workloads::warnings as workloads;
 use super::{Path, absent, items, pods, text};
-use crate::gotext::quote;
 use crate::kinds::Kind;
-use crate::kinds::quantity::Quantity;
 use crate::profile::{Profile, since};
 
 /// Adds the warnings about an accepted object; the number is the minor of Kubernetes.
@@ -64,15 +62,6 @@ pub(crate) fn status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
         pods::warnings::status(object, &mut found);
     }
     found
-}
-
-/// Warns about an amount of bytes that is not an integer.
-pub(super) fn fraction(amount: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
-    let Some(amount) = Quantity::parse(text(amount)).ok().flatten() else { return };
-    if !amount.in_thousandths().is_whole() {
-        let (at, shown) = (at.text(), quote(&amount.text()));
-        warnings.push(format!("{at}: fractional byte value {shown} is invalid, must be an integer"));
-    }
 }
 
 fn node(object: &Value, _old: Option<&Value>, minor: u32, warnings: &mut Vec<String>) {

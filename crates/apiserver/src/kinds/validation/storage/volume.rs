@@ -7,8 +7,7 @@ use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, claim, class_name, quantit
 use crate::field::{FieldError, Shown};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::internal::internal_form;
-use crate::kinds::validation::pods::scheduling;
-use crate::kinds::validation::{Errors, Path, absent, immutable, one_of_if_given, text};
+use crate::kinds::validation::{Errors, Path, absent, immutable, node_selector, one_of_if_given, text};
 use crate::names;
 
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
@@ -87,7 +86,7 @@ fn node_affinity(affinity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         errors.required(at, "must specify required node constraints");
         return;
     }
-    scheduling::node_selector(&affinity["required"], at, errors);
+    node_selector::check(&affinity["required"], at, errors);
 }
 
 /// Forbids changes of the source, except the first secret for expansion.

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::quantity;
+use crate::gotext::quote;
 use crate::kinds::validation::node_labels::deprecated_label;
-use crate::kinds::validation::warnings::fraction;
 use crate::kinds::validation::{Path, absent, items, text};
 use crate::profile::since;
 
@@ -85,6 +86,15 @@ pub(in crate::kinds::validation) fn claim(
 pub(in crate::kinds::validation) fn claim_sizes(resources: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
     for list in ["requests", "limits"] {
         fraction(&resources[list]["storage"], at.child(list).key("storage"), warnings);
+    }
+}
+
+/// Warns about an amount of bytes that is not an integer.
+pub(in crate::kinds::validation) fn fraction(amount: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
+    let Some(amount) = quantity(amount) else { return };
+    if !amount.in_thousandths().is_whole() {
+        let (at, shown) = (at.text(), quote(&amount.text()));
+        warnings.push(format!("{at}: fractional byte value {shown} is invalid, must be an integer"));
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::kinds::validation::Path;
 use crate::kinds::validation::pods::context::all_containers;
-use crate::kinds::validation::warnings::fraction;
+use crate::kinds::validation::storage::warnings::fraction;
 
 /// The warnings about the resources of containers.
 pub(super) fn containers(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {

@@ -12,8 +12,7 @@ use super::names::address_warning;
 use crate::gotext::quote;
 use crate::kinds::Kind;
 use crate::kinds::templates::template_path;
-use crate::kinds::validation::storage::warnings::claim_sizes;
-use crate::kinds::validation::warnings::fraction;
+use crate::kinds::validation::storage::warnings::{claim_sizes, fraction};
 use crate::kinds::validation::{Path, items, text};
 use crate::names;
 
