@@ -12,8 +12,8 @@ const KEY: &str = "a valid config key must consist of alphanumeric characters, '
     'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const REDACTED: &str = "<secret contents redacted>";
 
-/// Errors in a key of a ConfigMap or Secret.
-fn key_problems(key: &str) -> Vec<String> {
+/// The problems of a key of a ConfigMap or Secret (`IsConfigMapKey`).
+pub(super) fn key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if key.len() > 253 {
         problems.push("must be no more than 253 characters".to_owned());

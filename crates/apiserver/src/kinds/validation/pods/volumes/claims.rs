@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::kinds::validation::pods::names::labels;
+use crate::kinds::validation::networking::label_map;
 use crate::kinds::validation::storage::claim;
 use crate::kinds::validation::{Errors, Path};
 
@@ -20,7 +20,7 @@ pub(super) fn ephemeral(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Accepts labels and annotations only (`ValidateTemplateObjectMeta`).
 fn metadata(metadata: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    labels(&metadata["labels"], at.child("labels"), errors);
+    label_map(&metadata["labels"], at.child("labels"), errors);
     for (field, value) in metadata.as_object().into_iter().flatten() {
         if !matches!(&**field, "labels" | "annotations" | "creationTimestamp") && !value.is_null() {
             errors.forbidden(at.child(field), "cannot be set");
