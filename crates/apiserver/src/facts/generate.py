@@ -10,7 +10,7 @@ PROTOBUF_SOURCES  the `src` folder of the crate `k8s-pb`. The numbers of the fie
 One file for each group and version. A line that is not indented names a type; `kind` means that it is one of the API's
 kinds, `atomic` that server-side apply takes it as a whole. An indented line is a field: its name in JSON, its number on the wire (0: not sent), its type, and what is special:
 `required`, `map(KEYS)`, `set` or `atomic` (how server-side apply merges it), `merge(KEY)`, `merge` or `replace` and
-`retainKeys` (how a strategic merge patch does), `pointer` (a zero on the wire counts; from `pointers.list`). A field named `-` lends its fields to the type around it, as an embedded
+`retainKeys` (how a strategic merge patch does). A field named `-` lends its fields to the type around it, as an embedded
 struct of Go does; the wire has it as a message of its own. Types of other files are written GROUP.VERSION.Type.
 """
 import json, pathlib, re, sys
@@ -30,13 +30,6 @@ SCALARS = {"string": "string", "bool": "bool", "int32": "int32", "int64": "int64
 ROOTS = {"api": "api", "apiextensions_apiserver": "apiextensions_apiserver/pkg/apis",
          "kube_aggregator": "kube_aggregator/pkg/apis", "apimachinery": "apimachinery/pkg/apis"}
 FIELD = re.compile(r"#\[prost\(([^\]]*)\)\]\s*pub (r#)?(\w+):\s*([^;{}]*?),\n(?=\s*(?:///|#\[|\}))", re.S)
-
-
-def pointers():
-    """Fields by the name of their type, with or without its group."""
-    lines = (pathlib.Path(__file__).parent / "pointers.list").read_text().splitlines()
-    rows = [line.split() for line in lines if not line.startswith("#")]
-    return {name: fields for name, *fields in rows}
 
 
 def plain(name):
@@ -199,7 +192,6 @@ def main():
     for key, schema in sorted(schemas.items()):
         emit(key, schema, None)
     here = pathlib.Path(__file__).parent
-    pointed = pointers()
     for (group, version), types in sorted(files.items()):
         text = ""
         for name, rows in sorted(types.items()):
@@ -209,8 +201,6 @@ def main():
                 if isinstance(inner, tuple):
                     local = inner[:2] == (group, version)
                     inner = named(inner) if local else f"{inner[0]}.{inner[1]}.{named(inner)}"
-                if json_name in [*pointed.get(name, []), *pointed.get(f"{group}.{name}", [])]:
-                    special = [*special, "pointer"]
                 text += " ".join(filter(None, [" ", json_name, str(number), prefix + inner, *special])) + "\n"
         (here / f"{group}.{version}.txt").write_text(text)
 

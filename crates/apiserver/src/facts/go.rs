@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use super::{Field, FieldKind, Scalar};
+
 /// How Go encodes the zero value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Zero {
@@ -33,6 +35,16 @@ pub(crate) fn encoding(group: &str, version: &str, type_name: &str, field: &str)
     static TABLE: LazyLock<BTreeMap<&str, Fields>> = LazyLock::new(|| parse(include_str!("go.list")));
     let name = format!("{group}.{version}.{type_name}");
     TABLE.get(&*name).and_then(|fields| fields.get(field)).copied().unwrap_or_default()
+}
+
+/// How Go encodes the zero value of a field of a type, which has a group, a version and a name.
+pub(super) fn zero((group, version, owner): (&str, &str, &str), field: &Field) -> Zero {
+    let listed = encoding(group, version, owner, field.name).zero;
+    listed.unwrap_or(match &field.kind {
+        _ if field.required => Zero::Always,
+        FieldKind::Scalar(Scalar::String) | FieldKind::List(_) | FieldKind::Map(_) => Zero::Never,
+        FieldKind::Scalar(_) | FieldKind::Struct(_) => Zero::IfGiven,
+    })
 }
 
 fn parse(text: &'static str) -> BTreeMap<&'static str, Fields> {

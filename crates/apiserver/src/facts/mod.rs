@@ -10,6 +10,8 @@ pub(crate) mod go;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use self::go::Zero;
+
 macro_rules! tables {
     ($($name:literal)*) => {
         [$(($name, include_str!(concat!($name, ".txt")))),*]
@@ -73,8 +75,8 @@ pub(crate) struct Field {
     pub(crate) number: u32,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
-    /// Whether a zero on the wire differs from an absent value, because the Go type is a pointer.
-    pub(crate) pointer: bool,
+    /// How Go encodes its zero value.
+    pub(crate) zero: Zero,
     pub(crate) apply: ApplyMerge,
     pub(crate) patch: PatchMerge,
     /// `retainKeys`: a strategic merge patch may list the fields of the object that stay.
@@ -237,7 +239,8 @@ impl Types {
             let mut current = 0;
             for line in text.lines() {
                 if let Some(field) = line.strip_prefix("  ") {
-                    let field = types.read_field(group, version, field);
+                    let owner = types.types[current].name;
+                    let field = types.read_field((*group, *version, owner), field);
                     types.types[current].fields.push(field);
                 } else {
                     let name = line.split(' ').next().unwrap_or_default();
@@ -266,7 +269,12 @@ impl Types {
         names
     }
 
-    fn read_field(&self, group: &'static str, version: &'static str, line: &'static str) -> Field {
+    /// Reads a field of a type, which has a group, a version and a name.
+    fn read_field(
+        &self,
+        (group, version, owner): (&'static str, &'static str, &str),
+        line: &'static str,
+    ) -> Field {
         let mut words = line.split(' ');
         let mut next = || words.next().unwrap_or_default();
         let (name, number, kind) = (next(), next(), next());
@@ -275,7 +283,7 @@ impl Types {
             number: number.parse().unwrap_or_default(),
             kind: self.read_kind(group, version, kind),
             required: false,
-            pointer: false,
+            zero: Zero::Never,
             apply: ApplyMerge::Default,
             patch: PatchMerge::Default,
             retain_keys: false,
@@ -284,7 +292,6 @@ impl Types {
             let (word, inside) = word.trim_end_matches(')').split_once('(').unwrap_or((word, ""));
             match word {
                 "required" => field.required = true,
-                "pointer" => field.pointer = true,
                 "atomic" => field.apply = ApplyMerge::Atomic,
                 "set" => field.apply = ApplyMerge::Set,
                 "map" => field.apply = ApplyMerge::Map(inside.split(',').collect()),
@@ -295,6 +302,7 @@ impl Types {
                 _ => {}
             }
         }
+        field.zero = go::zero((group, version, owner), &field);
         field
     }
 

@@ -54,7 +54,7 @@ impl Quantity {
             return Err(FORMAT.to_owned());
         }
         let (format, ten, binary) = read_suffix(suffix).ok_or(SUFFIX)?;
-        let mut power = ten + 9;
+        let mut power = ten.saturating_add(9);
         let mut nanos: i128 = 0;
         let digits = whole.len().saturating_add(fraction.len());
         if digits > 30 || !(-40..=40).contains(&power) {
@@ -229,6 +229,13 @@ mod tests {
             ("1mm", SUFFIX),
         ] {
             assert_eq!(canonical(text).unwrap_err(), why, "{text}");
+        }
+    }
+
+    #[test]
+    fn quantities_out_of_range_stay_unchanged() {
+        for text in ["1e2147483647", "1e-2147483648", "1e41"] {
+            assert_eq!(canonical(text).unwrap(), text);
         }
     }
 

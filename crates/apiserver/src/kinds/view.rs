@@ -83,7 +83,7 @@ impl Kind {
         }
         object["apiVersion"] = json!(storage.api_version());
         if !matches!(self.view, View::Renamed(_)) {
-            // The object was decoded before, so this cannot fail.
+            // Annotations of an autoscaler can hold values of wrong types, which stay.
             let _ = typed::decode_as(&storage.group, &storage.version, &storage.kind, object);
         }
     }

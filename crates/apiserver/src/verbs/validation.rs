@@ -117,15 +117,13 @@ pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile
     } else if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         warnings.extend(crd::format_warnings(object, old, profile.minor));
     }
-    warnings.extend(builtin::object_warnings(kind, object, old, profile));
-    warnings.extend(builtin::pod_warnings(kind, object, old));
-    warnings.extend(builtin::warnings(kind, object, old));
+    warnings.extend(builtin::warnings(kind, object, old, profile));
     warnings
 }
 
 /// The warnings about an accepted status.
 pub(super) fn status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
-    builtin::pod_status_warnings(kind, object)
+    builtin::status_warnings(kind, object)
 }
 
 fn custom_update(

@@ -172,7 +172,7 @@ fn drop_topology(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     if kind.resource.version != "v1" || old.is_some_and(|old| old["endpoints"] == object["endpoints"]) {
         return;
     }
-    for endpoint in object["endpoints"].as_array_mut().into_iter().flatten() {
+    for endpoint in object.get_mut("endpoints").and_then(Value::as_array_mut).into_iter().flatten() {
         endpoint.as_object_mut().map(|endpoint| endpoint.remove("deprecatedTopology"));
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn keep_decisions(object: &mut Value, old: &Value) {
         if conditions(object).filter(|one| one["type"] == kind).count() != before.len() {
             continue;
         }
-        let now = object["status"]["conditions"].as_array_mut().into_iter().flatten();
+        let list = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+        let now = list.into_iter().flatten();
         for (place, condition) in now.filter(|one| one["type"] == kind).zip(before) {
             *place = condition;
         }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 
 use crate::facts::go::{self, Zero};
-use crate::facts::{self, EMBEDDED, FieldKind, Scalar, TypeId, Types, types};
+use crate::facts::{EMBEDDED, FieldKind, Scalar, TypeId, Types, types};
 
 #[derive(Debug)]
 pub(super) struct Struct {
@@ -99,11 +99,7 @@ impl Plan {
             }
             let encoding = go::encoding(owner.group, owner.version, owner.name, field.name);
             let shape = self.shape(types, &field.kind, encoding.named);
-            let zero = if is_metadata(types, &field.kind) {
-                Zero::Always
-            } else {
-                encoding.zero.unwrap_or_else(|| zero_of(field, &shape))
-            };
+            let zero = if is_metadata(types, &field.kind) { Zero::Always } else { field.zero };
             planned.push(Field { name: field.name, via: via.to_vec(), shape, zero });
         }
     }
@@ -202,15 +198,6 @@ impl Struct {
 
 fn is_metadata(types: &Types, kind: &FieldKind) -> bool {
     matches!(kind, FieldKind::Struct(id) if matches!(types.get(*id).name, "ObjectMeta" | "ListMeta"))
-}
-
-/// How Go writes a zero that `go.list` does not mention.
-fn zero_of(field: &facts::Field, shape: &Shape) -> Zero {
-    match shape {
-        _ if field.required => Zero::Always,
-        Shape::Scalar(Scalar::String) | Shape::Named(_) | Shape::List(_) | Shape::Map(_) => Zero::Never,
-        Shape::Scalar(_) | Shape::Struct(_) => Zero::IfGiven,
-    }
 }
 
 fn zero(scalar: Scalar) -> Value {

@@ -12,8 +12,8 @@ const KEY: &str = "a valid config key must consist of alphanumeric characters, '
     'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const REDACTED: &str = "<secret contents redacted>";
 
-/// Errors in a key of a ConfigMap or Secret.
-fn key_problems(key: &str) -> Vec<String> {
+/// The problems of a key of a ConfigMap or Secret (`IsConfigMapKey`).
+pub(super) fn key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if key.len() > 253 {
         problems.push("must be no more than 253 characters".to_owned());
@@ -32,24 +32,25 @@ fn key_problems(key: &str) -> Vec<String> {
 
 /// The number of bytes that base64 decodes to.
 fn decoded_length(text: &str) -> usize {
-    text.len() / 4 * 3 - text.bytes().rev().take_while(|b| *b == b'=').count().min(2)
+    let padding = text.bytes().rev().take_while(|b| *b == b'=').count().min(2);
+    (text.len() / 4 * 3).saturating_sub(padding)
 }
 
 pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let mut size = 0;
     for (field, binary) in [("data", false), ("binaryData", true)] {
-        let at = Path::Field(&Path::Root, field);
+        let at = Path::Root.child(field);
         for (key, value) in object[field].as_object().into_iter().flatten() {
-            errors.each(Path::Key(&at, key), key, key_problems(key));
+            errors.each(at.key(key), key, key_problems(key));
             if !binary && object["binaryData"].get(key).is_some() {
-                errors.invalid(Path::Key(&at, key), key.as_str(), "duplicate of key present in binaryData");
+                errors.invalid(at.key(key), key.as_str(), "duplicate of key present in binaryData");
             }
             size += if binary { decoded_length(text(value)) } else { text(value).len() };
         }
     }
     if size > MOST_DATA {
         // A real server prints the path of the whole object so.
-        errors.too_long(Path::Key(&Path::Root, ""), MOST_DATA as u64);
+        errors.too_long(Path::Root.key(""), MOST_DATA as u64);
     }
     immutable_data(object, old, &["data", "binaryData"], errors);
 }
@@ -59,20 +60,20 @@ fn immutable_data(object: &Value, old: Option<&Value>, fields: &[&str], errors: 
     const WHY: &str = "field is immutable when `immutable` is set";
     let Some(old) = old.filter(|old| old["immutable"] == true) else { return };
     if object["immutable"] != true {
-        errors.forbidden(Path::Field(&Path::Root, "immutable"), WHY);
+        errors.forbidden(Path::Root.child("immutable"), WHY);
     }
     for field in fields {
         if object[*field] != old[*field] {
-            errors.forbidden(Path::Field(&Path::Root, field), WHY);
+            errors.forbidden(Path::Root.child(field), WHY);
         }
     }
 }
 
 pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "data");
+    let at = Path::Root.child("data");
     let mut size = 0;
     for (key, value) in object["data"].as_object().into_iter().flatten() {
-        errors.each(Path::Key(&at, key), key, key_problems(key));
+        errors.each(at.key(key), key, key_problems(key));
         size += decoded_length(text(value));
     }
     if size > MOST_DATA {
@@ -80,36 +81,36 @@ pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Errors<'_
     }
     secret_type(object, errors);
     if let Some(old) = old {
-        immutable(&object["type"], Some(&old["type"]), Path::Field(&Path::Root, "type"), errors);
+        immutable(&object["type"], Some(&old["type"]), Path::Root.child("type"), errors);
         immutable_data(object, Some(old), &["data"], errors);
     }
 }
 
 /// Requires the data that belong to the type of a secret.
 fn secret_type(object: &Value, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "data");
+    let at = Path::Root.child("data");
     let has = |key: &str| object["data"].get(key).is_some();
     match text(&object["type"]) {
         "kubernetes.io/service-account-token" => {
             let annotations = &object["metadata"]["annotations"];
             if absent(&annotations["kubernetes.io/service-account.name"]) {
-                let metadata = Path::Field(&Path::Root, "metadata");
-                let list = Path::Field(&metadata, "annotations");
-                errors.required(Path::Key(&list, "kubernetes.io/service-account.name"), "");
+                let metadata = Path::Root.child("metadata");
+                let list = metadata.child("annotations");
+                errors.required(list.key("kubernetes.io/service-account.name"), "");
             }
         }
         "kubernetes.io/dockercfg" => json_data(object, ".dockercfg", errors),
         "kubernetes.io/dockerconfigjson" => json_data(object, ".dockerconfigjson", errors),
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
-            errors.required(Path::Key(&at, "username"), "");
-            errors.required(Path::Key(&at, "password"), "");
+            errors.required(at.key("username"), "");
+            errors.required(at.key("password"), "");
         }
         "kubernetes.io/ssh-auth" if absent(&object["data"]["ssh-privatekey"]) => {
-            errors.required(Path::Key(&at, "ssh-privatekey"), "");
+            errors.required(at.key("ssh-privatekey"), "");
         }
         "kubernetes.io/tls" => {
             for key in ["tls.crt", "tls.key"].into_iter().filter(|key| !has(key)) {
-                errors.required(Path::Key(&at, key), "");
+                errors.required(at.key(key), "");
             }
         }
         _ => {}
@@ -117,9 +118,9 @@ fn secret_type(object: &Value, errors: &mut Errors<'_>) {
 }
 
 fn json_data(object: &Value, key: &str, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "data");
+    let at = Path::Root.child("data");
     let Some(data) = object["data"][key].as_str() else {
-        errors.required(Path::Key(&at, key), "");
+        errors.required(at.key(key), "");
         return;
     };
     let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap_or_default();
@@ -132,7 +133,7 @@ fn json_data(object: &Value, key: &str, errors: &mut Errors<'_>) {
         }
         Err(_) => syntax_error(first()),
     };
-    errors.invalid(Path::Key(&at, key), REDACTED, why);
+    errors.invalid(at.key(key), REDACTED, why);
 }
 
 /// Go's message for malformed JSON that begins with a character.

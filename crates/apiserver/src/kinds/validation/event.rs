@@ -64,11 +64,7 @@ fn common(object: &Value, controller: &str, errors: &mut Errors<'_>) {
     };
     if !is_allowed {
         let involved = at("involvedObject");
-        errors.invalid(
-            Path::Field(&involved, "namespace"),
-            involved_namespace,
-            "does not match event.namespace",
-        );
+        errors.invalid(involved.child("namespace"), involved_namespace, "does not match event.namespace");
     }
     if has_exact_time {
         exact(object, controller, errors);
@@ -106,11 +102,11 @@ fn series(series: &Value, errors: &mut Errors<'_>) {
 
 /// Rules for an event with an exact time.
 fn exact(object: &Value, controller: &str, errors: &mut Errors<'_>) {
-    let teller = text(&object["reportingComponent"]);
-    if teller.is_empty() {
+    let component = text(&object["reportingComponent"]);
+    if component.is_empty() {
         errors.required(at(controller), "");
     }
-    errors.each(at(controller), teller, names::labels::label_key(teller));
+    errors.each(at(controller), component, names::labels::label_key(component));
     for (field, most) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
         let given = text(&object[field]);
         if given.is_empty() {

@@ -13,9 +13,11 @@ mod lease;
 pub(super) mod limits;
 pub(super) mod networking;
 mod node_labels;
+mod node_selector;
 pub(crate) mod path;
 pub(super) mod pods;
 mod priority_class;
+mod resource_names;
 mod selector;
 mod status;
 mod storage;
@@ -25,9 +27,8 @@ pub(super) mod workloads;
 use serde_json::Value;
 
 use self::path::{Errors, Path};
-use self::workloads::warnings::Warner;
 pub(crate) use priority_class::system_priority_classes;
-pub(crate) use warnings::object_warnings;
+pub(crate) use warnings::{status_warnings, warnings};
 
 use super::Kind;
 use crate::field::FieldError;
@@ -121,46 +122,6 @@ pub(crate) fn check(
         validator(object, old, &mut errors);
     }
     errors.into_found()
-}
-
-/// The warnings about an accepted pod, or about an accepted object with a template for pods.
-pub(crate) fn pod_warnings(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<String> {
-    let mut found = Vec::new();
-    pods::warnings::of_object(kind, object, old, &mut found);
-    found
-}
-
-/// The warnings about an accepted status of a pod.
-pub(crate) fn pod_status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    if kind.is_resource("", "pods") {
-        pods::warnings::status(object, &mut found);
-    }
-    found
-}
-
-/// Group, plural, and the function that adds the warnings about objects of that kind.
-#[rustfmt::skip]
-const WARNERS: &[(&str, &str, Warner)] = &[
-    ("", "replicationcontrollers", workloads::warnings::name),
-    ("", "resourcequotas", limits::quota::warn),
-    ("", "secrets", certificates::key_pair::warn),
-    ("apps", "deployments", workloads::warnings::name),
-    ("apps", "replicasets", workloads::warnings::name),
-    ("apps", "statefulsets", workloads::warnings::stateful_set),
-    ("batch", "cronjobs", workloads::warnings::cron_job),
-    ("batch", "jobs", workloads::warnings::job),
-];
-
-/// The warnings about an accepted object of a built-in kind (`WarningsOnCreate`, `WarningsOnUpdate`).
-pub(crate) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<String> {
-    let mut found = Vec::new();
-    let resource = &kind.resource;
-    let row = WARNERS.iter().find(|row| (row.0, row.1) == (&*resource.group, &*resource.plural));
-    if let Some((.., warner)) = row {
-        warner(object, old, &mut found);
-    }
-    found
 }
 
 /// The elements of a list; empty if there is no list.

@@ -15,7 +15,7 @@ const SYSTEM: [(&str, i64); 2] =
 pub(super) fn priority_class(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let name = text(&object["metadata"]["name"]);
     let value = object["value"].as_i64().unwrap_or(0);
-    let at = |field| Path::Field(&Path::Root, field);
+    let at = |field| Path::Root.child(field);
     if let Some(old) = old {
         // An update is not validated like a new class.
         if old["value"] != object["value"] {

@@ -8,34 +8,34 @@ use crate::{gotext, names};
 
 /// Validates a selector (`ValidateLabelSelector`).
 pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let map = Path::Field(&at, "matchLabels");
+    let map = at.child("matchLabels");
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
         errors.each(map, key, names::labels::label_key(key));
         let value = text(value);
         errors.each(map, value, names::labels::label_value(value));
     }
-    let list = Path::Field(&at, "matchExpressions");
+    let list = at.child("matchExpressions");
     for (index, expression) in items(&selector["matchExpressions"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         let has_values = !items(&expression["values"]).is_empty();
         match text(&expression["operator"]) {
             "In" | "NotIn" if !has_values => {
                 let why = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.required(Path::Field(&at, "values"), why);
+                errors.required(at.child("values"), why);
             }
             "Exists" | "DoesNotExist" if has_values => {
                 let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.forbidden(Path::Field(&at, "values"), why);
+                errors.forbidden(at.child("values"), why);
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => errors.invalid(Path::Field(&at, "operator"), other, "not a valid selector operator"),
+            other => errors.invalid(at.child("operator"), other, "not a valid selector operator"),
         }
         let key = text(&expression["key"]);
-        errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
-        let values = Path::Field(&at, "values");
+        errors.each(at.child("key"), key, names::labels::label_key(key));
+        let values = at.child("values");
         for (index, value) in items(&expression["values"]).iter().enumerate() {
             let value = text(value);
-            errors.each(Path::Index(&values, index), value, names::labels::label_value(value));
+            errors.each(values.index(index), value, names::labels::label_value(value));
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn namespace(object: &Value, _old: Option<&Value>, errors: &mut Error
     let phase = text(&object["status"]["phase"]);
     if phase != wanted {
         let why = format!("may only be '{wanted}' if `deletionTimestamp` {empty}");
-        errors.invalid(Path::Field(&Path::Field(&Path::Root, "status"), "Phase"), phase, why);
+        errors.invalid(Path::Root.child("status").child("Phase"), phase, why);
     }
 }
 

@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
+use super::certificates::key_pair;
+use super::limits::quota;
 use super::networking::{ip, warnings as networking};
 use super::node_labels::deprecated_label;
 use super::storage::warnings as storage;
-use super::{Path, absent, items, text};
+use super::workloads::warnings as workloads;
+use super::{Path, absent, items, pods, text};
 use crate::kinds::Kind;
 use crate::profile::{Profile, since};
 
@@ -18,8 +21,16 @@ const TABLE: &[(&str, &str, Warner)] = &[
     ("", "nodes", node),
     ("", "persistentvolumeclaims", storage::claim),
     ("", "persistentvolumes", storage::volume),
+    ("", "replicationcontrollers", workloads::name),
+    ("", "resourcequotas", quota::warn),
+    ("", "secrets", key_pair::warn),
     ("", "serviceaccounts", service_account),
     ("", "services", networking::service),
+    ("apps", "deployments", workloads::name),
+    ("apps", "replicasets", workloads::name),
+    ("apps", "statefulsets", workloads::stateful_set),
+    ("batch", "cronjobs", workloads::cron_job),
+    ("batch", "jobs", workloads::job),
     ("discovery.k8s.io", "endpointslices", networking::slice),
     ("networking.k8s.io", "ingresses", networking::ingress),
     ("networking.k8s.io", "networkpolicies", networking::policy),
@@ -31,21 +42,26 @@ const TABLE: &[(&str, &str, Warner)] = &[
 
 const MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";
 
-/// The warnings about an accepted object; `old` is the object that an update replaces.
-pub(crate) fn object_warnings(
-    kind: &Kind,
-    object: &Value,
-    old: Option<&Value>,
-    profile: &Profile,
-) -> Vec<String> {
-    let mut warnings = Vec::new();
+/// The warnings about an accepted object of a built-in kind, first those about its pods; `old` is the object that an
+/// update replaces.
+pub(crate) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
+    let mut found = Vec::new();
     if kind.custom.is_none() {
-        let row = TABLE.iter().find(|row| kind.is_resource(row.0, row.1));
-        if let Some((.., warner)) = row {
-            warner(object, old, profile.minor, &mut warnings);
+        pods::warnings::of_object(kind, object, old, &mut found);
+        if let Some((.., warner)) = TABLE.iter().find(|row| kind.is_resource(row.0, row.1)) {
+            warner(object, old, profile.minor, &mut found);
         }
     }
-    warnings
+    found
+}
+
+/// The warnings about an accepted status.
+pub(crate) fn status_warnings(kind: &Kind, object: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    if kind.is_resource("", "pods") {
+        pods::warnings::status(object, &mut found);
+    }
+    found
 }
 
 fn node(object: &Value, _old: Option<&Value>, minor: u32, warnings: &mut Vec<String>) {
@@ -57,10 +73,10 @@ fn node(object: &Value, _old: Option<&Value>, minor: u32, warnings: &mut Vec<Str
         warnings.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());
     }
     if minor >= since::ADDRESS_WARNINGS {
-        let at = Path::Field(&Path::Root, "spec");
-        let list = Path::Field(&at, "podCIDRs");
+        let at = Path::Root.child("spec");
+        let list = at.child("podCIDRs");
         for (index, range) in items(&spec["podCIDRs"]).iter().enumerate() {
-            ip::warn_range(text(range), Path::Index(&list, index), warnings);
+            ip::warn_range(text(range), list.index(index), warnings);
         }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::scalar;
 use super::wire::{Raw, Reader, varint};
+use crate::facts::go::Zero;
 use crate::facts::{EMBEDDED, Field, FieldKind, Scalar, TypeId, Types};
 
 /// Maximum nesting depth of messages. Recursive schemas could otherwise overflow the stack.
@@ -76,7 +77,7 @@ impl<'t> Decoder<'t> {
             }
             FieldKind::Scalar(kind) => {
                 let value = self.scalar(*kind, field.name, raw)?;
-                if value.is_null() || is_zero(&value, *kind) && !field.required && !field.pointer {
+                if value.is_null() || is_zero(&value, *kind) && field.zero == Zero::Never {
                     object.remove(field.name);
                 } else {
                     object.insert(field.name.to_owned(), value);

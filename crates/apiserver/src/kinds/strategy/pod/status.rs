@@ -1,4 +1,4 @@
-//! What a write of the status of a pod keeps.
+//! The parts of a pod that a write of its status keeps.
 
 use serde_json::{Map, Value};
 

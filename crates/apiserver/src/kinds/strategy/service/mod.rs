@@ -68,7 +68,7 @@ fn keep_allocated(service: &mut Value, old: &Value) {
 /// Ports without a node port get that of the old port with their name, unless another port has it.
 fn keep_node_ports(service: &mut Value, old: &[Value]) {
     let used: Vec<i64> = ports(service).iter().filter_map(node_port).collect();
-    for port in service["spec"]["ports"].as_array_mut().into_iter().flatten() {
+    for port in ports_mut(service) {
         if node_port(port).is_some() {
             continue;
         }
@@ -100,6 +100,11 @@ fn is_empty(list: &Value) -> bool {
 
 fn ports(service: &Value) -> &[Value] {
     service["spec"]["ports"].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The ports, to change them. Indexing would add absent ones as null.
+fn ports_mut(service: &mut Value) -> impl Iterator<Item = &mut Value> {
+    service.pointer_mut("/spec/ports").and_then(Value::as_array_mut).into_iter().flatten()
 }
 
 fn name(port: &Value) -> &str {
@@ -134,7 +139,7 @@ fn drop_type_dependent_fields(service: &mut Value, old: &Value) {
     if has_node_ports(old) && !has_node_ports(service) {
         let known: Vec<i64> = ports(old).iter().filter_map(node_port).collect();
         if ports(service).iter().filter_map(node_port).all(|number| known.contains(&number)) {
-            for port in service["spec"]["ports"].as_array_mut().into_iter().flatten() {
+            for port in ports_mut(service) {
                 port.as_object_mut().map(|port| port.remove("nodePort"));
             }
         }

@@ -6,7 +6,12 @@ use super::{decode, pem};
 use crate::kinds::validation::text;
 
 /// Warns about a TLS secret without a certificate or a key. Whether both belong together is not checked.
-pub(in crate::kinds::validation) fn warn(secret: &Value, _old: Option<&Value>, out: &mut Vec<String>) {
+pub(in crate::kinds::validation) fn warn(
+    secret: &Value,
+    _old: Option<&Value>,
+    _minor: u32,
+    out: &mut Vec<String>,
+) {
     if text(&secret["type"]) != "kubernetes.io/tls" {
         return;
     }

@@ -3,7 +3,7 @@
 mod conditions;
 pub(super) mod key_pair;
 mod pem;
-mod signer;
+pub(super) mod signer;
 
 use base64::Engine as _;
 use serde_json::Value;

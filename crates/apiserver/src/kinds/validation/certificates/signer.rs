@@ -9,12 +9,17 @@ const MOST_DOMAIN: usize = 253;
 /// A domain, a slash, and a path with a DNS label, a dot and a DNS subdomain.
 const MOST: usize = MOST_DOMAIN + 1 + 253 + 63 + 1;
 
-/// Requires a domain and a path.
+/// Validates the signer of a request, which is not the one of early versions.
 pub(super) fn check(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if name == LEGACY {
         errors.invalid(at, name, "the legacy signerName is not allowed via this API version");
-        return;
+    } else {
+        signer_name(name, at, errors);
     }
+}
+
+/// Requires a domain and a path.
+pub(in crate::kinds::validation) fn signer_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if name.is_empty() {
         errors.required(at, "");
         return;

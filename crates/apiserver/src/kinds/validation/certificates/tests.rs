@@ -93,7 +93,7 @@ fn tls_secrets_warn_about_data_that_are_no_pem() {
         let mut found = Vec::new();
         let secret =
             json!({ "type": "kubernetes.io/tls", "data": { "tls.crt": certificate, "tls.key": key } });
-        key_pair::warn(&secret, None, &mut found);
+        key_pair::warn(&secret, None, 36, &mut found);
         found.join("; ")
     };
     assert_eq!(warnings(encoded("x"), encoded("y")), "tls: failed to find any PEM data in certificate input");

@@ -13,17 +13,17 @@ const SHARES: &str = "must be a non-negative integer";
 
 pub(in crate::kinds::validation) fn level(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
     if object["metadata"]["annotations"].get(PRESERVED_ZERO).is_some() {
-        let metadata = Path::Field(&Path::Root, "metadata");
+        let metadata = Path::Root.child("metadata");
         let why = format!("annotation '{PRESERVED_ZERO}' is forbidden");
-        errors.forbidden(Path::Field(&metadata, "annotations"), why);
+        errors.forbidden(metadata.child("annotations"), why);
     }
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let (spec, kind) = (&object["spec"], text(&object["spec"]["type"]));
     if (object["metadata"]["name"] == "exempt") != (kind == "Exempt") {
         let why = "must be 'Exempt' if and only if `name` is 'exempt'";
-        errors.invalid(Path::Field(&at, "type"), kind, why);
+        errors.invalid(at.child("type"), kind, why);
     }
-    let (exempt, limited) = (Path::Field(&at, "exempt"), Path::Field(&at, "limited"));
+    let (exempt, limited) = (at.child("exempt"), at.child("limited"));
     match kind {
         "Exempt" => {
             if spec["limited"].is_object() {
@@ -41,7 +41,7 @@ pub(in crate::kinds::validation) fn level(object: &Value, _old: Option<&Value>, 
                 errors.required(limited, "must not be empty when type is Limited");
             }
         }
-        other => errors.unsupported(Path::Field(&at, "type"), other, &["Exempt", "Limited"]),
+        other => errors.unsupported(at.child("type"), other, &["Exempt", "Limited"]),
     }
     conditions(object, errors);
 }
@@ -55,19 +55,19 @@ pub(in crate::kinds::validation) fn status(object: &Value, _old: Option<&Value>,
 fn shares(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for field in ["nominalConcurrencyShares", "assuredConcurrencyShares"] {
         if let Some(shares) = value[field].as_i64().filter(|shares| *shares < 0) {
-            errors.invalid(Path::Field(&at, field), shares, SHARES);
+            errors.invalid(at.child(field), shares, SHARES);
         }
     }
     if let Some(percent) = value["lendablePercent"].as_i64().filter(|given| !(0..=100).contains(given)) {
         let why = "must be between 0 and 100, inclusive";
-        errors.invalid(Path::Field(&at, "lendablePercent"), percent, why);
+        errors.invalid(at.child("lendablePercent"), percent, why);
     }
 }
 
 fn check_limited(limited: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     shares(limited, at, errors);
-    let response = Path::Field(&at, "limitResponse");
-    let queuing = Path::Field(&response, "queuing");
+    let response = at.child("limitResponse");
+    let queuing = response.child("queuing");
     let given = &limited["limitResponse"];
     match (text(&given["type"]), given["queuing"].is_object()) {
         ("Reject", true) => {
@@ -80,13 +80,13 @@ fn check_limited(limited: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         ("Reject", false) => {}
         (other, _) => {
             // An empty type is unsupported, not missing.
-            errors.unsupported(Path::Field(&response, "type"), other, &["Queue", "Reject"]);
+            errors.unsupported(response.child("type"), other, &["Queue", "Reject"]);
         }
     }
     let percent = limited["borrowingLimitPercent"].as_i64();
     if let Some(percent) = percent.filter(|percent| *percent < 0) {
         let why = "if specified, must be a non-negative integer";
-        errors.invalid(Path::Field(&at, "borrowingLimitPercent"), percent, why);
+        errors.invalid(at.child("borrowingLimitPercent"), percent, why);
     }
 }
 
@@ -96,14 +96,14 @@ fn queues(queuing: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let (limit, queues, hand) = (number("queueLengthLimit"), number("queues"), number("handSize"));
     for (field, given) in [("queueLengthLimit", limit), ("queues", queues), ("handSize", hand)] {
         if given <= 0 {
-            errors.invalid(Path::Field(&at, field), given, "must be positive");
+            errors.invalid(at.child(field), given, "must be positive");
         }
     }
     if queues > MOST_QUEUES {
         let why = format!("must not be greater than {MOST_QUEUES}");
-        errors.invalid(Path::Field(&at, "queues"), queues, why);
+        errors.invalid(at.child("queues"), queues, why);
     }
-    let place = Path::Field(&at, "handSize");
+    let place = at.child("handSize");
     if hand > 0 && hand > queues {
         errors.invalid(place, hand, format!("should not be greater than queues ({queues})"));
     } else if hand > 0 && entropy(queues, hand) > HASH_BITS {

@@ -17,24 +17,24 @@ const SUBJECTS: [(&str, &str); 3] =
     [("ServiceAccount", "serviceAccount"), ("User", "user"), ("Group", "group")];
 
 pub(in crate::kinds::validation) fn schema(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let spec = &object["spec"];
-    precedence(spec, text(&object["metadata"]["name"]), Path::Field(&at, "matchingPrecedence"), errors);
+    precedence(spec, text(&object["metadata"]["name"]), at.child("matchingPrecedence"), errors);
     let method = &spec["distinguisherMethod"];
     if method.is_object() && !METHODS.contains(&text(&method["type"])) {
-        let place = Path::Field(&at, "distinguisherMethod");
+        let place = at.child("distinguisherMethod");
         let shown = Shown::Json(json!({ "Type": text(&method["type"]) }));
-        let place = Path::Field(&place, "type").text();
+        let place = place.child("type").text();
         errors.found.push(FieldError::not_supported(place, shown, &METHODS));
     }
-    let level = Path::Field(&at, "priorityLevelConfiguration");
+    let level = at.child("priorityLevelConfiguration");
     match text(&spec["priorityLevelConfiguration"]["name"]) {
-        "" => errors.required(Path::Field(&level, "name"), "must reference a priority level"),
-        name => errors.each(Path::Field(&level, "name"), name, names::subdomain(name)),
+        "" => errors.required(level.child("name"), "must reference a priority level"),
+        name => errors.each(level.child("name"), name, names::subdomain(name)),
     }
-    let list = Path::Field(&at, "rules");
+    let list = at.child("rules");
     for (index, rule) in items(&spec["rules"]).iter().enumerate() {
-        check_rule(rule, Path::Index(&list, index), errors);
+        check_rule(rule, list.index(index), errors);
     }
     conditions(object, errors);
 }
@@ -46,12 +46,12 @@ pub(in crate::kinds::validation) fn status(object: &Value, _old: Option<&Value>,
 
 /// Requires conditions of different types.
 pub(super) fn conditions(object: &Value, errors: &mut Errors<'_>) {
-    let status = Path::Field(&Path::Root, "status");
-    let list = Path::Field(&status, "conditions");
+    let status = Path::Root.child("status");
+    let list = status.child("conditions");
     let mut seen = BTreeSet::new();
     for (index, condition) in items(&object["status"]["conditions"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
-        let (at, kind) = (Path::Field(&at, "type"), text(&condition["type"]));
+        let at = list.index(index);
+        let (at, kind) = (at.child("type"), text(&condition["type"]));
         if !seen.insert(kind) {
             errors.duplicate(at, kind);
         }
@@ -73,25 +73,25 @@ fn precedence(spec: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 fn check_rule(rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let list = Path::Field(&at, "subjects");
+    let list = at.child("subjects");
     if items(&rule["subjects"]).is_empty() {
         errors.required(list, "subjects must contain at least one value");
     }
     for (index, one) in items(&rule["subjects"]).iter().enumerate() {
-        subject(one, Path::Index(&list, index), errors);
+        subject(one, list.index(index), errors);
     }
     if ["resourceRules", "nonResourceRules"].iter().all(|field| items(&rule[*field]).is_empty()) {
         errors.required(at, "at least one of resourceRules and nonResourceRules has to be non-empty");
     }
-    let list = Path::Field(&at, "resourceRules");
+    let list = at.child("resourceRules");
     for (index, one) in items(&rule["resourceRules"]).iter().enumerate() {
-        resource_rule(one, Path::Index(&list, index), errors);
+        resource_rule(one, list.index(index), errors);
     }
-    let list = Path::Field(&at, "nonResourceRules");
+    let list = at.child("nonResourceRules");
     for (index, one) in items(&rule["nonResourceRules"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         verbs(one, at, errors);
-        urls(items(&one["nonResourceURLs"]), Path::Field(&at, "nonResourceURLs"), errors);
+        urls(items(&one["nonResourceURLs"]), at.child("nonResourceURLs"), errors);
     }
 }
 
@@ -99,11 +99,11 @@ fn check_rule(rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn subject(subject: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let kind = text(&subject["kind"]);
     if !SUBJECTS.iter().any(|(known, _)| *known == kind) {
-        errors.unsupported(Path::Field(&at, "kind"), kind, &["Group", "ServiceAccount", "User"]);
+        errors.unsupported(at.child("kind"), kind, &["Group", "ServiceAccount", "User"]);
         return;
     }
     for (known, field) in SUBJECTS {
-        let at = Path::Field(&at, field);
+        let at = at.child(field);
         match (known == kind, subject[field].is_object()) {
             (true, true) => named(&subject[field], field, at, errors),
             (true, false) => {
@@ -118,7 +118,7 @@ fn subject(subject: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 fn named(value: &Value, field: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let place = Path::Field(&at, "name");
+    let place = at.child("name");
     let is_account = field == "serviceAccount";
     match text(&value["name"]) {
         "" => errors.required(place, ""),
@@ -127,17 +127,17 @@ fn named(value: &Value, field: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     }
     match text(&value["namespace"]) {
         "" if is_account => {
-            errors.required(Path::Field(&at, "namespace"), "must specify namespace for service account");
+            errors.required(at.child("namespace"), "must specify namespace for service account");
         }
         namespace if is_account => {
-            errors.each(Path::Field(&at, "namespace"), namespace, names::label(namespace));
+            errors.each(at.child("namespace"), namespace, names::label(namespace));
         }
         _ => {}
     }
 }
 
 fn verbs(rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (at, given) = (Path::Field(&at, "verbs"), items(&rule["verbs"]));
+    let (at, given) = (at.child("verbs"), items(&rule["verbs"]));
     if is_wildcard(given, "verbs", "verbs must contain at least one value", at, errors) {
         return;
     }
@@ -147,7 +147,7 @@ fn verbs(rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Requires values, of which `*` is the only one. Returns whether it is there.
+/// Requires values; `*` must be the only one. Returns whether it is there.
 fn is_wildcard(given: &[Value], what: &str, required: &str, at: Path<'_>, errors: &mut Errors<'_>) -> bool {
     if given.is_empty() && !required.is_empty() {
         errors.required(at, required);
@@ -165,9 +165,9 @@ fn resource_rule(rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         [("apiGroups", "api groups", "api group"), ("resources", "resources", "resource")]
     {
         let required = format!("resource rules must supply at least one {one}");
-        is_wildcard(items(&rule[field]), what, &required, Path::Field(&at, field), errors);
+        is_wildcard(items(&rule[field]), what, &required, at.child(field), errors);
     }
-    let (list, given) = (Path::Field(&at, "namespaces"), items(&rule["namespaces"]));
+    let (list, given) = (at.child("namespaces"), items(&rule["namespaces"]));
     let required = if rule["clusterScope"] == true {
         ""
     } else {
@@ -179,7 +179,7 @@ fn resource_rule(rule: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, namespace) in given.iter().map(text).enumerate() {
         for why in names::label(namespace) {
             let why = format!("each member of this list must be '*' or a DNS-1123 label; {why}");
-            errors.invalid(Path::Index(&list, index), namespace, why);
+            errors.invalid(list.index(index), namespace, why);
         }
     }
 }
@@ -202,6 +202,6 @@ fn urls(given: &[Value], list: Path<'_>, errors: &mut Errors<'_>) {
             }
             _ => continue,
         };
-        errors.invalid(Path::Index(&list, index), path, why);
+        errors.invalid(list.index(index), path, why);
     }
 }

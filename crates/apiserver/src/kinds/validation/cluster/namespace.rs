@@ -14,10 +14,10 @@ pub(in crate::kinds::validation) fn namespace(object: &Value, old: Option<&Value
     if old.is_some_and(|old| old["spec"]["finalizers"] == *finalizers) {
         return;
     }
-    let spec = Path::Field(&Path::Root, "spec");
-    let list = Path::Field(&spec, "finalizers");
+    let spec = Path::Root.child("spec");
+    let list = spec.child("finalizers");
     for (index, name) in items(finalizers).iter().map(text).enumerate() {
-        let at = if old.is_some() { Path::Index(&list, index) } else { list };
+        let at = if old.is_some() { list.index(index) } else { list };
         errors.each(at, name, labels::qualified(name, "a qualified name"));
         if !name.contains('/') && !STANDARD.contains(&name) {
             errors.invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified");

@@ -6,25 +6,13 @@ use serde_json::{Value, json};
 
 use crate::gotext::quote;
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::networking::ip::{self, Range};
+use crate::kinds::validation::resource_names::is_counted;
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, absent, items, one_of, text};
 use crate::names::labels;
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-/// Resources that are counted, besides extended ones (`IsIntegerResourceName`).
-const COUNTED: [&str; 9] = [
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-];
-const ADDRESS: Members = &[("Type", "type", Form::Text), ("Address", "address", Form::Text)];
 
 pub(in crate::kinds::validation) fn node(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     common(object, errors);
@@ -39,17 +27,17 @@ pub(in crate::kinds::validation) fn node(object: &Value, old: Option<&Value>, er
 /// the causes.
 pub(in crate::kinds::validation) fn status(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     common(object, errors);
-    let status = Path::Field(&Path::Root, "status");
-    let (list, addresses) = (Path::Field(&status, "addresses"), items(&object["status"]["addresses"]));
+    let status = Path::Root.child("status");
+    let (list, addresses) = (status.child("addresses"), items(&object["status"]["addresses"]));
     for (index, address) in addresses.iter().enumerate() {
         if addresses[..index].contains(address) {
-            let shown = internal::compact(address, ADDRESS);
+            let shown = internal_form(address, "NodeAddress");
             let syntax = format!(
                 "core.NodeAddress{{Type:{}, Address:{}}}",
                 quote(text(&address["type"])),
                 quote(text(&address["address"]))
             );
-            errors.duplicate_of(Path::Index(&list, index), shown, syntax, "");
+            errors.duplicate_of(list.index(index), shown, syntax, "");
         }
     }
     if let Some(old) = old {
@@ -60,16 +48,16 @@ pub(in crate::kinds::validation) fn status(object: &Value, old: Option<&Value>, 
 /// The checks of new and updated nodes.
 fn common(object: &Value, errors: &mut Errors<'_>) {
     // A real server reports the taints under `metadata`.
-    let metadata = Path::Field(&Path::Root, "metadata");
-    taints(&object["spec"]["taints"], Path::Field(&metadata, "taints"), errors);
-    let at = Path::Field(&Path::Root, "status");
+    let metadata = Path::Root.child("metadata");
+    taints(&object["spec"]["taints"], metadata.child("taints"), errors);
+    let at = Path::Root.child("status");
     for list in ["capacity", "allocatable"] {
-        let list_at = Path::Field(&at, list);
+        let list_at = at.child(list);
         for (name, amount) in object["status"][list].as_object().into_iter().flatten() {
-            resource(name, amount, Path::Field(&list_at, name), errors);
+            resource(name, amount, list_at.child(name), errors);
         }
     }
-    features(items(&object["status"]["declaredFeatures"]), Path::Field(&at, "declaredFeatures"), errors);
+    features(items(&object["status"]["declaredFeatures"]), at.child("declaredFeatures"), errors);
 }
 
 /// Validates an amount of a resource (`ValidateResourceQuantityValue`).
@@ -78,18 +66,16 @@ pub(super) fn resource(name: &str, amount: &Value, at: Path<'_>, errors: &mut Er
     if given.is_negative() {
         errors.invalid(at, given.text(), NON_NEGATIVE);
     }
-    let is_extended =
-        name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
-    if (is_extended || COUNTED.contains(&name)) && !given.is_whole() {
+    if is_counted(name) && !given.is_whole() {
         errors.invalid(at, given.text(), "must be an integer");
     }
 }
 
 fn swap(capacity: &Value, errors: &mut Errors<'_>) {
     if let Some(capacity) = capacity.as_i64().filter(|capacity| *capacity <= 0) {
-        let metadata = Path::Field(&Path::Root, "metadata");
-        let swap = Path::Field(&metadata, "nodeSwapStatus");
-        errors.invalid(Path::Field(&swap, "capacity"), capacity, "must be greater than zero");
+        let metadata = Path::Root.child("metadata");
+        let swap = metadata.child("nodeSwapStatus");
+        errors.invalid(swap.child("capacity"), capacity, "must be greater than zero");
     }
 }
 
@@ -107,12 +93,12 @@ fn features(features: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
                  characters and slashes",
                 quote(name)
             );
-            errors.invalid(Path::Index(&at, index), name, why);
+            errors.invalid(at.index(index), name, why);
         }
         match features.get(index + 1).map(text) {
-            Some(next) if next == name => errors.duplicate(Path::Index(&at, index + 1), next),
+            Some(next) if next == name => errors.duplicate(at.index(index + 1), next),
             Some(next) if next < name => {
-                errors.invalid(Path::Index(&at, index + 1), next, "list must be sorted alphabetically");
+                errors.invalid(at.index(index + 1), next, "list must be sorted alphabetically");
             }
             _ => {}
         }
@@ -121,11 +107,11 @@ fn features(features: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// The ranges of pods are valid, two of them of different families.
 fn pod_ranges(ranges: &Value, errors: &mut Errors<'_>) {
-    let spec = Path::Field(&Path::Root, "spec");
-    let list = Path::Field(&spec, "podCIDRs");
+    let spec = Path::Root.child("spec");
+    let list = spec.child("podCIDRs");
     let given = items(ranges);
     for (index, range) in given.iter().enumerate() {
-        ip::check_range(text(range), Path::Index(&list, index), errors);
+        ip::check_range(text(range), list.index(index), errors);
     }
     let families: Vec<bool> =
         given.iter().filter_map(|range| Range::parse(text(range))).map(|range| range.is_v6()).collect();
@@ -137,7 +123,7 @@ fn pod_ranges(ranges: &Value, errors: &mut Errors<'_>) {
 
 /// The ranges of pods and the provider's name for the node are set once.
 fn fixed(new: &Value, old: &Value, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let (ranges, before) = (items(&new["podCIDRs"]), items(&old["podCIDRs"]));
     let changes = if before.is_empty() {
         0
@@ -148,28 +134,28 @@ fn fixed(new: &Value, old: &Value, errors: &mut Errors<'_>) {
     };
     for _ in 0..changes {
         let why = "node updates may not change podCIDR except from \"\" to valid";
-        errors.forbidden(Path::Field(&at, "podCIDRs"), why);
+        errors.forbidden(at.child("podCIDRs"), why);
     }
     if !absent(&old["providerID"]) && new["providerID"] != old["providerID"] {
         let why = "node updates may not change providerID except from \"\" to valid";
-        errors.forbidden(Path::Field(&at, "providerID"), why);
+        errors.forbidden(at.child("providerID"), why);
     }
     if text(&new["externalID"]) != text(&old["externalID"]) {
-        errors.forbidden(Path::Field(&at, "externalID"), "may not be updated");
+        errors.forbidden(at.child("externalID"), "may not be updated");
     }
 }
 
 fn taints(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let mut seen = BTreeSet::new();
     for (index, taint) in items(list).iter().enumerate() {
-        let at = Path::Index(&at, index);
+        let at = at.index(index);
         let (key, value, effect) = (text(&taint["key"]), text(&taint["value"]), text(&taint["effect"]));
-        errors.each(Path::Field(&at, "key"), key, labels::label_key(key));
+        errors.each(at.child("key"), key, labels::label_key(key));
         let wrong = labels::label_value(value);
         if !wrong.is_empty() {
-            errors.invalid(Path::Field(&at, "value"), value, wrong.join(";"));
+            errors.invalid(at.child("value"), value, wrong.join(";"));
         }
-        one_of(&taint["effect"], &EFFECTS, Path::Field(&at, "effect"), errors);
+        one_of(&taint["effect"], &EFFECTS, at.child("effect"), errors);
         if !seen.insert((key, effect)) {
             duplicate_taint(taint, at, errors);
         }

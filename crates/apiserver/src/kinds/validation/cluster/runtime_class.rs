@@ -3,19 +3,12 @@
 use serde_json::Value;
 
 use super::node::resource;
-use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::networking::label_map;
-use crate::kinds::validation::{Errors, Path, immutable, items, one_of_if_given, text};
+use crate::kinds::validation::pods::scheduling;
+use crate::kinds::validation::resource_names::is_container_resource;
+use crate::kinds::validation::{Errors, Path, immutable, items, text};
 use crate::names;
-
-const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-const TOLERATION: Members = &[
-    ("Key", "key", Form::Text),
-    ("Operator", "operator", Form::Text),
-    ("Value", "value", Form::Text),
-    ("Effect", "effect", Form::Text),
-    ("TolerationSeconds", "tolerationSeconds", Form::Any),
-];
 
 /// Validates a runtime class. An update validates only that the handler is the same.
 pub(in crate::kinds::validation) fn runtime_class(
@@ -23,7 +16,7 @@ pub(in crate::kinds::validation) fn runtime_class(
     old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
-    let at = Path::Field(&Path::Root, "handler");
+    let at = Path::Root.child("handler");
     if let Some(old) = old {
         immutable(&object["handler"], Some(&old["handler"]), at, errors);
         return;
@@ -32,24 +25,19 @@ pub(in crate::kinds::validation) fn runtime_class(
         "" => errors.required(at, ""),
         handler => errors.each(at, handler, names::label(handler)),
     }
-    let overhead = Path::Field(&Path::Root, "overhead");
-    let limits = Path::Field(&overhead, "limits");
+    let overhead = Path::Root.child("overhead");
+    let limits = overhead.child("limits");
     for (name, amount) in object["overhead"]["podFixed"].as_object().into_iter().flatten() {
-        let at = Path::Key(&limits, name);
-        if !name.contains('/') && !is_compute(name) {
+        let at = limits.key(name);
+        if !name.contains('/') && !is_container_resource(name) {
             errors.invalid(at, name.as_str(), "must be a standard resource type or fully qualified");
             errors.invalid(at, name.as_str(), "must be a standard resource for containers");
         }
         resource(name, amount, at, errors);
     }
-    let at = Path::Field(&Path::Root, "scheduling");
-    label_map(&object["scheduling"]["nodeSelector"], Path::Field(&at, "nodeSelector"), errors);
-    tolerations(items(&object["scheduling"]["tolerations"]), Path::Field(&at, "tolerations"), errors);
-}
-
-/// Whether a resource without a domain is one of containers (`IsStandardContainerResourceName`).
-fn is_compute(name: &str) -> bool {
-    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
+    let at = Path::Root.child("scheduling");
+    label_map(&object["scheduling"]["nodeSelector"], at.child("nodeSelector"), errors);
+    tolerations(items(&object["scheduling"]["tolerations"]), at.child("tolerations"), errors);
 }
 
 /// Validates tolerations, which differ from each other (`validateTolerations`).
@@ -58,40 +46,11 @@ fn tolerations(list: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
         ["key", "operator", "value", "effect"].iter().all(|field| text(&one[*field]) == text(&other[*field]))
     };
     for (index, one) in list.iter().enumerate() {
-        let at = Path::Index(&at, index);
-        toleration(one, at, errors);
+        let at = at.index(index);
+        scheduling::toleration(one, at, errors);
         if list[..index].iter().any(|earlier| same(earlier, one)) {
-            let shown = internal::compact(one, TOLERATION);
+            let shown = internal_form(one, "Toleration");
             errors.duplicate_of(at, shown.clone(), shown, "");
         }
     }
-}
-
-/// Validates a toleration (`ValidateTolerations`).
-fn toleration(one: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (key, value, operator) = (text(&one["key"]), text(&one["value"]), text(&one["operator"]));
-    let place = Path::Field(&at, "operator");
-    if !key.is_empty() {
-        errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
-    } else if operator != "Exists" {
-        let why =
-            "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        errors.invalid(place, operator, why);
-    }
-    if !one["tolerationSeconds"].is_null() && one["effect"] != "NoExecute" {
-        let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.invalid(Path::Field(&at, "effect"), text(&one["effect"]), why);
-    }
-    match operator {
-        "Equal" | "" => {
-            let wrong = names::labels::label_value(value);
-            if !wrong.is_empty() {
-                errors.invalid(place, value, wrong.join(";"));
-            }
-        }
-        "Exists" if value.is_empty() => {}
-        "Exists" => errors.invalid(place, value, "value must be empty when `operator` is 'Exists'"),
-        other => errors.unsupported(place, other, &["Equal", "Exists"]),
-    }
-    one_of_if_given(&one["effect"], &EFFECTS, Path::Field(&at, "effect"), errors);
 }

@@ -1,170 +1,145 @@
-//! The JSON of the server's internal Go structs, which some messages contain. Those structs have no JSON tags:
-//! members have their Go names, in the order of the declaration, and absent members have their zero value.
+//! The form in which a real server prints parts of objects: its internal types, as JSON with the names of Go fields.
+//! They have no JSON tags, so members are in the order of the struct, and absent ones have their zero value.
 
-pub(super) mod difference;
-pub(super) mod volumes;
+mod diff;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
-/// How a member of a struct prints.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
-    /// A string, empty if absent.
-    Text,
-    /// An integer, 0 if absent.
-    Number,
-    /// A boolean, false if absent.
-    Flag,
-    /// A pointer, list or map without structs, or a struct of the public API: null if absent.
-    Any,
-    /// A struct, which is never absent.
-    Struct(Members),
-    /// A pointer to a struct: null if absent.
-    Pointer(Members),
-    /// A list of structs: null if absent.
-    List(Members),
+use self::diff::unified;
+use self::tree::Node;
+use super::items;
+
+/// The internal types, one in each line: the name of the type, then its fields in the order of the struct, as
+/// `NAME:SHAPE`, or `NAME=JSON:SHAPE` if the JSON name is not the name with a small first letter. `^` before a JSON name
+/// means that the field is in the parent object. A shape is `s` (text), `n` (number), `b` (flag), `q` (quantity), `i`
+/// (number or text), `J` (label selector), `M` (metadata), `A` (any value, as in JSON), or the name of a type, after `?`
+/// (pointer), `[` (list) or `%` (map).
+const TYPES: &str = include_str!("types.txt");
+
+#[derive(Debug)]
+struct Field {
+    name: &'static str,
+    /// The name in JSON; with a small first letter if the name in Go is not special.
+    json: String,
+    in_parent: bool,
+    shape: &'static str,
 }
 
-/// Returns the compact JSON of a pointer to a struct.
-pub(super) fn pointer(value: &Value, members: Members) -> String {
-    if value.is_null() { "null".to_owned() } else { compact(value, members) }
+static FIELDS: LazyLock<BTreeMap<&str, Vec<Field>>> = LazyLock::new(|| {
+    TYPES
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, fields)| (name, fields.split(' ').filter_map(parse).collect()))
+        .collect()
+});
+
+fn parse(field: &'static str) -> Option<Field> {
+    let (names, shape) = field.split_once(':')?;
+    let (name, json) = names.split_once('=').unwrap_or((names, ""));
+    let in_parent = json.starts_with('^');
+    let json = match json.trim_start_matches('^') {
+        "" => name.get(..1)?.to_lowercase() + name.get(1..)?,
+        json => json.to_owned(),
+    };
+    Some(Field { name, json, in_parent, shape })
 }
 
-/// The members of a struct: the Go name, the name in the API, and the form.
-pub(super) type Members = &'static [(&'static str, &'static str, Form)];
-
-/// Returns the compact JSON of a struct (`json.Marshal`).
-pub(super) fn compact(value: &Value, members: Members) -> String {
-    let mut out = Printer { text: String::new(), indent: None };
-    out.members(value, members);
-    out.text
+/// The JSON names of the fields of an internal type.
+pub(super) fn fields(type_name: &str) -> impl Iterator<Item = &'static str> + use<> {
+    FIELDS.get(type_name).into_iter().flatten().map(|field| &*field.json)
 }
 
-/// Returns the JSON of a struct with one member a line (`json.MarshalIndent` with one space).
-pub(super) fn pretty(value: &Value, members: Members) -> String {
-    let mut out = Printer { text: String::new(), indent: Some(0) };
-    out.members(value, members);
-    out.text
+/// A value of an internal type as JSON in one line. `?` before the name is a pointer.
+pub(super) fn internal_form(value: &Value, type_name: &str) -> String {
+    node(value, &Value::Null, type_name).compact()
 }
 
-struct Printer {
-    text: String,
-    /// The depth of the current line; `None` prints everything on one line.
-    indent: Option<usize>,
+/// The difference between two values of an internal type (`diff.Diff`).
+pub(super) fn difference(old: &Value, new: &Value, type_name: &str) -> String {
+    let pretty = |value| node(value, &Value::Null, type_name).pretty();
+    unified(&pretty(old), &pretty(new))
 }
 
-impl Printer {
-    fn members(&mut self, value: &Value, members: Members) {
-        self.open('{');
-        for (index, (name, field, form)) in members.iter().enumerate() {
-            self.element(index);
-            self.key(name);
-            self.form(&value[*field], *form);
+/// The tree of a value. `parent` has the fields that JSON keeps one level higher.
+fn node(value: &Value, parent: &Value, shape: &str) -> Node {
+    let optional = shape.strip_prefix('?');
+    let shape = optional.unwrap_or(shape);
+    if value.is_null() && (optional.is_some() || shape.starts_with(['[', '%'])) {
+        return Node::Scalar("null".to_owned());
+    }
+    if let Some(inner) = shape.strip_prefix('[') {
+        return Node::List(items(value).iter().map(|one| node(one, &Value::Null, inner)).collect());
+    }
+    if let Some(inner) = shape.strip_prefix('%') {
+        let entries = value.as_object().into_iter().flatten();
+        return Node::Map(entries.map(|(key, one)| (key.clone(), node(one, &Value::Null, inner))).collect());
+    }
+    match (shape, value) {
+        ("n" | "i", Value::Null) => Node::Scalar("0".to_owned()),
+        ("b", Value::Null) => Node::Scalar("false".to_owned()),
+        ("s", Value::Null) => Node::Scalar("\"\"".to_owned()),
+        ("q", Value::Null) => Node::Scalar("\"0\"".to_owned()),
+        ("J", _) => in_order(value, &["matchLabels", "matchExpressions"]),
+        ("n" | "i" | "b" | "s" | "q" | "A", _) => Node::plain(value),
+        _ => structure(value, parent, shape),
+    }
+}
+
+fn structure(value: &Value, parent: &Value, type_name: &str) -> Node {
+    let fields = FIELDS.get(type_name).map(Vec::as_slice).unwrap_or_default();
+    let mut entries = Vec::new();
+    for field in fields {
+        if field.shape == "M" {
+            let Node::Map(own) = in_order(&value["metadata"], &["labels", "annotations"]) else { continue };
+            entries.extend(own);
+            continue;
         }
-        self.close('}');
+        let holder = if field.in_parent { parent } else { value };
+        entries.push((field.name.to_owned(), node(&holder[&field.json], value, field.shape)));
     }
+    Node::Map(entries)
+}
 
-    fn form(&mut self, value: &Value, form: Form) {
-        match (form, value) {
-            (Form::Struct(members), _) | (Form::Pointer(members), Value::Object(_)) => {
-                self.members(value, members);
-            }
-            (Form::Text, Value::Null) => self.text.push_str("\"\""),
-            (Form::Number, Value::Null) => self.text.push('0'),
-            (Form::Flag, Value::Null) => self.text.push_str("false"),
-            (Form::List(members), Value::Array(list)) if !list.is_empty() => {
-                self.open('[');
-                for (index, value) in list.iter().enumerate() {
-                    self.element(index);
-                    self.members(value, members);
-                }
-                self.close(']');
-            }
-            _ => self.plain(value),
-        }
-    }
-
-    fn plain(&mut self, value: &Value) {
-        match value {
-            Value::Object(map) if map.is_empty() => self.text.push_str("{}"),
-            Value::Array(list) if list.is_empty() => self.text.push_str("[]"),
-            Value::Object(map) => {
-                self.open('{');
-                for (index, (key, value)) in map.iter().enumerate() {
-                    self.element(index);
-                    self.key(key);
-                    self.plain(value);
-                }
-                self.close('}');
-            }
-            Value::Array(list) => {
-                self.open('[');
-                for (index, value) in list.iter().enumerate() {
-                    self.element(index);
-                    self.plain(value);
-                }
-                self.close(']');
-            }
-            Value::String(text) => self.string(text),
-            other => self.text.push_str(&other.to_string()),
-        }
-    }
-
-    /// Prints a string. Go escapes the characters that are special in HTML.
-    fn string(&mut self, text: &str) {
-        let quoted = Value::from(text).to_string();
-        self.text.push_str(&quoted.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"));
-    }
-
-    fn key(&mut self, name: &str) {
-        self.string(name);
-        self.text.push_str(if self.indent.is_some() { ": " } else { ":" });
-    }
-
-    fn open(&mut self, bracket: char) {
-        self.text.push(bracket);
-        self.indent = self.indent.map(|depth| depth + 1);
-    }
-
-    fn close(&mut self, bracket: char) {
-        self.indent = self.indent.map(|depth| depth - 1);
-        self.line();
-        self.text.push(bracket);
-    }
-
-    fn element(&mut self, index: usize) {
-        if index > 0 {
-            self.text.push(',');
-        }
-        self.line();
-    }
-
-    fn line(&mut self) {
-        if let Some(depth) = self.indent {
-            self.text.push('\n');
-            self.text.extend(std::iter::repeat_n(' ', depth));
-        }
-    }
+/// The fields of an object that has the same names in JSON.
+fn in_order(value: &Value, fields: &[&str]) -> Node {
+    let given = fields.iter().filter(|field| !value[**field].is_null());
+    Node::Map(given.map(|field| ((*field).to_owned(), Node::plain(&value[*field]))).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
 
-    const PORT: Members = &[("Name", "name", Form::Text), ("Ready", "ready", Form::Flag)];
-    const ALL: Members = &[
-        ("Port", "port", Form::Struct(PORT)),
-        ("Next", "next", Form::Pointer(PORT)),
-        ("List", "list", Form::Any),
-    ];
+    use super::*;
 
     #[test]
-    fn prints_members_in_order_with_their_zero_values() {
-        let value = json!({ "list": ["<a>"], "port": { "ready": true } });
-        let text = r#"{"Port":{"Name":"","Ready":true},"Next":null,"List":["\u003ca\u003e"]}"#;
-        assert_eq!(compact(&value, ALL), text);
-        let lines = "{\n \"Name\": \"x\",\n \"Ready\": false\n}";
-        assert_eq!(pretty(&json!({ "name": "x" }), PORT), lines);
+    fn types_are_complete() {
+        for field in FIELDS.values().flatten() {
+            let name = field.shape.trim_start_matches(['?', '[', '%']);
+            assert!(name.len() == 1 || FIELDS.contains_key(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn values_have_all_fields_in_the_order_of_their_type() {
+        let profile = json!({ "type": "RuntimeDefault", "localhostProfile": "<x" });
+        let shown = r#"{"Type":"RuntimeDefault","LocalhostProfile":"\u003cx"}"#;
+        assert_eq!(internal_form(&profile, "SeccompProfile"), shown);
+        let spec = json!({ "hostNetwork": true, "securityContext": {}, "overhead": { "cpu": "1" } });
+        let form = internal_form(&spec, "PodSpec");
+        assert!(form.contains(r#""SecurityContext":{"HostNetwork":true,"HostPID":false,"#), "{form}");
+        assert!(form.contains(r#""Overhead":{"cpu":"1"},"EnableServiceLinks":null"#), "{form}");
+    }
+
+    #[test]
+    fn differences_show_three_lines_around_each_change() {
+        let (old, new) = (json!({ "name": "e", "image": "i" }), json!({ "name": "e", "image": "j" }));
+        let expected = "@@ -1,6 +1,6 @@\n {\n  \"Name\": \"e\",\n- \"Image\": \"i\",\n+ \"Image\": \"j\",\n  \
+                        \"Command\": null,\n  \"Args\": null,\n  \"WorkingDir\": \"\",\n";
+        assert_eq!(difference(&old, &new, "EphemeralContainer"), expected);
     }
 }

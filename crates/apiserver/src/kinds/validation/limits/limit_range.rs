@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::resources;
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::pods::container;
+use crate::kinds::validation::resource_names::{container_resource_name, is_overcommittable, resource_name};
 use crate::kinds::validation::{Errors, Path, absent, items, text};
 use crate::names;
 
@@ -34,15 +33,15 @@ pub(in crate::kinds::validation) fn limit_range(
     _old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
-    let at = Path::Field(&Path::Root, "spec");
-    let list = Path::Field(&at, "limits");
+    let at = Path::Root.child("spec");
+    let list = at.child("limits");
     let mut seen = BTreeSet::new();
     for (index, limit) in items(&object["spec"]["limits"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         let kind = text(&limit["type"]);
-        type_name(kind, Path::Field(&at, "type"), errors);
+        type_name(kind, at.child("type"), errors);
         if !seen.insert(kind) {
-            errors.duplicate(Path::Field(&at, "type"), kind);
+            errors.duplicate(at.child("type"), kind);
         }
         validate_limit(limit, kind, at, errors);
     }
@@ -58,7 +57,7 @@ fn type_name(kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
 
 fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     for field in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
-        let place = Path::Field(&at, field);
+        let place = at.child(field);
         if kind == "Pod" && field.starts_with("default") {
             if !absent(&limit[field]) {
                 errors.forbidden(place, "may not be specified when `type` is 'Pod'");
@@ -67,16 +66,16 @@ fn validate_limit(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'
         }
         for name in limit[field].as_object().into_iter().flat_map(serde_json::Map::keys) {
             if matches!(kind, "Pod" | "Container") {
-                container::resource_name(name, Path::Key(&place, name), errors);
+                container_resource_name(name, place.key(name), errors);
             } else {
-                resources::check_name(name, Path::Key(&place, name), errors);
+                resource_name(name, place.key(name), errors);
             }
         }
     }
     let stored = |field: &str| !limit[field]["storage"].is_null();
     if kind == "PersistentVolumeClaim" && !stored("min") && !stored("max") {
         let why = "either minimum or maximum storage value is required, but neither was provided";
-        errors.required(Path::Field(&at, "limits"), why);
+        errors.required(at.child("limits"), why);
     }
     amounts(limit, at, errors);
 }
@@ -100,8 +99,8 @@ fn amounts(limit: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
             if lower.compare(higher).is_gt() {
                 let (less, more) = (text(&limit[low][name]), text(&limit[high][name]));
                 let why = format!("{low_words} {less} is greater than {high_words} {more}");
-                let field = Path::Field(&at, place);
-                quantity(&limit[shown][name], Path::Key(&field, name), &why, errors);
+                let field = at.child(place);
+                quantity(&limit[shown][name], field.key(name), &why, errors);
             }
         }
         ratio(limit, name, at, errors);
@@ -116,23 +115,22 @@ fn ratio(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     let amount = |field: &str| Quantity::parse(text(&limit[field][name])).ok().flatten();
     let given = &limit["maxLimitRequestRatio"][name];
     let Some(ratio) = amount("maxLimitRequestRatio") else { return };
-    let field = Path::Field(&at, "maxLimitRequestRatio");
+    let field = at.child("maxLimitRequestRatio");
     if ratio.is_less(Quantity::ONE) {
         let why = format!("ratio {} is less than 1", text(given));
-        quantity(given, Path::Key(&field, name), &why, errors);
+        quantity(given, field.key(name), &why, errors);
     }
     let (Some(least), Some(most)) = (amount("min"), amount("max")) else { return };
     let bound = most.number() / least.number();
     if ratio.number() > bound {
         let why = format!("ratio {} is greater than max/min = {bound:.6}", text(given));
-        quantity(given, Path::Key(&field, name), &why, errors);
+        quantity(given, field.key(name), &why, errors);
     }
 }
 
 /// Requires equal defaults for a resource that cannot be overcommitted (`IsOvercommitAllowed`).
 fn equal_defaults(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    if is_native && !name.starts_with("hugepages-") {
+    if is_overcommittable(name) {
         return;
     }
     let (most, request) = (&limit["default"][name], &limit["defaultRequest"][name]);
@@ -140,10 +138,10 @@ fn equal_defaults(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'
     if let (Some(default), Some(requested)) = (amount(most), amount(request))
         && default.compare(requested).is_ne()
     {
-        let field = Path::Field(&at, "defaultRequest");
+        let field = at.child("defaultRequest");
         let (default, requested) = (text(most), text(request));
         let why = format!("default value {default} must equal to defaultRequest value {requested} in {name}");
-        quantity(request, Path::Key(&field, name), &why, errors);
+        quantity(request, field.key(name), &why, errors);
     }
 }
 

@@ -1,9 +1,8 @@
-//! Validation of quotas, limit ranges, disruption budgets and API services.
+//! Validation of quotas, limit ranges and disruption budgets.
 
 pub(super) mod budget;
 pub(super) mod limit_range;
 pub(super) mod quota;
-mod resources;
 mod scopes;
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{resources, scopes};
+use super::scopes;
 use crate::kinds::quantity::Quantity;
+use crate::kinds::validation::resource_names::{is_counted, is_quota_resource, resource_name};
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, items, text};
 
 /// The resources whose requests should not exceed their limits.
@@ -46,7 +47,7 @@ fn amounts(amounts: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         if quantity.is_some_and(Quantity::is_negative) {
             errors.invalid(at, text(amount), NON_NEGATIVE);
         }
-        if resources::is_counted(name) && quantity.is_some_and(|quantity| !quantity.is_whole()) {
+        if is_counted(name) && quantity.is_some_and(|quantity| !quantity.is_whole()) {
             errors.invalid(at, text(amount), "must be an integer");
         }
     }
@@ -54,14 +55,19 @@ fn amounts(amounts: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Requires the name of a resource of quotas (`ValidateResourceQuotaResourceName`).
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    resources::check_name(name, at, errors);
-    if !name.contains('/') && !resources::is_standard(name) {
+    resource_name(name, at, errors);
+    if !name.contains('/') && !is_quota_resource(name) {
         errors.invalid(at, name, "must be a standard resource for quota");
     }
 }
 
 /// Warns about new quotas whose requests exceed their limits.
-pub(in crate::kinds::validation) fn warn(object: &Value, old: Option<&Value>, out: &mut Vec<String>) {
+pub(in crate::kinds::validation) fn warn(
+    object: &Value,
+    old: Option<&Value>,
+    _minor: u32,
+    out: &mut Vec<String>,
+) {
     let hard = &object["spec"]["hard"];
     let amount = |name: &str| Quantity::parse(text(&hard[name])).ok().flatten();
     for resource in COMPARED.into_iter().filter(|_| old.is_none()) {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::resources;
 use crate::gotext;
+use crate::kinds::validation::resource_names::is_quota_resource;
 use crate::kinds::validation::{Errors, Path, items, text};
 
 const SCOPES: [&str; 7] = [
@@ -46,7 +46,7 @@ pub(super) fn check(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// The resources of a quota that a scope does not limit (`IsResourceQuotaScopeValidForResource`).
 fn inapplicable<'a>(spec: &'a Value, scope: &'a str) -> impl Iterator<Item = &'a String> {
     let names = spec["hard"].as_object().into_iter().flat_map(serde_json::Map::keys);
-    names.filter(move |name| resources::is_standard(name) && !applies(scope, name))
+    names.filter(move |name| is_quota_resource(name) && !applies(scope, name))
 }
 
 fn applies(scope: &str, resource: &str) -> bool {

@@ -87,7 +87,7 @@ fn scope_selectors_have_values_where_their_operator_needs_them() {
 fn new_quotas_warn_about_requests_above_limits() {
     let mut found = Vec::new();
     let object = json!({ "spec": { "hard": { "cpu": "2", "limits.cpu": "1" } } });
-    quota::warn(&object, None, &mut found);
+    quota::warn(&object, None, 36, &mut found);
     assert_eq!(found, ["ResourceQuota cpu (2) should be less than limits.cpu (1)"]);
 }
 

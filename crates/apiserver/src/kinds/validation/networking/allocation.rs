@@ -4,27 +4,20 @@
 use serde_json::{Value, json};
 
 use super::ip::{self, Range};
-use crate::kinds::validation::internal::{self, Form, Members};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, items, text};
 use crate::names;
 
 const IMMUTABLE: &str = "field is immutable";
-/// The internal `ParentReference`.
-const PARENT: Members = &[
-    ("Group", "group", Form::Text),
-    ("Resource", "resource", Form::Text),
-    ("Namespace", "namespace", Form::Text),
-    ("Name", "name", Form::Text),
-];
 
 /// Validates an IPAddress, except for its name.
 pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let spec = Path::Field(&Path::Root, "spec");
-    let at = Path::Field(&spec, "parentRef");
+    let spec = Path::Root.child("spec");
+    let at = spec.child("parentRef");
     let parent = &object["spec"]["parentRef"];
     if let Some(old) = old {
         if old["spec"]["parentRef"] != *parent {
-            let shown = internal::compact(parent, PARENT);
+            let shown = internal_form(parent, "ParentReference");
             errors.invalid_shown(at, shown.clone(), shown, IMMUTABLE);
         }
         return;
@@ -35,13 +28,13 @@ pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Valu
     }
     let group = text(&parent["group"]);
     if !group.is_empty() {
-        errors.each(Path::Field(&at, "group"), group, names::subdomain(group));
+        errors.each(at.child("group"), group, names::subdomain(group));
     }
     for field in ["resource", "name", "namespace"] {
         match text(&parent[field]) {
             "" if field == "namespace" => {}
-            "" => errors.required(Path::Field(&at, field), ""),
-            given => errors.each(Path::Field(&at, field), given, names::path_segment(given)),
+            "" => errors.required(at.child(field), ""),
+            given => errors.each(at.child(field), given, names::path_segment(given)),
         }
     }
 }
@@ -52,8 +45,8 @@ pub(in crate::kinds::validation) fn service_cidr(
     old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
-    let spec = Path::Field(&Path::Root, "spec");
-    let list = Path::Field(&spec, "cidrs");
+    let spec = Path::Root.child("spec");
+    let list = spec.child("cidrs");
     let ranges = items(&object["spec"]["cidrs"]);
     let Some(old) = old.map(|old| items(&old["spec"]["cidrs"])) else {
         check_ranges(ranges, list, errors);
@@ -65,7 +58,7 @@ pub(in crate::kinds::validation) fn service_cidr(
     }
     for (index, (range, old)) in ranges.iter().zip(old).enumerate() {
         if range != old {
-            errors.invalid(Path::Index(&list, index), range.clone(), IMMUTABLE);
+            errors.invalid(list.index(index), range.clone(), IMMUTABLE);
         }
     }
     // A second family may be added.
@@ -84,7 +77,7 @@ fn check_ranges(ranges: &[Value], list: Path<'_>, errors: &mut Errors<'_>) {
         }
     }
     for (index, range) in ranges.iter().enumerate() {
-        ip::check_canonical_range(text(range), Path::Index(&list, index), errors);
+        ip::check_canonical_range(text(range), list.index(index), errors);
     }
     if let [first, second] = ranges
         && let (Some(first), Some(second)) = (Range::parse(text(first)), Range::parse(text(second)))

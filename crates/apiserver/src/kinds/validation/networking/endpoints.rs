@@ -20,28 +20,28 @@ pub(in crate::kinds::validation) fn endpoints(object: &Value, old: Option<&Value
     if old.is_some_and(|old| old["subsets"] == object["subsets"]) {
         return;
     }
-    let list = Path::Field(&Path::Root, "subsets");
+    let list = Path::Root.child("subsets");
     for (index, subset) in items(&object["subsets"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         let lists = ["addresses", "notReadyAddresses"];
         if lists.iter().all(|field| items(&subset[*field]).is_empty()) {
             errors.required(at, "must specify `addresses` or `notReadyAddresses`");
         }
         for field in lists {
-            let list = Path::Field(&at, field);
+            let list = at.child(field);
             for (index, given) in items(&subset[field]).iter().enumerate() {
-                address(given, Path::Index(&list, index), errors);
+                address(given, list.index(index), errors);
             }
         }
-        let (list, ports) = (Path::Field(&at, "ports"), items(&subset["ports"]));
+        let (list, ports) = (at.child("ports"), items(&subset["ports"]));
         for (index, given) in ports.iter().enumerate() {
-            port(given, ports.len() > 1, Path::Index(&list, index), errors);
+            port(given, ports.len() > 1, list.index(index), errors);
         }
     }
 }
 
 fn address(address: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let place = Path::Field(&at, "ip");
+    let place = at.child("ip");
     ip::check(text(&address["ip"]), place, errors);
     host_and_node(address, at, errors);
     ip::check_endpoint(text(&address["ip"]), place, errors);
@@ -50,27 +50,27 @@ fn address(address: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the names of the host and the node of an address.
 fn host_and_node(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if let Some(host) = value["hostname"].as_str() {
-        errors.each(Path::Field(&at, "hostname"), host, names::label(host));
+        errors.each(at.child("hostname"), host, names::label(host));
     }
     if let Some(node) = value["nodeName"].as_str() {
-        errors.each(Path::Field(&at, "nodeName"), node, names::subdomain(node));
+        errors.each(at.child("nodeName"), node, names::subdomain(node));
     }
 }
 
 fn port(port: &Value, many: bool, at: Path<'_>, errors: &mut Errors<'_>) {
     match text(&port["name"]) {
-        "" if many => errors.required(Path::Field(&at, "name"), ""),
+        "" if many => errors.required(at.child("name"), ""),
         "" => {}
-        name => errors.each(Path::Field(&at, "name"), name, names::label(name)),
+        name => errors.each(at.child("name"), name, names::label(name)),
     }
-    port_number(port["port"].as_i64().unwrap_or(0), Path::Field(&at, "port"), errors);
-    one_of(&port["protocol"], &PROTOCOLS, Path::Field(&at, "protocol"), errors);
-    application_protocol(&port["appProtocol"], Path::Field(&at, "appProtocol"), errors);
+    port_number(port["port"].as_i64().unwrap_or(0), at.child("port"), errors);
+    one_of(&port["protocol"], &PROTOCOLS, at.child("protocol"), errors);
+    application_protocol(&port["appProtocol"], at.child("appProtocol"), errors);
 }
 
 /// Validates an EndpointSlice. Unchanged endpoints were valid in the version that stored them.
 pub(in crate::kinds::validation) fn slice(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = |field| Path::Field(&Path::Root, field);
+    let at = |field| Path::Root.child(field);
     let kind = text(&object["addressType"]);
     one_of(&object["addressType"], &["FQDN", "IPv4", "IPv6"], at("addressType"), errors);
     slice_ports(items(&object["ports"]), at("ports"), errors);
@@ -80,7 +80,7 @@ pub(in crate::kinds::validation) fn slice(object: &Value, old: Option<&Value>, e
             errors.too_many(list, given.len(), MOST_ENDPOINTS);
         } else {
             for (index, one) in given.iter().enumerate() {
-                endpoint(one, kind, Path::Index(&list, index), errors);
+                endpoint(one, kind, list.index(index), errors);
             }
         }
     }
@@ -94,21 +94,21 @@ fn slice_ports(ports: &[Value], list: Path<'_>, errors: &mut Errors<'_>) {
     }
     let mut seen = BTreeSet::new();
     for (index, port) in ports.iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         let name = text(&port["name"]);
         if !name.is_empty() {
-            errors.each(Path::Field(&at, "name"), name, names::label(name));
+            errors.each(at.child("name"), name, names::label(name));
         }
         if !seen.insert(name) {
-            errors.duplicate(Path::Field(&at, "name"), name);
+            errors.duplicate(at.child("name"), name);
         }
-        one_of(&port["protocol"], &PROTOCOLS, Path::Field(&at, "protocol"), errors);
-        application_protocol(&port["appProtocol"], Path::Field(&at, "appProtocol"), errors);
+        one_of(&port["protocol"], &PROTOCOLS, at.child("protocol"), errors);
+        application_protocol(&port["appProtocol"], at.child("appProtocol"), errors);
     }
 }
 
 fn endpoint(endpoint: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, addresses) = (Path::Field(&at, "addresses"), items(&endpoint["addresses"]));
+    let (list, addresses) = (at.child("addresses"), items(&endpoint["addresses"]));
     match addresses.len() {
         0 => errors.required(list, "must contain at least 1 address"),
         count if count > MOST_ADDRESSES => errors.too_many(list, count, MOST_ADDRESSES),
@@ -118,17 +118,17 @@ fn endpoint(endpoint: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>)
         slice_address(text(address), kind, (list, index), errors);
     }
     let topology = &endpoint["deprecatedTopology"];
-    let place = Path::Field(&at, "deprecatedTopology");
+    let place = at.child("deprecatedTopology");
     if let Some(labels) = topology.as_object().filter(|labels| labels.len() > MOST_LABELS) {
         errors.too_many(place, labels.len(), MOST_LABELS);
     }
     label_map(topology, place, errors);
     host_and_node(endpoint, at, errors);
-    hints(&endpoint["hints"], Path::Field(&at, "hints"), errors);
+    hints(&endpoint["hints"], at.child("hints"), errors);
 }
 
 fn slice_address(address: &str, kind: &str, (list, index): (Path<'_>, usize), errors: &mut Errors<'_>) {
-    let at = Path::Index(&list, index);
+    let at = list.index(index);
     let before = errors.found.len();
     match kind {
         "IPv4" => ip::check(address, at, errors),
@@ -165,14 +165,14 @@ fn domain(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
 
 fn hints(hints: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for field in ["forZones", "forNodes"] {
-        let (list, given) = (Path::Field(&at, field), items(&hints[field]));
+        let (list, given) = (at.child(field), items(&hints[field]));
         if given.len() > MOST_HINTS {
             errors.too_many(list, given.len(), MOST_HINTS);
             return;
         }
         for (index, hint) in given.iter().enumerate() {
-            let at = Path::Index(&list, index);
-            let (at, name) = (Path::Field(&at, "name"), text(&hint["name"]));
+            let at = list.index(index);
+            let (at, name) = (at.child("name"), text(&hint["name"]));
             if given[..index].iter().any(|earlier| text(&earlier["name"]) == name) {
                 errors.duplicate(at, name);
             }

@@ -19,49 +19,49 @@ const BAD_PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\
 
 /// Validates an ingress (`ValidateIngressCreate`, `ValidateIngressUpdate`).
 pub(in crate::kinds::validation) fn ingress(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let spec = &object["spec"];
     if items(&spec["rules"]).is_empty() && spec["defaultBackend"].is_null() {
         errors.invalid(at, spec["rules"].clone(), "either `defaultBackend` or `rules` must be specified");
     }
     if spec["defaultBackend"].is_object() {
-        backend(&spec["defaultBackend"], Path::Field(&at, "defaultBackend"), errors);
+        backend(&spec["defaultBackend"], at.child("defaultBackend"), errors);
     }
-    let rules = Path::Field(&at, "rules");
+    let rules = at.child("rules");
     for (index, rule) in items(&spec["rules"]).iter().enumerate() {
-        let at = Path::Index(&rules, index);
+        let at = rules.index(index);
         let host = text(&rule["host"]);
         if !host.is_empty() {
             if ip::parse(host).is_some() {
-                errors.invalid(Path::Field(&at, "host"), host, "must be a DNS name, not an IP address");
+                errors.invalid(at.child("host"), host, "must be a DNS name, not an IP address");
             }
-            errors.each(Path::Field(&at, "host"), host, host_name(host));
+            errors.each(at.child("host"), host, host_name(host));
         }
         if rule["http"].is_null() {
             continue;
         }
-        let http = Path::Field(&at, "http");
-        let paths = Path::Field(&http, "paths");
+        let http = at.child("http");
+        let paths = http.child("paths");
         if items(&rule["http"]["paths"]).is_empty() {
             errors.required(paths, "");
         }
         for (index, path) in items(&rule["http"]["paths"]).iter().enumerate() {
-            ingress_path(path, Path::Index(&paths, index), errors);
+            ingress_path(path, paths.index(index), errors);
         }
     }
-    certificates(&spec["tls"], Path::Field(&at, "tls"), errors);
+    certificates(&spec["tls"], at.child("tls"), errors);
     let class = text(&spec["ingressClassName"]);
     if !spec["ingressClassName"].is_null() {
-        errors.each(Path::Field(&at, "ingressClassName"), class, names::subdomain(class));
+        errors.each(at.child("ingressClassName"), class, names::subdomain(class));
     }
     let annotation = &object["metadata"]["annotations"][CLASS];
     if old.is_none()
         && !spec["ingressClassName"].is_null()
         && annotation.as_str().is_some_and(|annotated| annotated != class)
     {
-        let annotations = Path::Field(&Path::Root, "annotations");
+        let annotations = Path::Root.child("annotations");
         let why = "must match `ingressClassName` when both are specified";
-        errors.invalid(Path::Field(&annotations, CLASS), annotation.clone(), why);
+        errors.invalid(annotations.child(CLASS), annotation.clone(), why);
     }
 }
 
@@ -76,15 +76,15 @@ fn host_name(host: &str) -> Vec<String> {
 
 fn certificates(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, tls) in items(list).iter().enumerate() {
-        let at = Path::Index(&at, index);
-        let hosts = Path::Field(&at, "hosts");
+        let at = at.index(index);
+        let hosts = at.child("hosts");
         for (index, host) in items(&tls["hosts"]).iter().enumerate() {
             let host = text(host);
-            errors.each(Path::Index(&hosts, index), host, host_name(host));
+            errors.each(hosts.index(index), host, host_name(host));
         }
         let secret = text(&tls["secretName"]);
         if !secret.is_empty() {
-            errors.each(Path::Field(&at, "secretName"), secret, names::subdomain(secret));
+            errors.each(at.child("secretName"), secret, names::subdomain(secret));
         }
     }
 }
@@ -92,22 +92,22 @@ fn certificates(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn ingress_path(path: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let given = text(&path["path"]);
     match text(&path["pathType"]) {
-        "" => errors.required(Path::Field(&at, "pathType"), "pathType must be specified"),
+        "" => errors.required(at.child("pathType"), "pathType must be specified"),
         "Exact" | "Prefix" if !given.starts_with('/') => {
-            errors.invalid(Path::Field(&at, "path"), given, "must be an absolute path");
-            ambiguous_path(given, Path::Field(&at, "path"), errors);
+            errors.invalid(at.child("path"), given, "must be an absolute path");
+            ambiguous_path(given, at.child("path"), errors);
         }
         "ImplementationSpecific" if !given.is_empty() && !given.starts_with('/') => {
-            errors.invalid(Path::Field(&at, "path"), given, "must be an absolute path");
+            errors.invalid(at.child("path"), given, "must be an absolute path");
         }
-        "Exact" | "Prefix" => ambiguous_path(given, Path::Field(&at, "path"), errors),
+        "Exact" | "Prefix" => ambiguous_path(given, at.child("path"), errors),
         "ImplementationSpecific" => {}
         other => {
             let known = ["Exact", "ImplementationSpecific", "Prefix"];
-            errors.unsupported(Path::Field(&at, "pathType"), other, &known);
+            errors.unsupported(at.child("pathType"), other, &known);
         }
     }
-    backend(&path["backend"], Path::Field(&at, "backend"), errors);
+    backend(&path["backend"], at.child("backend"), errors);
 }
 
 /// Rejects paths with empty or relative segments, or with an escaped slash.
@@ -125,27 +125,27 @@ fn backend(backend: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match (backend["service"].is_object(), backend["resource"].is_object()) {
         (true, true) => errors.invalid(at, "", "cannot set both resource and service backends"),
         (false, false) => errors.invalid(at, "", "resource or service backend is required"),
-        (false, true) => reference(&backend["resource"], Path::Field(&at, "resource"), errors),
+        (false, true) => reference(&backend["resource"], at.child("resource"), errors),
         (true, false) => service_backend(&backend["service"], at, errors),
     }
 }
 
 fn service_backend(service: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let place = Path::Field(&at, "service");
+    let place = at.child("service");
     match text(&service["name"]) {
-        "" => errors.required(Path::Field(&place, "name"), ""),
+        "" => errors.required(place.child("name"), ""),
         name => {
             let relaxed = errors.profile.relaxed_service_names;
             let wrong = if relaxed { names::label(name) } else { names::dns1035_label(name) };
-            errors.each(Path::Field(&place, "name"), name, wrong);
+            errors.each(place.child("name"), name, wrong);
         }
     }
-    let port = Path::Field(&place, "port");
+    let port = place.child("port");
     let (name, number) = (text(&service["port"]["name"]), service["port"]["number"].as_i64().unwrap_or(0));
     match (name, number) {
         ("", 0) => errors.required(at, "port name or number is required"),
-        ("", _) => port_number(number, Path::Field(&port, "number"), errors),
-        (_, 0) => errors.each(Path::Field(&port, "name"), name, names::port_name(name)),
+        ("", _) => port_number(number, port.child("number"), errors),
+        (_, 0) => errors.each(port.child("name"), name, names::port_name(name)),
         _ => errors.invalid(at, "", "cannot set both port name & port number"),
     }
 }
@@ -153,12 +153,12 @@ fn service_backend(service: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates a reference to an object in the same namespace (`validateIngressTypedLocalObjectReference`).
 fn reference(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if let Some(group) = value["apiGroup"].as_str() {
-        errors.each(Path::Field(&at, "apiGroup"), group, names::subdomain(group));
+        errors.each(at.child("apiGroup"), group, names::subdomain(group));
     }
     for field in ["kind", "name"] {
         match text(&value[field]) {
-            "" => errors.required(Path::Field(&at, field), ""),
-            given => errors.each(Path::Field(&at, field), given, names::path_segment(given)),
+            "" => errors.required(at.child(field), ""),
+            given => errors.each(at.child(field), given, names::path_segment(given)),
         }
     }
 }
@@ -166,8 +166,8 @@ fn reference(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the parameters of a class (`validateIngressClassParametersReference`).
 fn parameters(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     reference(value, at, errors);
-    one_of(&value["scope"], &["Cluster", "Namespace"], Path::Field(&at, "scope"), errors);
-    let place = Path::Field(&at, "namespace");
+    one_of(&value["scope"], &["Cluster", "Namespace"], at.child("scope"), errors);
+    let place = at.child("namespace");
     match (text(&value["scope"]), value["namespace"].as_str()) {
         ("Namespace", None) => errors.required(place, "`parameters.scope` is set to 'Namespace'"),
         ("Namespace", Some(namespace)) => errors.each(place, namespace, names::label(namespace)),
@@ -182,8 +182,8 @@ pub(in crate::kinds::validation) fn ingress_class(
     old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
-    let at = Path::Field(&Path::Root, "spec");
-    let place = Path::Field(&at, "controller");
+    let at = Path::Root.child("spec");
+    let place = at.child("controller");
     let controller = text(&object["spec"]["controller"]);
     if controller.len() > 250 {
         errors.too_long(place, 250);
@@ -203,7 +203,7 @@ pub(in crate::kinds::validation) fn ingress_class(
         }
     }
     if object["spec"]["parameters"].is_object() {
-        parameters(&object["spec"]["parameters"], Path::Field(&at, "parameters"), errors);
+        parameters(&object["spec"]["parameters"], at.child("parameters"), errors);
     }
     if let Some(old) = old {
         immutable(&object["spec"]["controller"], Some(&old["spec"]["controller"]), place, errors);

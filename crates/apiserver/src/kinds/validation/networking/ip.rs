@@ -169,8 +169,9 @@ impl Range {
 
     /// Whether another range is a part of this one, and not the whole.
     pub(in crate::kinds::validation) fn strictly_contains(&self, part: &Self) -> bool {
-        let start = Self { length: self.length, ..*part }.first();
-        self.address.is_ipv4() == part.address.is_ipv4() && self.length < part.length && self.first() == start
+        self.address.is_ipv4() == part.address.is_ipv4()
+            && self.length < part.length
+            && self.first() == Self { length: self.length, ..*part }.first()
     }
 }
 
@@ -269,6 +270,19 @@ mod tests {
     }
 
     #[test]
+    fn ranges_contain_longer_ranges_of_their_family() {
+        let contains = |whole: &str, part: &str| {
+            let (whole, part) = (Range::parse(whole).unwrap(), Range::parse(part).unwrap());
+            whole.strictly_contains(&part)
+        };
+        assert!(contains("10.0.0.0/8", "10.1.0.0/16"));
+        assert!(!contains("10.0.0.0/8", "10.0.0.0/8"));
+        assert!(!contains("10.0.0.0/8", "11.0.0.0/16"));
+        assert!(!contains("fd00::/64", "10.0.0.0/8"));
+        assert!(!contains("10.0.0.0/8", "fd00::/64"));
+    }
+
+    #[test]
     fn endpoints_have_no_special_addresses() {
         for (text, error) in [
             ("10.0.0.1", ""),
@@ -285,10 +299,10 @@ mod tests {
     fn warns_about_unusual_forms() {
         let mut warnings = Vec::new();
         for text in ["10.0.0.1", "010.0.0.1", "FD00:0::1"] {
-            warn(text, Path::Field(&Path::Root, "ip"), &mut warnings);
+            warn(text, Path::Root.child("ip"), &mut warnings);
         }
         for text in ["10.0.0.0/8", "10.0.0.1/8", "FD00::/8"] {
-            warn_range(text, Path::Field(&Path::Root, "cidr"), &mut warnings);
+            warn_range(text, Path::Root.child("cidr"), &mut warnings);
         }
         let wanted = [
             r#"ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1""#,

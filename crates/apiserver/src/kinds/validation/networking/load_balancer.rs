@@ -14,10 +14,10 @@ pub(super) fn service(object: &Value, old: Option<&Value>, errors: &mut Errors<'
     let entries = items(&object["status"]["loadBalancer"]["ingress"]);
     let minor = errors.profile.minor;
     if object["spec"]["type"] != "LoadBalancer" && !entries.is_empty() && minor >= since::BALANCER_STATUS {
-        let status = Path::Field(&Path::Root, "status");
-        let at = Path::Field(&status, "loadBalancer");
+        let status = Path::Root.child("status");
+        let at = status.child("loadBalancer");
         let why = "may only be used when `spec.type` is 'LoadBalancer'";
-        errors.forbidden(Path::Field(&at, "ingress"), why);
+        errors.forbidden(at.child("ingress"), why);
         return;
     }
     check(object, old, minor >= since::BALANCER_MODE, errors);
@@ -29,23 +29,23 @@ pub(in crate::kinds::validation) fn ingress(object: &Value, old: Option<&Value>,
 
 /// Validates the entries. A stored address need not be valid.
 fn check(object: &Value, old: Option<&Value>, modes: bool, errors: &mut Errors<'_>) {
-    let status = Path::Field(&Path::Root, "status");
-    let at = Path::Field(&status, "loadBalancer");
-    let list = Path::Field(&at, "ingress");
+    let status = Path::Root.child("status");
+    let at = status.child("loadBalancer");
+    let list = at.child("ingress");
     let known = old.map(|old| items(&old["status"]["loadBalancer"]["ingress"])).unwrap_or_default();
     for (index, entry) in items(&object["status"]["loadBalancer"]["ingress"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         let (address, host) = (text(&entry["ip"]), text(&entry["hostname"]));
         if !address.is_empty() && !known.iter().any(|stored| stored["ip"] == address) {
-            ip::check(address, Path::Field(&at, "ip"), errors);
+            ip::check(address, at.child("ip"), errors);
         }
         if modes {
-            mode(entry, Path::Field(&at, "ipMode"), errors);
+            mode(entry, at.child("ipMode"), errors);
         }
         if !host.is_empty() {
-            errors.each(Path::Field(&at, "hostname"), host, names::subdomain(host));
+            errors.each(at.child("hostname"), host, names::subdomain(host));
             if ip::parse(host).is_some() {
-                errors.invalid(Path::Field(&at, "hostname"), host, "must be a DNS name, not an IP address");
+                errors.invalid(at.child("hostname"), host, "must be a DNS name, not an IP address");
             }
         }
     }

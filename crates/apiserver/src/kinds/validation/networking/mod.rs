@@ -19,7 +19,7 @@ use crate::names;
 
 pub(super) use allocation::{ip_address, service_cidr};
 
-const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
+pub(super) const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
 /// Requires the number of a port (`IsValidPortNum`).
 fn port_number(number: i64, at: Path<'_>, errors: &mut Errors<'_>) {
@@ -29,7 +29,7 @@ fn port_number(number: i64, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 /// Validates the number or the name of a port, if there is one (`ValidatePortNumOrName`).
-fn port(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(super) fn port(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match value {
         Value::Number(number) => port_number(number.as_i64().unwrap_or(0), at, errors),
         Value::String(name) => errors.each(at, name, names::port_name(name)),

@@ -15,24 +15,24 @@ pub(in crate::kinds::validation) fn network_policy(
     old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let spec = &object["spec"];
-    selector::check(&spec["podSelector"], Path::Field(&at, "podSelector"), errors);
+    selector::check(&spec["podSelector"], at.child("podSelector"), errors);
     for (direction, side) in [("ingress", "from"), ("egress", "to")] {
-        let rules = Path::Field(&at, direction);
+        let rules = at.child(direction);
         for (index, rule) in items(&spec[direction]).iter().enumerate() {
-            let at = Path::Index(&rules, index);
-            let ports = Path::Field(&at, "ports");
+            let at = rules.index(index);
+            let ports = at.child("ports");
             for (index, given) in items(&rule["ports"]).iter().enumerate() {
-                port(given, Path::Index(&ports, index), errors);
+                port(given, ports.index(index), errors);
             }
-            let peers = Path::Field(&at, side);
+            let peers = at.child(side);
             for (index, given) in items(&rule[side]).iter().enumerate() {
-                peer(given, old, Path::Index(&peers, index), errors);
+                peer(given, old, peers.index(index), errors);
             }
         }
     }
-    let place = Path::Field(&at, "policyTypes");
+    let place = at.child("policyTypes");
     let types = items(&spec["policyTypes"]);
     if types.len() > TYPES.len() {
         errors.invalid(place, spec["policyTypes"].clone(), "may not specify more than two policyTypes");
@@ -40,7 +40,7 @@ pub(in crate::kinds::validation) fn network_policy(
     }
     for (index, kind) in types.iter().enumerate() {
         if !TYPES.contains(&text(kind)) {
-            errors.unsupported(Path::Index(&place, index), text(kind), &TYPES);
+            errors.unsupported(place.index(index), text(kind), &TYPES);
         }
     }
 }
@@ -48,11 +48,11 @@ pub(in crate::kinds::validation) fn network_policy(
 fn port(port: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let protocol = text(&port["protocol"]);
     if !protocol.is_empty() && !PROTOCOLS.contains(&protocol) {
-        errors.unsupported(Path::Field(&at, "protocol"), protocol, &PROTOCOLS);
+        errors.unsupported(at.child("protocol"), protocol, &PROTOCOLS);
     }
-    number_or_name(&port["port"], Path::Field(&at, "port"), errors);
+    number_or_name(&port["port"], at.child("port"), errors);
     let Some(end) = port["endPort"].as_i64() else { return };
-    let at = Path::Field(&at, "endPort");
+    let at = at.child("endPort");
     match &port["port"] {
         Value::Null => errors.invalid(at, end, "may not be specified when `port` is not specified"),
         Value::Number(from) => {
@@ -71,14 +71,14 @@ fn peer(peer: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>
     for field in ["podSelector", "namespaceSelector"] {
         if peer[field].is_object() {
             selectors += 1;
-            selector::check(&peer[field], Path::Field(&at, field), errors);
+            selector::check(&peer[field], at.child(field), errors);
         }
     }
     match (selectors, peer["ipBlock"].is_object()) {
         (0, false) => errors.required(at, "must specify a peer"),
         (_, false) => {}
         (others, true) => {
-            block(&peer["ipBlock"], old, Path::Field(&at, "ipBlock"), errors);
+            block(&peer["ipBlock"], old, at.child("ipBlock"), errors);
             if others > 0 {
                 errors.forbidden(at, "may not specify both ipBlock and another peer");
             }
@@ -88,7 +88,7 @@ fn peer(peer: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>
 
 /// Validates a CIDR block, and the smaller blocks that it excludes (`ValidateIPBlock`).
 fn block(block: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
-    let place = Path::Field(&at, "cidr");
+    let place = at.child("cidr");
     let given = text(&block["cidr"]);
     if given.is_empty() {
         errors.required(place, "");
@@ -96,9 +96,9 @@ fn block(block: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'
     }
     check_range(given, old, place, errors);
     let Some(whole) = Range::parse(given) else { return };
-    let list = Path::Field(&at, "except");
+    let list = at.child("except");
     for (index, except) in items(&block["except"]).iter().enumerate() {
-        let (at, given) = (Path::Index(&list, index), text(except));
+        let (at, given) = (list.index(index), text(except));
         check_range(given, old, at, errors);
         if Range::parse(given).is_some_and(|part| !whole.strictly_contains(&part)) {
             errors.invalid(at, given, "must be a strict subset of `cidr`");
@@ -142,17 +142,17 @@ struct Place<'a> {
 
 /// The warnings about ranges that are not in the usual form (`networkPolicyWarnings`).
 pub(in crate::kinds::validation) fn warn(object: &Value, warnings: &mut Vec<String>) {
-    let spec = Path::Field(&Path::Root, "spec");
+    let spec = Path::Root.child("spec");
     for (place, range) in ranges(&object["spec"]) {
-        let rules = Path::Field(&spec, place.direction);
-        let rule = Path::Index(&rules, place.rule);
-        let peers = Path::Field(&rule, place.side);
-        let peer = Path::Index(&peers, place.peer);
-        let block = Path::Field(&peer, "ipBlock");
+        let rules = spec.child(place.direction);
+        let rule = rules.index(place.rule);
+        let peers = rule.child(place.side);
+        let peer = peers.index(place.peer);
+        let block = peer.child("ipBlock");
         match place.except {
-            None => ip::warn_range(range, Path::Field(&block, "cidr"), warnings),
+            None => ip::warn_range(range, block.child("cidr"), warnings),
             Some(index) => {
-                ip::warn_range(range, Path::Index(&Path::Field(&block, "except"), index), warnings);
+                ip::warn_range(range, block.child("except").index(index), warnings);
             }
         }
     }

@@ -23,7 +23,7 @@ pub(in crate::kinds::validation) fn service(
     if !object["metadata"]["annotations"][HINTS].is_null() && minor >= since::TOPOLOGY_MODE {
         warnings.push(format!("annotation {HINTS} is deprecated, please use {MODE} instead"));
     }
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let headless = spec["type"] == "ClusterIP" && spec["clusterIP"] == "None";
     let external = !absent(&spec["externalIPs"]);
     if headless {
@@ -36,17 +36,17 @@ pub(in crate::kinds::validation) fn service(
             warnings.push(format!("spec.{field} is ignored for headless services"));
         }
     } else {
-        addresses(&spec["clusterIPs"], Path::Field(&at, "clusterIPs"), warnings);
+        addresses(&spec["clusterIPs"], at.child("clusterIPs"), warnings);
     }
-    addresses(&spec["externalIPs"], Path::Field(&at, "externalIPs"), warnings);
+    addresses(&spec["externalIPs"], at.child("externalIPs"), warnings);
     if external && !headless && spec["type"] != "ExternalName" && minor >= since::EXTERNAL_ADDRESS_WARNING {
         let why = "spec.externalIPs is deprecated and may no longer be implemented in some clusters";
         warnings.push(why.to_owned());
     }
-    ip::warn(text(&spec["loadBalancerIP"]), Path::Field(&at, "loadBalancerIP"), warnings);
-    let ranges = Path::Field(&at, "loadBalancerSourceRanges");
+    ip::warn(text(&spec["loadBalancerIP"]), at.child("loadBalancerIP"), warnings);
+    let ranges = at.child("loadBalancerSourceRanges");
     for (index, range) in items(&spec["loadBalancerSourceRanges"]).iter().enumerate() {
-        ip::warn_range(text(range), Path::Index(&ranges, index), warnings);
+        ip::warn_range(text(range), ranges.index(index), warnings);
     }
     service_type(spec, external, minor, warnings);
 }
@@ -68,7 +68,7 @@ fn service_type(spec: &Value, external: bool, minor: u32, warnings: &mut Vec<Str
 
 fn addresses(list: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
     for (index, address) in items(list).iter().enumerate() {
-        ip::warn(text(address), Path::Index(&at, index), warnings);
+        ip::warn(text(address), at.index(index), warnings);
     }
 }
 
@@ -83,14 +83,14 @@ pub(in crate::kinds::validation) fn endpoints(
     if is_managed || minor < since::ADDRESS_WARNINGS {
         return;
     }
-    let list = Path::Field(&Path::Root, "subsets");
+    let list = Path::Root.child("subsets");
     for (index, subset) in items(&object["subsets"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         for field in ["addresses", "notReadyAddresses"] {
-            let list = Path::Field(&at, field);
+            let list = at.child(field);
             for (index, address) in items(&subset[field]).iter().enumerate() {
-                let at = Path::Index(&list, index);
-                ip::warn(text(&address["ip"]), Path::Field(&at, "ip"), warnings);
+                let at = list.index(index);
+                ip::warn(text(&address["ip"]), at.child("ip"), warnings);
             }
         }
     }
@@ -114,10 +114,10 @@ pub(in crate::kinds::validation) fn slice(
     if controllers.contains(&manager) {
         return;
     }
-    let list = Path::Field(&Path::Root, "endpoints");
+    let list = Path::Root.child("endpoints");
     for (index, endpoint) in items(&object["endpoints"]).iter().enumerate() {
-        let at = Path::Index(&list, index);
-        addresses(&endpoint["addresses"], Path::Field(&at, "addresses"), warnings);
+        let at = list.index(index);
+        addresses(&endpoint["addresses"], at.child("addresses"), warnings);
     }
 }
 

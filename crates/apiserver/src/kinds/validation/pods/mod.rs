@@ -10,14 +10,13 @@
 //! | warnings | `GetWarningsForPod`, `GetWarningsForPodTemplate` | `warnings` |
 
 mod annotations;
-pub(super) mod container;
+mod container;
 mod context;
-mod internal;
 mod names;
 mod network;
 mod object;
 pub(super) mod pod;
-mod scheduling;
+pub(super) mod scheduling;
 mod security;
 mod spec;
 pub(super) mod status;

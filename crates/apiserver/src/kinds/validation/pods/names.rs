@@ -4,14 +4,12 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
+use crate::kinds::validation::networking::{PORT_RANGE, port};
 use crate::kinds::validation::{Errors, Path, text};
 use crate::names;
 use crate::profile::since;
 
-pub(in crate::kinds::validation) const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
-const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
-    or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const ENV_NAME: &str =
     "a valid environment variable name must consist only of printable ASCII characters other than '='";
 const STRICT_ENV_NAME: &str = "a valid environment variable name must consist of alphabetic characters, digits, '_', \
@@ -22,7 +20,7 @@ const RELAXED_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of 
     validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 
 /// Requires a name that is a DNS label.
-pub(in crate::kinds::validation) fn label(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(super) fn label(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match text(name) {
         "" => errors.required(at, ""),
         name => errors.each(at, name, names::label(name)),
@@ -49,14 +47,6 @@ pub(super) fn subdomain_if_given(name: &Value, at: Path<'_>, errors: &mut Errors
 /// Requires a qualified name (`ValidateQualifiedName`).
 pub(super) fn qualified(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     errors.each(at, name, names::labels::label_key(name));
-}
-
-/// Requires keys and values of labels (`ValidateLabels`).
-pub(super) fn labels(labels: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    for (key, value) in labels.as_object().into_iter().flatten() {
-        errors.each(at, key, names::labels::label_key(key));
-        errors.each(at, text(value), names::labels::label_value(text(value)));
-    }
 }
 
 /// The problems of a DNS subdomain that may have underscores (`IsDNS1123SubdomainWithUnderscore`).
@@ -105,19 +95,6 @@ pub(super) fn relaxed_environment_name(name: &str) -> Vec<String> {
     problems
 }
 
-/// The problems of a key of a ConfigMap or Secret (`IsConfigMapKey`).
-pub(super) fn config_key(key: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    if key.len() > 253 {
-        problems.push("must be no more than 253 characters".to_owned());
-    }
-    if key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
-        problems.push(CONFIG_KEY.to_owned());
-    }
-    problems.extend(parent_folder(key));
-    problems
-}
-
 /// The problem of a name that leads out of its folder.
 fn parent_folder(name: &str) -> Option<String> {
     match name {
@@ -126,18 +103,7 @@ fn parent_folder(name: &str) -> Option<String> {
     }
 }
 
-/// Validates the number or the name of a port (`ValidatePortNumOrName`).
-pub(in crate::kinds::validation) fn port(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    match value {
-        Value::Number(number) if number.as_i64().is_some_and(|number| !(1..=65535).contains(&number)) => {
-            errors.invalid(at, value.clone(), PORT_RANGE);
-        }
-        Value::String(name) => errors.each(at, name, names::port_name(name)),
-        _ => {}
-    }
-}
-
-/// Like [`port`], for a field that must be given: an absent one is 0.
+/// Validates the number or the name of a port that must be given: an absent one is 0.
 pub(super) fn given_port(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if value.is_null() {
         errors.invalid(at, 0, PORT_RANGE);

@@ -7,8 +7,8 @@ use crate::kinds::validation::{Errors, Path, items, text};
 
 /// Validates annotations and specification, for new and for updated pods (`validatePodMetadataAndSpec`).
 pub(super) fn metadata_and_spec(pod: &Value, errors: &mut Errors<'_>) {
-    let (spec, at) = (&pod["spec"], Path::Field(&Path::Root, "spec"));
-    let metadata = Path::Field(&Path::Root, "metadata");
+    let (spec, at) = (&pod["spec"], Path::Root.child("spec"));
+    let metadata = Path::Root.child("metadata");
     annotations::annotations(&pod["metadata"]["annotations"], spec, metadata.child("annotations"), errors);
     specification::spec(spec, Some(pod), at, errors);
     if text(&spec["serviceAccountName"]).is_empty() {

@@ -21,7 +21,7 @@ pub(in crate::kinds::validation) fn spec(spec: &Value, at: Path<'_>, errors: &mu
 
 fn create(pod: &Value, errors: &mut Errors<'_>) {
     metadata_and_spec(pod, errors);
-    let (spec, at) = (&pod["spec"], Path::Field(&Path::Root, "spec"));
+    let (spec, at) = (&pod["spec"], Path::Root.child("spec"));
     if !items(&spec["ephemeralContainers"]).is_empty() {
         errors.forbidden(at.child("ephemeralContainers"), "cannot be set on create");
     }

@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use super::context::{Pod, all_containers};
-use super::names::{labels, plain_label, subdomain, subdomain_if_given};
+use super::names::{plain_label, subdomain, subdomain_if_given};
 use super::{container, network, scheduling, security, volumes};
 use crate::gotext::quote;
+use crate::kinds::validation::internal::internal_form;
+use crate::kinds::validation::networking::label_map;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 use crate::profile::since;
 
@@ -73,7 +75,7 @@ fn names_of_others(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 fn schedule(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    labels(&spec["nodeSelector"], at.child("nodeSelector"), errors);
+    label_map(&spec["nodeSelector"], at.child("nodeSelector"), errors);
     scheduling::affinity(&spec["affinity"], at.child("affinity"), errors);
     scheduling::readiness_gates(&spec["readinessGates"], at.child("readinessGates"), errors);
     scheduling::gates(&spec["schedulingGates"], at.child("schedulingGates"), errors);
@@ -118,7 +120,7 @@ fn claim_source(claim: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         _ => "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
     };
     if !why.is_empty() {
-        let shown = super::internal::internal_form(claim, "PodResourceClaim");
+        let shown = internal_form(claim, "PodResourceClaim");
         let pointer = |field: &str| claim[field].as_str().map_or("(*string)(nil)".to_owned(), quote);
         let syntax = format!(
             "core.PodResourceClaim{{Name:{}, ResourceClaimName:{}, ResourceClaimTemplateName:{}}}",

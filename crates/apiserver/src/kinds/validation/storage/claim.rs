@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, class_name, quantity};
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::internal::volumes::CLAIM;
-use crate::kinds::validation::{Errors, Path, absent, immutable, one_of_if_given, selector, text};
+use crate::kinds::validation::resource_names::{STORAGE, is_native};
+use crate::kinds::validation::{Errors, Path, absent, immutable, selector, text};
 use crate::names;
 use crate::profile::since;
 
@@ -21,51 +21,59 @@ const RESIZE_STATES: [&str; 5] = [
 ];
 
 pub(in crate::kinds::validation) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     check_spec(&object["spec"], old.map(|old| &old["spec"]), at, errors);
     let Some(old) = old else { return };
     class_annotation(object, old, errors);
     check_fixed(object, old, at, errors);
     shrunk(object, &old["spec"], at, errors);
-    let mode = Path::Field(&Path::Root, "volumeMode");
+    let mode = Path::Root.child("volumeMode");
     immutable(&object["spec"]["volumeMode"], Some(&old["spec"]["volumeMode"]), mode, errors);
-    attributes_class(object, old, Path::Field(&at, "volumeAttributesClassName"), errors);
+    attributes_class(object, old, at.child("volumeAttributesClassName"), errors);
 }
 
 /// Validates the specification of a claim or of the template of one (`ValidatePersistentVolumeClaimSpec`).
-fn check_spec(spec: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation) fn check_spec(
+    spec: &Value,
+    old: Option<&Value>,
+    at: Path<'_>,
+    errors: &mut Errors<'_>,
+) {
     access_modes(spec, "at least 1 access mode is required", at, errors);
     if spec["selector"].is_object() {
-        selector::check(&spec["selector"], Path::Field(&at, "selector"), errors);
+        selector::check(&spec["selector"], at.child("selector"), errors);
     }
-    let resources = Path::Field(&at, "resources");
-    let place = Path::Key(&resources, "storage");
+    let resources = at.child("resources");
+    let place = resources.key("storage");
     let storage = &spec["resources"]["requests"]["storage"];
     match quantity(storage) {
         _ if storage.is_null() => errors.required(place, ""),
         Some(amount) if !amount.is_more(Quantity::ZERO) => errors.invalid(place, amount.text(), NOT_POSITIVE),
         _ => {}
     }
-    class_name(&spec["storageClassName"], Path::Field(&at, "storageClassName"), errors);
-    one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, Path::Field(&at, "volumeMode"), errors);
+    class_name(&spec["storageClassName"], at.child("storageClassName"), errors);
+    // An empty mode is given, and unknown.
+    if let Some(mode) = spec["volumeMode"].as_str().filter(|mode| !VOLUME_MODES.contains(mode)) {
+        errors.unsupported(at.child("volumeMode"), mode, &VOLUME_MODES);
+    }
     let had_group = old.is_some_and(|old| {
         ["dataSource", "dataSourceRef"].iter().any(|field| !old[*field]["apiGroup"].is_null())
     });
     for field in ["dataSource", "dataSourceRef"] {
         if spec[field].is_object() {
-            data_source(&spec[field], had_group, Path::Field(&at, field), errors);
+            data_source(&spec[field], had_group, at.child(field), errors);
         }
     }
     same_source(spec, at, errors);
     let class = &spec["volumeAttributesClassName"];
-    class_name(class, Path::Field(&at, "volumeAttributesClassName"), errors);
+    class_name(class, at.child("volumeAttributesClassName"), errors);
 }
 
 /// Validates a data source; a stored group need not be valid (`validateDataSource`).
 fn data_source(source: &Value, had_group: bool, at: Path<'_>, errors: &mut Errors<'_>) {
     for field in ["name", "kind"] {
         if absent(&source[field]) {
-            errors.required(Path::Field(&at, field), "");
+            errors.required(at.child(field), "");
         }
     }
     let (group, kind) = (text(&source["apiGroup"]), text(&source["kind"]));
@@ -73,11 +81,11 @@ fn data_source(source: &Value, had_group: bool, at: Path<'_>, errors: &mut Error
         errors.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
     }
     if !group.is_empty() && !had_group {
-        errors.each(Path::Field(&at, "apiGroup"), group, names::subdomain(group));
+        errors.each(at.child("apiGroup"), group, names::subdomain(group));
     }
     let namespace = text(&source["namespace"]);
     if !namespace.is_empty() {
-        errors.each(Path::Field(&at, "namespace"), namespace, names::label(namespace));
+        errors.each(at.child("namespace"), namespace, names::label(namespace));
     }
 }
 
@@ -99,9 +107,9 @@ fn same_source(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn class_annotation(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     let (new, before) = (&object["metadata"]["annotations"][CLASS], &old["metadata"]["annotations"][CLASS]);
     if !from_annotation(object, old) && text(new) != text(before) {
-        let metadata = Path::Field(&Path::Root, "metadata");
-        let list = Path::Field(&metadata, "annotations");
-        errors.invalid(Path::Key(&list, CLASS), text(new), "field is immutable");
+        let metadata = Path::Root.child("metadata");
+        let list = metadata.child("annotations");
+        errors.invalid(list.key(CLASS), text(new), "field is immutable");
     }
 }
 
@@ -147,7 +155,7 @@ fn check_fixed(object: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_
         }
     }
     if new != before {
-        super::forbid_change(IMMUTABLE, &before, &new, CLAIM, at, errors);
+        super::forbid_change(IMMUTABLE, &before, &new, "PersistentVolumeClaimSpec", at, errors);
     }
 }
 
@@ -159,9 +167,9 @@ fn shrunk(object: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if !new.is_less(size(old)) {
         return;
     }
-    let resources = Path::Field(&at, "resources");
-    let requests = Path::Field(&resources, "requests");
-    let at = Path::Field(&requests, "storage");
+    let resources = at.child("resources");
+    let requests = resources.child("requests");
+    let at = requests.child("storage");
     if errors.profile.minor < since::EXPANSION_RECOVERY {
         errors.forbidden(at, "field can not be less than previous value");
         return;
@@ -187,16 +195,16 @@ fn attributes_class(object: &Value, old: &Value, at: Path<'_>, errors: &mut Erro
 
 /// Validates a status write (`ValidatePersistentVolumeClaimStatusUpdate`).
 pub(in crate::kinds::validation) fn status(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "status");
+    let at = Path::Root.child("status");
     let status = &object["status"];
-    let capacity = Path::Field(&at, "capacity");
+    let capacity = at.child("capacity");
     for (name, amount) in status["capacity"].as_object().into_iter().flatten() {
-        basic(amount, Path::Key(&capacity, name), errors);
+        basic(amount, capacity.key(name), errors);
     }
     if errors.profile.minor < since::EXPANSION_RECOVERY {
         return;
     }
-    let states = Path::Field(&at, "allocatedResourceStatuses");
+    let states = at.child("allocatedResourceStatuses");
     for (name, state) in status["allocatedResourceStatuses"].as_object().into_iter().flatten() {
         resource(name, states, errors);
         if !RESIZE_STATES.contains(&text(state)) {
@@ -204,12 +212,12 @@ pub(in crate::kinds::validation) fn status(object: &Value, _old: Option<&Value>,
             errors.unsupported(states, name, &RESIZE_STATES);
         }
     }
-    let amounts = Path::Field(&at, "allocatedResources");
+    let amounts = at.child("allocatedResources");
     for (name, amount) in status["allocatedResources"].as_object().into_iter().flatten() {
         let before = errors.found.len();
         resource(name, amounts, errors);
         if errors.found.len() == before {
-            basic(amount, Path::Key(&amounts, name), errors);
+            basic(amount, amounts.key(name), errors);
         }
     }
 }
@@ -226,9 +234,8 @@ pub(super) fn basic(amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// (`validatePersistentVolumeClaimResourceKey`).
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     let wrong = names::labels::qualified(name, "a qualified name");
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    if wrong.is_empty() && is_native && name != "storage" {
-        errors.unsupported(at, name, &["storage"]);
+    if wrong.is_empty() && is_native(name) && name != STORAGE {
+        errors.unsupported(at, name, &[STORAGE]);
     }
     errors.each(at, name, wrong);
 }

@@ -13,7 +13,7 @@ const MOST_PARAMETERS: usize = 512;
 const MOST_PARAMETER_BYTES: usize = 256 * 1024;
 
 pub(in crate::kinds::validation) fn storage(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = |field| Path::Field(&Path::Root, field);
+    let at = |field| Path::Root.child(field);
     driver(&object["provisioner"], at("provisioner"), errors);
     parameters(&object["parameters"], at("parameters"), errors);
     one_of_if_given(&object["reclaimPolicy"], &["Delete", "Retain"], at("reclaimPolicy"), errors);
@@ -34,7 +34,7 @@ pub(in crate::kinds::validation) fn storage(object: &Value, old: Option<&Value>,
 }
 
 pub(in crate::kinds::validation) fn attributes(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = |field| Path::Field(&Path::Root, field);
+    let at = |field| Path::Root.child(field);
     if let Some(old) = old {
         forbid_update(object, old, "driverName", errors);
         forbid_update(object, old, "parameters", errors);
@@ -49,7 +49,7 @@ pub(in crate::kinds::validation) fn attributes(object: &Value, old: Option<&Valu
 fn forbid_update(object: &Value, old: &Value, field: &str, errors: &mut Errors<'_>) {
     if object[field] != old[field] {
         let why = format!("updates to {field} are forbidden.");
-        errors.forbidden(Path::Field(&Path::Root, field), why);
+        errors.forbidden(Path::Root.child(field), why);
     }
 }
 
@@ -84,14 +84,14 @@ fn parameters(parameters: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn topologies(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = Vec::new();
     for (index, term) in items(list).iter().enumerate() {
-        let at = Path::Index(&at, index);
-        let list = Path::Field(&at, "matchLabelExpressions");
+        let at = at.index(index);
+        let list = at.child("matchLabelExpressions");
         let mut expressions = BTreeMap::new();
         for (index, one) in items(&term["matchLabelExpressions"]).iter().enumerate() {
-            let at = Path::Index(&list, index);
+            let at = list.index(index);
             let (key, values) = (text(&one["key"]), topology_values(one, at, errors));
             if expressions.insert(key, values).is_some() {
-                errors.duplicate(Path::Field(&at, "key"), key);
+                errors.duplicate(at.child("key"), key);
             }
         }
         if seen.contains(&expressions) {
@@ -103,16 +103,16 @@ fn topologies(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Validates a requirement and returns its values (`validateTopologySelectorLabelRequirement`).
 fn topology_values<'a>(one: &'a Value, at: Path<'_>, errors: &mut Errors<'_>) -> BTreeSet<&'a str> {
-    let (list, mut values) = (Path::Field(&at, "values"), BTreeSet::new());
+    let (list, mut values) = (at.child("values"), BTreeSet::new());
     if items(&one["values"]).is_empty() {
         errors.required(list, "");
     }
     for (index, value) in items(&one["values"]).iter().map(text).enumerate() {
         if !values.insert(value) {
-            errors.duplicate(Path::Index(&list, index), value);
+            errors.duplicate(list.index(index), value);
         }
     }
     let key = text(&one["key"]);
-    errors.each(Path::Field(&at, "key"), key, labels::label_key(key));
+    errors.each(at.child("key"), key, labels::label_key(key));
     values
 }

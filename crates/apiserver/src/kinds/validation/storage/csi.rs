@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{class_name, driver_name, internal, quantity};
-use crate::kinds::validation::internal::volumes::DRIVER;
+use super::{class_name, driver_name, quantity};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{
     Errors, NON_NEGATIVE, Path, absent, immutable, items, non_negative, one_of_if_given, selector, text,
 };
@@ -19,27 +19,27 @@ const MOST_NODE_BYTES: usize = 256;
 const LEAST_SECONDS: i64 = 600;
 
 pub(in crate::kinds::validation) fn driver(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let spec = &object["spec"];
-    one_of_if_given(&spec["fsGroupPolicy"], &GROUP_POLICIES, Path::Field(&at, "fsGroupPolicy"), errors);
-    tokens(&spec["tokenRequests"], Path::Field(&at, "tokenRequests"), errors);
-    let modes = Path::Field(&at, "volumeLifecycleModes");
+    one_of_if_given(&spec["fsGroupPolicy"], &GROUP_POLICIES, at.child("fsGroupPolicy"), errors);
+    tokens(&spec["tokenRequests"], at.child("tokenRequests"), errors);
+    let modes = at.child("volumeLifecycleModes");
     for mode in items(&spec["volumeLifecycleModes"]).iter().map(text) {
         if !["Persistent", "Ephemeral"].contains(&mode) {
             errors.unsupported(modes, mode, &["Persistent", "Ephemeral"]);
         }
     }
     if let Some(seconds) = spec["nodeAllocatableUpdatePeriodSeconds"].as_i64().filter(|given| *given < 10) {
-        let place = Path::Field(&at, "nodeAllocatableUpdatePeriodSeconds");
+        let place = at.child("nodeAllocatableUpdatePeriodSeconds");
         errors.invalid(place, seconds, "must be greater than or equal to 10 seconds");
     }
     let in_secrets = &spec["serviceAccountTokenInSecrets"];
     if !in_secrets.is_null() && absent(&spec["tokenRequests"]) {
         let why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
-        errors.invalid(Path::Field(&at, "serviceAccountTokenInSecrets"), in_secrets.clone(), why);
+        errors.invalid(at.child("serviceAccountTokenInSecrets"), in_secrets.clone(), why);
     }
     let Some(old) = old.map(|old| &old["spec"]) else { return };
-    let attached = Path::Field(&at, "attachedRequired");
+    let attached = at.child("attachedRequired");
     immutable(&spec["attachRequired"], Some(&old["attachRequired"]), attached, errors);
     immutable(&spec["volumeLifecycleModes"], Some(&old["volumeLifecycleModes"]), modes, errors);
 }
@@ -48,13 +48,13 @@ pub(in crate::kinds::validation) fn driver(object: &Value, old: Option<&Value>, 
 fn tokens(requests: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let mut seen = BTreeSet::new();
     for (index, request) in items(requests).iter().enumerate() {
-        let at = Path::Index(&at, index);
+        let at = at.index(index);
         if !seen.insert(text(&request["audience"])) {
-            errors.duplicate(Path::Field(&at, "audience"), text(&request["audience"]));
+            errors.duplicate(at.child("audience"), text(&request["audience"]));
             continue;
         }
         let Some(seconds) = request["expirationSeconds"].as_i64() else { continue };
-        let at = Path::Field(&at, "expirationSeconds");
+        let at = at.child("expirationSeconds");
         if seconds < LEAST_SECONDS {
             errors.invalid(at, seconds, "may not specify a duration less than 10 minutes");
         }
@@ -65,14 +65,14 @@ fn tokens(requests: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 pub(in crate::kinds::validation) fn node(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
-    let list = Path::Field(&at, "drivers");
+    let at = Path::Root.child("spec");
+    let list = at.child("drivers");
     let drivers = items(&object["spec"]["drivers"]);
     for (index, driver) in drivers.iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         node_driver(driver, at, errors);
         if drivers[..index].iter().any(|earlier| earlier["name"] == driver["name"]) {
-            errors.duplicate(Path::Field(&at, "name"), text(&driver["name"]));
+            errors.duplicate(at.child("name"), text(&driver["name"]));
         }
     }
     for stored in old.map(|old| items(&old["spec"]["drivers"])).unwrap_or_default() {
@@ -88,25 +88,28 @@ fn fixed_driver(driver: &Value, old: &Value, list: Path<'_>, errors: &mut Errors
     let same = |field: &&str| driver[*field] == old[*field];
     let fixed = ["nodeID", "topologyKeys"].iter().all(same);
     if !fixed || !(mutable || same(&"allocatable")) {
-        let shown = internal::compact(driver, DRIVER);
+        // A real server clears the limits before it compares drivers.
+        let mut driver = driver.clone();
+        driver["allocatable"] = Value::Null;
+        let shown = internal_form(&driver, "CSINodeDriver");
         errors.invalid_shown(list, shown.clone(), shown, "field is immutable");
     }
 }
 
 /// Validates a driver of a node (`validateCSINodeDriver`).
 fn node_driver(driver: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    driver_name(text(&driver["name"]), Path::Field(&at, "name"), errors);
+    driver_name(text(&driver["name"]), at.child("name"), errors);
     let node = text(&driver["nodeID"]);
     match node.len() {
-        0 => errors.required(Path::Field(&at, "nodeID"), ""),
+        0 => errors.required(at.child("nodeID"), ""),
         1..=MOST_NODE_BYTES => {}
         _ => {
             let why = format!("must be {MOST_NODE_BYTES} characters or less");
-            errors.invalid(Path::Field(&at, "nodeID"), node, why);
+            errors.invalid(at.child("nodeID"), node, why);
         }
     }
-    let allocatable = Path::Field(&at, "allocatable");
-    non_negative(&driver["allocatable"]["count"], Path::Field(&allocatable, "count"), errors);
+    let allocatable = at.child("allocatable");
+    non_negative(&driver["allocatable"]["count"], allocatable.child("count"), errors);
     let keys = items(&driver["topologyKeys"]);
     for (index, key) in keys.iter().enumerate() {
         if text(key).is_empty() {
@@ -120,7 +123,7 @@ fn node_driver(driver: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 pub(in crate::kinds::validation) fn capacity(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = |field| Path::Field(&Path::Root, field);
+    let at = |field| Path::Root.child(field);
     if object["nodeTopology"].is_object() {
         selector::check(&object["nodeTopology"], at("nodeTopology"), errors);
     }

@@ -12,8 +12,7 @@ pub(super) mod warnings;
 
 use serde_json::Value;
 
-use super::internal::{self, Members, difference};
-use super::{Errors, Path, items, text};
+use super::{Errors, Path, internal, items, text};
 use crate::kinds::quantity::Quantity;
 use crate::names;
 use crate::profile::since;
@@ -24,7 +23,7 @@ const NOT_POSITIVE: &str = "must be greater than zero";
 
 /// Validates the access modes of a volume or claim; `required` is the detail where there is none.
 fn access_modes(spec: &Value, required: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&at, "accessModes");
+    let at = at.child("accessModes");
     let modes = items(&spec["accessModes"]);
     if modes.is_empty() {
         errors.required(at, required);
@@ -54,7 +53,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
 }
 
 /// Validates the name of a CSI driver (`ValidateCSIDriverName`).
-fn driver_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(super) fn driver_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if name.is_empty() {
         errors.required(at, "");
         return;
@@ -70,7 +69,7 @@ fn forbid_change(
     why: &str,
     old: &Value,
     new: &Value,
-    members: Members,
+    type_name: &str,
     at: Path<'_>,
     errors: &mut Errors<'_>,
 ) {
@@ -78,6 +77,6 @@ fn forbid_change(
         errors.forbidden(at, why);
         return;
     }
-    let changes = difference::unified(&internal::pretty(old, members), &internal::pretty(new, members));
+    let changes = internal::difference(old, new, type_name);
     errors.forbidden(at, format!("{why}\n{changes}"));
 }

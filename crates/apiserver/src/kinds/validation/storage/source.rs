@@ -4,8 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::driver_name;
-use crate::kinds::validation::internal::volumes::SOURCE;
-use crate::kinds::validation::{Errors, Path, absent, items, one_of_if_given, text};
+use crate::kinds::validation::{Errors, Path, absent, internal, items, one_of_if_given, text};
 use crate::names;
 
 /// The sources in the order in which the server looks for them, with the fields that each needs.
@@ -38,10 +37,13 @@ const HOST_PATHS: [&str; 8] =
 const CACHING: [&str; 3] = ["None", "ReadOnly", "ReadWrite"];
 const DISKS: [&str; 3] = ["Dedicated", "Managed", "Shared"];
 
+/// The internal type of the sources.
+pub(super) const SOURCE: &str = "PersistentVolumeSource";
+
 /// The sources of a volume.
 pub(super) fn of(spec: &Value) -> Value {
     let fields =
-        SOURCE.iter().filter_map(|(_, field, _)| Some(((*field).to_owned(), spec.get(*field)?.clone())));
+        internal::fields(SOURCE).filter_map(|field| Some((field.to_owned(), spec.get(field)?.clone())));
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
@@ -56,18 +58,18 @@ pub(super) fn check(spec: &Value, name: &str, at: Path<'_>, errors: &mut Errors<
         source => source,
     };
     let value = &spec[*source];
-    let place = Path::Field(&at, place);
+    let place = at.child(place);
     for field in fields.iter().filter(|field| absent(&value[**field])) {
-        errors.required(Path::Field(&place, field), "");
+        errors.required(place.child(field), "");
     }
     details(source, value, name, place, errors);
     if *source == "local" && spec["nodeAffinity"].is_null() {
-        errors.required(Path::Field(&at, "nodeAffinity"), "Local volume requires node affinity");
+        errors.required(at.child("nodeAffinity"), "Local volume requires node affinity");
     }
     // A flexible volume is allowed beside the first one.
     for (source, _) in given.filter(|(source, _)| *source != "flexVolume") {
         let field = if *source == "cephfs" { "cephFS" } else { source };
-        errors.forbidden(Path::Field(&at, field), "may not specify more than 1 volume type");
+        errors.forbidden(at.child(field), "may not specify more than 1 volume type");
     }
 }
 
@@ -75,30 +77,30 @@ pub(super) fn check(spec: &Value, name: &str, at: Path<'_>, errors: &mut Errors<
 fn details(source: &str, value: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     match source {
         "hostPath" | "local" if !absent(&value["path"]) => {
-            no_backsteps(text(&value["path"]), Path::Field(&at, "path"), errors);
+            no_backsteps(text(&value["path"]), at.child("path"), errors);
             if source == "hostPath" && value["type"].as_str().is_some_and(|kind| !HOST_PATHS.contains(&kind))
             {
-                errors.unsupported(Path::Field(&at, "type"), text(&value["type"]), &HOST_PATHS);
+                errors.unsupported(at.child("type"), text(&value["type"]), &HOST_PATHS);
             }
         }
         "gcePersistentDisk" | "awsElasticBlockStore" => {
-            range(&value["partition"], (0, 255), "1 and 255", Path::Field(&at, "partition"), errors);
+            range(&value["partition"], (0, 255), "1 and 255", at.child("partition"), errors);
         }
         "nfs" if !text(&value["path"]).starts_with('/') => {
-            errors.invalid(Path::Field(&at, "path"), text(&value["path"]), "must be an absolute path");
+            errors.invalid(at.child("path"), text(&value["path"]), "must be an absolute path");
         }
         "iscsi" => iscsi(value, name, at, errors),
         "fc" => fibre_channel(value, at, errors),
-        "cinder" | "storageos" => secret(&value["secretRef"], Path::Field(&at, "secretRef"), errors),
+        "cinder" | "storageos" => secret(&value["secretRef"], at.child("secretRef"), errors),
         "glusterfs" => namespace(value, "endpointsNamespace", at, errors),
         "azureFile" if value["secretNamespace"] == "" => {
-            errors.required(Path::Field(&at, "secretNamespace"), "");
+            errors.required(at.child("secretNamespace"), "");
         }
         "azureDisk" => {
-            one_of_if_given(&value["cachingMode"], &CACHING, Path::Field(&at, "cachingMode"), errors);
-            one_of_if_given(&value["kind"], &DISKS, Path::Field(&at, "kind"), errors);
+            one_of_if_given(&value["cachingMode"], &CACHING, at.child("cachingMode"), errors);
+            one_of_if_given(&value["kind"], &DISKS, at.child("kind"), errors);
         }
-        "flexVolume" => flexible_options(&value["options"], Path::Field(&at, "options"), errors),
+        "flexVolume" => flexible_options(&value["options"], at.child("options"), errors),
         "csi" => csi(value, at, errors),
         _ => {}
     }
@@ -123,27 +125,27 @@ fn iscsi(value: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if !initiator.is_null() && name.len() + 1 + portal.len() > 64 {
         let why = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if \
                    iscsi.initiatorName is specified.";
-        errors.invalid(Path::Field(&at, "targetportal"), portal, why);
+        errors.invalid(at.child("targetportal"), portal, why);
     }
     for (field, shown) in [("iqn", "iqn"), ("initiatorName", "initiatorname")] {
         let given = text(&value[field]);
         let known = ["iqn", "eui", "naa"].iter().any(|prefix| given.starts_with(prefix));
         if !given.is_empty() && !known {
-            errors.invalid(Path::Field(&at, shown), given, "must be valid format");
+            errors.invalid(at.child(shown), given, "must be valid format");
         }
     }
-    range(&value["lun"], (0, 255), "0 and 255", Path::Field(&at, "lun"), errors);
+    range(&value["lun"], (0, 255), "0 and 255", at.child("lun"), errors);
     let authenticates = value["chapAuthDiscovery"] == true || value["chapAuthSession"] == true;
-    let place = Path::Field(&at, "secretRef");
+    let place = at.child("secretRef");
     if authenticates && value["secretRef"].is_null() {
         errors.required(place, "");
     } else if value["secretRef"].is_object() && absent(&value["secretRef"]["name"]) {
-        errors.required(Path::Field(&place, "name"), "");
+        errors.required(place.child("name"), "");
     }
 }
 
 fn fibre_channel(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let place = Path::Field(&at, "targetWWNs");
+    let place = at.child("targetWWNs");
     match (absent(&value["targetWWNs"]), absent(&value["wwids"])) {
         (true, true) => {
             errors.required(place, "must specify either targetWWNs or wwids, but not both");
@@ -158,8 +160,8 @@ fn fibre_channel(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         return;
     }
     match value["lun"].as_i64() {
-        None => errors.required(Path::Field(&at, "lun"), "lun is required if targetWWNs is specified"),
-        Some(_) => range(&value["lun"], (0, 255), "0 and 255", Path::Field(&at, "lun"), errors),
+        None => errors.required(at.child("lun"), "lun is required if targetWWNs is specified"),
+        Some(_) => range(&value["lun"], (0, 255), "0 and 255", at.child("lun"), errors),
     }
 }
 
@@ -167,13 +169,13 @@ fn fibre_channel(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn secret(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for field in ["name", "namespace"] {
         if value.is_object() && absent(&value[field]) {
-            errors.required(Path::Field(&at, field), "");
+            errors.required(at.child(field), "");
         }
     }
 }
 
 fn namespace(value: &Value, field: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&at, field);
+    let at = at.child(field);
     match value[field].as_str() {
         None => {}
         Some("") => {
@@ -190,14 +192,14 @@ fn flexible_options(options: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         let domain = format!(".{}", key.split('/').next().unwrap_or_default().to_lowercase());
         if domain.ends_with(".kubernetes.io") || domain.ends_with(".k8s.io") {
             let why = "kubernetes.io and k8s.io namespaces are reserved";
-            errors.invalid(Path::Key(&at, key), key.as_str(), why);
+            errors.invalid(at.key(key), key.as_str(), why);
         }
     }
 }
 
 /// Validates the source of a CSI driver (`validateCSIPersistentVolumeSource`).
 fn csi(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    driver_name(text(&value["driver"]), Path::Field(&at, "driver"), errors);
+    driver_name(text(&value["driver"]), at.child("driver"), errors);
     for operation in [
         "controllerPublishSecretRef",
         "controllerExpandSecretRef",
@@ -205,14 +207,14 @@ fn csi(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         "nodeExpandSecretRef",
     ] {
         let reference = &value[operation];
-        let at = Path::Field(&at, operation);
+        let at = at.child(operation);
         secret(reference, at, errors);
         let (name, namespace) = (text(&reference["name"]), text(&reference["namespace"]));
         if !name.is_empty() {
-            errors.each(Path::Field(&at, "name"), name, names::subdomain(name));
+            errors.each(at.child("name"), name, names::subdomain(name));
         }
         if !namespace.is_empty() {
-            errors.each(Path::Field(&at, "namespace"), namespace, names::label(namespace));
+            errors.each(at.child("namespace"), namespace, names::label(namespace));
         }
     }
 }

@@ -2,56 +2,57 @@
 
 use serde_json::Value;
 
-use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, claim, class_name, internal, quantity, source};
+use super::source::{self, SOURCE};
+use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, claim, class_name, quantity};
 use crate::field::{FieldError, Shown};
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::internal::volumes::{AFFINITY, SOURCE};
-use crate::kinds::validation::{Errors, Path, absent, immutable, items, one_of_if_given, text};
+use crate::kinds::validation::internal::internal_form;
+use crate::kinds::validation::{Errors, Path, absent, immutable, node_selector, one_of_if_given, text};
 use crate::names;
 
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
 
 pub(in crate::kinds::validation) fn volume(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
+    let at = Path::Root.child("spec");
     let spec = &object["spec"];
     check_spec(spec, text(&object["metadata"]["name"]), at, errors);
     let Some(old) = old.map(|old| &old["spec"]) else { return };
     same_source(spec, old, at, errors);
-    let mode = Path::Field(&Path::Root, "volumeMode");
+    let mode = Path::Root.child("volumeMode");
     immutable(&spec["volumeMode"], Some(&old["volumeMode"]), mode, errors);
     if !old["nodeAffinity"].is_null() && spec["nodeAffinity"] != old["nodeAffinity"] {
         let why = "field is immutable, except for updating from beta label to GA";
-        let shown = internal::pointer(&spec["nodeAffinity"], AFFINITY);
-        errors.invalid_shown(Path::Field(&Path::Root, "nodeAffinity"), shown.clone(), shown, why);
+        let shown = internal_form(&spec["nodeAffinity"], "?VolumeNodeAffinity");
+        errors.invalid_shown(Path::Root.child("nodeAffinity"), shown.clone(), shown, why);
     }
     if !old["volumeAttributesClassName"].is_null() && spec["volumeAttributesClassName"].is_null() {
-        let place = Path::Field(&at, "volumeAttributesClassName");
+        let place = at.child("volumeAttributesClassName");
         errors.forbidden(place, "update from non-nil value to nil is forbidden");
     }
 }
 
 fn check_spec(spec: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     access_modes(spec, "", at, errors);
-    capacity(&spec["capacity"], Path::Field(&at, "capacity"), errors);
-    let policy = Path::Field(&at, "persistentVolumeReclaimPolicy");
+    capacity(&spec["capacity"], at.child("capacity"), errors);
+    let policy = at.child("persistentVolumeReclaimPolicy");
     one_of_if_given(&spec["persistentVolumeReclaimPolicy"], &RECLAIM_POLICIES, policy, errors);
-    node_affinity(&spec["nodeAffinity"], Path::Field(&at, "nodeAffinity"), errors);
+    node_affinity(&spec["nodeAffinity"], at.child("nodeAffinity"), errors);
     source::check(spec, name, at, errors);
     let root = text(&spec["hostPath"]["path"]).trim_end_matches(['/', '.']).is_empty();
     if spec["hostPath"].is_object() && root && spec["persistentVolumeReclaimPolicy"] == "Recycle" {
         errors.forbidden(policy, "may not be 'recycle' for a hostPath mount of '/'");
     }
-    class_name(&spec["storageClassName"], Path::Field(&at, "storageClassName"), errors);
-    one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, Path::Field(&at, "volumeMode"), errors);
+    class_name(&spec["storageClassName"], at.child("storageClassName"), errors);
+    one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, at.child("volumeMode"), errors);
     if let Some(class) = spec["volumeAttributesClassName"].as_str() {
-        let place = Path::Field(&at, "volumeAttributesClassName");
+        let place = at.child("volumeAttributesClassName");
         match class {
             "" => errors.required(place, "an empty string is disallowed"),
             _ => errors.each(place, class, names::subdomain(class)),
         }
         if spec["csi"].is_null() {
             let why = "has to be specified when using volumeAttributesClassName";
-            errors.required(Path::Field(&at, "csi"), why);
+            errors.required(at.child("csi"), why);
         }
     }
 }
@@ -67,7 +68,7 @@ fn capacity(capacity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         errors.found.push(FieldError::not_supported(at.text(), shown, &["storage"]));
     }
     for (name, amount) in amounts.into_iter().flatten() {
-        let at = Path::Key(&at, name);
+        let at = at.key(name);
         claim::basic(amount, at, errors);
         if let Some(amount) = quantity(amount).filter(|amount| !amount.is_more(Quantity::ZERO)) {
             errors.invalid(at, amount.text(), NOT_POSITIVE);
@@ -80,71 +81,12 @@ fn node_affinity(affinity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if affinity.is_null() {
         return;
     }
-    let at = Path::Field(&at, "required");
+    let at = at.child("required");
     if affinity["required"].is_null() {
         errors.required(at, "must specify required node constraints");
         return;
     }
-    let list = Path::Field(&at, "nodeSelectorTerms");
-    let terms = items(&affinity["required"]["nodeSelectorTerms"]);
-    if terms.is_empty() {
-        errors.required(list, "must have at least one node selector term");
-    }
-    for (index, term) in terms.iter().enumerate() {
-        let at = Path::Index(&list, index);
-        let list = Path::Field(&at, "matchExpressions");
-        for (index, one) in items(&term["matchExpressions"]).iter().enumerate() {
-            expression(one, Path::Index(&list, index), errors);
-        }
-        let list = Path::Field(&at, "matchFields");
-        for (index, one) in items(&term["matchFields"]).iter().enumerate() {
-            field(one, Path::Index(&list, index), errors);
-        }
-    }
-}
-
-/// Validates a requirement of labels (`ValidateNodeSelectorRequirement`).
-fn expression(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, values) = (Path::Field(&at, "values"), items(&value["values"]));
-    match text(&value["operator"]) {
-        "In" | "NotIn" if values.is_empty() => {
-            errors.required(list, "must be specified when `operator` is 'In' or 'NotIn'");
-        }
-        "Exists" | "DoesNotExist" if !values.is_empty() => {
-            errors.forbidden(list, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-        }
-        "Gt" | "Lt" if values.len() != 1 => {
-            errors.required(list, "must be specified single value when `operator` is 'Lt' or 'Gt'");
-        }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => errors.invalid(Path::Field(&at, "operator"), other, "not a valid selector operator"),
-    }
-    let key = text(&value["key"]);
-    errors.each(Path::Field(&at, "key"), key, names::labels::label_key(key));
-    for (index, value) in values.iter().map(text).enumerate() {
-        errors.each(Path::Index(&list, index), value, names::labels::label_value(value));
-    }
-}
-
-/// Validates a requirement of fields (`ValidateNodeFieldSelectorRequirement`).
-fn field(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, values) = (Path::Field(&at, "values"), items(&value["values"]));
-    match text(&value["operator"]) {
-        "In" | "NotIn" if values.len() != 1 => {
-            let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-            errors.required(list, why);
-        }
-        "In" | "NotIn" => {}
-        other => errors.invalid(Path::Field(&at, "operator"), other, "not a valid selector operator"),
-    }
-    match text(&value["key"]) {
-        "metadata.name" => {
-            for (index, name) in values.iter().map(text).enumerate() {
-                errors.each(Path::Index(&list, index), name, names::subdomain(name));
-            }
-        }
-        key => errors.invalid(Path::Field(&at, "key"), key, "not a valid field selector key"),
-    }
+    node_selector::check(&affinity["required"], at, errors);
 }
 
 /// Forbids changes of the source, except the first secret for expansion.
@@ -156,6 +98,6 @@ fn same_source(spec: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>)
     }
     if new != old {
         let why = "spec.persistentvolumesource is immutable after creation";
-        super::forbid_change(why, &old, &new, SOURCE, Path::Field(&at, "persistentvolumesource"), errors);
+        super::forbid_change(why, &old, &new, SOURCE, at.child("persistentvolumesource"), errors);
     }
 }

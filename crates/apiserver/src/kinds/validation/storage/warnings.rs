@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::quantity;
+use crate::gotext::quote;
 use crate::kinds::validation::node_labels::deprecated_label;
-use crate::kinds::validation::{absent, items, text};
+use crate::kinds::validation::{Path, absent, items, text};
 use crate::profile::since;
 
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
@@ -77,13 +78,23 @@ pub(in crate::kinds::validation) fn claim(
     if !object["metadata"]["annotations"][CLASS].is_null() {
         warnings.push(annotation(CLASS, "deprecated since v1.8; use \"storageClassName\" attribute instead"));
     }
+    let at = Path::Root.child("spec");
+    claim_sizes(&object["spec"]["resources"], at.child("resources"), warnings);
+}
+
+/// Warnings about sizes of a claim that are not whole bytes (`GetWarningsForPersistentVolumeClaimSpec`).
+pub(in crate::kinds::validation) fn claim_sizes(resources: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
     for list in ["requests", "limits"] {
-        let amount = &object["spec"]["resources"][list]["storage"];
-        if let Some(amount) = quantity(amount).filter(|amount| !amount.in_thousandths().is_whole()) {
-            let shown = crate::gotext::quote(&amount.text());
-            let why = format!("fractional byte value {shown} is invalid, must be an integer");
-            warnings.push(format!("spec.resources.{list}[storage]: {why}"));
-        }
+        fraction(&resources[list]["storage"], at.child(list).key("storage"), warnings);
+    }
+}
+
+/// Warns about an amount of bytes that is not an integer.
+pub(in crate::kinds::validation) fn fraction(amount: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
+    let Some(amount) = quantity(amount) else { return };
+    if !amount.in_thousandths().is_whole() {
+        let (at, shown) = (at.text(), quote(&amount.text()));
+        warnings.push(format!("{at}: fractional byte value {shown} is invalid, must be an integer"));
     }
 }
 

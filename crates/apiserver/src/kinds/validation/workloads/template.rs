@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::field::{Cause, FieldError};
+use crate::kinds::validation::networking::label_map;
 use crate::kinds::validation::pods::{self, pod};
 use crate::kinds::validation::{Errors, Path, items, selector, text};
 use crate::names::labels;
@@ -27,11 +28,7 @@ pub(super) fn check(template: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Validates the labels of a template (`ValidateLabels`).
 pub(super) fn check_labels(template: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let at = at.child("labels");
-    for (key, value) in template["metadata"]["labels"].as_object().into_iter().flatten() {
-        errors.each(at, key, labels::label_key(key));
-        errors.each(at, text(value), labels::label_value(text(value)));
-    }
+    label_map(&template["metadata"]["labels"], at.child("labels"), errors);
 }
 
 /// Validates annotations (`ValidateAnnotations`).

@@ -14,8 +14,8 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
     if spec["type"] == "ExternalName" {
         return;
     }
-    let at = Path::Field(&Path::Root, "spec");
-    let (list, addresses) = (Path::Field(&at, "clusterIPs"), items(&spec["clusterIPs"]));
+    let at = Path::Root.child("spec");
+    let (list, addresses) = (at.child("clusterIPs"), items(&spec["clusterIPs"]));
     let shown = || Value::Array(addresses.to_vec());
     match (text(&spec["clusterIP"]), addresses.first()) {
         ("", Some(_)) => errors.invalid(list, shown(), "must be empty when `clusterIP` is not specified"),
@@ -37,7 +37,7 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
             }
         } else if !known.contains(address) {
             let before = errors.found.len();
-            ip::check(text(address), Path::Index(&list, index), errors);
+            ip::check(text(address), list.index(index), errors);
             valid &= errors.found.len() == before;
         }
     }
@@ -50,17 +50,17 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
 }
 
 fn families(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, families) = (Path::Field(&at, "ipFamilies"), items(&spec["ipFamilies"]));
+    let (list, families) = (at.child("ipFamilies"), items(&spec["ipFamilies"]));
     for (index, family) in families.iter().enumerate() {
         if !FAMILIES.contains(&text(family)) {
-            errors.unsupported(Path::Index(&list, index), text(family), &FAMILIES);
+            errors.unsupported(list.index(index), text(family), &FAMILIES);
         }
         if families[..index].contains(family) {
-            errors.duplicate(Path::Index(&list, index), text(family));
+            errors.duplicate(list.index(index), text(family));
         }
     }
     if let Some(policy) = spec["ipFamilyPolicy"].as_str().filter(|policy| !POLICIES.contains(policy)) {
-        errors.unsupported(Path::Field(&at, "ipFamilyPolicy"), policy, &POLICIES);
+        errors.unsupported(at.child("ipFamilyPolicy"), policy, &POLICIES);
     }
 }
 
@@ -78,12 +78,12 @@ fn stacks(spec: &Value, addresses: &[Value], list: Path<'_>, errors: &mut Errors
         let (address, family) = (text(address), text(family));
         if FAMILIES.contains(&family) && ip::is_v6(address) != (family == "IPv6") {
             let why = format!("expected an {family} value as indicated by `ipFamilies[{index}]`");
-            errors.invalid(Path::Index(&list, index), address, why);
+            errors.invalid(list.index(index), address, why);
         }
     }
 }
 
-/// The first address and family stay, and a second one goes only with the policy `SingleStack`
+/// The first address and family stay, and an update removes a second one only with the policy `SingleStack`
 /// (`validateUpgradeDowngradeClusterIPs`, `validateUpgradeDowngradeIPFamilies`).
 pub(super) fn check_update(spec: &Value, old: &Value, errors: &mut Errors<'_>) {
     if spec["type"] == "ExternalName" || old["type"] == "ExternalName" {
@@ -99,30 +99,30 @@ pub(super) fn check_update(spec: &Value, old: &Value, errors: &mut Errors<'_>) {
 }
 
 fn kept(spec: &Value, old: &Value, (field, singular): (&str, &str), errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
-    let list = Path::Field(&at, field);
+    let at = Path::Root.child("spec");
+    let list = at.child(field);
     let (new, before) = (items(&spec[field]), items(&old[field]));
     let shown = |field: &str| Value::Array(items(&spec[field]).to_vec());
     if new.len() == before.len() {
         for (index, _) in new.iter().zip(before).enumerate().filter(|(_, (new, before))| new != before) {
             // The real server reports each changed family at the first place.
             let index = if field == "ipFamilies" { 0 } else { index };
-            errors.invalid(Path::Index(&list, index), shown(field), "may not change once set");
+            errors.invalid(list.index(index), shown(field), "may not change once set");
         }
         return;
     }
     let downgraded = before.len() > new.len();
     if downgraded && items(&spec["clusterIPs"]).is_empty() {
         let why = format!("primary {singular} can not be unset");
-        errors.invalid(Path::Index(&list, 0), shown(field), why);
+        errors.invalid(list.index(0), shown(field), why);
     }
     if let (Some(new), Some(before)) = (new.first(), before.first())
         && new != before
     {
-        errors.invalid(Path::Index(&list, 0), shown("clusterIPs"), "may not change once set");
+        errors.invalid(list.index(0), shown("clusterIPs"), "may not change once set");
     }
     if downgraded && new.len() == 1 && spec["ipFamilyPolicy"] != "SingleStack" {
         let why = format!("must be set to 'SingleStack' when releasing the secondary {singular}");
-        errors.invalid(Path::Field(&at, "ipFamilyPolicy"), spec["ipFamilyPolicy"].clone(), why);
+        errors.invalid(at.child("ipFamilyPolicy"), spec["ipFamilyPolicy"].clone(), why);
     }
 }

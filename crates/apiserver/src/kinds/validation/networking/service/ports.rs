@@ -13,50 +13,50 @@ const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
 /// Validates each port, and that their names are unique.
 pub(super) fn check(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, ports) = (Path::Field(&at, "ports"), items(&spec["ports"]));
+    let (list, ports) = (at.child("ports"), items(&spec["ports"]));
     let mut seen = BTreeSet::new();
     for (index, port) in ports.iter().enumerate() {
-        let at = Path::Index(&list, index);
+        let at = list.index(index);
         let name = text(&port["name"]);
         if ports.len() > 1 && name.is_empty() {
-            errors.required(Path::Field(&at, "name"), "");
+            errors.required(at.child("name"), "");
         } else if !name.is_empty() {
-            errors.each(Path::Field(&at, "name"), name, names::label(name));
+            errors.each(at.child("name"), name, names::label(name));
             if !seen.insert(name) {
-                errors.duplicate(Path::Field(&at, "name"), name);
+                errors.duplicate(at.child("name"), name);
             }
         }
         let number = port["port"].as_i64().unwrap_or(0);
-        port_number(number, Path::Field(&at, "port"), errors);
-        one_of(&port["protocol"], &PROTOCOLS, Path::Field(&at, "protocol"), errors);
-        target_port(&port["targetPort"], Path::Field(&at, "targetPort"), errors);
-        application_protocol(&port["appProtocol"], Path::Field(&at, "appProtocol"), errors);
+        port_number(number, at.child("port"), errors);
+        one_of(&port["protocol"], &PROTOCOLS, at.child("protocol"), errors);
+        target_port(&port["targetPort"], at.child("targetPort"), errors);
+        application_protocol(&port["appProtocol"], at.child("appProtocol"), errors);
     }
 }
 
 /// Rejects node ports of services without them, and numbers that two ports of one protocol have.
 pub(super) fn check_numbers(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let (list, ports) = (Path::Field(&at, "ports"), items(&spec["ports"]));
+    let (list, ports) = (at.child("ports"), items(&spec["ports"]));
     let node_port = |port: &Value| port["nodePort"].as_i64().filter(|number| *number != 0);
     if spec["type"] == "ClusterIP" {
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| node_port(port).is_some()) {
-            let at = Path::Index(&list, index);
-            errors.forbidden(Path::Field(&at, "nodePort"), "may not be used when `type` is 'ClusterIP'");
+            let at = list.index(index);
+            errors.forbidden(at.child("nodePort"), "may not be used when `type` is 'ClusterIP'");
         }
     }
     let mut seen = BTreeSet::new();
     for (index, port) in ports.iter().enumerate() {
         let Some(number) = node_port(port) else { continue };
         if !seen.insert((text(&port["protocol"]), number)) {
-            let at = Path::Index(&list, index);
-            errors.duplicate(Path::Field(&at, "nodePort"), number);
+            let at = list.index(index);
+            errors.duplicate(at.child("nodePort"), number);
         }
     }
     let mut seen = BTreeSet::new();
     for (index, port) in ports.iter().enumerate() {
         let (protocol, number) = (text(&port["protocol"]), port["port"].as_i64().unwrap_or(0));
         if !seen.insert((protocol, number)) {
-            duplicate(protocol, number, Path::Index(&list, index), errors);
+            duplicate(protocol, number, list.index(index), errors);
         }
     }
 }

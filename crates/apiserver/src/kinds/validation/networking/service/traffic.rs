@@ -31,13 +31,13 @@ pub(super) fn check_update(spec: &Value, old: &Value, at: Path<'_>, errors: &mut
     let both = spec["type"] == "LoadBalancer" && old["type"] == "LoadBalancer";
     if both && spec["loadBalancerClass"] != old["loadBalancerClass"] {
         let given = spec["loadBalancerClass"].clone();
-        errors.invalid(Path::Field(&at, "loadBalancerClass"), given, "may not change once set");
+        errors.invalid(at.child("loadBalancerClass"), given, "may not change once set");
     }
     // The class is validated once more below, as in the real server.
     class(spec, at, errors);
     let changed = spec["healthCheckNodePort"] != old["healthCheckNodePort"];
     if needs_health_check(spec) && needs_health_check(old) && changed {
-        errors.forbidden(Path::Field(&at, "healthCheckNodePort"), "field is immutable");
+        errors.forbidden(at.child("healthCheckNodePort"), "field is immutable");
     }
 }
 
@@ -47,27 +47,22 @@ pub(super) fn check(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &
     source_ranges(object, old, at, errors);
     let allocates = &spec["allocateLoadBalancerNodePorts"];
     if !allocates.is_null() && !is_balancer {
-        errors.forbidden(Path::Field(&at, "allocateLoadBalancerNodePorts"), ONLY_BALANCER);
+        errors.forbidden(at.child("allocateLoadBalancerNodePorts"), ONLY_BALANCER);
     }
     class(spec, at, errors);
     external_policy(spec, at, errors);
-    one_of_if_given(
-        &spec["internalTrafficPolicy"],
-        &POLICIES,
-        Path::Field(&at, "internalTrafficPolicy"),
-        errors,
-    );
+    one_of_if_given(&spec["internalTrafficPolicy"], &POLICIES, at.child("internalTrafficPolicy"), errors);
     let known = if errors.profile.minor < since::NODE_DISTRIBUTION { 1 } else { 3 };
     let distribution = &spec["trafficDistribution"];
     if distribution.as_str().is_some_and(|given| !DISTRIBUTIONS[..known].contains(&given)) {
-        let at = Path::Field(&at, "trafficDistribution");
+        let at = at.child("trafficDistribution");
         errors.unsupported(at, text(distribution), &DISTRIBUTIONS[..known]);
     }
 }
 
 /// Validates the class (`validateLoadBalancerClassField`).
 fn class(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&at, "loadBalancerClass");
+    let at = at.child("loadBalancerClass");
     match spec["loadBalancerClass"].as_str() {
         None => {}
         Some(class) if spec["type"] == "LoadBalancer" => {
@@ -79,14 +74,14 @@ fn class(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Validates the policy and the port for health checks (`validateServiceExternalTrafficPolicy`).
 fn external_policy(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let place = Path::Field(&at, "externalTrafficPolicy");
+    let place = at.child("externalTrafficPolicy");
     let policy = text(&spec["externalTrafficPolicy"]);
     match is_external(spec) {
         true => super::one_of(&spec["externalTrafficPolicy"], &POLICIES, place, errors),
         false if policy.is_empty() => {}
         false => errors.invalid(place, policy, "may only be set for externally-accessible services"),
     }
-    let place = Path::Field(&at, "healthCheckNodePort");
+    let place = at.child("healthCheckNodePort");
     let port = spec["healthCheckNodePort"].as_i64().unwrap_or(0);
     match (needs_health_check(spec), port) {
         (true, 0) => errors.required(place, ""),
@@ -106,7 +101,7 @@ fn source_ranges(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut
         (&object["spec"]["loadBalancerSourceRanges"], &object["metadata"]["annotations"][RANGES]);
     let is_balancer = object["spec"]["type"] == "LoadBalancer";
     if !absent(ranges) {
-        let list = Path::Field(&at, "LoadBalancerSourceRanges");
+        let list = at.child("LoadBalancerSourceRanges");
         if !is_balancer {
             errors.forbidden(list, ONLY_BALANCER);
         }
@@ -116,12 +111,12 @@ fn source_ranges(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut
         };
         let ranges = items(ranges).iter().map(|range| text(range).trim()).enumerate();
         for (index, range) in ranges.filter(|(_, range)| !known(range)) {
-            ip::check_range(range, Path::Index(&list, index), errors);
+            ip::check_range(range, list.index(index), errors);
         }
     } else if let Some(value) = annotation.as_str() {
-        let metadata = Path::Field(&Path::Root, "metadata");
-        let list = Path::Field(&metadata, "annotations");
-        let at = Path::Key(&list, RANGES);
+        let metadata = Path::Root.child("metadata");
+        let list = metadata.child("annotations");
+        let at = list.key(RANGES);
         if !is_balancer {
             errors.forbidden(at, ONLY_BALANCER);
         }

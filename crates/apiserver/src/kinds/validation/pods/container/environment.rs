@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::references::{container_resource, object_field};
+use crate::kinds::validation::configuration::key_problems;
 use crate::kinds::validation::pods::names::{
-    config_key, environment_name, no_backsteps, plain_label, relaxed_environment_name, subdomain,
+    environment_name, no_backsteps, plain_label, relaxed_environment_name, subdomain,
 };
 use crate::kinds::validation::{Errors, Path, items, text};
 use crate::profile::since;
@@ -78,7 +79,7 @@ fn key(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     subdomain(&source["name"], at.child("name"), errors);
     match text(&source["key"]) {
         "" => errors.required(at.child("key"), ""),
-        key => errors.each(at.child("key"), key, config_key(key)),
+        key => errors.each(at.child("key"), key, key_problems(key)),
     }
 }
 

@@ -6,19 +6,17 @@ mod handlers;
 mod mounts;
 mod ports;
 mod references;
-mod resource_names;
 mod resources;
 mod restarts;
 
 use serde_json::Value;
 
 use super::context::Pod;
-pub(in crate::kinds::validation) use super::names::label;
+use super::names::label;
 use super::security;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 pub(super) use ephemeral::ephemeral_containers;
 pub(super) use references::{FIELDS_OF_VOLUMES, container_resource, object_field};
-pub(in crate::kinds::validation) use resource_names::resource_name;
 pub(in crate::kinds) use resources::aggregate;
 pub(super) use resources::{container_requirements, pod_resources};
 pub(super) use restarts::is_sidecar;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::kinds::validation::pods::names::PORT_RANGE;
+use crate::kinds::validation::networking::PORT_RANGE;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 use crate::names;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::resource_names::{
-    HUGE_PAGES, is_counted, is_huge_page, is_overcommittable, pod_resource_name, resource_name,
-};
 use super::restarts::is_sidecar;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::pods::context::Pod;
 use crate::kinds::validation::pods::names::plain_label;
+use crate::kinds::validation::resource_names::{
+    HUGE_PAGES, container_resource_name, is_counted, is_huge_page, is_overcommittable, pod_resource_name,
+};
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, items, text};
 
 type NameRule = fn(&str, Path<'_>, &mut Errors<'_>);
@@ -27,7 +27,7 @@ pub(in crate::kinds::validation::pods) fn container_requirements(
     at: Path<'_>,
     errors: &mut Errors<'_>,
 ) {
-    requirements(resources, resource_name, at, errors);
+    requirements(resources, container_resource_name, at, errors);
     claims(&resources["claims"], pod, at.child("claims"), errors);
 }
 
@@ -182,8 +182,8 @@ fn fits_containers(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// What all containers need at once: the sum of those that run together, or the most that an init container
-/// needs (`AggregateContainerRequests`, `AggregateContainerLimits`).
+/// The resources that all containers need at once: the sum of those that run together, or the most that an init
+/// container needs (`AggregateContainerRequests`, `AggregateContainerLimits`).
 pub(in crate::kinds) fn aggregate<'a>(spec: &'a Value, list: &str) -> BTreeMap<&'a str, Quantity> {
     let mut total = BTreeMap::new();
     for container in items(&spec["containers"]) {

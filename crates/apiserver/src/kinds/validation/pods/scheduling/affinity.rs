@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::match_and_mismatch_keys;
-use super::node_selector::{node_selector, term as node_term};
 use crate::kinds::validation::pods::names::qualified;
-use crate::kinds::validation::{Errors, Path, items, selector, text};
+use crate::kinds::validation::{Errors, Path, items, node_selector, selector, text};
 use crate::names;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -17,13 +16,13 @@ pub(in crate::kinds::validation::pods) fn affinity(affinity: &Value, at: Path<'_
     if nodes.is_object() {
         let at = at.child("nodeAffinity");
         if nodes[REQUIRED].is_object() {
-            node_selector(&nodes[REQUIRED], at.child(REQUIRED), errors);
+            node_selector::check(&nodes[REQUIRED], at.child(REQUIRED), errors);
         }
         let at = at.child(PREFERRED);
         for (index, preferred) in items(&nodes[PREFERRED]).iter().enumerate() {
             let at = at.index(index);
             weight(preferred, at, errors);
-            node_term(&preferred["preference"], true, at.child("preference"), errors);
+            node_selector::term(&preferred["preference"], true, at.child("preference"), errors);
         }
     }
     for field in ["podAffinity", "podAntiAffinity"] {

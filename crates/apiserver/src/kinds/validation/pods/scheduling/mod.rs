@@ -1,7 +1,6 @@
 //! Validation of the fields that decide on which node a pod runs.
 
 mod affinity;
-mod node_selector;
 mod spread;
 mod tolerations;
 
@@ -11,6 +10,7 @@ use super::names::qualified;
 use crate::kinds::validation::{Errors, Path, items, text};
 pub(super) use affinity::affinity;
 pub(super) use spread::spread_constraints;
+pub(in crate::kinds::validation) use tolerations::toleration;
 pub(super) use tolerations::tolerations;
 
 /// Requires distinct qualified names of scheduling gates (`validateSchedulingGates`).

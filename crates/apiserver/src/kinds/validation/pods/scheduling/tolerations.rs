@@ -10,27 +10,31 @@ const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// Validates tolerations (`ValidateTolerations`).
 pub(in crate::kinds::validation::pods) fn tolerations(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    for (index, toleration) in items(list).iter().enumerate() {
-        let at = at.index(index);
-        let (key, place) = (text(&toleration["key"]), at.child("operator"));
-        if !key.is_empty() {
-            qualified(key, at.child("key"), errors);
-        }
-        let operator = text(&toleration["operator"]);
-        if key.is_empty() && operator != "Exists" {
-            let why =
-                "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-            errors.invalid(place, operator, why);
-        }
-        let effect = text(&toleration["effect"]);
-        if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
-            let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            errors.invalid(at.child("effect"), effect, why);
-        }
-        value(operator, text(&toleration["value"]), place, errors);
-        if !effect.is_empty() && !EFFECTS.contains(&effect) {
-            errors.unsupported(at.child("effect"), effect, &EFFECTS);
-        }
+    for (index, one) in items(list).iter().enumerate() {
+        toleration(one, at.index(index), errors);
+    }
+}
+
+/// Validates a toleration, also of a runtime class.
+pub(in crate::kinds::validation) fn toleration(toleration: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let (key, place) = (text(&toleration["key"]), at.child("operator"));
+    if !key.is_empty() {
+        qualified(key, at.child("key"), errors);
+    }
+    let operator = text(&toleration["operator"]);
+    if key.is_empty() && operator != "Exists" {
+        let why =
+            "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+        errors.invalid(place, operator, why);
+    }
+    let effect = text(&toleration["effect"]);
+    if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
+        let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+        errors.invalid(at.child("effect"), effect, why);
+    }
+    value(operator, text(&toleration["value"]), place, errors);
+    if !effect.is_empty() && !EFFECTS.contains(&effect) {
+        errors.unsupported(at.child("effect"), effect, &EFFECTS);
     }
 }
 

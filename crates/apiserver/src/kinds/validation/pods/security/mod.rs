@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::context::Pod;
 use super::names::user_or_group;
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, items, text};
 pub(super) use profiles::{annotation_profiles, matching_annotations};
 pub(super) use system::{host_users, operating_system};
@@ -75,7 +76,7 @@ pub(super) fn container_context(context: &Value, pod: &Pod<'_>, at: Path<'_>, er
     }
     if context["allowPrivilegeEscalation"] == false {
         let why = "cannot set `allowPrivilegeEscalation` to false and ";
-        let shown = || super::internal::internal_form(context, "SecurityContext");
+        let shown = || internal_form(context, "SecurityContext");
         if context["privileged"] == true {
             errors.invalid_shown(at, shown(), shown(), &format!("{why}`privileged` to true"));
         }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::gotext::quote;
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::pods::context::all_containers;
-use crate::kinds::validation::pods::internal::internal_form;
 use crate::kinds::validation::pods::names::descending_path;
 use crate::kinds::validation::{Errors, Path, text};
 

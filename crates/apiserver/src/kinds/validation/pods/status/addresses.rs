@@ -12,7 +12,7 @@ pub(super) fn pod_addresses(status: &Value, old: &Value, at: Path<'_>, errors: &
     addresses(&status["podIPs"], &old["podIPs"], at.child("podIPs"), errors);
 }
 
-/// Validates the addresses of the host, the first of which is `hostIP` (`validateHostIPs`).
+/// Validates the addresses of the host; the first one is `hostIP` (`validateHostIPs`).
 pub(super) fn host_addresses(status: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let at = at.child("hostIPs");
     let Some(first) = items(&status["hostIPs"]).first() else { return };

@@ -20,8 +20,8 @@ const GENERATION: &str = "must be a non-negative integer";
 /// Validates a status (`ValidatePodStatusUpdate`).
 pub(in crate::kinds::validation) fn status(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let Some(old) = old else { return };
-    let at = Path::Field(&Path::Root, "status");
-    let metadata = Path::Field(&Path::Root, "metadata");
+    let at = Path::Root.child("status");
+    let metadata = Path::Root.child("metadata");
     let own = &object["metadata"]["annotations"];
     if *own != old["metadata"]["annotations"] {
         annotations::update(object, old, metadata.child("annotations"), errors);

@@ -71,7 +71,7 @@ fn accepted_pods_cause_warnings() {
 #[test]
 fn templates_have_their_path_in_warnings() {
     let template = pod_with(&json!({ "volumes": [{ "name": "v", "gitRepo": { "repository": "r" } }] }));
-    let spec = Path::Field(&Path::Root, "spec");
+    let spec = Path::Root.child("spec");
     let mut out = Vec::new();
     warnings::template(&template, spec.child("template"), &mut out);
     assert_eq!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::SPEC;
-use crate::kinds::validation::pods::internal::internal_form;
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, items};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";

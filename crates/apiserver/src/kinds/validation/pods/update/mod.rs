@@ -7,8 +7,8 @@ mod resize;
 use serde_json::{Map, Value, json};
 
 use super::object::metadata_and_spec;
-use super::{annotations, internal, scheduling};
-use crate::kinds::validation::{Errors, Path, items, text};
+use super::{annotations, scheduling};
+use crate::kinds::validation::{Errors, Path, internal, items, text};
 pub(in crate::kinds::validation) use resize::resize;
 
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
@@ -52,7 +52,7 @@ pub(super) fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
 }
 
 fn annotation_changes(object: &Value, old: &Value, errors: &mut Errors<'_>) {
-    let metadata = Path::Field(&Path::Root, "metadata");
+    let metadata = Path::Root.child("metadata");
     let at = metadata.child("annotations");
     annotations::update(object, old, at, errors);
     annotations::annotations(&object["metadata"]["annotations"], &object["spec"], at, errors);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::kinds::validation::pods::names::plain_label;
+use crate::kinds::validation::storage::driver_name;
 use crate::kinds::validation::{Errors, Path, text};
 use crate::names;
 
@@ -72,16 +73,4 @@ pub(super) fn csi(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
             name => errors.each(at.child("name"), name, names::subdomain(name)),
         }
     }
-}
-
-/// Requires the name of a CSI driver (`ValidateCSIDriverName`).
-fn driver_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    if name.is_empty() {
-        errors.required(at, "");
-        return;
-    }
-    if name.len() > 63 {
-        errors.too_long(at, 63);
-    }
-    errors.each(at, name, names::subdomain(&name.to_lowercase()));
 }

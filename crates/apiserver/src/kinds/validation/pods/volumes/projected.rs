@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::files::{downward_file, key_to_path};
+use crate::kinds::validation::certificates::signer::signer_name;
 use crate::kinds::validation::pods::names::{file_mode, unreserved_path};
 use crate::kinds::validation::{Errors, Path, items, selector, text};
 use crate::names;
@@ -148,41 +149,6 @@ fn trust_bundle(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn bundle_name(name: &str) -> Vec<String> {
     let own = name.rsplit_once(':').map_or(name, |(_, own)| own);
     names::subdomain(own)
-}
-
-/// The problems of a name.
-type NameRule = fn(&str) -> Vec<String>;
-
-/// Requires the domain and the path of a signer (`ValidateSignerName`).
-fn signer_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    if name.is_empty() {
-        errors.required(at, "");
-        return;
-    }
-    let Some((domain, path)) = name.split_once('/').filter(|(_, path)| !path.contains('/')) else {
-        let why = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        errors.invalid(at, name, why);
-        return;
-    };
-    if domain.len() > 253 {
-        errors.too_long(at, 253);
-    }
-    let rules: [(&str, NameRule); 2] = [(domain, names::label), (path, names::subdomain)];
-    for (part, rule) in rules {
-        let broken =
-            part.split('.').map(|label| (label, rule(label))).find(|(_, problems)| !problems.is_empty());
-        for (label, why) in
-            broken.into_iter().flat_map(|(label, all)| all.into_iter().map(move |why| (label, why)))
-        {
-            errors.invalid(at, part, format!("validating label \"{label}\": {why}"));
-        }
-    }
-    if !domain.contains('.') {
-        errors.invalid(at, domain, "should be a domain with at least two segments separated by dots");
-    }
-    if name.len() > 571 {
-        errors.too_long(at, 571);
-    }
 }
 
 fn certificate<'a>(

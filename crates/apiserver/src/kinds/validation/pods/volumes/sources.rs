@@ -1,4 +1,4 @@
-//! The kinds of volume sources, of which a volume has exactly one.
+//! The kinds of volume sources. A volume has exactly one source.
 
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::kinds::quantity::Quantity;
+use crate::kinds::validation::Path;
 use crate::kinds::validation::pods::context::all_containers;
-use crate::kinds::validation::{Path, text};
+use crate::kinds::validation::storage::warnings::fraction;
 
 /// The warnings about the resources of containers.
 pub(super) fn containers(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
@@ -17,14 +17,5 @@ pub(super) fn containers(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
                 fraction(&container["resources"][part][name], resources.child(part).key(name), out);
             }
         }
-    }
-}
-
-/// The warning about an amount that is not an integer.
-pub(super) fn fraction(amount: &Value, at: Path<'_>, out: &mut Vec<String>) {
-    let Some(quantity) = Quantity::parse(text(amount)).ok().flatten() else { return };
-    if !quantity.in_thousandths().is_whole() {
-        let amount = text(amount);
-        out.push(format!("{}: fractional byte value \"{amount}\" is invalid, must be an integer", at.text()));
     }
 }

@@ -2,44 +2,18 @@
 
 use serde_json::Value;
 
+use crate::kinds::validation::node_labels::deprecated_label;
 use crate::kinds::validation::{Path, items, text};
 use crate::names::labels;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
-/// Labels of nodes that have new names (`deprecatedNodeLabels`).
-const DEPRECATED: [(&str, &str); 8] = [
-    ("app.kubernetes.io/created-by", "deprecated since v1.9"),
-    ("beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"),
-    (
-        "beta.kubernetes.io/instance-type",
-        "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
-    ),
-    ("beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"),
-    (
-        "failure-domain.beta.kubernetes.io/region",
-        "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
-    ),
-    (
-        "failure-domain.beta.kubernetes.io/zone",
-        "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
-    ),
-    ("node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"),
-    (
-        "scheduler.alpha.kubernetes.io/preferAvoidPods",
-        "deprecated since v1.22; use Taints and Tolerations instead",
-    ),
-];
-
-fn deprecation(key: &str) -> Option<&'static str> {
-    DEPRECATED.iter().find(|(name, _)| *name == key).map(|(_, why)| *why)
-}
 
 /// The warnings about node selectors and spread constraints.
 pub(super) fn deprecated_labels(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
     let selector = at.child("nodeSelector");
     for key in spec["nodeSelector"].as_object().into_iter().flat_map(|map| map.keys()) {
-        if let Some(why) = deprecation(key) {
+        if let Some(why) = deprecated_label(key) {
             out.push(format!("{}: {why}", selector.key(key).text()));
         }
     }
@@ -59,7 +33,7 @@ pub(super) fn deprecated_labels(spec: &Value, at: Path<'_>, out: &mut Vec<String
     for (index, constraint) in items(&spec["topologySpreadConstraints"]).iter().enumerate() {
         let at = constraints.index(index);
         let key = text(&constraint["topologyKey"]);
-        if let Some(why) = deprecation(key) {
+        if let Some(why) = deprecated_label(key) {
             out.push(format!("{}: {key} is {why}", at.child("topologyKey").text()));
         }
         null_selector(constraint, at, out);
@@ -73,7 +47,7 @@ fn term(term: &Value, is_preferred: bool, at: Path<'_>, out: &mut Vec<String>) {
     for (index, expression) in items(&term["matchExpressions"]).iter().enumerate() {
         let at = at.index(index);
         let key = text(&expression["key"]);
-        if let Some(why) = deprecation(key) {
+        if let Some(why) = deprecated_label(key) {
             out.push(format!("{}: {key} is {why}", at.child("key").text()));
         }
         let values = at.child("values");

@@ -12,6 +12,7 @@ use super::names::address_warning;
 use crate::gotext::quote;
 use crate::kinds::Kind;
 use crate::kinds::templates::template_path;
+use crate::kinds::validation::storage::warnings::{claim_sizes, fraction};
 use crate::kinds::validation::{Path, items, text};
 use crate::names;
 
@@ -99,7 +100,7 @@ pub(in crate::kinds::validation) fn template(template: &Value, at: Path<'_>, out
 
 /// The warnings about addresses in a status (`podStatusStrategy.WarningsOnUpdate`).
 pub(in crate::kinds::validation) fn status(pod: &Value, out: &mut Vec<String>) {
-    let at = Path::Field(&Path::Root, "status");
+    let at = Path::Root.child("status");
     for list in ["podIPs", "hostIPs"] {
         let at = at.child(list);
         for (index, address) in items(&pod["status"][list]).iter().enumerate() {
@@ -124,7 +125,7 @@ fn all(owner: &Value, at: Path<'_>, is_template: bool, out: &mut Vec<String>) {
     repeated_entries(spec, spec_at, out);
     let overhead = spec_at.child("overhead");
     for name in ["memory", "ephemeral-storage"] {
-        amounts::fraction(&spec["overhead"][name], overhead.key(name), out);
+        fraction(&spec["overhead"][name], overhead.key(name), out);
     }
     profiles(owner, annotations, is_template, out);
     amounts::containers(spec, spec_at, out);
@@ -152,12 +153,7 @@ fn volumes(list: &Value, at: Path<'_>, out: &mut Vec<String>) {
         if template.is_object() {
             let ephemeral = at.child("ephemeral");
             let claim = ephemeral.child("volumeClaimTemplate");
-            let spec = claim.child("spec");
-            let resources = spec.child("resources");
-            for list in ["requests", "limits"] {
-                let amount = &template["spec"]["resources"][list]["storage"];
-                amounts::fraction(amount, resources.child(list).key("storage"), out);
-            }
+            claim_sizes(&template["spec"]["resources"], claim.child("spec").child("resources"), out);
         }
     }
 }

@@ -40,7 +40,7 @@ impl Port<'_> {
         )
     }
 
-    /// What is wrong about a port beside another one with the same number and protocol.
+    /// The problem of a port beside another one with the same number and protocol.
     fn problem(&self, other: &Self) -> Option<&'static str> {
         let (own, others) = (self.number("hostPort"), other.number("hostPort"));
         let (own_address, others_address) = (self.text("hostIP"), other.text("hostIP"));

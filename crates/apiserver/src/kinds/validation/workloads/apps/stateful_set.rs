@@ -164,17 +164,12 @@ fn service_name(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the claim templates like claims (`validateVolumeClaimTemplates`).
 fn claims(templates: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (index, claim) in items(templates).iter().enumerate() {
-        let mut found = Errors::new(errors.profile);
-        claim::claim(claim, None, &mut found);
-        for mut error in found.found {
-            error.field = format!("{}.{}", at.index(index).text(), error.field);
-            errors.found.push(error);
-        }
+        claim::check_spec(&claim["spec"], None, at.index(index).child("spec"), errors);
     }
 }
 
-/// Validates the template as it is in pods: with the volumes of the claims, and without host name and subdomain,
-/// which the controller sets (`ValidatePodTemplateSpecForStatefulSet`).
+/// Validates the template with the changes of the controller for pods: the volumes of the claims, and no host name and
+/// subdomain (`ValidatePodTemplateSpecForStatefulSet`).
 fn check_template(spec: &Value, skip: bool, at: Path<'_>, errors: &mut Errors<'_>) {
     template::matches(spec, at, errors);
     let (template, place) = (&spec["template"], at.child("template"));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::reference::{self, Groups};
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::pods::container;
+use crate::kinds::validation::resource_names::container_resource_name;
 use crate::kinds::validation::{Errors, Path, items, text};
 use crate::names;
 
@@ -120,7 +120,7 @@ fn container_resource(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     resource_name(source, at, errors);
     let (name, container) = (text(&source["name"]), text(&source["container"]));
     if !name.is_empty() {
-        container::resource_name(name, at.child("name"), errors);
+        container_resource_name(name, at.child("name"), errors);
     }
     if container.is_empty() {
         errors.required(at.child("container"), "must specify a container");

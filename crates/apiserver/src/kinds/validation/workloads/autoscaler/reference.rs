@@ -31,7 +31,7 @@ pub(super) fn check(reference: &Value, groups: Groups, at: Path<'_>, errors: &mu
     }
 }
 
-/// What is wrong with the API version of a reference (`ValidateAPIVersion`).
+/// The problem of the API version of a reference (`ValidateAPIVersion`).
 pub(super) fn version_problem(version: &str, groups: Groups) -> Option<String> {
     if groups == Groups::Unchecked {
         return None;

@@ -26,7 +26,7 @@ const DESCRIPTORS: [&str; 7] =
 /// Checks a schedule (`ParseStandard`).
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem of the schedule.
 pub(in crate::kinds::validation) fn parse(schedule: &str) -> Result<(), String> {
     let schedule = without_zone(schedule)?;
     if schedule.starts_with('@') {

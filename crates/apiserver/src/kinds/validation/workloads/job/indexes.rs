@@ -8,7 +8,7 @@ type Interval = (i64, i64);
 /// Counts the indexes of a set.
 ///
 /// # Errors
-/// What is wrong with the set.
+/// The problem of the set.
 pub(super) fn count(set: &str, completions: i64) -> Result<i64, String> {
     if set.is_empty() {
         return Ok(0);

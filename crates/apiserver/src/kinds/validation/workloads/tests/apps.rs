@@ -202,7 +202,7 @@ fn updates_of_stateful_sets_change_only_some_fields() {
     );
     let mut found = Vec::new();
     let object = json!({ "spec": { "revisionHistoryLimit": -1 } });
-    warnings::stateful_set(&object, None, &mut found);
+    warnings::stateful_set(&object, None, 36, &mut found);
     assert_eq!(found.len(), 1);
 }
 

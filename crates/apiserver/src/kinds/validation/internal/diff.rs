@@ -1,4 +1,5 @@
-//! Unified diffs that choose the same lines as `difflib` of Python, which Go's `go-difflib` follows.
+//! Unified diffs of JSON texts, as the server appends them to errors about immutable fields
+//! (`k8s.io/apimachinery/pkg/util/diff`). They choose the same lines as `difflib` of Python.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,10 +17,11 @@ struct Block {
     is_equal: bool,
 }
 
-/// The difference between two texts, without the names of files. Lines have their ends.
-pub(super) fn unified(old: &[String], new: &[String]) -> String {
+/// Returns the unified diff of two texts, without the names of files.
+pub(super) fn unified(old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
     let mut out = String::new();
-    for group in groups(blocks(old, new)) {
+    for group in groups(blocks(&old, &new)) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let range = |start: usize, end: usize| match end - start {
             1 => format!("{}", start + 1),
@@ -40,10 +42,11 @@ pub(super) fn unified(old: &[String], new: &[String]) -> String {
     out
 }
 
-fn write_lines(sign: char, lines: &[String], out: &mut String) {
+fn write_lines(sign: char, lines: &[&str], out: &mut String) {
     for line in lines {
         out.push(sign);
         out.push_str(line);
+        out.push('\n');
     }
 }
 
@@ -78,7 +81,7 @@ fn groups(mut blocks: Vec<Block>) -> Vec<Vec<Block>> {
 }
 
 /// The equal and the different ranges, in order (`GetOpCodes`).
-fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
+fn blocks(old: &[&str], new: &[&str]) -> Vec<Block> {
     let mut blocks = Vec::new();
     let (mut at_old, mut at_new) = (0, 0);
     for (start_old, start_new, size) in matches(old, new) {
@@ -95,7 +98,7 @@ fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
 
 /// The starts and lengths of equal ranges, adjacent ones joined, and an empty one at the end
 /// (`GetMatchingBlocks`).
-fn matches(old: &[String], new: &[String]) -> Vec<(usize, usize, usize)> {
+fn matches(old: &[&str], new: &[&str]) -> Vec<(usize, usize, usize)> {
     let positions = positions(new);
     let mut found = Vec::new();
     let mut open = vec![(0..old.len(), 0..new.len())];
@@ -121,9 +124,9 @@ fn matches(old: &[String], new: &[String]) -> Vec<(usize, usize, usize)> {
 }
 
 /// The positions of each line, without lines that occur too often (`chainB`).
-fn positions(lines: &[String]) -> BTreeMap<&str, Vec<usize>> {
+fn positions<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, Vec<usize>> {
     let mut positions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (index, line) in lines.iter().enumerate() {
+    for (index, &line) in lines.iter().enumerate() {
         positions.entry(line).or_default().push(index);
     }
     if lines.len() >= POPULAR_FROM {
@@ -135,8 +138,8 @@ fn positions(lines: &[String]) -> BTreeMap<&str, Vec<usize>> {
 
 /// The longest equal range within two ranges, the first of several (`findLongestMatch`).
 fn longest(
-    old: &[String],
-    new: &[String],
+    old: &[&str],
+    new: &[&str],
     positions: &BTreeMap<&str, Vec<usize>>,
     in_old: Range<usize>,
     in_new: Range<usize>,
@@ -146,7 +149,7 @@ fn longest(
     let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
     for index in in_old.clone() {
         let mut next = BTreeMap::new();
-        let found = positions.get(&*old[index]).map(Vec::as_slice).unwrap_or_default();
+        let found = positions.get(old[index]).map(Vec::as_slice).unwrap_or_default();
         for &position in found.iter().filter(|position| in_new.contains(position)) {
             let before = position.checked_sub(1).and_then(|before| lengths.get(&before));
             let length = before.copied().unwrap_or(0) + 1;
@@ -167,4 +170,29 @@ fn longest(
         size += 1;
     }
     (start_old, start_new, size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_changes_with_three_lines_of_context() {
+        let old = "{\n \"A\": 1,\n \"B\": 2,\n \"C\": 3,\n \"D\": 4,\n \"E\": 5\n}";
+        let new = old.replace('4', "9");
+        let wanted = "@@ -2,6 +2,6 @@\n  \"A\": 1,\n  \"B\": 2,\n  \"C\": 3,\n- \"D\": 4,\n+ \"D\": 9,\n  \"E\": 5\n }\n";
+        assert_eq!(unified(old, &new), wanted);
+    }
+
+    #[test]
+    fn equal_texts_have_no_difference_and_distant_changes_separate_hunks() {
+        assert_eq!(unified("a\nb", "a\nb"), "");
+        let old: Vec<String> = (0..20).map(|line| line.to_string()).collect();
+        let mut new = old.clone();
+        new[0] = "x".to_owned();
+        new.push("end".to_owned());
+        let text = unified(&old.join("\n"), &new.join("\n"));
+        let wanted = "@@ -1,4 +1,4 @@\n-0\n+x\n 1\n 2\n 3\n@@ -18,3 +18,4 @@\n 17\n 18\n 19\n+end\n";
+        assert_eq!(text, wanted);
+    }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::gotext::escape_html;
+
 /// A value.
 #[derive(Debug)]
 pub(super) enum Node {
@@ -39,12 +41,11 @@ impl Node {
         }
     }
 
-    /// The lines of the tree, indented by one space, each with its end.
-    pub(super) fn pretty(&self) -> Vec<String> {
+    /// The tree with one value a line, indented by one space.
+    pub(super) fn pretty(&self) -> String {
         let mut out = String::new();
         self.write(0, &mut out);
-        out.push('\n');
-        out.split_inclusive('\n').map(str::to_owned).collect()
+        out
     }
 
     fn write(&self, depth: usize, out: &mut String) {
@@ -71,12 +72,7 @@ impl Node {
     }
 }
 
-/// A text in quotes. Go escapes what is special in HTML.
+/// A text in quotes. Go escapes the characters that are special in HTML.
 fn quoted(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    if !quoted.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        return quoted;
-    }
-    let escaped = quoted.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
-    escaped.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    escape_html(Value::from(text).to_string())
 }

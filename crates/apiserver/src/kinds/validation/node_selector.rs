@@ -1,15 +1,14 @@
-//! Validation of node selectors, as in node affinity.
+//! Validation of node selectors, in the affinity of pods and of volumes.
 
 use serde_json::Value;
 
-use crate::kinds::validation::pods::names::qualified;
-use crate::kinds::validation::{Errors, Path, items, text};
+use super::{Errors, Path, items, text};
 use crate::names;
 
 const OPERATOR: &str = "not a valid selector operator";
 
 /// Requires terms that choose nodes (`ValidateNodeSelector`).
-pub(super) fn node_selector(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let at = at.child("nodeSelectorTerms");
     let terms = items(&selector["nodeSelectorTerms"]);
     if terms.is_empty() {
@@ -48,7 +47,8 @@ fn expression(requirement: &Value, any_values: bool, at: Path<'_>, errors: &mut 
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
         other => errors.invalid(at.child("operator"), other, OPERATOR),
     }
-    qualified(text(&requirement["key"]), at.child("key"), errors);
+    let key = text(&requirement["key"]);
+    errors.each(at.child("key"), key, names::labels::label_key(key));
     for (index, value) in values.iter().map(text).enumerate().filter(|_| !any_values) {
         errors.each(place.index(index), value, names::labels::label_value(value));
     }
