@@ -7,20 +7,25 @@ use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Answer, Change, Identity, Write};
 
+use super::answers;
 use super::mutant::{Defect, Mutant};
-use super::tampering::{Passed, Tampering, component};
+use super::tampering::{Passed, State, Tampering, component};
 
 /// An actor whose writes, news and effects pass a mutant.
 #[derive(Clone)]
 pub(in crate::engine) struct Tampered {
     actor: Box<dyn Actor>,
     tampering: Tampering,
-    /// Answers to skipped writes, with their places among the answers to all writes of the last turn.
+    /// Answers to writes that were not made, with their places among the answers to all writes of the last turn.
     skipped: Vec<(usize, Answer)>,
     /// The number of writes of the last turn that were made.
     made: usize,
     /// Writes that the mutant makes itself.
-    late: Vec<Write>,
+    own: Vec<Write>,
+    /// Writes whose answers are lost.
+    unanswered: Vec<Write>,
+    /// Changes that the actor has not seen yet.
+    unseen: Vec<Change>,
     /// When the actor wants its next turn, and what it waits for.
     wake_at: Option<Time>,
     why: String,
@@ -37,8 +42,17 @@ impl Tampering {
 
 impl Tampered {
     pub(in crate::engine) fn new(actor: Box<dyn Actor>, tampering: Tampering) -> Self {
-        let (skipped, late, why) = (Vec::new(), Vec::new(), String::new());
-        Self { actor, tampering, skipped, made: 0, late, wake_at: None, why }
+        Self {
+            actor,
+            tampering,
+            skipped: Vec::new(),
+            made: 0,
+            own: Vec::new(),
+            unanswered: Vec::new(),
+            unseen: Vec::new(),
+            wake_at: None,
+            why: String::new(),
+        }
     }
 
     /// Returns whether the only reason for this turn is a change that the mutant does not notice.
@@ -52,13 +66,15 @@ impl Tampered {
             && self.wake_at.is_none_or(|at| at > input.now)
     }
 
-    /// Returns the answers that the actor expects.
+    /// Returns the answers that the actor gets.
     fn answers(&mut self, input: &Input<'_>) -> Vec<Answer> {
         let mut answers: Vec<Answer> = input.answers.to_vec();
-        answers.retain(|answer| {
-            let own = self.late.iter().position(|write| *write == answer.write);
-            own.map(|at| self.late.remove(at)).is_none()
-        });
+        answers.retain(|answer| !take(&mut self.own, &answer.write));
+        for answer in answers.iter_mut().filter(|answer| answer.outcome.is_ok()) {
+            if take(&mut self.unanswered, &answer.write) {
+                answer.outcome = Err(answers::timeout());
+            }
+        }
         if !answers.is_empty() || self.made == 0 {
             for (at, answer) in self.skipped.drain(..) {
                 answers.insert(at.min(answers.len()), answer);
@@ -67,10 +83,24 @@ impl Tampered {
         answers
     }
 
+    /// Returns the changes that the actor sees, and keeps the others.
+    fn changes(&mut self, state: &mut State, input: &Input<'_>) -> Vec<Change> {
+        state.reveal_written(input.answers, input.view);
+        state.reveal_due(input.view, input.now);
+        let withheld = input.changes.iter().filter(|change| state.is_withheld(&change.key)).count();
+        state.observed.hits += u64::try_from(withheld).unwrap_or(0);
+        let changes = std::mem::take(&mut self.unseen).into_iter().chain(input.changes.iter().cloned());
+        let (unseen, seen): (Vec<Change>, Vec<Change>) =
+            changes.partition(|change| state.is_withheld(&change.key));
+        self.unseen = unseen;
+        seen.iter().filter_map(|change| state.believed(change)).collect()
+    }
+
     /// Runs the actor with the cluster as it believes it to be.
     fn run(&mut self, input: &Input<'_>) -> Step {
         let answers = self.answers(input);
-        let mut state = self.tampering.lock();
+        let tampering = self.tampering.clone();
+        let mut state = tampering.lock();
         let answers: Vec<Answer> = answers
             .into_iter()
             .map(|answer| {
@@ -81,7 +111,7 @@ impl Tampered {
                 Answer { outcome, ..answer }
             })
             .collect();
-        let changes: Vec<Change> = input.changes.iter().filter_map(|change| state.believed(change)).collect();
+        let changes = self.changes(&mut state, input);
         let shadow = state.take_shadow();
         let view = shadow.as_ref().unwrap_or(input.view);
         let step = self.actor.step(&Input { view, changes: &changes, answers: &answers, ..*input });
@@ -98,23 +128,37 @@ impl Tampered {
         let all = effects.len();
         let effects: Vec<Effect> = effects.into_iter().filter(|effect| !is_hidden(mutant, effect)).collect();
         state.observed.hits += u64::try_from(all - effects.len()).unwrap_or(0);
-        let mut made = state.take_late(self.actor.name(), input.view, input.now);
-        self.late.extend(made.iter().cloned());
-        let late = made.len();
+        let mut sent = state.take_due(self.actor.name(), input.view, input.now);
+        self.own.extend(sent.iter().cloned());
+        self.made = 0;
         for (at, write) in writes.into_iter().enumerate() {
-            match state.pass(self.actor.name(), write.clone(), input.view, input.now) {
-                Passed::Made(write) => made.push(write),
-                Passed::Skipped(object) => {
-                    self.skipped.push((at, Answer { write, outcome: Ok(object) }));
+            let passed = state.pass(self.actor.name(), write.clone(), input.view, input.now);
+            self.made += usize::from(!matches!(passed, Passed::Skipped(_)));
+            match passed {
+                Passed::Made(write) => sent.push(write),
+                Passed::Twice => {
+                    self.own.push(write.clone());
+                    sent.extend([write.clone(), write]);
                 }
+                Passed::Unanswered => {
+                    self.unanswered.push(write.clone());
+                    sent.push(write);
+                }
+                Passed::Skipped(outcome) => self.skipped.push((at, Answer { write, outcome })),
             }
         }
-        self.made = made.len() - late;
         let answers_at = (!self.skipped.is_empty() && self.made == 0).then_some(input.now);
-        let late_at = state.next_late(self.actor.name());
-        let wake_at = [wake_at, answers_at, late_at].into_iter().flatten().min();
-        Step { writes: made, wake_at, why, effects }
+        let seen_at = self.unseen.iter().filter_map(|change| state.reveals_at(&change.key)).min();
+        let own_at = state.next_due(self.actor.name());
+        let wake_at = [wake_at, answers_at, seen_at, own_at].into_iter().flatten().min();
+        Step { writes: sent, wake_at, why, effects }
     }
+}
+
+/// Removes a write from a list. Returns false if it is not there.
+fn take(writes: &mut Vec<Write>, write: &Write) -> bool {
+    let at = writes.iter().position(|known| known == write);
+    at.map(|at| writes.remove(at)).is_some()
 }
 
 /// Returns whether the mutant suppresses an effect.

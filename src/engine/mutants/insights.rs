@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use windtunnel_core::yaml;
 use windtunnel_update_status::insight::published;
 
+use super::answers::{self, FalseAnswer};
 use super::mutant::{Defect, Mutant, altered};
 use super::tampering::{State, Tampering, component};
 
-/// The plural of the objects that insights are published in, besides the ConfigMap.
+/// The kind of the objects that insights are published in, besides the ConfigMap, and its plural.
+const UPDATE_STATUS: &str = "UpdateStatus";
 const UPDATE_STATUSES: &str = "/updatestatuses";
 
 impl Tampering {
@@ -24,12 +26,28 @@ impl Tampering {
         if !is_meant {
             return client;
         }
-        let tampering = self.clone();
+        let (tampering, program) = (self.clone(), program.to_owned());
         let service = tower::service_fn(move |request: Request<Body>| {
-            let (tampering, client) = (tampering.clone(), client.clone());
-            async move { tampering.send(client, request).await }
+            let (tampering, program, client) = (tampering.clone(), program.clone(), client.clone());
+            async move {
+                match tampering.false_answer(&program, &request) {
+                    Some(answer) => answer.give(client, request).await,
+                    None => tampering.send(client, request).await,
+                }
+            }
         });
         kube::Client::new(service, "default")
+    }
+
+    /// Returns the false answer that a request of the update status controller gets.
+    fn false_answer(&self, by: &str, request: &Request<Body>) -> Option<FalseAnswer> {
+        let mut state = self.lock();
+        let Mutant { kind, defect: Defect::Answered(answer), .. } = state.active()?.clone() else {
+            return None;
+        };
+        let is_write = *request.method() != Method::GET && published_in(request.uri().path()) == Some(&kind);
+        let is_change = *request.method() == Method::PATCH;
+        (is_write && state.misinforms(by, answer, is_change)).then_some(answer)
     }
 
     async fn send(
@@ -37,11 +55,12 @@ impl Tampering {
         client: kube::Client,
         request: Request<Body>,
     ) -> Result<Response<Body>, kube::Error> {
-        let is_status = request.uri().path().contains(UPDATE_STATUSES);
+        let published_in = published_in(request.uri().path());
+        let is_status = published_in == Some(UPDATE_STATUS);
         let is_read =
             request.method() == Method::GET && !request.uri().query().unwrap_or_default().contains("watch=");
         let is_patch = request.method() == Method::PATCH;
-        let request = if is_patch && (is_status || request.uri().path().ends_with(published::CONFIG_MAP)) {
+        let request = if is_patch && published_in.is_some() {
             let (head, body) = request.into_parts();
             let body = body.collect_bytes().await?;
             let changed = serde_json::from_slice(&body).ok().and_then(|patch| {
@@ -74,6 +93,38 @@ impl Tampering {
         }
         drop(state);
         Ok(Response::from_parts(head, Body::from(body)))
+    }
+}
+
+/// Returns the kind of the object with this path, if insights are published in it.
+fn published_in(path: &str) -> Option<&'static str> {
+    if path.contains(UPDATE_STATUSES) {
+        return Some(UPDATE_STATUS);
+    }
+    path.ends_with(published::CONFIG_MAP).then_some("ConfigMap")
+}
+
+impl FalseAnswer {
+    /// Gives this answer to a request of a kube client.
+    async fn give(self, client: kube::Client, request: Request<Body>) -> Result<Response<Body>, kube::Error> {
+        let refusal = match self {
+            Self::Failure => answers::failure(),
+            Self::Conflict => {
+                let mut path = request.uri().path().rsplit('/').filter(|part| *part != "status");
+                let (name, plural) = (path.next().unwrap_or_default(), path.next().unwrap_or_default());
+                answers::conflict(plural, name)
+            }
+            Self::Timeout => {
+                client.send(request).await?;
+                answers::timeout()
+            }
+        };
+        let status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": refusal.message, "reason": refusal.reason, "code": refusal.code,
+        });
+        let response = Response::builder().status(refusal.code).header("Content-Type", "application/json");
+        response.body(Body::from(status.to_string().into_bytes())).map_err(kube::Error::HttpError)
     }
 }
 

@@ -1,14 +1,19 @@
 //! Mutants: deliberate defects of one component each.
 //!
-//! A mutant wraps the actors of a component, or the client of the update status controller. It changes, delays
-//! or suppresses one kind of its writes, alerts or news. A scenario that passes with it does not test them.
+//! A mutant wraps the actors of a component, or the client of the update status controller. It changes, delays,
+//! repeats or suppresses one kind of its writes, alerts or news, or the answers to its writes. A scenario that
+//! passes with it does not test them.
 
 mod actor;
+mod answers;
 mod insights;
 mod mutant;
+mod outdated;
 mod place;
+mod returned;
 mod tampering;
 
+pub(super) use answers::FalseAnswer;
 pub use mutant::Mutant;
 pub(super) use mutant::{Defect, Request, altered};
 pub(super) use place::Place;

@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::answers::FalseAnswer;
 use super::place::Place;
 
-/// The delay of a late value, in minutes.
+/// The delay of whatever a mutant does too late, in minutes.
 pub(in crate::engine) const LATE_MINUTES: i64 = 10;
 
 /// A deliberate defect of one component. Its name, the [`fmt::Display`] form, is the same in every run.
@@ -28,6 +29,8 @@ pub(in crate::engine) enum Defect {
     Late(Place),
     /// A value is published wrong.
     Altered(Place),
+    /// The value before the first change is written again later.
+    Returned(Place),
     /// Insights are not published.
     LostInsight,
     /// A value of insights keeps what was published first.
@@ -36,10 +39,16 @@ pub(in crate::engine) enum Defect {
     AlteredInsight(Place),
     /// Requests of this kind get a positive answer and are never made.
     Skipped(Request),
+    /// Objects with generated names are created twice.
+    CreatedTwice,
+    /// Writes of the objects get a false answer.
+    Answered(FalseAnswer),
     /// An alert of this name is never reported.
     NoAlert(String),
     /// Changes of the objects do not wake the component.
     Unnoticed,
+    /// The component sees the first changes of the objects too late.
+    Outdated,
 }
 
 /// A kind of requests.
@@ -70,14 +79,20 @@ impl fmt::Display for Mutant {
             Defect::NeverUpdated(place) => write!(f, "{kind} {place}: never updated"),
             Defect::Late(place) => write!(f, "{kind} {place}: {LATE_MINUTES} minutes late"),
             Defect::Altered(place) => write!(f, "{kind} {place}{}altered", separator(place)),
+            Defect::Returned(place) => {
+                write!(f, "{kind} {place}: old value again after {LATE_MINUTES} minutes")
+            }
             Defect::LostInsight => write!(f, "insight {kind}: not published"),
             Defect::FrozenInsight(place) => write!(f, "insight {kind} {place}: never updated"),
             Defect::AlteredInsight(place) => write!(f, "insight {kind} {place}{}altered", separator(place)),
             Defect::Skipped(Request::Create) => write!(f, "{kind}: creation skipped"),
             Defect::Skipped(Request::Delete) => write!(f, "{kind}: deletion skipped"),
             Defect::Skipped(Request::Evict) => write!(f, "{kind}: eviction skipped"),
+            Defect::CreatedTwice => write!(f, "{kind}: created twice"),
+            Defect::Answered(answer) => write!(f, "writes of {kind}: {answer}"),
             Defect::NoAlert(name) => write!(f, "alert {name}: not reported"),
             Defect::Unnoticed => write!(f, "changes of {kind}: unnoticed"),
+            Defect::Outdated => write!(f, "changes of {kind}: seen {LATE_MINUTES} minutes late"),
         }
     }
 }

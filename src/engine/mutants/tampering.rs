@@ -9,10 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::{Answer, Change, ChangeKind, Key, Object, Operation, View, Write, patch};
+use windtunnel_core::{Answer, Change, ChangeKind, Key, Object, Operation, Refusal, View, Write, patch};
 
 use super::mutant::{Defect, LATE_MINUTES, Mutant, Request, altered};
+use super::outdated::Unseen;
 use super::place::Place;
+use super::returned::Returns;
 
 /// A handle to the state. The simulation and its wrapped actors share it, so a simulation with one must not be
 /// copied.
@@ -47,6 +49,10 @@ pub(in crate::engine) struct State {
     gone: BTreeMap<Key, String>,
     /// When a late value was first due to be written.
     first_late: BTreeMap<(Key, Place), Time>,
+    pub(super) returns: Returns,
+    pub(super) unseen: Unseen,
+    /// The actors that had a false answer.
+    pub(super) misinformed: BTreeSet<String>,
     pub(in crate::engine) insights: InsightState,
 }
 
@@ -60,24 +66,28 @@ pub(in crate::engine) struct InsightState {
 }
 
 /// The changes of one object's writes.
-struct Noted {
-    uid: String,
+pub(super) struct Noted {
+    pub(super) uid: String,
     /// The actor, and the write that it meant to make.
-    by: String,
-    write: Write,
-    place: Place,
+    pub(super) by: String,
+    pub(super) write: Write,
+    pub(super) place: Place,
     /// The value after the changed write.
-    left: Option<Value>,
+    pub(super) left: Option<Value>,
     /// The value that the component meant.
-    meant: Option<Value>,
+    pub(super) meant: Option<Value>,
 }
 
 /// A write of the component after the mutant had it.
 pub(in crate::engine) enum Passed {
     /// To be made.
     Made(Write),
-    /// Not to be made; the component gets this object as its answer.
-    Skipped(Object),
+    /// To be made as it is, twice.
+    Twice,
+    /// To be made as it is; the component does not learn the outcome.
+    Unanswered,
+    /// Not to be made; the component gets this answer.
+    Skipped(Result<Object, Refusal>),
 }
 
 /// Returns the component that an actor is an instance of: `kubelet` of `kubelet/worker-0`.
@@ -97,6 +107,9 @@ impl Tampering {
             notes: BTreeMap::new(),
             gone: BTreeMap::new(),
             first_late: BTreeMap::new(),
+            returns: Returns::default(),
+            unseen: Unseen::default(),
+            misinformed: BTreeSet::new(),
             insights: InsightState::default(),
         })))
     }
@@ -105,14 +118,21 @@ impl Tampering {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the mutant.
-    pub(in crate::engine) fn activate(&self) {
-        self.lock().is_active = true;
+    /// Starts the mutant in a cluster.
+    pub(in crate::engine) fn activate(&self, cluster: &View) {
+        let mut state = self.lock();
+        state.is_active = true;
+        if matches!(state.active(), Some(Mutant { defect: Defect::Outdated, .. })) {
+            state.shadow = Some(cluster.clone());
+        }
     }
 
     /// Takes a change of the cluster into what the component believes.
-    pub(in crate::engine) fn observe(&self, change: &Change) {
+    pub(in crate::engine) fn observe(&self, change: &Change, now: Time) {
         let mut state = self.lock();
+        if state.withholds(change, now) {
+            return;
+        }
         if let Some(change) = state.believed(change)
             && let Some(shadow) = &mut state.shadow
         {
@@ -216,6 +236,15 @@ impl State {
                 let changed = self.tamper(by, &write, &mutant.defect, place, real, now);
                 Passed::Made(changed.unwrap_or(write))
             }
+            (Defect::Returned(place), _) => {
+                self.note_return(by, &write, place, real, now);
+                Passed::Made(write)
+            }
+            (Defect::CreatedTwice, Operation::Create(_)) if write.name.is_empty() => {
+                self.observed.hits += 1;
+                Passed::Twice
+            }
+            (Defect::Answered(answer), _) => self.answer_falsely(by, *answer, write),
             _ => Passed::Made(write),
         }
     }
@@ -235,13 +264,13 @@ impl State {
             let object = Object::new(object);
             let key = Key { name: object.name().to_owned(), ..key };
             shadow.apply(&Change { key, kind: ChangeKind::Added, object: object.clone(), old: None });
-            return Passed::Skipped(object);
+            return Passed::Skipped(Ok(object));
         }
         let Some(object) = shadow.get_key(&key).cloned() else { return Passed::Made(write) };
         self.observed.hits += 1;
         self.gone.insert(key.clone(), object.uid().to_owned());
         shadow.apply(&Change { key, kind: ChangeKind::Deleted, object: object.clone(), old: None });
-        Passed::Skipped(object)
+        Passed::Skipped(Ok(object))
     }
 
     /// Returns the write with another value at `place`; `None` if the mutant does not change it.
@@ -267,9 +296,7 @@ impl State {
             _ => old.cloned(),
         };
         if left.as_ref() == meant || matches!(defect, Defect::Altered(_)) && left.is_none() {
-            if self.notes.remove(&key).is_some() {
-                self.refresh(&key, real);
-            }
+            self.forget(&key, real);
             return None;
         }
         self.observed.hits += 1;
@@ -286,13 +313,25 @@ impl State {
         let meant = meant.cloned();
         let changed = Write { operation, ..write.clone() };
         let (by, write, place) = (by.to_owned(), write.clone(), place.clone());
-        self.notes.insert(key.clone(), Noted { uid, by, write, place, left, meant });
-        self.refresh(&key, real);
+        self.note(&key, Noted { uid, by, write, place, left, meant }, real);
         Some(changed)
     }
 
+    /// Remembers what the component believes about an object.
+    pub(super) fn note(&mut self, key: &Key, noted: Noted, real: &View) {
+        self.notes.insert(key.clone(), noted);
+        self.refresh(key, real);
+    }
+
+    /// Shows the component an object as it is from now on.
+    pub(super) fn forget(&mut self, key: &Key, real: &View) {
+        if self.notes.remove(key).is_some() {
+            self.refresh(key, real);
+        }
+    }
+
     /// Returns the object that a write would lead to, in the eyes of the component.
-    fn intended(&self, write: &Write, key: &Key, before: Option<&Object>) -> Option<Value> {
+    pub(super) fn intended(&self, write: &Write, key: &Key, before: Option<&Object>) -> Option<Value> {
         match &write.operation {
             Operation::Create(object) | Operation::Update(object) => Some(object.clone()),
             Operation::MergePatch(patch) => {
@@ -305,21 +344,31 @@ impl State {
     }
 
     /// Shows the component an object of the real cluster as it believes it to be.
-    fn refresh(&mut self, key: &Key, real: &View) {
+    pub(super) fn refresh(&mut self, key: &Key, real: &View) {
         let mut shadow = self.shadow.take().unwrap_or_else(|| real.clone());
-        if let Some(object) = real.get_key(key) {
-            let object = self.believed_object(key, object);
-            shadow.apply(&Change { key: key.clone(), kind: ChangeKind::Modified, object, old: None });
+        let (kind, object) = match real.get_key(key) {
+            Some(object) => (ChangeKind::Modified, Some(self.believed_object(key, object))),
+            None => (ChangeKind::Deleted, shadow.get_key(key).cloned()),
+        };
+        if let Some(object) = object {
+            shadow.apply(&Change { key: key.clone(), kind, object, old: None });
         }
         self.shadow = Some(shadow);
     }
 
-    /// When the next late value of an actor is written.
-    pub(in crate::engine) fn next_late(&self, by: &str) -> Option<Time> {
-        let own = self.late_notes(by).filter_map(|(key, noted)| {
+    /// When the mutant makes the next write itself, in the name of an actor.
+    pub(in crate::engine) fn next_due(&self, by: &str) -> Option<Time> {
+        let late = self.late_notes(by).filter_map(|(key, noted)| {
             self.first_late.get(&(key.clone(), noted.place.clone())).map(|first| due(*first))
         });
-        own.min()
+        late.chain(self.returns.next(by)).min()
+    }
+
+    /// Takes the writes that the mutant makes itself now, in the name of an actor.
+    pub(in crate::engine) fn take_due(&mut self, by: &str, real: &View, now: Time) -> Vec<Write> {
+        let mut writes = self.take_late(by, real, now);
+        writes.extend(self.take_returns(by, real, now));
+        writes
     }
 
     fn late_notes(&self, by: &str) -> impl Iterator<Item = (&Key, &Noted)> {
@@ -328,7 +377,7 @@ impl State {
     }
 
     /// Takes the writes of an actor's values that were late and are due now.
-    pub(in crate::engine) fn take_late(&mut self, by: &str, real: &View, now: Time) -> Vec<Write> {
+    fn take_late(&mut self, by: &str, real: &View, now: Time) -> Vec<Write> {
         let is_due = |key: &Key, noted: &Noted| {
             self.first_late.get(&(key.clone(), noted.place.clone())).is_some_and(|first| due(*first) <= now)
         };
@@ -356,7 +405,7 @@ impl Noted {
     }
 }
 
-/// When a value is written that should have been written at `first`.
-fn due(first: Time) -> Time {
+/// When a mutant does what was due at `first`.
+pub(super) fn due(first: Time) -> Time {
     after(first, SignedDuration::from_mins(LATE_MINUTES))
 }

@@ -8,7 +8,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::yaml;
 use windtunnel_update_status::insight::published;
 
-use crate::engine::mutants::{Defect, Mutant, Observed, Place, Request, altered, component};
+use crate::engine::mutants::{Defect, FalseAnswer, Mutant, Observed, Place, Request, altered, component};
 use crate::record::{Event, Record, WriteEvent};
 
 /// Kinds whose creation, deletion or eviction a mutant may skip.
@@ -41,7 +41,9 @@ pub(super) fn candidates(record: &Record, observed: &Observed) -> Vec<Mutant> {
         let is_relevant = group.ends_with("openshift.io") || NOTICED_KINDS.contains(&kind.as_str());
         writers.contains(component) && is_relevant
     });
-    found.extend(noticed.map(|(component, kind, _)| Mutant::new(component, kind, Defect::Unnoticed)));
+    found.extend(noticed.flat_map(|(component, kind, _)| {
+        [Defect::Unnoticed, Defect::Outdated].map(|defect| Mutant::new(component, kind, defect))
+    }));
     let mut found: Vec<Mutant> = found.into_iter().collect();
     found.sort_by_cached_key(ToString::to_string);
     found
@@ -76,10 +78,10 @@ fn distance(mutant: &Mutant, check: &str) -> u32 {
         Defect::Altered(place) | Defect::AlteredInsight(place) => {
             (Some(place), u32::from(matches!(place.field(), "message" | "reason")))
         }
-        Defect::Late(place) => (Some(place), 2),
+        Defect::Late(place) | Defect::Returned(place) => (Some(place), 2),
         Defect::NoAlert(name) => return if has(name) { 0 } else { OTHER },
-        Defect::LostInsight | Defect::Skipped(_) => (None, 0),
-        Defect::Unnoticed => (None, 2),
+        Defect::LostInsight | Defect::Skipped(_) | Defect::Answered(FalseAnswer::Failure) => (None, 0),
+        Defect::Unnoticed | Defect::Outdated | Defect::CreatedTwice | Defect::Answered(_) => (None, 2),
     };
     if place.is_some_and(|place| is_update && place.is_progress()) {
         return weakness;
@@ -91,42 +93,55 @@ fn distance(mutant: &Mutant, check: &str) -> u32 {
         Some(place) if has(&place.short_name()) => weakness,
         Some(_) => 2 + weakness,
         None if mutant.is_insight() => 0,
-        None => 2,
+        None => 2 + weakness,
     }
 }
 
 /// Returns the mutants of the component that made a write.
 fn mutants_of_write(write: &WriteEvent) -> Vec<Mutant> {
     let by = component(&write.by);
-    let mutant = |defect| Mutant::new(by, &write.kind, defect);
     let request = match (write.verb.as_str(), write.subresource.as_str()) {
         (_, "eviction") => Some(Request::Evict),
         ("create", "") => Some(Request::Create),
         ("delete", _) => Some(Request::Delete),
         _ => None,
     };
-    if let Some(request) = request {
-        let kind = if request == Request::Evict { "Pod" } else { &write.kind };
-        let is_skipped = SKIPPED_KINDS.contains(&kind);
-        return is_skipped.then(|| Mutant::new(by, kind, Defect::Skipped(request))).into_iter().collect();
-    }
+    let kind = if request == Some(Request::Evict) { "Pod" } else { &write.kind };
+    let defects = match request {
+        Some(_) if !SKIPPED_KINDS.contains(&kind) => Vec::new(),
+        Some(request) => {
+            let is_generated =
+                write.after.as_ref().is_some_and(|after| !after.text("/metadata/generateName").is_empty());
+            let twice = (request == Request::Create && is_generated).then_some(Defect::CreatedTwice);
+            [Defect::Skipped(request)].into_iter().chain(twice).chain(false_answers(false)).collect()
+        }
+        None if write.key.group.ends_with("openshift.io") || write.kind == "Node" => defects_of_change(write),
+        None => Vec::new(),
+    };
+    defects.into_iter().map(|defect| Mutant::new(by, kind, defect)).collect()
+}
+
+/// Returns the defects of the component that changed an object.
+fn defects_of_change(write: &WriteEvent) -> Vec<Defect> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
-    if !write.key.group.ends_with("openshift.io") && write.kind != "Node" {
-        return Vec::new();
-    }
     let places: BTreeSet<Place> = Place::all(before).into_iter().chain(Place::all(after)).collect();
     let changed = places.into_iter().filter(|place| place.get(before) != place.get(after));
-    changed
-        .flat_map(|place| {
-            let alters = place.get(after).is_some_and(|value| altered(&place, value).is_some());
-            let altered = alters.then(|| Defect::Altered(place.clone()));
-            let stale = (!place.is_in_condition()).then(|| Defect::NeverUpdated(place.clone()));
-            let is_timed = place.is_condition() || place.field() == "version";
-            let late = is_timed.then_some(Defect::Late(place));
-            altered.into_iter().chain(stale).chain(late)
-        })
-        .map(mutant)
-        .collect()
+    let values = changed.flat_map(|place| {
+        let alters = place.get(after).is_some_and(|value| altered(&place, value).is_some());
+        let altered = alters.then(|| Defect::Altered(place.clone()));
+        let stale = (!place.is_in_condition()).then(|| Defect::NeverUpdated(place.clone()));
+        let is_timed = place.is_condition() || place.field() == "version";
+        let late = is_timed.then(|| Defect::Late(place.clone()));
+        let returned = (is_timed && place.get(before).is_some()).then_some(Defect::Returned(place));
+        altered.into_iter().chain(stale).chain(late).chain(returned)
+    });
+    values.chain(false_answers(true)).collect()
+}
+
+/// Returns the false answers to a write. Only changes of existing objects can conflict.
+fn false_answers(is_change: bool) -> impl Iterator<Item = Defect> {
+    let conflict = is_change.then_some(FalseAnswer::Conflict);
+    [FalseAnswer::Failure, FalseAnswer::Timeout].into_iter().chain(conflict).map(Defect::Answered)
 }
 
 /// Returns whether a write publishes insights.
@@ -138,7 +153,8 @@ fn is_published(write: &WriteEvent) -> bool {
 fn mutants_of_insights(write: &WriteEvent) -> Vec<Mutant> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
     let before = insights(before);
-    let mut found = Vec::new();
+    let answers = false_answers(true).map(|defect| Mutant::new(&write.by, &write.kind, defect));
+    let mut found: Vec<Mutant> = answers.collect();
     for (uid, insight) in insights(after) {
         let Some((kind, content)) = published::content(&insight) else { continue };
         let old = before.iter().find(|(known, _)| *known == uid).and_then(|(_, old)| published::content(old));

@@ -179,7 +179,7 @@ fn verdict(observed: &Observed, stuck: Option<String>, held: bool, broken: &[usi
 
 fn start(plan: &Plan, seed: u64, tampering: &Tampering) -> Result<Session, SessionError> {
     let mut session = Session::start_tampered(&plan.cluster, &plan.name, &plan.ids, seed, tampering)?;
-    tampering.activate();
+    tampering.activate(&session.simulation.view);
     if plan.strict {
         session.be_strict();
     }
@@ -217,20 +217,23 @@ fn longest_wait(plan: &Plan) -> SignedDuration {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::resources::CLUSTER_VERSIONS;
     use windtunnel_openshift::release::Release;
 
     use super::*;
     use crate::engine::run_plan;
-    use crate::plan::{Action, ClusterPlan, ReleasePlan, Target};
+    use crate::plan::{
+        Action, Check as PlannedCheck, ClusterPlan, ExpectedState, ObjectRef, ReleasePlan, Target, TextMatch,
+    };
 
-    #[test]
-    fn wrapped_components_without_a_mutant_leave_the_same_record() {
+    /// Updates a cluster with insights, then takes these steps.
+    fn update_and(steps: Vec<Step>) -> Plan {
         let find = |version: &str| Release::find(&version.parse().unwrap()).unwrap();
         let mut cluster = ClusterPlan { insights: true, worker_nodes: 1, ..ClusterPlan::new(find("4.20.1")) };
         cluster.releases = vec![ReleasePlan::plain(find("4.20.5"))];
         let step = |step| PlannedStep { line: 1, column: 1, text: "step".to_owned(), step };
         let update = Action::Update { to: Target::Version(find("4.20.5").version), force: false };
-        let plan = Plan {
+        Plan {
             name: "n".to_owned(),
             description: String::new(),
             ids: Vec::new(),
@@ -238,8 +241,54 @@ mod tests {
             strict: false,
             file: String::new(),
             cluster,
-            timeline: vec![step(Step::Act(update)), step(Step::Advance(SignedDuration::from_hours(1)))],
-        };
+            timeline: [Step::Act(update)].into_iter().chain(steps).map(step).collect(),
+        }
+    }
+
+    /// Expects a status of the condition `Progressing` of the ClusterVersion.
+    fn expect_progressing(status: &str, when: ExpectedTime) -> Step {
+        let (namespace, name) = (String::new(), "version".to_owned());
+        let object = ObjectRef { resource: CLUSTER_VERSIONS, namespace, name };
+        let kind = "Progressing".to_owned();
+        let status = Some(TextMatch::Equals(status.to_owned()));
+        let check = PlannedCheck::Condition { kind, status, reason: None, message: None };
+        Step::Expect(Expectation { what: ExpectedState::Object(object, vec![check]), when })
+    }
+
+    /// Returns how a plan with a mutant of this name ends.
+    #[track_caller]
+    fn verdict(plan: &Plan, baseline: &Baseline, name: &str) -> Verdict {
+        let mutant = baseline.mutants.iter().find(|mutant| mutant.to_string() == name);
+        let mutant = mutant.unwrap_or_else(|| panic!("no mutant {name}"));
+        baseline.run_mutant(plan, 1, mutant, false).verdict
+    }
+
+    #[test]
+    fn false_answers_and_repeated_writes_have_consequences() {
+        let plan = update_and(vec![
+            expect_progressing("True", ExpectedTime::Within(SignedDuration::from_mins(5))),
+            expect_progressing("True", ExpectedTime::Throughout(SignedDuration::from_mins(20))),
+            expect_progressing("False", ExpectedTime::Within(SignedDuration::from_hours(3))),
+        ]);
+        let baseline = run_baseline(&plan, 1).unwrap().unwrap();
+        let verdict = |name: &str| verdict(&plan, &baseline, &format!("cluster-version-operator: {name}"));
+        let killed = [
+            "ClusterVersion condition Progressing: old value again after 10 minutes",
+            "writes of ClusterVersion: fail with 500",
+            "changes of ClusterVersion: seen 10 minutes late",
+        ];
+        for name in killed {
+            assert_eq!(verdict(name), Verdict::Killed, "{name}");
+        }
+        // The operator repeats a write whose answer is an error.
+        for name in ["the first fails with 409", "the answer to the first is lost"] {
+            assert_eq!(verdict(&format!("writes of ClusterVersion: {name}")), Verdict::Survived, "{name}");
+        }
+    }
+
+    #[test]
+    fn wrapped_components_without_a_mutant_leave_the_same_record() {
+        let plan = update_and(vec![Step::Advance(SignedDuration::from_hours(1))]);
         let plain = run_plan(&plan, 1).unwrap().record.hash();
         // The third run starts from a copy of the second one's cluster.
         for _ in 0..3 {

@@ -100,10 +100,10 @@ impl Simulation {
         let mut removals = Vec::new();
         for change in self.connection.changes(&self.view) {
             self.view.apply(&change);
-            if let Some(tampering) = &self.tampering {
-                tampering.observe(&change);
-            }
             let now = self.clock.now();
+            if let Some(tampering) = &self.tampering {
+                tampering.observe(&change, now);
+            }
             if let Some(jump) = self.phases.track_change(&change, &self.view, now) {
                 self.invariants.report(
                     Invariant::NodeOrder,

@@ -67,6 +67,27 @@ fn insights_are_not_published_or_published_wrong() {
 }
 
 #[test]
+fn writes_are_repeated() {
+    let list = mutate("a.yaml", UPDATE, &["--list", "--component", "operator"]);
+    for value in ["condition Progressing", "version operator"] {
+        let mutant = format!("  operator: ClusterOperator {value}: old value again after 10 minutes\n");
+        assert!(list.contains(&mutant), "{list}");
+    }
+    let pods = mutate("a.yaml", UPDATE, &["--list", "--component", "replicaset-controller"]);
+    assert!(pods.contains("  replicaset-controller: Pod: created twice\n"), "{pods}");
+}
+
+#[test]
+fn answers_are_false() {
+    let name = |defect: &str| format!("cluster-version-operator: writes of ClusterVersion: {defect}");
+    let list = mutate("a.yaml", UPDATE, &["--list", "--component", "cluster-version-operator"]);
+    for defect in ["fail with 500", "the first fails with 409", "the answer to the first is lost"] {
+        assert!(list.contains(&format!("  {}\n", name(defect))), "{list}");
+    }
+    assert!(list.contains("  cluster-version-operator: changes of ClusterVersion: seen 10 minutes late\n"));
+}
+
+#[test]
 fn the_names_of_mutants_do_not_depend_on_the_seed() {
     let list = |seed: &str| mutate("a.yaml", UPDATE, &["--list", "--component", "operator", "--seed", seed]);
     assert_eq!(list("1"), list("2"));

@@ -1,0 +1,79 @@
+//! Mutants whose writes get a false answer: an error although nothing is wrong.
+
+use std::fmt;
+
+use serde_json::Value;
+use windtunnel_core::{Operation, Refusal, Write};
+
+use super::tampering::{Passed, State};
+
+/// A false answer to the writes of a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) enum FalseAnswer {
+    /// No write is made, and each one gets an internal error.
+    Failure,
+    /// The first change of an object is not made, and gets a conflict.
+    Conflict,
+    /// The first write is made, and gets a timeout.
+    Timeout,
+}
+
+impl fmt::Display for FalseAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Failure => "fail with 500",
+            Self::Conflict => "the first fails with 409",
+            Self::Timeout => "the answer to the first is lost",
+        })
+    }
+}
+
+impl State {
+    /// Answers a write of a component falsely, if it is one of those that the mutant is about.
+    pub(super) fn answer_falsely(&mut self, by: &str, answer: FalseAnswer, write: Write) -> Passed {
+        let is_change = !matches!(write.operation, Operation::Create(_) | Operation::Delete(_));
+        if !self.misinforms(by, answer, is_change) {
+            return Passed::Made(write);
+        }
+        match answer {
+            FalseAnswer::Failure => Passed::Skipped(Err(failure())),
+            FalseAnswer::Conflict => Passed::Skipped(Err(conflict(&write.resource.plural, &write.name))),
+            FalseAnswer::Timeout => Passed::Unanswered,
+        }
+    }
+
+    /// Decides whether a write gets a false answer, and counts it. `is_change` is false for writes that create or
+    /// delete an object.
+    pub(super) fn misinforms(&mut self, by: &str, answer: FalseAnswer, is_change: bool) -> bool {
+        let is_meant = match answer {
+            FalseAnswer::Failure => true,
+            FalseAnswer::Conflict => is_change && self.misinformed.insert(by.to_owned()),
+            FalseAnswer::Timeout => self.misinformed.insert(by.to_owned()),
+        };
+        self.observed.hits += u64::from(is_meant);
+        is_meant
+    }
+}
+
+/// An internal error of the API server.
+pub(super) fn failure() -> Refusal {
+    refusal(500, "InternalError", "Internal error occurred: caused by a mutant".to_owned())
+}
+
+/// A conflict with another writer.
+pub(super) fn conflict(plural: &str, name: &str) -> Refusal {
+    let message = format!(
+        "Operation cannot be fulfilled on {plural} \"{name}\": the object has been modified; please apply your \
+         changes to the latest version and try again"
+    );
+    refusal(409, "Conflict", message)
+}
+
+/// The answer to a request whose own answer did not arrive in time.
+pub(super) fn timeout() -> Refusal {
+    refusal(504, "Timeout", "Timeout: the answer was lost by a mutant".to_owned())
+}
+
+fn refusal(code: u16, reason: &str, message: String) -> Refusal {
+    Refusal { code, reason: reason.to_owned(), message, details: Value::Null }
+}

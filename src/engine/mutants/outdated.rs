@@ -1,0 +1,69 @@
+//! Mutants that see the changes of other clients too late, like a client with an outdated cache.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Answer, Change, Key, View};
+
+use super::mutant::{Defect, Mutant};
+use super::tampering::{State, due};
+
+/// The objects whose first change the component has not seen yet.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Unseen {
+    /// When they changed.
+    since: BTreeMap<Key, Time>,
+    /// The objects whose changes are seen at once from now on.
+    known: BTreeSet<Key>,
+}
+
+impl State {
+    /// Decides whether a change of the cluster is kept from the component.
+    pub(super) fn withholds(&mut self, change: &Change, now: Time) -> bool {
+        let Some(Mutant { kind, defect: Defect::Outdated, .. }) = self.active() else { return false };
+        if change.object.text("/kind") != kind || self.unseen.known.contains(&change.key) {
+            return false;
+        }
+        self.unseen.since.entry(change.key.clone()).or_insert(now);
+        true
+    }
+
+    /// Returns whether the component has not seen the last state of an object.
+    pub(super) fn is_withheld(&self, key: &Key) -> bool {
+        self.unseen.since.contains_key(key)
+    }
+
+    /// When the component sees an object as it is.
+    pub(super) fn reveals_at(&self, key: &Key) -> Option<Time> {
+        self.unseen.since.get(key).map(|since| due(*since))
+    }
+
+    /// Shows the component the objects that are due now.
+    pub(super) fn reveal_due(&mut self, real: &View, now: Time) {
+        let is_due = |since: &Time| due(*since) <= now;
+        let keys: Vec<Key> =
+            self.unseen.since.iter().filter(|(_, since)| is_due(since)).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.reveal(key, real);
+        }
+    }
+
+    /// Shows the component the objects that it wrote. A rejected write makes it read the object again.
+    pub(super) fn reveal_written(&mut self, answers: &[Answer], real: &View) {
+        if !matches!(self.active(), Some(Mutant { defect: Defect::Outdated, .. })) {
+            return;
+        }
+        for answer in answers {
+            let name = answer.outcome.as_ref().map_or(answer.write.name.as_str(), |object| object.name());
+            let key = Key { name: name.to_owned(), ..answer.write.key() };
+            self.reveal(key, real);
+        }
+    }
+
+    fn reveal(&mut self, key: Key, real: &View) {
+        if self.unseen.since.remove(&key).is_some() {
+            self.refresh(&key, real);
+        }
+        self.unseen.known.insert(key);
+    }
+}
