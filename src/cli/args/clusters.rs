@@ -83,7 +83,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["bare", "from", "data_dir"])]
     pub(in crate::cli) graph_data: Option<PathBuf>,
     /// Port of a simulated cluster's update service, over plain HTTP on the loopback interface; 0 selects a free one.
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    #[arg(long, value_name = "PORT", default_value_t = 0, value_parser = super::numbers::port)]
     pub(in crate::cli) update_service_port: u16,
     /// Speed of time in a simulated cluster, such as `60x`: an hour in a minute. `windtunnel clock` changes it later.
     #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]
@@ -103,7 +103,7 @@ pub(in crate::cli) struct ServeArgs {
     #[command(flatten)]
     pub(in crate::cli) listening: Listening,
     /// Seed of every random draw in the cluster.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = super::numbers::number::<u64>)]
     pub(in crate::cli) seed: u64,
     /// Store objects, the token and the certificate authority in DIR, and reuse them at the next start. While the disk
     /// rejects writes, clients get 500 for writes, and /readyz fails.
@@ -116,7 +116,7 @@ pub(in crate::cli) struct ServeArgs {
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Listening {
     /// Port to listen on; 0 selects a free one.
-    #[arg(long, default_value_t = 6443)]
+    #[arg(long, default_value_t = 6443, value_parser = super::numbers::port)]
     pub(in crate::cli) port: u16,
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1", value_name = "IP")]

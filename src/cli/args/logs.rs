@@ -20,7 +20,7 @@ pub(in crate::cli) struct LogsArgs {
     #[arg(long, short, value_name = "NAME", requires = "pod")]
     pub(in crate::cli) container: Option<String>,
     /// Number of last lines to print [default: all].
-    #[arg(long, value_name = "N", requires = "pod")]
+    #[arg(long, value_name = "N", requires = "pod", value_parser = super::numbers::number::<usize>)]
     pub(in crate::cli) tail: Option<usize>,
     /// Moment of the first lines, from the start of the run, such as `30m` [default: the installation].
     #[arg(long, value_name = "TIME", requires = "pod")]

@@ -9,6 +9,7 @@ pub(super) mod controllers;
 pub(super) mod insights;
 mod logs;
 mod mutate;
+mod numbers;
 mod payload;
 mod place;
 mod risks;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use regex::Regex;
 use semver::Version;
 
-use super::payload;
-use super::run_options::{Shard, shard};
+use super::run_options::{Shard, name, shard};
 #[cfg(feature = "gherkin")]
 use super::run_options::{Tags, tags};
+use super::{numbers, payload};
 
 /// `windtunnel mutate`.
 #[derive(Debug, clap::Args)]
@@ -26,10 +26,10 @@ pub(in crate::cli) struct MutateArgs {
     #[arg(required = true)]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Seed of every random draw, and of the sample of mutants.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = numbers::number::<u64>)]
     pub(in crate::cli) seed: u64,
     /// Number of mutants per scenario, a sample of all [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
     pub(in crate::cli) mutants: Option<u32>,
     /// Break only this component, such as `cluster-version-operator`, `operator`, `kubelet`, or
     /// `update-status-controller`; repeat the flag for more.
@@ -46,13 +46,13 @@ pub(in crate::cli) struct MutateArgs {
     #[arg(long, value_name = "EXPRESSION", value_parser = tags)]
     pub(in crate::cli) tags: Option<Tags>,
     /// Run only scenarios whose names match.
-    #[arg(long, value_name = "REGEX", value_parser = Regex::new)]
+    #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(in crate::cli) name: Option<Regex>,
     /// Run only this part of the scenarios, such as `2/3`: every third, starting with the second.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(in crate::cli) shard: Option<Shard>,
     /// Number of mutants that run at a time [default: the number of cores].
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = numbers::jobs)]
     pub(in crate::cli) jobs: Option<NonZeroUsize>,
     /// Read the payload of a release from a folder, as for `windtunnel run`.
     #[arg(long, value_name = "VERSION=DIR", value_parser = payload::parse)]

@@ -33,7 +33,7 @@ pub(in crate::cli) struct PlaceArgs {
     pub(in crate::cli) speed: Option<f64>,
     /// Maximum number of writes per second to a cluster outside this process.
     #[cfg(feature = "live")]
-    #[arg(long, value_name = "N", default_value_t = WRITES_PER_SECOND, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = WRITES_PER_SECOND, value_parser = super::numbers::count)]
     pub(in crate::cli) writes_per_second: u32,
     /// Image to run (container, k3s), or image of the nodes (kind, k3d).
     #[cfg(feature = "live")]

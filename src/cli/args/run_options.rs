@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::numbers;
+
 /// One part of all scenarios, for machines that share the work: `2/3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct Shard {
@@ -44,7 +46,7 @@ pub(in crate::cli) struct Selection {
     #[arg(long)]
     pub(in crate::cli) list: bool,
     /// Run at most N scenarios at the same time [default: the number of cores].
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = numbers::jobs)]
     pub(in crate::cli) jobs: Option<std::num::NonZeroUsize>,
     /// Start no other scenario after a failure; report the rest as skipped.
     #[arg(long)]
@@ -57,7 +59,7 @@ pub(in crate::cli) struct Selection {
     #[arg(long, value_name = "EXPRESSION", value_parser = tags)]
     pub(in crate::cli) tags: Option<Tags>,
     /// Rerun a failed scenario up to N times, each time with the next seed; report a later pass as a flake.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::number::<u64>)]
     pub(in crate::cli) retry: u64,
 }
 
@@ -81,7 +83,7 @@ pub(in crate::cli) fn tags(text: &str) -> Result<Tags, String> {
 }
 
 /// Parses a regular expression for names.
-fn name(text: &str) -> Result<regex::Regex, String> {
+pub(in crate::cli) fn name(text: &str) -> Result<regex::Regex, String> {
     regex::Regex::new(text).map_err(|error| {
         let error = error.to_string();
         let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();

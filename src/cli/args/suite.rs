@@ -3,14 +3,14 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use super::{Interactive, Layout, PlaceArgs, Reports, Selection};
+use super::{Interactive, Layout, PlaceArgs, Reports, Selection, numbers};
 
 /// Arguments of a run of scenarios or features.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(in crate::cli) struct SuiteArgs {
     /// Seed of every random draw.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = numbers::number::<u64>)]
     pub(in crate::cli) seed: u64,
     /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
     #[arg(long, value_name = "FILE")]
