@@ -10,6 +10,7 @@ use windtunnel_core::text::{error_chain, parse_duration, short_duration};
 use windtunnel_openshift::oc::CommandOutput;
 
 use super::args::{ClockArgs, ClockChange};
+use super::live::client::{client, failure};
 use super::live::connection::Connection;
 use super::live::{block_on, client_error};
 use super::{Exit, print_client_output};
@@ -50,7 +51,7 @@ async fn change_clock(
     change: Option<Value>,
 ) -> Result<CommandOutput, CommandOutput> {
     let config = connection.config().await?;
-    let client = Client::try_from(config).map_err(|error| client_error(&error_chain(&error)))?;
+    let client = client(config).map_err(|error| client_error(&error_chain(&error)))?;
     let mut state = match change {
         Some(change) => send(&client, Method::PATCH, change.to_string()).await?,
         None => send(&client, Method::GET, String::new()).await?,
@@ -71,7 +72,7 @@ async fn send(client: &Client, method: Method, body: String) -> Result<Value, Co
              --serve` serve clusters that have one",
         ),
         kube::Error::Api(status) => client_error(&status.message),
-        error => client_error(&error_chain(&error)),
+        error => client_error(&failure(&error)),
     })
 }
 

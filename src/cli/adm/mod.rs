@@ -13,6 +13,7 @@ use windtunnel_core::text::error_chain;
 use windtunnel_openshift::oc::{Alert, ClusterView, Command, CommandOutput, CommandStep, Gates, Patch};
 
 use super::args::AdmCommand;
+use super::live::client::client;
 use super::live::connection::{self, Connection};
 use super::live::{block_on, client_error, get, thanos};
 use super::{Exit, print_client_output};
@@ -51,7 +52,7 @@ pub(super) fn adm(command: &AdmCommand) -> Result<Exit, String> {
 fn execute(connection: &Connection, command: &Command) -> Result<CommandOutput, String> {
     let outcome = block_on(async {
         let config = connection.config().await?;
-        let client = Client::try_from(config.clone()).map_err(|error| client_error(&error.to_string()))?;
+        let client = client(config.clone()).map_err(|error| client_error(&error.to_string()))?;
         let cluster_version = get(&client, CLUSTER_VERSION).await?.map(Object::new);
         let alerts = if command.reads_alerts() {
             thanos::alerts(&client, &config).await.and_then(|body| alerts_in(&body))

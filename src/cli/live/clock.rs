@@ -11,6 +11,8 @@ use tower::util::MapResponseLayer;
 use windtunnel_apiserver::service::clock_headers;
 use windtunnel_core::clock::{Clock, ScaledClock, Time, WallClock, after};
 
+use super::client::name_server;
+
 /// An answer that is later than this by the wall clock shows that the server's time passes more slowly than its speed.
 const LATE: SignedDuration = SignedDuration::from_secs(5);
 
@@ -25,7 +27,8 @@ pub(in crate::cli) fn client(config: Config) -> kube::Result<(Client, Arc<Server
         observer.observe(response.headers());
         response
     });
-    Ok((ClientBuilder::try_from(config)?.with_layer(&layer).build(), clock))
+    let name_server = name_server(&config);
+    Ok((ClientBuilder::try_from(config)?.with_layer(&layer).with_layer(&name_server).build(), clock))
 }
 
 /// The clock of a server. It advances between answers; before the first `Date` header it is the local clock.

@@ -1,5 +1,6 @@
 //! Access to the clusters of a kubeconfig, with the requests and error messages of `oc`.
 
+pub(super) mod client;
 pub(super) mod clock;
 pub(super) mod connection;
 pub(super) mod thanos;
@@ -7,7 +8,6 @@ pub(super) mod thanos;
 use http::{Request, StatusCode};
 use kube::Client;
 use serde_json::Value;
-use windtunnel_core::text::error_chain;
 use windtunnel_openshift::oc::CommandOutput;
 
 /// Runs asynchronous work on a new runtime.
@@ -50,7 +50,7 @@ async fn send_get(client: &Client, path: &str) -> Result<Answer, CommandOutput> 
         Ok(value) => Ok(Ok(value)),
         Err(kube::Error::Api(status)) => Ok(Err(status)),
         Err(error) => Err(CommandOutput {
-            stderr: format!("Unable to connect to the server: {}\n", error_chain(&error)),
+            stderr: format!("{}\n", client::failure(&error)),
             code: 1,
             ..CommandOutput::default()
         }),

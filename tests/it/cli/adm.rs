@@ -100,7 +100,10 @@ fn adm_upgrade_reports_connection_errors() {
     check(&["--kubeconfig", "nowhere"], "error: ");
     check(&["--kubeconfig", "config"], "error: ");
     check(&["--kubeconfig"], "a value is required for '--kubeconfig <KUBECONFIG>'");
-    check(&["--server", "https://127.0.0.1:1"], "Unable to connect to the server: ");
+    let refused =
+        "The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?\n";
+    check(&["--server", "https://127.0.0.1:1"], refused);
+    check(&["status", "--server", "https://127.0.0.1:1"], refused);
     let _served = Served::start(&environment, &["--bare", "--kubeconfig", "bare"]);
     check(
         &["--kubeconfig", "bare"],

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
-use kube::Client;
 use windtunnel_core::clock::{Clock, Time};
 use windtunnel_update_status::controller::snapshot::{Insights, published_insights};
 use windtunnel_update_status::controller::{Parts, run_once};
 
 use super::{alerts_in, not_published};
+use crate::cli::live::client::client;
 use crate::cli::live::connection::Connection;
 use crate::cli::live::{block_on, client_error, clock, get, thanos};
 use crate::cli::status::Failure;
@@ -25,7 +25,7 @@ const UPDATE_STATUS: &str = "/apis/update.openshift.io/v1alpha1/updatestatuses/c
 pub(super) fn published(kubeconfig: &Path, context: Option<&str>) -> Result<Insights, Failure> {
     block_on(async {
         let config = Connection::from_kubeconfig(kubeconfig, context).config().await?;
-        let client = Client::try_from(config).map_err(|error| client_error(&error.to_string()))?;
+        let client = client(config).map_err(|error| client_error(&error.to_string()))?;
         let config_map = get(&client, CONFIG_MAP).await?;
         if let Some(insights) = published_insights(config_map.as_ref(), None) {
             return Ok(insights);
