@@ -8,7 +8,7 @@ use crate::backends::BackendError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The API server rejected a request of an administrator or the installer.
-    #[error("the API server refused to {what}: {message}")]
+    #[error("the API server rejected the request to {what}: {message}")]
     Refused {
         /// The request, such as `patch clusterversions.config.openshift.io/version`.
         what: String,

@@ -16,6 +16,7 @@ mod environment;
 mod expectations;
 mod fault;
 mod kinds;
+mod labels;
 pub mod lint;
 mod object;
 mod parameters;

@@ -143,7 +143,10 @@ impl<'a> Reader<'a> {
         for (key, _) in self.entries(node, what)? {
             let name = key.scalar().unwrap_or_default();
             if !known.contains(&name) {
-                let hint = did_you_mean(name, known.iter().copied());
+                let hint = match name.strip_prefix('-').filter(|item| !item.starts_with('-')) {
+                    Some(item) => format!("; an item needs a space after `-`: write `- {item}: ...`"),
+                    None => did_you_mean(name, known.iter().copied()),
+                };
                 let known = known.join("`, `");
                 let hint = if hint.is_empty() { format!("; it may have `{known}`") } else { hint };
                 self.problem(key, format!("{what} has no key {}{hint}", key.describe()));
@@ -183,18 +186,6 @@ impl<'a> Reader<'a> {
     pub(super) fn texts(&mut self, node: &Node, what: &str) -> Vec<String> {
         let items = self.list(node, &format!("texts, each {what}"));
         items.iter().filter_map(|item| self.text(item, what)).collect()
-    }
-
-    /// Parses labels by name; a value may be empty, as that of a role.
-    pub(super) fn labels(&mut self, node: &Node) -> BTreeMap<String, String> {
-        let mut labels = BTreeMap::new();
-        for (key, value) in self.entries(node, "labels by name").unwrap_or_default() {
-            match (key.scalar(), value.scalar()) {
-                (Some(key), Some(value)) => drop(labels.insert(key.to_owned(), value.to_owned())),
-                _ => self.expected(value, "the value of a label, such as `a` or `\"\"`"),
-            }
-        }
-        labels
     }
 
     /// Parses one of a few words.

@@ -160,9 +160,11 @@ fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxProblem>
     }
     for scenario in scenarios(feature) {
         let place = scenario.position;
-        if scenario.steps.is_empty() {
+        let misread = steps_without_keyword(scenario, text);
+        if scenario.steps.is_empty() && misread.is_empty() {
             problems.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
         }
+        problems.extend(misread);
         let rows = |table: &Table| table.rows.len().saturating_sub(1);
         let examples = || scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
         if !scenario.examples.is_empty() && examples().map(rows).sum::<usize>() == 0 {
@@ -173,6 +175,21 @@ fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxProblem>
         problems.extend(tables.flat_map(|table| layout::ragged_rows(text, table.position.line)));
     }
     problems
+}
+
+/// Returns the lines of a scenario's description that would be steps if they began with a keyword.
+fn steps_without_keyword(scenario: &Scenario, text: &str) -> Vec<layout::SyntaxProblem> {
+    let description = scenario.description.as_deref().unwrap_or_default();
+    let end = scenario.steps.first().map_or(usize::MAX, |step| step.position.line);
+    let lines = layout::lines(text).skip(scenario.position.line).take_while(|(line, ..)| *line < end);
+    let described = lines.filter(|(_, _, content)| !content.is_empty() && description.contains(content));
+    let found = described.filter_map(|(line, column, content)| {
+        let (word, rest) = content.split_once(' ')?;
+        let catalogue::Lookup::Step(step, _) = catalogue::find(rest) else { return None };
+        let keyword = step.keyword;
+        Some((line, column, format!("no step begins with `{word}`; did you mean `{keyword} {rest}`?")))
+    });
+    found.collect()
 }
 
 /// Returns position and message of a parse error. The parser lists the expected tokens in any order, and most
@@ -239,6 +256,7 @@ mod tests {
         check("Feature: f\n", "1:1: the feature has no scenario");
         check("Feature: f\n  Given a\n", "1:1: the feature has no scenario");
         check("Feature: f\n  Scenario: s\n  Scenario: t\n    When a\n", "2:3: scenario `s` has no steps");
+        check("Feature: f\n  Scenario: s\n    The story.\n", "2:3: scenario `s` has no steps");
         check(
             "Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | a |\n",
             "2:3: the examples of `s` have no rows",
@@ -247,6 +265,17 @@ mod tests {
             "Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | b |\n      | 1 |\n",
             "3:5: the examples lack a value for `a`",
         );
+    }
+
+    #[test]
+    fn reports_steps_that_are_read_as_a_description() {
+        let hint = "no step begins with `Give`; did you mean `Given a 4.18.3 cluster`?";
+        check("Feature: f\n  Scenario: s\n    Give a 4.18.3 cluster\n", &format!("3:5: {hint}"));
+        check(
+            "Feature: f\n  Scenario: s\n    A story.\n    Give a 4.18.3 cluster\n    When a\n",
+            &format!("4:5: {hint}"),
+        );
+        check("Feature: f\n  Scenario: s\n    Of a 4.18 cluster\n    When I wait\n", "");
     }
 
     /// Returns the lines of scenarios with their tags.

@@ -156,7 +156,7 @@ fn language(text: &str) -> Option<(usize, &str)> {
 }
 
 /// Returns line, column and trimmed content of each line.
-fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     text.lines().enumerate().map(|(index, line)| {
         let content = line.trim_start();
         let indent = line.chars().count() - content.chars().count();

@@ -7,6 +7,7 @@ use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::release::Architecture;
 
 use crate::plan::{CONTROL_PLANE_NODES, PoolPlan, WORKER_NODES, node_names};
+use crate::scenario::labels::labels;
 use crate::scenario::reader::Reader;
 
 /// The keys of a custom pool.
@@ -90,7 +91,7 @@ fn labels_by_node(reader: &mut Reader<'_>, node: &Node, names: &[String]) -> Lab
     let mut found = LabelsByNode::new();
     for (name, own) in reader.entries(node, "labels by node").unwrap_or_default() {
         let name = reader.word(name, &known).map(str::to_owned);
-        let own = reader.labels(own);
+        let own = labels(reader, own);
         found.extend(name.map(|name| (name, own)));
     }
     found
@@ -118,7 +119,7 @@ fn pool(reader: &mut Reader<'_>, name: &Node, node: &Node) -> Option<PoolPlan> {
     let count = count.and_then(|node| reader.number(node, 0, *WORKER_NODES.end()));
     let paused = map.get("paused").and_then(|node| reader.flag(node)).unwrap_or(false);
     let max_unavailable = map.get("max-unavailable").and_then(|node| max_unavailable(reader, node));
-    let labels = map.get("labels").map(|node| reader.labels(node)).unwrap_or_default();
+    let labels = map.get("labels").map(|node| labels(reader, node)).unwrap_or_default();
     Some(PoolPlan { paused, max_unavailable, labels, ..PoolPlan::new(text, count?) })
 }
 

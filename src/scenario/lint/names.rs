@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use semver::Version;
 use serde_json::Value;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::text::{did_you_mean, nearest};
@@ -10,7 +11,7 @@ use windtunnel_update_status::assessment::node::phase::Phase;
 
 use crate::plan::{
     Action, Check, ClusterPlan, ExpectedState, FaultTarget, InjectedFault, InsightRef, Keep, ObjectRef, Step,
-    Subject, TextMatch, ValueSource,
+    Subject, Target, TextMatch, ValueSource,
 };
 use crate::scenario::lint::vocabulary::{self, Types};
 
@@ -20,6 +21,7 @@ const POOLS: [&str; 2] = ["master", "worker"];
 /// The names in a cluster, including those that steps have created so far.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
+    releases: BTreeSet<Version>,
     operators: BTreeSet<String>,
     /// The initial number of nodes by the first part of their names.
     nodes: BTreeMap<String, u32>,
@@ -38,7 +40,9 @@ impl Names {
         let pooled = cluster.pools.iter().map(|pool| (pool.name.clone(), pool.count));
         let own_pools = cluster.pools.iter().map(|pool| pool.name.clone());
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let versions = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
         Self {
+            releases: versions.map(|release| release.version.clone()).collect(),
             operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),
             nodes: plain.chain(pooled).collect(),
             pools: POOLS.into_iter().map(str::to_owned).chain(own_pools).collect(),
@@ -64,6 +68,7 @@ impl Names {
 
     fn action_warnings(&mut self, action: &Action) -> Vec<String> {
         let found = match action {
+            Action::Update { to: Target::Version(version), .. } => self.unknown_release(version),
             Action::Fault { fault: InjectedFault::Node(name, _), .. }
             | Action::Heal(FaultTarget::Node(name)) => self.unknown_node(name),
             Action::Fault { fault: InjectedFault::Operator(name, _), .. }
@@ -92,6 +97,12 @@ impl Names {
             _ => None,
         };
         found.into_iter().collect()
+    }
+
+    fn unknown_release(&self, version: &Version) -> Option<String> {
+        let is_unknown = !self.releases.contains(version);
+        is_unknown
+            .then(|| format!("no release {version} exists yet: write `Given release {version} exists` first"))
     }
 
     fn expectation_warnings(&self, what: &ExpectedState) -> Vec<String> {

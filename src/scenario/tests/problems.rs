@@ -74,7 +74,7 @@ fn invalid_yaml_is_one_problem_with_a_position() {
     check("- a\n", "s.yaml:1:1: expected a scenario (a map), found a list");
     check(
         &format!("{HEAD}  - clear-update\nname: m\ntags: 3\n"),
-        "s.yaml:6:1: duplicate mapping key: name not allowed here\n\
+        "s.yaml:6:1: the key `name` occurs twice: remove one of them\n\
              s.yaml:7:7: expected a list of texts, each a tag, found `3`",
     );
     check(
@@ -211,7 +211,19 @@ fn reports_invalid_steps() {
     );
     check_step(
         "  - {advance: 1m, clear-update: }",
-        "s.yaml:5:19: a step does one thing: expected one key, found `clear-update` too",
+        "s.yaml:5:19: a step does one thing: expected one key, found `clear-update` too; write `- ` before `clear-update` to make it a step of its own",
+    );
+    check_step(
+        "  - expect:\n    update: complete",
+        "s.yaml:6:5: a step does one thing: expected one key, found `update` too; write `- ` before `update` to make it a step of its own",
+    );
+    check_step(
+        "  - expect: {update: complete}\n    within: 1h",
+        "s.yaml:6:5: a step does one thing: expected one key, found `within` too; if it belongs to `expect`, indent it more than `expect`",
+    );
+    check_step(
+        "  - within: 1h\n    expect: {update: complete}",
+        "s.yaml:6:5: a step does one thing: expected one key, found `expect` too; if `within` belongs to `expect`, indent it more than `expect`",
     );
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",

@@ -12,6 +12,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 
 use super::expectations::{command, expectation};
+use super::labels::labels;
 use super::object::{self, Star};
 use super::reader::Reader;
 use super::{fault, step_text};
@@ -63,16 +64,27 @@ fn planned(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     Some(PlannedStep { line: node.line, column: node.column, text, step })
 }
 
+/// Returns the message about the second key of a step.
+fn second_key(first: &Node, second: &Node) -> String {
+    let (name, found) = (first.scalar().unwrap_or_default(), second.describe());
+    let is_step = |key: &Node| key.scalar().is_some_and(|key| ACTIONS.contains(&key));
+    let hint = match (is_step(first), is_step(second)) {
+        (true, true) => format!("; write `- ` before {found} to make it a step of its own"),
+        (true, false) => format!("; if it belongs to `{name}`, indent it more than `{name}`"),
+        (false, true) => format!("; if `{name}` belongs to {found}, indent it more than {found}"),
+        (false, false) => String::new(),
+    };
+    format!("a step does one thing: expected one key, found {found} too{hint}")
+}
+
 fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Step> {
     let actions = ACTIONS.join("`, `");
     let (key, value) = match &node.kind {
         Kind::Text(_) => (node, None),
         Kind::Map(entries) => match entries.as_slice() {
             [(key, value)] => (key, Some(value)),
-            [_, (second, _), ..] => {
-                let message =
-                    format!("a step does one thing: expected one key, found {} too", second.describe());
-                reader.problem(second, message);
+            [(first, _), (second, _), ..] => {
+                reader.problem(second, second_key(first, second));
                 return None;
             }
             [] => {
@@ -154,7 +166,7 @@ fn join(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let map = reader.map(node, "a machine that joins", &["node", "labels"])?;
     let name = map.required(reader, "node", "the name of its node, such as `worker-3`");
     let name = name.and_then(|node| new_node(reader, node));
-    let labels = map.get("labels").map(|node| reader.labels(node)).unwrap_or_default();
+    let labels = map.get("labels").map(|node| labels(reader, node)).unwrap_or_default();
     Some(Action::Join { node: name?, labels })
 }
 

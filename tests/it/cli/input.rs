@@ -184,7 +184,7 @@ fn an_object_rejected_by_the_api_server_fails_the_scenario() {
 
         FAIL  n  (0:00:00 of cluster time)
               s.yaml:5:5 with seed 1
-              the cluster could not be installed: the API server refused to create configmaps/default/Not_A_Name: ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
+              the cluster could not be installed: the API server rejected the request to create configmaps/default/Not_A_Name: ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
 
         1 scenario: 0 passed, 1 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
         --- stderr
@@ -197,7 +197,7 @@ fn invalid_arguments_are_reported() {
     insta::assert_snapshot!(check(&[], &["run", "--seed", "lucky"]), @"
         exit 2
         --- stderr
-        error: invalid value 'lucky' for '--seed <SEED>': invalid digit found in string
+        error: invalid value 'lucky' for '--seed <SEED>': expected a whole number from 0
 
         For more information, try '--help'.
         ");

@@ -24,6 +24,7 @@ mod interactive_run;
 mod junit;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod live_records;
+mod mistakes;
 mod mutate;
 mod naming;
 mod payloads;

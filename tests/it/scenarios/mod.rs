@@ -284,7 +284,10 @@ fn extreme_or_malformed_values_in_objects_do_not_stop_a_run() {
         );
         // This API server rejects what a real one would reject.
         let failure = run(&plan("n.yaml", &text), 1).1;
-        assert!(failure.is_empty() || failure.contains("the API server refused to "), "{object}: {failure}");
+        assert!(
+            failure.is_empty() || failure.contains("the API server rejected the request to "),
+            "{object}: {failure}"
+        );
     }
 }
 

@@ -70,12 +70,24 @@ pub fn parse_tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
     let (mut tree, twice) = match parse(serde_saphyr::DuplicateKeyPolicy::Error) {
         Ok(tree) => (tree, None),
         Err(first) => match parse(serde_saphyr::DuplicateKeyPolicy::FirstWins) {
-            Ok(tree) => (tree, Some(first)),
+            Ok(tree) => (tree, Some(occurs_twice(first))),
             Err(other) => return Err(other),
         },
     };
     tree.restore_scalar_source(text);
     Ok((tree, twice))
+}
+
+/// Rewords the library's error about a duplicate key.
+fn occurs_twice(error: YamlError) -> YamlError {
+    let key = error.message.strip_prefix("duplicate mapping key: ");
+    let key = key.and_then(|rest| rest.strip_suffix(" not allowed here"));
+    match key {
+        Some(key) => {
+            YamlError { message: format!("the key `{key}` occurs twice: remove one of them"), ..error }
+        }
+        None => error,
+    }
 }
 
 /// A duplicate key of a map: the line of its value, from 1, and the key.

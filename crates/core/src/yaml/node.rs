@@ -261,7 +261,7 @@ mod tests {
             };
             assert_eq!(error, expected, "{text}");
         };
-        check("a: 1\nb: 2\na: 3\n", "3:1: duplicate mapping key: a not allowed here");
+        check("a: 1\nb: 2\na: 3\n", "3:1: the key `a` occurs twice: remove one of them");
         check("a: [1,\nb: 2\n", "1:4: unclosed bracket '['");
         check("a: b: c\n", "1:5: mapping values are not allowed in this context");
         check("a: 1\n---\nb: 1\n", "3:1: only single YAML document expected but multiple found");

@@ -57,7 +57,8 @@ pub(super) fn candidates(lines: &[String], error: &YamlError) -> Vec<Candidate> 
     let last = error.line.min(lines.len());
     let near = (last.saturating_sub(LINES_BEFORE)..last).rev();
     let near: Vec<usize> = near.filter(|index| !lines[*index].trim().is_empty()).collect();
-    let kinds: [Guess; 6] = [tab, space_after_dash, open_quote, open_bracket, unquoted, missing_colon];
+    let kinds: [Guess; 7] =
+        [tab, space_after_dash, open_quote, open_bracket, unquoted, unquoted_key, missing_colon];
     let in_line = near.iter().flat_map(|index| kinds.iter().flat_map(move |kind| kind(lines, *index)));
     // Almost every line can be indented differently, so that is the last guess.
     let indented = near.iter().flat_map(|index| misplaced(lines, *index));
@@ -158,6 +159,22 @@ fn unquoted_from(line: &str, index: usize, start: usize) -> Option<Candidate> {
     let message = format!("{why}; quote the text: `{key}: {quoted}`");
     let column = before.chars().count() + 1;
     Some(candidate(index, column, message, format!("{before}{quoted}{}", &rest[value.len()..])))
+}
+
+/// A plain key with square brackets in a map in braces, such as `{a[0].b: c}`.
+fn unquoted_key(lines: &[String], index: usize) -> Vec<Candidate> {
+    let line = &lines[index];
+    let ends = line.match_indices(": ").map(|(at, _)| at);
+    let keys = ends.filter_map(|end| {
+        let start = line[..end].rfind(['{', ',', ' '])? + 1;
+        let key = &line[start..end];
+        let is_path =
+            key.contains('[') && key.contains(']') && !key.starts_with('[') && !key.contains(['"', '\'']);
+        let message = format!("`[` within a key begins a list; quote the key: `\"{key}\":`");
+        let text = format!("{}\"{key}\"{}", &line[..start], &line[end..]);
+        is_path.then(|| (line[..start].chars().count() + 1, message, text))
+    });
+    keys.map(|(column, message, text)| candidate(index, column, message, text)).collect()
 }
 
 /// `key value` instead of `key: value`.

@@ -95,6 +95,10 @@ mod tests {
                 "2:14: `: ` within a text begins a new key; quote the text: `g: \"h: i\"`",
             ],
         );
+        check(
+            "a: {b.c[0].d: e, f: g}\n",
+            &["1:5: `[` within a key begins a list; quote the key: `\"b.c[0].d\":`"],
+        );
         check("a:\n- b: @x\n", &["2:6: a text cannot begin with `@`; quote the text: `b: \"@x\"`"]);
     }
 
