@@ -107,7 +107,7 @@ const FEATURE_STEPS: [(&str, &str); 7] = [
         "error: f.feature:4:1: unknown step `When I upgrade to 4.18.9`; the nearest is `I update to 4.14.8`",
     ),
     (
-        "Given a 4.18.3 cluster\nWhen I update to 4.18.9\nThen 5 minutes pass\n",
+        "Given a 4.18.3 cluster\nWhen I update to 4.18.9\nAnd 5 minutes pass\n",
         "warning: f.feature:4:1: no release 4.18.9 exists yet: write `Given release 4.18.9 exists` first",
     ),
     (
