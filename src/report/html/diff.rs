@@ -12,7 +12,7 @@ const LINES_MAX: usize = 40;
 const LINES_OF_NEW: usize = 15;
 
 /// The maximum length of a value, in characters.
-const VALUE_MAX: usize = 200;
+const VALUE_MAX: usize = 160;
 
 /// Fields that change with every write, or contain the writer or the leader.
 const QUIET: &[&str] = &[

@@ -9,7 +9,7 @@ use crate::record::{Event, Record};
 use crate::report::status;
 
 /// The number of evenly spaced moments. The ends of steps come in addition.
-const MOMENTS: i64 = 40;
+const MOMENTS: i64 = 30;
 
 /// Returns moments, in milliseconds since the start of the run, with the output at each; equal outputs that
 /// follow each other once.
