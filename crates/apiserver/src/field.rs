@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::gotext;
 use super::profile::Profile;
+use super::wording;
 
 /// The type of a field error (`field.ErrorType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +61,12 @@ pub(crate) enum Shown {
     Json(Value),
     /// A Go `uint64`, which older servers print in hexadecimal.
     Unsigned(u64),
-    /// A Go `[]string`.
-    Strings(Vec<String>),
+    /// A time in RFC 3339, or null for none.
+    Time(Value),
+    /// A Go list of strings, with its type.
+    Strings(&'static str, Vec<String>),
+    /// A Go list of strings that is nil.
+    NoStrings,
     /// A value of a Go type of the server, as Go prints it.
     Text(String),
     /// No value: the message omits it.
@@ -106,6 +111,23 @@ impl FieldError {
         Self::new(Cause::Invalid, field, value.into(), detail)
     }
 
+    /// An error for a time.
+    pub(crate) fn invalid_time(field: impl Into<String>, time: &Value, detail: impl Into<String>) -> Self {
+        let value = Shown::Time(time.clone());
+        Self { cause: Cause::Invalid, field: field.into(), value, detail: detail.into() }
+    }
+
+    /// An error for a list of strings of this Go type.
+    pub(crate) fn invalid_list(
+        field: impl Into<String>,
+        value: &Value,
+        of: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
+        let value = Shown::list(value, of);
+        Self { cause: Cause::Invalid, field: field.into(), value, detail: detail.into() }
+    }
+
     /// An error for an unsupported value, with the supported values in the given order.
     pub(crate) fn not_supported(field: impl Into<String>, value: Shown, supported: &[&str]) -> Self {
         let quoted: Vec<String> = supported.iter().map(|text| gotext::quote(text)).collect();
@@ -130,9 +152,10 @@ impl FieldError {
             Cause::Required | Cause::Forbidden | Cause::TooLong | Cause::Internal => description.to_owned(),
             _ => format!("{description}: {}", self.value.text(profile)),
         };
-        if !self.detail.is_empty() {
+        let detail = wording::detail(&self.detail, &self.field, self.cause == Cause::Required, profile.minor);
+        if !detail.is_empty() {
             text.push_str(": ");
-            text.push_str(&self.detail);
+            text.push_str(&detail);
         }
         text
     }
@@ -149,7 +172,30 @@ impl FieldError {
 }
 
 impl Shown {
-    fn text(&self, profile: &Profile) -> String {
+    /// A list of strings of this Go type.
+    pub(crate) fn list(value: &Value, of: &'static str) -> Self {
+        match value.as_array() {
+            None => Self::NoStrings,
+            Some(items) => {
+                let texts = items.iter().map(|item| item.as_str().unwrap_or_default().to_owned());
+                Self::Strings(of, texts.collect())
+            }
+        }
+    }
+
+    /// A list of strings in Go syntax.
+    pub(crate) fn list_syntax(&self) -> String {
+        match self {
+            Self::Strings(of, list) => {
+                let quoted: Vec<String> = list.iter().map(|text| gotext::quote(text)).collect();
+                format!("[]{of}{{{}}}", quoted.join(", "))
+            }
+            _ => "[]string(nil)".to_owned(),
+        }
+    }
+
+    /// The value as a message shows it.
+    pub(crate) fn text(&self, profile: &Profile) -> String {
         match self {
             Self::Json(Value::String(text)) => gotext::quote(text),
             Self::Json(Value::Number(number)) => gotext::number(number),
@@ -163,11 +209,11 @@ impl Shown {
             Self::Raw { go, .. } => go.clone(),
             Self::Unsigned(number) if profile.json_values => number.to_string(),
             Self::Unsigned(number) => format!("{number:#x}"),
-            Self::Strings(list) if profile.json_values => gotext::escape_html(json!(list).to_string()),
-            Self::Strings(list) => {
-                let quoted: Vec<String> = list.iter().map(|text| gotext::quote(text)).collect();
-                format!("[]string{{{}}}", quoted.join(", "))
-            }
+            Self::Time(Value::String(time)) if !profile.json_values => gotext::time(time),
+            Self::Time(time) => Self::Json(time.clone()).text(profile),
+            Self::Strings(_, list) if profile.json_values => gotext::escape_html(json!(list).to_string()),
+            Self::NoStrings if profile.json_values => "null".to_owned(),
+            Self::Strings(..) | Self::NoStrings => self.list_syntax(),
         }
     }
 }

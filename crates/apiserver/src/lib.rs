@@ -83,6 +83,7 @@ pub mod storage;
 mod store;
 mod subresources;
 mod verbs;
+mod wording;
 
 pub use crate::outbound::hooks::{
     Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks,

@@ -1,4 +1,8 @@
 //! The differences between Kubernetes minors, in one table.
+//!
+//! Each entry ends with its source. `Recorded`: recordings of real servers 1.32 and 1.36 show both behaviours
+//! (`tests/conformance`), and the sources of the minors between show which one changed it. `Read`: from sources, and for
+//! feature gates from the table of their stages.
 
 /// The behaviour of one Kubernetes 1.x minor towards custom resources and watches.
 #[expect(clippy::struct_excessive_bools, reason = "each is one difference between minors")]
@@ -6,44 +10,47 @@
 pub struct Profile {
     /// The x of Kubernetes 1.x.
     pub minor: u32,
-    /// Whether an update of the object tolerates schema errors of unchanged values (`CRDValidationRatcheting`).
+    /// Whether an update of the object tolerates schema errors of unchanged values (`CRDValidationRatcheting`). Read.
     pub ratchets_objects: bool,
     /// Whether a write to the status subresource tolerates schema errors of unchanged values.
+    /// Recorded (1.32 with the backport).
     pub ratchets_status: bool,
-    /// The part of the object that a write to the status subresource validates.
+    /// The part of the object that a write to the status subresource validates. Read.
     pub status_scope: StatusScope,
-    /// Whether field paths of schema errors of a status write begin with `status`.
+    /// Whether field paths of schema errors of a status write begin with `status`. Read.
     pub status_in_field: bool,
-    /// Whether an enum violation stops the evaluation of rules, which adds an error that says so.
+    /// Whether an enum violation stops the evaluation of rules, which adds an error that says so. Read.
     pub enum_blocks_rules: bool,
     /// Whether validation skips the properties of an object that has too few or too many (kubernetes/kube-openapi#412).
+    /// Read.
     pub counts_end_objects: bool,
-    /// Whether rules of schemas are evaluated (`CustomResourceValidationExpressions`).
+    /// Whether rules of schemas are evaluated (`CustomResourceValidationExpressions`). Read.
     pub rules: bool,
-    /// Whether rules may compute their messages with expressions (`messageExpression`).
+    /// Whether rules may compute their messages with expressions (`messageExpression`). Read.
     pub rules_have_expressions: bool,
-    /// Whether rules may have a `reason` and a `fieldPath`.
+    /// Whether rules may have a `reason` and a `fieldPath`. Read.
     pub rules_have_reasons: bool,
-    /// Whether transition rules may run without an old value (`optionalOldSelf`).
+    /// Whether transition rules may run without an old value (`optionalOldSelf`). Read.
     pub rules_may_lack_old: bool,
     /// Whether the error of a failed rule shows scalar values and omits composite ones. Earlier minors show the type.
+    /// Recorded.
     pub rules_show_values: bool,
-    /// The message for a string that is too long.
+    /// The message for a string that is too long. Read.
     pub too_long: TooLong,
-    /// Whether errors print composite values as JSON. Earlier minors print them in Go syntax.
+    /// Whether errors print composite values as JSON. Earlier minors print them in Go syntax. Recorded.
     pub json_values: bool,
-    /// Whether watches support `sendInitialEvents` (`WatchList`).
+    /// Whether watches support `sendInitialEvents` (`WatchList`). Read.
     pub watch_list: bool,
-    /// Whether definitions may declare fields for field selectors (`CustomResourceFieldSelectors`).
+    /// Whether definitions may declare fields for field selectors (`CustomResourceFieldSelectors`). Read.
     pub selectable_fields: bool,
-    /// The versions of `apidiscovery.k8s.io` for aggregated discovery (`AggregatedDiscoveryEndpoint`).
+    /// The versions of `apidiscovery.k8s.io` for aggregated discovery (`AggregatedDiscoveryEndpoint`). Read.
     pub discovery: &'static [&'static str],
     /// Whether lists and watches get an error while the storage of a kind is reinitialised
-    /// (`ResilientWatchCacheInitialization`). In earlier minors they wait.
+    /// (`ResilientWatchCacheInitialization`). In earlier minors they wait. Read.
     pub refuses_while_initialising: bool,
-    /// Whether a service may have a name that begins with a digit (`RelaxedServiceNameValidation`).
+    /// Whether a service may have a name that begins with a digit (`RelaxedServiceNameValidation`). Recorded.
     pub relaxed_service_names: bool,
-    /// Whether impersonation first checks the constrained permissions (`ConstrainedImpersonation`).
+    /// Whether impersonation first checks the constrained permissions (`ConstrainedImpersonation`). Read.
     pub constrained_impersonation: bool,
 }
 
@@ -167,6 +174,11 @@ impl Profile {
         Self { minor, ratchets_status: row.ratchets_status || has_backport, ..row }
     }
 
+    /// The newer of two texts from minor `since` on, the earlier one before.
+    pub(crate) fn since(&self, since: u32, earlier: &'static str, newer: &'static str) -> &'static str {
+        if self.minor < since { earlier } else { newer }
+    }
+
     /// The detail of a `Too long` error of a built-in field of at most `max` bytes (`field.TooLong`). Early minors word it
     /// differently than for schemas.
     pub(crate) fn too_many_bytes_text(&self, max: u64) -> String {
@@ -188,107 +200,145 @@ impl Profile {
 
 /// The first minors of changes in the behaviour of built-in kinds.
 pub(crate) mod since {
-    /// Pods have a generation (`PodObservedGenerationTracking`, beta).
+    /// Pods have a generation, whatever the gate `PodObservedGenerationTracking` is. Recorded.
     pub(crate) const POD_GENERATION: u32 = 33;
-    /// Names of StatefulSets are DNS labels.
+    /// Names of StatefulSets are DNS labels. Read.
     pub(crate) const LABELS_OF_STATEFUL_SETS: u32 = 27;
-    /// Servers have an effective version (KEP 4330), which OpenAPI names.
+    /// Servers have an effective version (KEP 4330), which OpenAPI names. Read.
     pub(crate) const EFFECTIVE_VERSION: u32 = 31;
-    /// The labels of a job's pods have the prefix of the group.
+    /// The labels of a job's pods have the prefix of the group. Read.
     pub(crate) const JOB_LABEL_PREFIX: u32 = 27;
-    /// Volumes have the time of their last phase change (`PersistentVolumeLastPhaseTransitionTime`, beta).
+    /// Volumes have the time of their last phase change (`PersistentVolumeLastPhaseTransitionTime`, beta). Read.
     pub(crate) const VOLUME_PHASE_TIME: u32 = 29;
-    /// Jobs have a `podReplacementPolicy` (`JobPodReplacementPolicy`, beta).
+    /// Jobs have a `podReplacementPolicy` (`JobPodReplacementPolicy`, beta). Read.
     pub(crate) const JOB_REPLACEMENT_POLICY: u32 = 29;
-    /// Jobs have an explicit `manualSelector`.
+    /// Jobs have an explicit `manualSelector`. Read.
     pub(crate) const JOB_MANUAL_SELECTOR: u32 = 30;
-    /// StatefulSets have a retention policy for their claims (`StatefulSetAutoDeletePVC`, beta).
+    /// StatefulSets have a retention policy for their claims (`StatefulSetAutoDeletePVC`, beta). Read.
     pub(crate) const CLAIM_RETENTION: u32 = 27;
-    /// Environment variables may have nearly any name (`RelaxedEnvironmentVariableValidation`, beta).
+    /// Environment variables may have nearly any name (`RelaxedEnvironmentVariableValidation`, beta). Read.
     pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
-    /// Pods can sleep for no time before they stop (`PodLifecycleSleepActionAllowZero`, beta).
+    /// Pods can sleep for no time before they stop (`PodLifecycleSleepActionAllowZero`, beta). Recorded.
     pub(crate) const ZERO_SLEEP: u32 = 33;
-    /// Search paths of DNS may be `.` and have underscores (`RelaxedDNSSearchValidation`, beta).
+    /// Search paths of DNS may be `.` and have underscores (`RelaxedDNSSearchValidation`, beta). Recorded.
     pub(crate) const RELAXED_SEARCHES: u32 = 33;
-    /// Pods as a whole have resources (`PodLevelResources`, beta).
+    /// Pods as a whole have resources (`PodLevelResources`, beta). Read.
     pub(crate) const POD_RESOURCES: u32 = 34;
     /// The server adds `matchLabelKeys` of spread constraints to their selectors
-    /// (`MatchLabelKeysInPodTopologySpreadSelectorMerge`, beta).
+    /// (`MatchLabelKeysInPodTopologySpreadSelectorMerge`, beta). Recorded.
     pub(crate) const MERGED_SPREAD_KEYS: u32 = 34;
     /// The server adds `matchLabelKeys` and `mismatchLabelKeys` of affinity to selectors
-    /// (`MatchLabelKeysInPodAffinity`, beta).
+    /// (`MatchLabelKeysInPodAffinity`, beta). Read.
     pub(crate) const MERGED_AFFINITY_KEYS: u32 = 31;
-    /// All containers have restart policies, with rules for exit codes (`ContainerRestartRules`, beta).
+    /// All containers have restart policies, with rules for exit codes (`ContainerRestartRules`, beta). Read.
     pub(crate) const CONTAINER_RESTART_RULES: u32 = 35;
-    /// Rules can restart all containers of a pod (`RestartAllContainersOnContainerExits`, beta).
+    /// Rules can restart all containers of a pod (`RestartAllContainersOnContainerExits`, beta). Read.
     pub(crate) const RESTART_OF_ALL_CONTAINERS: u32 = 36;
-    /// Variables can be in files of volumes (`EnvFiles`, beta).
+    /// Variables can be in files of volumes (`EnvFiles`, beta). Recorded.
     pub(crate) const ENVIRONMENT_FILES: u32 = 35;
-    /// Tolerations know the operators `Lt` and `Gt` (`TaintTolerationComparisonOperators`, alpha and off).
+    /// Tolerations know the operators `Lt` and `Gt` (`TaintTolerationComparisonOperators`, alpha and off). Recorded.
     pub(crate) const COMPARING_TOLERATIONS: u32 = 35;
-    /// Bound pods cannot be nominated for a node (`ClearingNominatedNodeNameAfterBinding`, beta).
+    /// Bound pods cannot be nominated for a node (`ClearingNominatedNodeNameAfterBinding`, beta). Read.
     pub(crate) const CLEARED_NOMINATIONS: u32 = 35;
-    /// The resources of pods as a whole can change (`InPlacePodLevelResourcesVerticalScaling`, beta).
+    /// The resources of containers can change, by the subresource `resize` (`InPlacePodVerticalScaling`, beta).
+    /// Recorded.
+    pub(crate) const POD_RESIZE_PART: u32 = 33;
+    /// The resources of pods as a whole can change (`InPlacePodLevelResourcesVerticalScaling`, beta). Read.
     pub(crate) const POD_RESIZE: u32 = 36;
-    /// The resources of init containers can change (`InPlacePodVerticalScalingInitContainers`, beta).
+    /// The resources of init containers can change (`InPlacePodVerticalScalingInitContainers`, beta). Read.
     pub(crate) const INIT_RESIZE: u32 = 36;
-    /// Evicted pods have a condition that says so (`PodDisruptionConditions`, beta).
+    /// Evicted pods have a condition that says so (`PodDisruptionConditions`, beta). Read.
     pub(crate) const EVICTION_CONDITION: u32 = 26;
-    /// Claims may request less after a failed expansion (`RecoverVolumeExpansionFailure`, beta).
+    /// Claims may request less after a failed expansion (`RecoverVolumeExpansionFailure`, beta). Read.
     pub(crate) const EXPANSION_RECOVERY: u32 = 32;
-    /// The server warns about unknown and repeated fields, or rejects them (`ServerSideFieldValidation`, beta).
+    /// The server warns about unknown and repeated fields, or rejects them (`ServerSideFieldValidation`, beta). Read.
     pub(crate) const FIELD_VALIDATION: u32 = 25;
-    /// The server generates another name if the first one is taken (`RetryGenerateName`, beta).
+    /// The server generates another name if the first one is taken (`RetryGenerateName`, beta). Read.
     pub(crate) const GENERATED_NAMES_RETRIED: u32 = 31;
-    /// Policies may change objects (`MutatingAdmissionPolicy`, with version v1).
+    /// Policies may change objects (`MutatingAdmissionPolicy`, with version v1). Read.
     pub(crate) const MUTATING_POLICIES: u32 = 36;
     /// Addresses and ranges have no leading zeros, no mapped addresses and no stray bits (`StrictIPCIDRValidation`, beta).
+    /// Read.
     pub(crate) const STRICT_ADDRESSES: u32 = 36;
-    /// The server warns about addresses that are not in the usual form.
+    /// The server warns about addresses that are not in the usual form. Read.
     pub(crate) const ADDRESS_WARNINGS: u32 = 33;
-    /// The server warns about external addresses of services.
+    /// The server warns about external addresses of services. Read.
     pub(crate) const EXTERNAL_ADDRESS_WARNING: u32 = 36;
-    /// Services may prefer endpoints of their node (`PreferSameTrafficDistribution`, beta).
+    /// Services may prefer endpoints of their node (`PreferSameTrafficDistribution`, beta). Read.
     pub(crate) const NODE_DISTRIBUTION: u32 = 34;
-    /// The server warns about the older name of the preference for the zone.
-    pub(crate) const PREFER_CLOSE_WARNING: u32 = 34;
-    /// The annotation for the topology of a service has a new name.
+    /// The server warns about the older name of the preference for the zone. Read.
+    pub(crate) const PREFER_CLOSE_WARNING: u32 = 35;
+    /// The annotation for the topology of a service has a new name. Read.
     pub(crate) const TOPOLOGY_MODE: u32 = 27;
-    /// Only load balancers have addresses in their status (`AllowServiceLBStatusOnNonLB`, off).
+    /// Only load balancers have addresses in their status (`AllowServiceLBStatusOnNonLB`, off). Read.
     pub(crate) const BALANCER_STATUS: u32 = 29;
-    /// The addresses of load balancers have a mode (`LoadBalancerIPMode`, beta).
+    /// The addresses of load balancers have a mode (`LoadBalancerIPMode`, beta). Read.
     pub(crate) const BALANCER_MODE: u32 = 30;
-    /// Errors about immutable fields show the change as a diff of JSON.
+    /// Errors about immutable fields show the change as a diff of JSON. Recorded.
     pub(crate) const JSON_DIFFERENCES: u32 = 34;
-    /// A change of a storage class is invalid because its fields are immutable, not forbidden.
+    /// A change of a storage class is invalid because its fields are immutable, not forbidden. Read.
     pub(crate) const STORAGE_CLASS_IMMUTABLE: u32 = 36;
-    /// The limits of a CSI driver on a node may change (`MutableCSINodeAllocatableCount`, on).
+    /// The limits of a CSI driver on a node may change (`MutableCSINodeAllocatableCount`, on). Read.
     pub(crate) const MUTABLE_LIMITS: u32 = 35;
-    /// CSI drivers may get tokens in secrets (`CSIServiceAccountTokenSecrets`, beta).
+    /// CSI drivers may get tokens in secrets (`CSIServiceAccountTokenSecrets`, beta). Read.
     pub(crate) const TOKENS_IN_SECRETS: u32 = 35;
-    /// The server warns about the `externalID` of nodes.
+    /// The server warns about the `externalID` of nodes. Read.
     pub(crate) const EXTERNAL_ID_WARNING: u32 = 24;
-    /// The server warns about the annotation that limits the secrets of a service account.
+    /// The server warns about the annotation that limits the secrets of a service account. Read.
     pub(crate) const MOUNTABLE_WARNING: u32 = 32;
-    /// The data of a new ControllerRevision must be an object (kubernetes/kubernetes#125549).
+    /// The data of a new ControllerRevision must be an object (kubernetes/kubernetes#125549). Read.
     pub(crate) const REVISION_DATA: u32 = 31;
-    /// The service of a new StatefulSet must have a valid name (kubernetes/kubernetes#130233).
+    /// The service of a new StatefulSet must have a valid name (kubernetes/kubernetes#130233). Read.
     pub(crate) const STATEFUL_SET_SERVICE: u32 = 33;
     /// The templates of a StatefulSet, for pods and for claims, are validated (kubernetes/kubernetes#131790,
-    /// kubernetes/kubernetes#132212).
+    /// kubernetes/kubernetes#132212). Recorded.
     pub(crate) const STATEFUL_SET_TEMPLATES: u32 = 34;
     /// Other controllers may manage jobs, so the server checks the transitions of their status (`JobManagedBy`, beta).
+    /// Read.
     pub(crate) const JOB_MANAGED_BY: u32 = 32;
     /// A suspended job may change its template even after it ran (`MutablePodResourcesForSuspendedJobs` and
-    /// `MutableSchedulingDirectivesForSuspendedJobs`, beta).
+    /// `MutableSchedulingDirectivesForSuspendedJobs`, beta). Read.
     pub(crate) const MUTABLE_SUSPENDED_JOBS: u32 = 36;
-    /// Autoscalers have a tolerance (`HPAConfigurableTolerance`, beta).
+    /// Autoscalers have a tolerance (`HPAConfigurableTolerance`, beta). Read.
     pub(crate) const AUTOSCALER_TOLERANCE: u32 = 35;
-    /// Declarative rules validate autoscalers, with messages of their own (`DeclarativeValidation`).
+    /// Declarative rules validate autoscalers, with messages of their own (`DeclarativeValidation`). Recorded.
     pub(crate) const DECLARATIVE_AUTOSCALER: u32 = 36;
-    /// The target of an autoscaler must name an API group.
+    /// The target of an autoscaler must name an API group. Recorded.
     pub(crate) const AUTOSCALER_TARGET_GROUP: u32 = 34;
-    /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
+    /// Details of field errors no longer repeat the name of the field, and count one item in the singular. Recorded.
+    pub(crate) const SHORTER_DETAILS: u32 = 34;
+    /// A resource version that is no number is a bad request for a list, instead of an internal error. Recorded.
+    pub(crate) const LIST_VERSION_CHECKED: u32 = 33;
+    /// Nobody may create objects of a definition that is being deleted, instead of there being no such method.
+    /// Recorded.
+    pub(crate) const TERMINATING_FORBIDS: u32 = 34;
+    /// The error for a removed storage version explains how to migrate the objects. Recorded.
+    pub(crate) const STORED_VERSIONS_EXPLAINED: u32 = 33;
+    /// Addresses of services come from ServiceCIDR objects (`MultiCIDRServiceAllocator`, on). Recorded.
+    pub(crate) const SERVICE_RANGES: u32 = 33;
+    /// Metadata without a creation time is encoded without it, instead of with null (`omitzero`). Recorded.
+    pub(crate) const ABSENT_TIMES_OMITTED: u32 = 34;
+    /// The response to a token request has the uid of the service account. Recorded.
+    pub(crate) const TOKEN_REQUEST_UID: u32 = 34;
+    /// The error for the scale of a missing Deployment names the Deployment, not its scale. Recorded.
+    pub(crate) const SCALE_OF_MISSING: u32 = 33;
+    /// The server warns about negative history limits of StatefulSets. Recorded.
+    pub(crate) const HISTORY_LIMIT_WARNING: u32 = 33;
+    /// A start time that a running job loses is an immutable field, instead of a required one. Recorded.
+    pub(crate) const START_TIME_IMMUTABLE: u32 = 36;
+    /// Updates of DaemonSets and ReplicaSets are validated once, instead of twice. Recorded.
+    pub(crate) const UPDATES_VALIDATED_ONCE: u32 = 34;
+    /// A missing name of a CSI driver has one error, instead of that of an invalid name as well. Recorded.
+    pub(crate) const DRIVER_NAMES_CHECKED_ONCE: u32 = 35;
+    /// The handler of a RuntimeClass and the attacher of a VolumeAttachment are required by declarative rules.
+    /// Recorded.
+    pub(crate) const NAMES_REQUIRED: u32 = 36;
+    /// EndpointSlices accept only addresses in the usual form, and unchanged endpoints are not validated again.
+    /// Recorded.
+    pub(crate) const SLICE_ADDRESSES: u32 = 33;
+    /// Numbers in custom resources must be in the range of their type and format (kube-openapi). Recorded.
+    pub(crate) const NUMBER_RANGES: u32 = 36;
+    /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta). Read.
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }
 

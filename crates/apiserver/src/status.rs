@@ -190,6 +190,11 @@ impl Refused {
         Self::new(405, "MethodNotAllowed", message, Some(json!({})))
     }
 
+    /// 405 with the reason why no object of a resource can be created.
+    pub(crate) fn not_supported_because(resource: &Resource, why: &str) -> Self {
+        Self::new(405, "MethodNotAllowed", why, Some(details("", &resource.group, &resource.plural)))
+    }
+
     /// 405 for a verb that the subresource of a custom resource does not support.
     pub(crate) fn not_supported(resource: &Resource, verb: &str) -> Self {
         let message = format!("{verb} is not supported on resources of kind {}", quote(&qualified(resource)));

@@ -11,7 +11,8 @@ use crate::access::rbac::rule::Rule;
 use crate::access::tokens::token::ISSUER;
 use crate::call::Call;
 use crate::call::decode;
-use crate::field::FieldError;
+use crate::field::{Cause, FieldError, Shown};
+use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::profile::Profile;
@@ -152,9 +153,12 @@ fn check_review(review: &Value, subject: bool, profile: &Profile) -> Outcome<()>
     let mut errors = Vec::new();
     if resource.is_object() && other.is_object() {
         let text = |field: &str| other[field].as_str().unwrap_or_default();
-        let value = json!({ "Path": text("path"), "Verb": text("verb") });
-        let why = "cannot be specified in combination with resourceAttributes";
-        errors.push(FieldError::invalid("spec.nonResourceAttributes", value, why));
+        let json = json!({ "Path": text("path"), "Verb": text("verb") }).to_string();
+        let (path, verb) = (quote(text("path")), quote(text("verb")));
+        let go = format!("authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}");
+        let detail = "cannot be specified in combination with resourceAttributes".to_owned();
+        let field = "spec.nonResourceAttributes".to_owned();
+        errors.push(FieldError { cause: Cause::Invalid, field, value: Shown::Raw { json, go }, detail });
     }
     if !resource.is_object() && !other.is_object() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";

@@ -47,7 +47,7 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let known = call.baseline.as_ref().map(|known| Delta::between(known, &value));
         let delta = known.as_ref().unwrap_or(&Delta::Other);
         let numbers = whole_numbers(&mut value, delta);
-        let embedded = embedded::coerce(&mut value, schema)
+        let embedded = embedded::coerce(&mut value, schema, profile)
             .map_err(|(path, why)| unhandled(&kind, &format!("{path}: Invalid value: {why}")))?;
         unknown.extend(embedded);
         unknown.extend(prune::prune_changes(&mut value, schema, delta));
@@ -61,7 +61,7 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
     } else {
         let changed = || call.baseline.as_ref().map(|known| changed_fields(known, &value));
         let touched = call.touched.take().or_else(changed);
-        let dropped = typed::decode_some(&kind, &mut value, touched.as_deref());
+        let dropped = typed::decode_some(&kind, &mut value, touched.as_deref(), profile.minor);
         unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
         defaults::fill(&kind, &mut value, profile.minor);
         kind.convert_to_stored(&mut value);
@@ -88,7 +88,7 @@ pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<Ve
         default::fill(value, schema);
         default::drop_nulls(value, schema);
     } else {
-        dropped.extend(typed::decode(kind, value)?);
+        dropped.extend(typed::decode(kind, value, minor)?);
         defaults::fill(kind, value, minor);
         kind.convert_to_stored(value);
     }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::resources::Entry;
 use super::{Group, entries, groups, kinds};
 use crate::kinds::catalog::Catalog;
+use crate::profile::since;
 
 /// The document of `/api` (the core group) or `/apis` (all other groups), in a version of
 /// `apidiscovery.k8s.io`.
@@ -25,11 +26,15 @@ fn item(catalog: &Catalog, group: &Group) -> Value {
         .iter()
         .map(|version| {
             let kinds = kinds(catalog, &group.name, version);
-            let resources: Vec<Value> = kinds.filter_map(|kind| resource(&entries(kind))).collect();
+            let resources: Vec<Value> =
+                kinds.filter_map(|kind| resource(&entries(kind, catalog.minor()))).collect();
             json!({ "version": version, "resources": resources, "freshness": "Current" })
         })
         .collect();
-    let metadata = if group.name.is_empty() { json!({}) } else { json!({ "name": group.name }) };
+    let mut metadata = if group.name.is_empty() { json!({}) } else { json!({ "name": group.name }) };
+    if catalog.minor() < since::ABSENT_TIMES_OMITTED {
+        metadata["creationTimestamp"] = Value::Null;
+    }
     json!({ "metadata": metadata, "versions": versions })
 }
 

@@ -55,7 +55,8 @@ pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Ou
             Refused::unknown_path()
         });
     }
-    let resources: Vec<Value> = found.flat_map(entries).map(Entry::into_legacy).collect();
+    let minor = catalog.minor();
+    let resources: Vec<Value> = found.flat_map(|kind| entries(kind, minor)).map(Entry::into_legacy).collect();
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
     let mut list =
         json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": resources });

@@ -20,14 +20,14 @@ pub(crate) struct Entry<'a> {
     pub(crate) own_kind: Option<(&'a str, &'a str, &'a str)>,
 }
 
-/// The entry of a kind, followed by those of its subresources.
-pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
+/// The entry of a kind, followed by those of its subresources in this minor.
+pub(crate) fn entries(kind: &Kind, minor: u32) -> Vec<Entry<'_>> {
     let mut entries = vec![Entry { kind, subresource: "", verbs: kind.rules.verbs.into(), own_kind: None }];
     if kind.rules.status {
         let verbs = SUBRESOURCE_VERBS.into();
         entries.push(Entry { kind, subresource: "status", verbs, own_kind: None });
     }
-    for subresource in kind.subresources {
+    for subresource in kind.subresources.iter().filter(|known| known.since <= minor) {
         entries.push(Entry {
             kind,
             subresource: subresource.name,

@@ -6,6 +6,7 @@
 //! groups that are at v1 (and autoscaling/v2).
 
 pub(crate) mod go;
+mod since;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -75,6 +76,8 @@ pub(crate) struct Field {
     pub(crate) number: u32,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
+    /// The first minor that has it; 0 if it is as old as the type.
+    pub(crate) since: u32,
     /// How Go encodes its zero value.
     pub(crate) zero: Zero,
     pub(crate) apply: ApplyMerge,
@@ -283,6 +286,7 @@ impl Types {
             number: number.parse().unwrap_or_default(),
             kind: self.read_kind(group, version, kind),
             required: false,
+            since: since::minor((group, version, owner), name),
             zero: Zero::Never,
             apply: ApplyMerge::Default,
             patch: PatchMerge::Default,

@@ -9,6 +9,9 @@ use serde_json::{Map, Number, Value};
 pub(crate) use windtunnel_core::text::go_float::format_v as float;
 pub(crate) use windtunnel_core::text::go_quote::quote;
 
+/// The address in a pointer that Go syntax shows. Addresses mean nothing, and differ between servers.
+pub(crate) const ADDRESS: &str = "0xc000000000";
+
 /// Escapes the characters of JSON text that Go escapes for HTML (`json.HTMLEscape`).
 pub(crate) fn escape_html(json: String) -> String {
     const ESCAPES: [(char, &str); 5] = [
@@ -30,6 +33,11 @@ pub(crate) fn escape_html(json: String) -> String {
         }
     }
     text
+}
+
+/// Formats a time in RFC 3339 and UTC like Go's `Time.String`.
+pub(crate) fn time(time: &str) -> String {
+    format!("{} +0000 UTC", time.trim_end_matches('Z').replacen('T', " ", 1))
 }
 
 /// Formats a number like Go's `%v` of an `int64` or a `float64`.

@@ -30,6 +30,11 @@ impl Catalog {
         self.minor = minor;
     }
 
+    /// The x of Kubernetes 1.x.
+    pub(crate) fn minor(&self) -> u32 {
+        self.minor
+    }
+
     pub(crate) fn add_builtin(&mut self, kind: Kind) {
         let versions = self.versions_mut(kind.resource.group.clone(), kind.resource.plural.clone());
         versions.push(Arc::new(kind));

@@ -101,7 +101,7 @@ impl Kind {
         }
         object["apiVersion"] = json!(self.resource.api_version());
         if !matches!(self.view, View::Renamed(_)) {
-            let _ = typed::decode(self, &mut object);
+            let _ = typed::decode(self, &mut object, u32::MAX);
         }
         stored.with(object)
     }

@@ -176,9 +176,9 @@ impl Described<'_> {
             if kind.custom.is_some() {
                 schemas.extend(custom::schemas(kind, self.raw_schema(kind), form));
             } else {
-                types::add_kind(&mut schemas, kind, form);
+                types::add_kind(&mut schemas, kind, form, self.minor);
             }
-            operations::add(&mut paths, kind, form);
+            operations::add(&mut paths, kind, form, self.minor);
         }
         types::add_shared(&mut schemas, form);
         if kinds.iter().any(|kind| kind.custom.is_some()) {

@@ -66,14 +66,14 @@ struct Operation<'a> {
     suffix: &'static str,
 }
 
-pub(super) fn add(paths: &mut Map<String, Value>, kind: &Kind, form: Form) {
+pub(super) fn add(paths: &mut Map<String, Value>, kind: &Kind, form: Form, minor: u32) {
     let resource = &kind.resource;
     let root = match &*resource.group {
         "" => format!("/api/{}", resource.version),
         group => format!("/apis/{group}/{}", resource.version),
     };
     let within = if resource.namespaced { format!("{root}/namespaces/{{namespace}}") } else { root.clone() };
-    for entry in entries(kind) {
+    for entry in entries(kind, minor) {
         let can = |verb: &str| entry.verbs.contains(&verb);
         let mut item = format!("{within}/{}/{{name}}", resource.plural);
         if entry.subresource.is_empty() {

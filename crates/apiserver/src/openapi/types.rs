@@ -17,12 +17,12 @@ const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 type Schemas = BTreeMap<String, Value>;
 
 /// Adds a kind, its list, and all types that they refer to.
-pub(super) fn add_kind(schemas: &mut Schemas, kind: &Kind, form: Form) {
+pub(super) fn add_kind(schemas: &mut Schemas, kind: &Kind, form: Form, minor: u32) {
     let resource = &kind.resource;
     for name in [&*resource.kind, &kind.list_kind] {
         add_named(schemas, &resource.group, &resource.version, name, form);
     }
-    for entry in entries(kind) {
+    for entry in entries(kind, minor) {
         if let Some((group, version, name)) = entry.own_kind {
             add_named(schemas, group, version, name, form);
         }

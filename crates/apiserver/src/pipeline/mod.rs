@@ -26,6 +26,7 @@ use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 use crate::call::Call;
 use crate::outbound::hooks::{Attempt, HookCall};
+use crate::profile::since;
 
 /// How far a request came.
 #[derive(Debug)]
@@ -148,6 +149,7 @@ impl ApiServer {
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         reply.warnings.append(&mut call.warnings);
         reply.media = call.media;
+        reply.absent_times = self.profile.minor < since::ABSENT_TIMES_OMITTED;
         self.follow_up(&call, &reply);
         reply
     }

@@ -15,6 +15,7 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
 use windtunnel_core::{Object, Refusal};
 
+use super::kinds::typed::absent_times;
 use super::status::Refused;
 use super::store::Stored;
 use crate::reply::followed_log::Follow;
@@ -42,6 +43,8 @@ pub struct Reply {
     pub media: Media,
     /// Additional headers, with lower-case names.
     pub headers: Vec<(&'static str, String)>,
+    /// Whether metadata without a creation time is encoded with null.
+    pub(crate) absent_times: bool,
 }
 
 /// The body of a reply.
@@ -147,6 +150,7 @@ impl Reply {
             removed: None,
             media: Media::Json,
             headers: Vec::new(),
+            absent_times: false,
         }
     }
 
@@ -174,6 +178,14 @@ impl Reply {
 
     /// The body as JSON, whatever its media type; `None` for text and watches.
     pub fn json(&self) -> Option<Value> {
+        let mut json = self.tree()?;
+        if self.absent_times {
+            absent_times::write(&mut json);
+        }
+        Some(json)
+    }
+
+    fn tree(&self) -> Option<Value> {
         match &self.body {
             ReplyBody::Table(table) => serde_json::to_value(table).ok(),
             ReplyBody::Bytes { bytes, .. } => serde_json::from_slice(bytes).ok(),
@@ -187,6 +199,11 @@ impl Reply {
     /// The encoded body with its `Content-Type`; `None` for watches.
     pub fn encode(&self) -> Option<(Cow<'static, str>, Bytes)> {
         let bytes = match &self.body {
+            ReplyBody::Object(_) | ReplyBody::Value(_) | ReplyBody::List(_) | ReplyBody::Table(_)
+                if self.absent_times =>
+            {
+                self.media.encode(&self.json()?)
+            }
             ReplyBody::Object(object) => self.media.encode(object),
             ReplyBody::Value(value) => self.media.encode(value),
             ReplyBody::List(list) => self.media.encode(list),

@@ -5,6 +5,8 @@ use serde_json::json;
 use windtunnel_core::clock::Time;
 
 use crate::kinds::Kind;
+use crate::kinds::typed::absent_times;
+use crate::profile::since;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Printer, Table, without_encoded_fields};
 use crate::reply::{Reply, ReplyBody};
@@ -55,6 +57,11 @@ impl View {
     /// A line of a watch. `first` is whether it is the first one, which has the columns of a Table.
     pub(crate) fn line(self, kind: &Kind, event: &str, object: &Stored, first: bool, now: Time) -> Bytes {
         match self.shape {
+            Shape::Whole if self.minor < since::ABSENT_TIMES_OMITTED => {
+                let mut object = object.to_value();
+                absent_times::write(&mut object);
+                store::watch_line(event, &object)
+            }
             Shape::Whole => store::watch_line(event, object),
             Shape::Metadata(version) | Shape::MetadataList(version) => {
                 store::watch_line(event, &Partial(object, version.api_version()))

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::path::Path;
 use super::structural::Structural;
-use crate::field::FieldError;
-use crate::profile::Profile;
+use crate::field::{FieldError, Shown};
+use crate::profile::{Profile, since};
 use crate::{metadata, names};
 
 /// Normalises the metadata of embedded objects. Returns the paths of the unknown fields that it removed, in
@@ -13,9 +13,13 @@ use crate::{metadata, names};
 ///
 /// # Errors
 /// The path, and the metadata with Go's message, if metadata has the wrong type.
-pub(crate) fn coerce(value: &mut Value, schema: &Structural) -> Result<Vec<String>, (String, String)> {
+pub(crate) fn coerce(
+    value: &mut Value,
+    schema: &Structural,
+    profile: &Profile,
+) -> Result<Vec<String>, (String, String)> {
     let mut removed = Vec::new();
-    coerce_at(value, schema, &Path::Root, &mut removed)?;
+    coerce_at(value, schema, &Path::Root, profile, &mut removed)?;
     Ok(removed)
 }
 
@@ -23,6 +27,7 @@ fn coerce_at(
     value: &mut Value,
     schema: &Structural,
     path: &Path<'_>,
+    profile: &Profile,
     removed: &mut Vec<String>,
 ) -> Result<(), (String, String)> {
     if !schema.has_embedded {
@@ -34,21 +39,22 @@ fn coerce_at(
                 && let Some(found) = map.get_mut("metadata")
             {
                 let here = path.key("metadata");
-                metadata::check_types(found, "ObjectMeta")
-                    .map_err(|why| (here.to_string(), format!("{found}: {why}")))?;
+                metadata::check_types(found, "ObjectMeta").map_err(|why| {
+                    (here.to_string(), format!("{}: {why}", Shown::Json(found.clone()).text(profile)))
+                })?;
                 let unknown = metadata::normalise(found);
                 removed.extend(unknown.into_iter().map(|name| here.key(&name).to_string()));
             }
             for (name, inner) in map.iter_mut() {
                 if let Some(property) = schema.property(name) {
-                    coerce_at(inner, property, &path.key(name), removed)?;
+                    coerce_at(inner, property, &path.key(name), profile, removed)?;
                 }
             }
         }
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
                 for (index, item) in items.iter_mut().enumerate() {
-                    coerce_at(item, schema, &path.index(index), removed)?;
+                    coerce_at(item, schema, &path.index(index), profile, removed)?;
                 }
             }
         }
@@ -77,7 +83,7 @@ fn check_at(value: &Value, schema: &Structural, path: &Path<'_>, found: &mut Fou
     match value {
         Value::Object(map) => {
             if schema.embedded_resource {
-                check_type(value, path, &mut found.errors);
+                check_type(value, path, found);
                 check_metadata(value, path, found);
             }
             for (name, inner) in map {
@@ -98,12 +104,14 @@ fn check_at(value: &Value, schema: &Structural, path: &Path<'_>, found: &mut Fou
 }
 
 /// Validates the type (`validateEmbeddedResource`).
-fn check_type(object: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check_type(object: &Value, path: &Path<'_>, found: &mut Found<'_>) {
+    let absent = found.profile.since(since::SHORTER_DETAILS, "must not be empty", "");
+    let errors = &mut found.errors;
     for name in ["apiVersion", "kind"] {
         let at = path.key(name).to_string();
         let text = match object.get(name) {
             None => {
-                errors.push(FieldError::required(at, ""));
+                errors.push(FieldError::required(at, absent));
                 continue;
             }
             Some(Value::String(text)) if text.is_empty() => {

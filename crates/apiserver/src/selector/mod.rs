@@ -11,6 +11,7 @@ pub(crate) use windtunnel_core::selector::selector_matches;
 use super::kinds::Kind;
 use super::request::Query;
 use super::status::{Outcome, Refused};
+use super::wording;
 pub(crate) use fields::FieldSelector;
 pub(crate) use labels::LabelSelector;
 pub(crate) use page::Continue;
@@ -25,8 +26,9 @@ pub(crate) struct Selector {
 
 impl Selector {
     /// Parses `labelSelector` and `fieldSelector`.
-    pub(crate) fn parse(kind: &Kind, query: &Query) -> Outcome<Self> {
-        let labels = LabelSelector::parse(query.get("labelSelector")).map_err(Refused::bad_request)?;
+    pub(crate) fn parse(kind: &Kind, query: &Query, minor: u32) -> Outcome<Self> {
+        let labels = LabelSelector::parse(query.get("labelSelector"))
+            .map_err(|why| Refused::bad_request(wording::phrases(&why, minor)))?;
         let fields = FieldSelector::parse(query.get("fieldSelector"), kind).map_err(Refused::bad_request)?;
         Ok(Self { labels, fields })
     }

@@ -36,7 +36,9 @@ impl ApiServer {
             return scale::custom_paths(call).map_or(Ok(None), |paths| self.scale(call, &paths).map(Some));
         }
         let name = call.path.subresource.split('/').next().unwrap_or_default();
-        let Some(found) = call.kind.subresources.iter().find(|known| known.name == name) else {
+        let minor = self.profile.minor;
+        let mut served = call.kind.subresources.iter().filter(|known| known.since <= minor);
+        let Some(found) = served.find(|known| known.name == name) else {
             return Ok(None);
         };
         let verb = match call.request.method {

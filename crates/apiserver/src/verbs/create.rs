@@ -189,7 +189,11 @@ impl ApiServer {
         }
         if call.kind.custom.as_ref().is_some_and(|custom| custom.family.terminating) {
             let why = "create not allowed while custom resource definition is terminating";
-            return Err(Refused::forbidden(resource, name, why));
+            return Err(if self.profile.minor < since::TERMINATING_FORBIDS {
+                Refused::not_supported_because(resource, why)
+            } else {
+                Refused::forbidden(resource, name, why)
+            });
         }
         Ok(())
     }

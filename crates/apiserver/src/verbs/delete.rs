@@ -62,7 +62,7 @@ impl ApiServer {
             return Err(Refused::method_not_allowed());
         }
         options::list::check(&call.request.query, false, &self.profile)?;
-        let selector = Selector::parse(&kind, &call.request.query)?;
+        let selector = Selector::parse(&kind, &call.request.query, self.profile.minor)?;
         let options = self.deletion(call)?;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);

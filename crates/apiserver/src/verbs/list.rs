@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use crate::call::Call;
+use crate::profile::since;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::watch_stream::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
@@ -30,7 +31,7 @@ impl ApiServer {
         let query = &call.request.query;
         let kind = &call.kind;
         options::list::check(query, false, &self.profile)?;
-        let selector = Selector::parse(kind, query)?;
+        let selector = Selector::parse(kind, query, self.profile.minor)?;
         let limit = usize::try_from(options::integer(query, "limit")?).unwrap_or(0);
         options::integer(query, "timeoutSeconds")?;
         let page = Continue::parse(query.get("continue"))?;
@@ -98,9 +99,11 @@ impl ApiServer {
     fn requested_version(&self, text: &str) -> Outcome<Option<u64>> {
         let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
-            Refused::bad_request(format!(
-                "invalid resource version: resourceVersion: Invalid value: {value}: {why}"
-            ))
+            let text = format!("resourceVersion: Invalid value: {value}: {why}");
+            if self.profile.minor < since::LIST_VERSION_CHECKED {
+                return Refused::internal(text);
+            }
+            Refused::bad_request(format!("invalid resource version: {text}"))
         })?;
         match requested {
             Some(requested) if requested > self.store.revision() => {

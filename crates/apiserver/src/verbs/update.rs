@@ -77,7 +77,7 @@ impl ApiServer {
         }
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
-        prepare(call, &mut object, &old);
+        prepare(call, &mut object, &old, self.profile.minor);
         strategy::prepare_part(&kind, &mut object, &old, &call.path.subresource, call.now);
         strategy::drop_disabled(&kind, &mut object, &old, self.profile.minor);
         self.check_escalation(call, &object, Some(&old))?;
@@ -243,7 +243,7 @@ pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
 }
 
 /// Restores the fields that the endpoint cannot write from the stored object.
-fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
+fn prepare(call: &Call<'_>, object: &mut Value, old: &Value, minor: u32) {
     let kind = &*call.kind;
     keep_metadata(metadata::metadata_mut(object), &old["metadata"]);
     match &*call.path.subresource {
@@ -263,7 +263,7 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
                 (finalizers, _) => object["spec"]["finalizers"] = finalizers,
             }
         }
-        _ if kind.custom.is_none() => strategy::prepare_update(kind, object, old),
+        _ if kind.custom.is_none() => strategy::prepare_update(kind, object, old, minor),
         _ if kind.rules.status => strategy::copy_field(object, old, "status"),
         _ => {}
     }

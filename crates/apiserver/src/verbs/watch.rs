@@ -39,7 +39,7 @@ impl ApiServer {
     pub(crate) fn watch(&mut self, call: &Call<'_>) -> Outcome<Reply> {
         let query = &call.request.query;
         options::list::check(query, true, &self.profile)?;
-        let mut selector = Selector::parse(&call.kind, query)?;
+        let mut selector = Selector::parse(&call.kind, query, self.profile.minor)?;
         if !call.path.name.is_empty() {
             selector.only_name(&call.path.name);
         }

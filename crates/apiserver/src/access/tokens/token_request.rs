@@ -13,7 +13,7 @@ use crate::field::FieldError;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
-use crate::profile::Profile;
+use crate::profile::{Profile, since};
 use crate::reply::Reply;
 use crate::request::Body;
 use crate::request::body;
@@ -72,14 +72,16 @@ impl Access {
         };
         let token = self.issuer.sign(&claims);
         let expires = call.now + jiff::SignedDuration::from_secs(seconds);
-        let uid = self.token_ids.uuid();
+        let mut metadata =
+            json!({ "name": name, "namespace": namespace, "creationTimestamp": rfc3339(call.now) });
+        if profile.minor >= since::TOKEN_REQUEST_UID {
+            metadata["uid"] = json!(claims.bound.account.uid);
+        }
         Ok(Reply::value(
             201,
             json!({
                 "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
-                "metadata": {
-                    "name": name, "namespace": namespace, "uid": uid, "creationTimestamp": rfc3339(call.now),
-                },
+                "metadata": metadata,
                 "spec": {
                     "audiences": request["spec"]["audiences"],
                     "expirationSeconds": seconds,

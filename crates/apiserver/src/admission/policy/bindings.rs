@@ -48,7 +48,8 @@ fn actions(actions: &[Value]) -> Vec<FieldError> {
     if has("Deny") && has("Warn") {
         let why = "must not contain both Deny and Warn (repeating the same validation failure information in the \
                    API response and headers serves no purpose)";
-        errors.push(FieldError::invalid("spec.validationActions", json!(actions), why));
+        let of = "admissionregistration.ValidationAction";
+        errors.push(FieldError::invalid_list("spec.validationActions", &json!(actions), of, why));
     }
     if actions.is_empty() {
         let why = "at least one validation action is required";

@@ -247,7 +247,7 @@ impl Check {
             self.errors.push(FieldError::invalid(at_key, key.as_str(), why));
         } else {
             let full = format!("{}/{key}", self.name);
-            let wrong = names::labels::qualified(&full, "a qualified name").into_iter();
+            let wrong = names::labels::label_key(&full).into_iter();
             self.errors.extend(wrong.map(|why| FieldError::invalid(at_key.as_str(), full.as_str(), why)));
         }
         let at = format!("{at}.valueExpression");

@@ -117,6 +117,6 @@ fn check_reviews(versions: &[Value], at: &str, errors: &mut Vec<FieldError>) {
     }
     if !versions.iter().any(|version| REVIEWS.iter().any(|known| version == known)) {
         let why = format!("must include at least one of {}", REVIEWS.join(", "));
-        errors.push(FieldError::invalid(at, json!(versions), why));
+        errors.push(FieldError::invalid_list(at, &json!(versions), "string", why));
     }
 }

@@ -45,7 +45,7 @@ impl Walk<'_> {
                 self.errors.push(FieldError::invalid(at, default.clone(), "must not have unknown fields"));
             }
             let mut coerced = default.clone();
-            if let Err((path, why)) = embedded::coerce(&mut coerced, &schema) {
+            if let Err((path, why)) = embedded::coerce(&mut coerced, &schema, self.profile) {
                 self.errors.push(FieldError::invalid(format!("{at}.{path}"), default.clone(), why));
                 return;
             }

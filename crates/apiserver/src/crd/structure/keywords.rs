@@ -198,12 +198,12 @@ fn list_map(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
             Some(_) => {}
             None => {
                 let why = "entries must all be names of item properties";
-                errors.push(FieldError::invalid(at_keys.as_str(), json!(keys), why));
+                errors.push(FieldError::invalid_list(at_keys.as_str(), &json!(keys), "string", why));
             }
         }
         if keys[..index].contains(key) {
             let why = "must not contain duplicate entries";
-            errors.push(FieldError::invalid(at_keys.as_str(), json!(keys), why));
+            errors.push(FieldError::invalid_list(at_keys.as_str(), &json!(keys), "string", why));
         }
     }
 }

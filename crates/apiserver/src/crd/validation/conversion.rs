@@ -79,7 +79,7 @@ fn check_reviews(reviews: &[Value]) -> Vec<FieldError> {
     }
     if !reviews.iter().any(|version| REVIEWS.iter().any(|known| version == known)) {
         let why = format!("must include at least one of {}", REVIEWS.join(", "));
-        errors.push(FieldError::invalid(at, json!(reviews), why));
+        errors.push(FieldError::invalid_list(at, &json!(reviews), "string", why));
     }
     errors
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use windtunnel_core::condition;
 
 use crate::field::{Cause, FieldError};
-use crate::profile::Profile;
+use crate::profile::{Profile, since};
 pub(crate) use approval::Approval;
 
 /// Returns all errors of a definition; `old` is the stored definition, if this is an update.
@@ -23,7 +23,7 @@ pub(crate) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<
         errors.extend(check_immutable(crd, old));
     }
     errors.extend(check_status(crd));
-    errors.extend(check_stored(crd));
+    errors.extend(check_stored(crd, profile));
     errors.extend(approval::check(crd, old));
     let preserved = |crd: &Value| crd["spec"]["preserveUnknownFields"] == true;
     if preserved(crd) && !old.is_some_and(preserved) {
@@ -48,20 +48,20 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 }
 
 /// Versions in which objects may be stored must stay.
-fn check_stored(crd: &Value) -> Vec<FieldError> {
+fn check_stored(crd: &Value, profile: &Profile) -> Vec<FieldError> {
     let stored = list(crd, "/status/storedVersions");
     let versions = list(crd, "/spec/versions");
     let mut errors = Vec::new();
     if stored.is_empty() {
         let why = "must have at least one stored version";
-        errors.push(FieldError::invalid("status.storedVersions", Value::Null, why));
+        errors.push(FieldError::invalid_list("status.storedVersions", &Value::Null, "string", why));
         return errors;
     }
     for version in versions.iter().filter(|version| version["storage"] == true) {
         let name = text(version, "/name");
         if !stored.iter().any(|stored| stored == name) {
             let why = format!("must have the storage version {name}");
-            errors.push(FieldError::invalid("status.storedVersions", json!(stored), why));
+            errors.push(FieldError::invalid_list("status.storedVersions", &json!(stored), "string", why));
         }
     }
     for (index, name) in stored.iter().enumerate() {
@@ -69,11 +69,13 @@ fn check_stored(crd: &Value) -> Vec<FieldError> {
             continue;
         }
         let name = name.as_str().unwrap_or_default();
-        let why = format!(
+        let explained = format!(
             "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions \
              until a storage migration ensures no data remains persisted in {name} and removes {name} from \
              status.storedVersions"
         );
+        let is_explained = profile.minor >= since::STORED_VERSIONS_EXPLAINED;
+        let why = if is_explained { explained } else { "must appear in spec.versions".to_owned() };
         errors.push(FieldError::invalid(format!("status.storedVersions[{index}]"), name, why));
     }
     errors

@@ -2,6 +2,8 @@
 
 use windtunnel_core::Resource;
 
+use crate::profile::since;
+
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Subresource {
     /// The last part of the path.
@@ -10,6 +12,8 @@ pub(crate) struct Subresource {
     pub(crate) kind: (&'static str, &'static str, &'static str),
     /// Verbs, in the order of discovery.
     pub(crate) verbs: &'static [&'static str],
+    /// The first minor that serves it.
+    pub(crate) since: u32,
 }
 
 const CREATE: &[&str] = &["create"];
@@ -20,10 +24,10 @@ const CONNECT: &[&str] = &["create", "get"];
 const PROXY: &[&str] = &["create", "delete", "get", "patch", "update"];
 
 const SCALE: Subresource =
-    Subresource { name: "scale", kind: ("autoscaling", "v1", "Scale"), verbs: READ_AND_WRITE };
+    Subresource { name: "scale", kind: ("autoscaling", "v1", "Scale"), verbs: READ_AND_WRITE, since: 0 };
 
 const fn core(name: &'static str, kind: &'static str, verbs: &'static [&'static str]) -> Subresource {
-    Subresource { name, kind: ("", "v1", kind), verbs }
+    Subresource { name, kind: ("", "v1", kind), verbs, since: 0 }
 }
 
 /// Subresources by group and plural.
@@ -35,16 +39,16 @@ const TABLE: &[(&str, &str, &[Subresource])] = &[
         core("attach", "PodAttachOptions", CONNECT),
         core("binding", "Binding", CREATE),
         core("ephemeralcontainers", "Pod", READ_AND_WRITE),
-        Subresource { name: "eviction", kind: ("policy", "v1", "Eviction"), verbs: CREATE },
+        Subresource { name: "eviction", kind: ("policy", "v1", "Eviction"), verbs: CREATE, since: 0 },
         core("exec", "PodExecOptions", CONNECT),
         core("log", "Pod", GET),
         core("portforward", "PodPortForwardOptions", CONNECT),
         core("proxy", "PodProxyOptions", PROXY),
-        core("resize", "Pod", READ_AND_WRITE),
+        Subresource { since: since::POD_RESIZE_PART, ..core("resize", "Pod", READ_AND_WRITE) },
     ]),
     ("", "replicationcontrollers", &[SCALE]),
     ("", "serviceaccounts", &[
-        Subresource { name: "token", kind: ("authentication.k8s.io", "v1", "TokenRequest"), verbs: CREATE },
+        Subresource { name: "token", kind: ("authentication.k8s.io", "v1", "TokenRequest"), verbs: CREATE, since: 0 },
     ]),
     ("", "services", &[core("proxy", "ServiceProxyOptions", PROXY)]),
     ("apps", "deployments", &[SCALE]),
@@ -55,6 +59,7 @@ const TABLE: &[(&str, &str, &[Subresource])] = &[
             name: "approval",
             kind: ("certificates.k8s.io", "v1", "CertificateSigningRequest"),
             verbs: READ_AND_WRITE,
+            since: 0,
         },
     ]),
 ];

@@ -17,6 +17,18 @@ const ROLLING: &str = "/spec/updateStrategy/rollingUpdate";
 const TABLE: &[Row] = &[
     // `MaxUnavailableStatefulSet`
     ("apps", "statefulsets", ROLLING, "maxUnavailable", NEVER),
+    // `StatefulSetStartOrdinal`
+    ("apps", "statefulsets", "/spec", "ordinals", 27),
+    // `ServiceTrafficDistribution`
+    ("", "services", "/spec", "trafficDistribution", 31),
+    // `VolumeAttributesClass`
+    ("", "persistentvolumes", "/spec", "volumeAttributesClassName", 34),
+    ("", "persistentvolumeclaims", "/spec", "volumeAttributesClassName", 34),
+    // `JobBackoffLimitPerIndex`, `JobSuccessPolicy`, `JobManagedBy`
+    ("batch", "jobs", "/spec", "backoffLimitPerIndex", 29),
+    ("batch", "jobs", "/spec", "maxFailedIndexes", 29),
+    ("batch", "jobs", "/spec", "successPolicy", 31),
+    ("batch", "jobs", "/spec", "managedBy", since::JOB_MANAGED_BY),
     // `HPAConfigurableTolerance`
     ("autoscaling", AUTOSCALERS, "/spec/behavior/scaleUp", "tolerance", since::AUTOSCALER_TOLERANCE),
     ("autoscaling", AUTOSCALERS, "/spec/behavior/scaleDown", "tolerance", since::AUTOSCALER_TOLERANCE),

@@ -37,7 +37,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     if kind.rules.status && !keeps_status(kind) {
         reset_status(kind, object);
     }
-    templates::drop_disabled(kind, object, None);
+    templates::drop_disabled(kind, object, None, context.minor);
     gates::drop_disabled(kind, object, None, context.minor);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
@@ -74,18 +74,18 @@ fn keeps_status(kind: &Kind) -> bool {
 }
 
 /// Resets fields that an update of the main resource must not change.
-pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
+pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
     if kind.rules.status {
         copy_field(object, old, "status");
     }
-    templates::drop_disabled(kind, object, Some(old));
+    templates::drop_disabled(kind, object, Some(old), minor);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "namespaces") => {
             // Only the finalize subresource changes the finalizers in the specification.
             copy_field(object, old, "spec");
             label_namespace(object);
         }
-        ("", "pods") => pod::prepare_update(object, old),
+        ("", "pods") => pod::prepare_update(object, old, minor),
         ("", "services") => service::prepare_update(object, old),
         ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),

@@ -5,6 +5,7 @@
 //! values that Go omits are removed, and those that it always writes are added. Times and quantities get
 //! their canonical form; base64 is only checked.
 
+pub(crate) mod absent_times;
 mod plan;
 mod scalar;
 mod time;
@@ -42,6 +43,8 @@ enum Step<'a> {
 /// The result of decoding an object.
 #[derive(Debug, Default)]
 struct Findings {
+    /// The minor whose fields are known.
+    minor: u32,
     /// Paths of fields that the type does not have.
     unknown: Vec<String>,
     /// The message for the first value that cannot be decoded.
@@ -53,8 +56,8 @@ struct Findings {
 ///
 /// # Errors
 /// The message of Go's decoder for the first value of a wrong type.
-pub(crate) fn decode(kind: &Kind, object: &mut Value) -> Result<Vec<String>, String> {
-    decode_some(kind, object, None)
+pub(crate) fn decode(kind: &Kind, object: &mut Value, minor: u32) -> Result<Vec<String>, String> {
+    decode_some(kind, object, None, minor)
 }
 
 /// Like [`decode`], but only for these top-level fields; the others were decoded before.
@@ -62,31 +65,33 @@ pub(crate) fn decode_some(
     kind: &Kind,
     object: &mut Value,
     fields: Option<&[String]>,
+    minor: u32,
 ) -> Result<Vec<String>, String> {
     let resource = &kind.resource;
-    read_as((&resource.group, &resource.version, &resource.kind), object, fields)
+    read_as((&resource.group, &resource.version, &resource.kind), object, fields, minor)
 }
 
-/// Like [`decode`], for a type that is not a kind of its own, such as `Scale`.
+/// Like [`decode`], for a type that is not a kind of its own, such as `Scale`, with the fields of all minors.
 pub(crate) fn decode_as(
     group: &str,
     version: &str,
     kind: &str,
     object: &mut Value,
 ) -> Result<Vec<String>, String> {
-    read_as((group, version, kind), object, None)
+    read_as((group, version, kind), object, None, u32::MAX)
 }
 
 fn read_as(
     (group, version, kind): (&str, &str, &str),
     object: &mut Value,
     fields: Option<&[String]>,
+    minor: u32,
 ) -> Result<Vec<String>, String> {
     let plan = plan();
     let (Some(index), Value::Object(map)) = (plan.of_kind(group, version, kind), object) else {
         return Ok(Vec::new());
     };
-    let mut findings = Findings::default();
+    let mut findings = Findings { minor, ..Findings::default() };
     let root = At { parent: None, step: Step::Root };
     decode_struct(plan, plan.get(index), map, &root, fields, &mut findings);
     match findings.error {
@@ -116,7 +121,7 @@ fn decode_struct(
         if fields.is_some_and(|fields| !fields.contains(name)) {
             return true;
         }
-        let Some(field) = structure.field(name) else {
+        let Some(field) = structure.field(name).filter(|field| field.since <= findings.minor) else {
             if has_type && (name == "apiVersion" || name == "kind") {
                 return true;
             }

@@ -28,6 +28,8 @@ pub(super) struct Field {
     pub(super) via: Vec<&'static str>,
     pub(super) shape: Shape,
     pub(super) zero: Zero,
+    /// The first minor that has the field.
+    pub(super) since: u32,
 }
 
 /// The type of a value.
@@ -46,6 +48,8 @@ pub(super) enum Shape {
 pub(super) struct Plan {
     structs: Vec<Struct>,
     index: BTreeMap<TypeId, usize>,
+    /// Whether each struct is the metadata of an object, or has such metadata below it.
+    embeds_metadata: Vec<bool>,
 }
 
 /// The plan of all types, built on first use.
@@ -56,11 +60,33 @@ pub(super) fn plan() -> &'static Plan {
 
 impl Plan {
     fn new(types: &'static Types) -> Self {
-        let mut plan = Self { structs: Vec::new(), index: BTreeMap::new() };
+        let mut plan = Self { structs: Vec::new(), index: BTreeMap::new(), embeds_metadata: Vec::new() };
         for id in types.ids() {
             plan.add(types, id);
         }
+        plan.find_metadata();
         plan
+    }
+
+    /// Marks the structs with metadata of objects, from the inside to the outside.
+    fn find_metadata(&mut self) {
+        let mut found: Vec<bool> = self.structs.iter().map(|of| of.name == "ObjectMeta").collect();
+        loop {
+            let outer =
+                |of: &Struct| of.fields.iter().any(|field| field.shape.inner().is_some_and(|at| found[at]));
+            let next: Vec<bool> =
+                self.structs.iter().enumerate().map(|(at, of)| found[at] || outer(of)).collect();
+            if next == found {
+                break;
+            }
+            found = next;
+        }
+        self.embeds_metadata = found;
+    }
+
+    /// Whether a struct is the metadata of an object, or has such metadata below it.
+    pub(super) fn embeds_metadata(&self, index: usize) -> bool {
+        self.embeds_metadata[index]
     }
 
     fn add(&mut self, types: &'static Types, id: TypeId) -> usize {
@@ -100,7 +126,7 @@ impl Plan {
             let encoding = go::encoding(owner.group, owner.version, owner.name, field.name);
             let shape = self.shape(types, &field.kind, encoding.named);
             let zero = if is_metadata(types, &field.kind) { Zero::Always } else { field.zero };
-            planned.push(Field { name: field.name, via: via.to_vec(), shape, zero });
+            planned.push(Field { name: field.name, via: via.to_vec(), shape, zero, since: field.since });
         }
     }
 
@@ -176,6 +202,17 @@ impl Plan {
                 Scalar::SchemaOrStrings => "v1.JSONSchemaPropsOrStringArray",
             }
             .to_owned(),
+        }
+    }
+}
+
+impl Shape {
+    /// The struct of the value or of its elements.
+    fn inner(&self) -> Option<usize> {
+        match self {
+            Self::Struct(index) => Some(*index),
+            Self::List(inside) | Self::Map(inside) => inside.inner(),
+            Self::Scalar(_) | Self::Named(_) => None,
         }
     }
 }

@@ -86,6 +86,44 @@ impl<'a> Errors<'a> {
         self.found.push(FieldError::invalid(at.text(), value, why));
     }
 
+    /// An invalid time in RFC 3339.
+    pub(super) fn invalid_time(&mut self, at: Path<'_>, time: &Value, why: &str) {
+        self.found.push(FieldError::invalid_time(at.text(), time, why));
+    }
+
+    /// An invalid name of a type that formats itself (`fmt.Stringer`), which earlier minors print without quotes.
+    pub(super) fn invalid_name(&mut self, at: Path<'_>, name: &str, why: &str) {
+        self.invalid_shown(at, gotext::quote(name), name.to_owned(), why);
+    }
+
+    /// An invalid number or percentage (`intstr.IntOrString`).
+    pub(super) fn invalid_amount(&mut self, at: Path<'_>, amount: &Value, why: &str) {
+        let syntax = match amount.as_str() {
+            Some(text) => format!("intstr.IntOrString{{Type:1, IntVal:0, StrVal:{}}}", gotext::quote(text)),
+            None => {
+                format!(
+                    "intstr.IntOrString{{Type:0, IntVal:{}, StrVal:\"\"}}",
+                    amount.as_i64().unwrap_or_default()
+                )
+            }
+        };
+        let json = match amount {
+            Value::String(text) => gotext::quote(text),
+            other => other.to_string(),
+        };
+        self.invalid_shown(at, json, syntax, why);
+    }
+
+    /// Reports the errors since `first` once more, as minors that validate an object twice do.
+    pub(super) fn repeat_since(&mut self, first: usize) {
+        self.found.extend_from_within(first..);
+    }
+
+    /// An invalid list of strings of this Go type.
+    pub(super) fn invalid_list(&mut self, at: Path<'_>, list: &Value, of: &'static str, why: &str) {
+        self.found.push(FieldError::invalid_list(at.text(), list, of, why));
+    }
+
     pub(super) fn forbidden(&mut self, at: Path<'_>, why: impl Into<String>) {
         self.found.push(FieldError::forbidden(at.text(), why));
     }

@@ -38,7 +38,7 @@ pub(super) fn resource_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if !problems.is_empty() {
         errors.each(at, name, problems);
     } else if !name.contains('/') && !is_quota_resource(name) && name != STORAGE {
-        errors.invalid(at, name, "must be a standard resource type or fully qualified");
+        errors.invalid_name(at, name, "must be a standard resource type or fully qualified");
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn container_resource_name(name: &str, at: Path<'_>, errors: &mut Err
     resource_name(name, at, errors);
     if !name.contains('/') {
         if !is_container_resource(name) {
-            errors.invalid(at, name, "must be a standard resource for containers");
+            errors.invalid_name(at, name, "must be a standard resource for containers");
         }
     } else if !is_native(name) && !is_extended(name) {
         errors.invalid(at, name, "doesn't follow extended resource name standard");

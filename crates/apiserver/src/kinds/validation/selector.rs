@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::path::string_map;
 use super::{Errors, Path, items, text};
+use crate::field::Shown;
 use crate::{gotext, names};
 
 /// Validates a selector (`ValidateLabelSelector`).
@@ -59,13 +60,9 @@ pub(super) fn invalid(selector: &Value, at: Path<'_>, why: &str, errors: &mut Er
         return;
     }
     let requirements = items(&selector["matchExpressions"]).iter().map(|one| {
-        let values: Vec<String> =
-            items(&one["values"]).iter().map(|value| gotext::quote(text(value))).collect();
+        let values = Shown::list(&one["values"], "string").list_syntax();
         let (key, operator) = (gotext::quote(text(&one["key"])), gotext::quote(text(&one["operator"])));
-        format!(
-            "v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:[]string{{{}}}}}",
-            values.join(", ")
-        )
+        format!("v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:{values}}}",)
     });
     let requirements: Vec<String> = requirements.collect();
     let requirements = if requirements.is_empty() {

@@ -36,7 +36,7 @@ pub(crate) fn dry_run(query: &Query, kind: &str, profile: &Profile) -> Outcome<b
 
 fn check_dry_run(given: Vec<String>, kind: &str, profile: &Profile) -> Outcome<bool> {
     if given.iter().any(|value| value != "All") {
-        let error = FieldError::not_supported("dryRun", Shown::Strings(given), &["All"]);
+        let error = FieldError::not_supported("dryRun", Shown::Strings("string", given), &["All"]);
         return Err(invalid(kind, error, profile));
     }
     Ok(!given.is_empty())

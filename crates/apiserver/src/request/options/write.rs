@@ -72,7 +72,7 @@ impl WriteOptions {
         let dry_run: Vec<&str> = query.all("dryRun").filter(|value| !value.is_empty()).collect();
         if dry_run.iter().any(|value| *value != "All") {
             let given = dry_run.iter().map(|&value| value.to_owned()).collect();
-            errors.push(FieldError::not_supported("dryRun", Shown::Strings(given), &["All"]));
+            errors.push(FieldError::not_supported("dryRun", Shown::Strings("string", given), &["All"]));
         }
         let field_validation = match query.get("fieldValidation") {
             "Ignore" => FieldValidation::Ignore,

@@ -7,6 +7,7 @@ use serde_json::{Number, Value, json};
 use super::{Findings, Walk};
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext;
+use crate::profile::since;
 use crate::schema::format::{Format, NamedFormat};
 use crate::schema::path::Path;
 use crate::schema::structural::Structural;
@@ -50,7 +51,7 @@ impl Walk<'_> {
         let Some(value) = number.as_f64() else { return };
         let range = Range::from_schema(schema, self.format(schema));
         let mut check = |what: &str, value: f64| {
-            if range.holds(value) {
+            if self.context.profile.minor < since::NUMBER_RANGES || range.holds(value) {
                 return;
             }
             let detail = format!("{what} value must be of type {range} in {path}");

@@ -3,12 +3,15 @@
 mod apply;
 
 use serde_json::{Value, json};
+use windtunnel_core::Resource;
+use windtunnel_core::resources::DEPLOYMENTS;
 
 use super::read_body;
 use crate::call::Call;
 use crate::field::FieldError;
 use crate::kinds::custom::ScalePaths;
 use crate::kinds::typed;
+use crate::profile::since;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
 use crate::request::options::PatchType;
@@ -30,7 +33,7 @@ fn pointer(path: &str) -> String {
 impl ApiServer {
     /// Reads or writes the scale of the object of a call.
     pub(super) fn scale(&mut self, call: &mut Call<'_>, paths: &ScalePaths) -> Outcome<Reply> {
-        let entry = self.entry(call)?;
+        let entry = self.entry(call).map_err(|refused| self.missing_scale(call, refused))?;
         let object =
             if call.kind.custom.is_some() { call.kind.served(entry) } else { call.kind.written_form(entry) };
         let current = build_scale(&object, paths)?;
@@ -67,6 +70,19 @@ impl ApiServer {
             ReplyBody::Object(object) => Ok(Reply::value(reply.code, build_scale(object, paths)?)),
             _ => Ok(reply),
         }
+    }
+}
+
+impl ApiServer {
+    /// The rejection for a missing object, or for the scale of a Deployment in earlier minors.
+    fn missing_scale(&self, call: &Call<'_>, refused: Refused) -> Refused {
+        let resource = &call.kind.resource;
+        let names_scale = resource.plural == DEPLOYMENTS.plural && resource.group == DEPLOYMENTS.group;
+        if refused.code != 404 || !names_scale || self.profile.minor >= since::SCALE_OF_MISSING {
+            return refused;
+        }
+        let scale = Resource { plural: "deployments/scale".into(), ..resource.clone() };
+        Refused::not_found(&scale, &call.path.name)
     }
 }
 

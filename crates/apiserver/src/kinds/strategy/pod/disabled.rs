@@ -1,38 +1,88 @@
-//! Fields of pods that need gates which are off by default.
+//! Fields of pods and of their templates behind feature gates that are off by default (`DropDisabledPodFields`,
+//! `DropDisabledTemplateFields`).
 
 use serde_json::Value;
 
-/// Removes fields that need gates which are off by default, unless the old pod has them (`DropDisabledPodFields`).
-pub(in crate::kinds::strategy) fn drop_disabled(object: &mut Value, old: Option<&Value>) {
+/// A field of a specification, as its path through objects and lists, and the first minor that has its gate on by default.
+/// `containers` stands for the containers of all three lists.
+type Row = (&'static [&'static str], u32);
+
+const NEVER: u32 = u32::MAX;
+const CONTAINER_LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    // `RecursiveReadOnlyMounts`
+    (&["containers", "volumeMounts", "recursiveReadOnly"], 31),
+    // `InPlacePodVerticalScaling`
+    (&["containers", "resizePolicy"], 33),
+    // `SELinuxChangePolicy`
+    (&["securityContext", "seLinuxChangePolicy"], 33),
+    // `SupplementalGroupsPolicy`
+    (&["securityContext", "supplementalGroupsPolicy"], 33),
+    // `UserNamespacesSupport`
+    (&["hostUsers"], 33),
+    // `PodLevelResources`
+    (&["resources"], 34),
+    // `DynamicResourceAllocation`
+    (&["resourceClaims"], 34),
+    (&["containers", "resources", "claims"], 34),
+    // `HostnameOverride`
+    (&["hostnameOverride"], 35),
+    // `ContainerStopSignals`
+    (&["containers", "lifecycle", "stopSignal"], NEVER),
+    // `GenericWorkload`
+    (&["schedulingGroup"], NEVER),
+];
+
+/// Removes fields whose gates are off, unless the old pod has them.
+pub(in crate::kinds::strategy) fn drop_disabled(object: &mut Value, old: Option<&Value>, minor: u32) {
     let before = old.map_or(&Value::Null, |old| &old["spec"]);
-    if let Some(spec) = object.get_mut("spec") {
-        drop_disabled_spec(spec, before);
+    let Some(spec) = object.get_mut("spec") else { return };
+    for (path, _) in TABLE.iter().filter(|(_, since)| minor < *since) {
+        if !places(path).any(|path| is_used(before, &path)) {
+            places(path).for_each(|path| remove(spec, &path));
+        }
+    }
+    drop_sources(spec);
+}
+
+/// The paths of a row, one for each list of containers.
+fn places(path: &[&'static str]) -> impl Iterator<Item = Vec<&'static str>> {
+    let lists: &[&str] = if path[0] == CONTAINER_LISTS[0] { &CONTAINER_LISTS } else { &path[..1] };
+    lists.iter().map(|first| [&[*first][..], &path[1..]].concat()).collect::<Vec<_>>().into_iter()
+}
+
+fn is_used(value: &Value, path: &[&str]) -> bool {
+    match (value, path) {
+        (Value::Array(items), _) => items.iter().any(|item| is_used(item, path)),
+        (Value::Object(_), [field, rest @ ..]) => is_used(&value[*field], rest),
+        (value, rest) => rest.is_empty() && !value.is_null(),
     }
 }
 
-/// Removes fields from a specification, in pods and in templates: stop signals (`ContainerStopSignals`), trust bundles
-/// and certificates in volumes (`ClusterTrustBundleProjection`, `PodCertificateRequest`), and groups for scheduling
-/// (`GenericWorkload`).
-fn drop_disabled_spec(spec: &mut Value, old: &Value) {
-    let Some(spec) = spec.as_object_mut() else { return };
-    if old["schedulingGroup"].is_null() {
-        spec.remove("schedulingGroup");
-    }
-    for list in ["containers", "initContainers", "ephemeralContainers"] {
-        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let uses = |old: &Value| !old["lifecycle"]["stopSignal"].is_null();
-            if old[list].as_array().is_some_and(|list| list.iter().any(uses)) {
-                continue;
-            }
-            let Some(container) = container.as_object_mut() else { continue };
-            let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else {
-                continue;
-            };
-            if lifecycle.remove("stopSignal").is_some() && lifecycle.is_empty() {
-                container.remove("lifecycle");
+/// Removes a field; a lifecycle that becomes empty is removed as well.
+fn remove(value: &mut Value, path: &[&str]) {
+    match (value, path) {
+        (Value::Array(items), _) => items.iter_mut().for_each(|item| remove(item, path)),
+        (Value::Object(map), [field]) => {
+            map.remove(*field);
+        }
+        (Value::Object(map), [field, rest @ ..]) => {
+            let Some(inner) = map.get_mut(*field) else { return };
+            let was_empty = inner.as_object().is_some_and(serde_json::Map::is_empty);
+            remove(inner, rest);
+            let is_empty = inner.as_object().is_some_and(serde_json::Map::is_empty);
+            if *field == "lifecycle" && is_empty && !was_empty {
+                map.remove(*field);
             }
         }
+        _ => {}
     }
+}
+
+/// Removes trust bundles and certificates from volumes (`ClusterTrustBundleProjection`, `PodCertificateRequest`).
+fn drop_sources(spec: &mut Value) {
     for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
         let sources = volume.get_mut("projected").and_then(|projected| projected.get_mut("sources"));
         for source in sources.and_then(Value::as_array_mut).into_iter().flatten() {
@@ -41,5 +91,41 @@ fn drop_disabled_spec(spec: &mut Value, old: &Value) {
                 source.remove(kind);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn dropped(spec: Value, old: Option<&Value>, minor: u32) -> Value {
+        let mut object = json!({ "spec": spec });
+        drop_disabled(&mut object, old, minor);
+        object["spec"].take()
+    }
+
+    #[test]
+    fn a_field_stays_from_the_minor_of_its_gate_on() {
+        let spec = json!({ "initContainers": [{ "name": "c", "resizePolicy": [] }] });
+        assert_eq!(dropped(spec.clone(), None, 32), json!({ "initContainers": [{ "name": "c" }] }));
+        assert_eq!(dropped(spec.clone(), None, 33), spec);
+    }
+
+    #[test]
+    fn a_field_that_the_old_pod_has_stays() {
+        let spec = json!({ "containers": [{ "resources": { "claims": [{ "name": "x" }] } }] });
+        let old = json!({ "spec": { "initContainers": [{ "resources": { "claims": [] } }] } });
+        assert_eq!(dropped(spec.clone(), Some(&old), 32)["containers"][0], json!({ "resources": {} }));
+        let old = json!({ "spec": spec });
+        assert_eq!(dropped(spec.clone(), Some(&old), 32), spec);
+    }
+
+    #[test]
+    fn a_lifecycle_with_only_a_stop_signal_vanishes() {
+        let spec =
+            json!({ "containers": [{ "lifecycle": { "stopSignal": "SIGTERM" } }, { "lifecycle": {} }] });
+        assert_eq!(dropped(spec, None, 36), json!({ "containers": [{}, { "lifecycle": {} }] }));
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn prepare_create(object: &mut Value, minor: u32) {
         }]);
     }
     object["status"] = status;
-    drop_disabled(object, None);
+    drop_disabled(object, None, minor);
     merge_label_keys(object, minor);
     add_default_tolerations(object);
     if minor < since::POD_GENERATION {
@@ -36,8 +36,8 @@ pub(super) fn prepare_create(object: &mut Value, minor: u32) {
 
 /// Adds what admission adds to each pod again if an update leaves it out: tolerations, and the priority that the pod got
 /// from its class.
-pub(super) fn prepare_update(object: &mut Value, old: &Value) {
-    drop_disabled(object, Some(old));
+pub(super) fn prepare_update(object: &mut Value, old: &Value, minor: u32) {
+    drop_disabled(object, Some(old), minor);
     add_default_tolerations(object);
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
     for field in ["priority", "preemptionPolicy"] {

@@ -11,11 +11,12 @@ use super::{families, has_cluster_ip, has_node_ports, is_external_name, node_por
 use crate::field::FieldError;
 use crate::kinds::validation::networking::service::traffic::needs_health_check;
 use crate::metadata;
-use crate::profile::Profile;
+use crate::profile::{Profile, since};
 
 /// Ports that a node may listen on for services.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 const OUT_OF_RANGE: &str = "provided port is not in the valid range. The range of valid ports is 30000-32767";
+const OUT_OF_NETWORK: &str = "the provided network does not match the current range";
 const TAKEN: &str = "provided port is already allocated";
 
 /// Why a service gets no addresses or ports.
@@ -54,7 +55,7 @@ pub(crate) fn allocate(
     taken.without(&own("namespace"), &own("name"), |taken| {
         let headless = service["spec"]["clusterIP"] == "None";
         if old.is_none_or(is_external_name) && !headless {
-            allocate_address(service, network, &taken.addresses)?;
+            allocate_address(service, network, &taken.addresses, profile.minor)?;
         }
         let mut numbers = Numbers { others: &taken.ports, own: BTreeSet::new() };
         if has_node_ports(service) {
@@ -78,6 +79,7 @@ fn allocate_address(
     service: &mut Value,
     network: ServiceNetwork,
     taken: &BTreeSet<Ipv4Addr>,
+    minor: u32,
 ) -> Result<(), Failure> {
     if !has_cluster_ip(&service["spec"]) {
         let free = network.addresses().find(|address| !taken.contains(address));
@@ -92,12 +94,16 @@ fn allocate_address(
     }
     let requested = service["spec"]["clusterIP"].as_str().unwrap_or_default();
     let why = match requested.parse::<Ipv4Addr>() {
-        Ok(address) if !network.contains(address) => "the provided network does not match the current range",
-        Ok(address) if taken.contains(&address) => "provided IP is already allocated",
+        Ok(address) if !network.contains(address) && minor < since::SERVICE_RANGES => format!(
+            "the provided IP ({address}) is not in the valid range. The range of valid IPs is {}",
+            network.range()
+        ),
+        Ok(address) if !network.contains(address) => OUT_OF_NETWORK.to_owned(),
+        Ok(address) if taken.contains(&address) => "provided IP is already allocated".to_owned(),
         _ => return Ok(()),
     };
     let text = format!("failed to allocate IP {requested}: {why}");
-    Err(FieldError::invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), text).into())
+    Err(FieldError::invalid_list("spec.clusterIPs", &service["spec"]["clusterIPs"], "string", text).into())
 }
 
 /// The node ports in use, by other services and by this one.

@@ -117,7 +117,8 @@ fn pod_ranges(ranges: &Value, errors: &mut Errors<'_>) {
         given.iter().filter_map(|range| Range::parse(text(range))).map(|range| range.is_v6()).collect();
     let is_dual = families.len() == given.len() && families.contains(&true) && families.contains(&false);
     if given.len() > 2 || given.len() == 2 && !is_dual {
-        errors.invalid(list, ranges.clone(), "may specify no more than one CIDR for each IP family");
+        let why = "may specify no more than one CIDR for each IP family";
+        errors.invalid_list(list, ranges, "string", why);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::kinds::validation::pods::scheduling;
 use crate::kinds::validation::resource_names::is_container_resource;
 use crate::kinds::validation::{Errors, Path, immutable, items, text};
 use crate::names;
+use crate::profile::since;
 
 /// Validates a runtime class. An update validates only that the handler is the same.
 pub(in crate::kinds::validation) fn runtime_class(
@@ -22,7 +23,7 @@ pub(in crate::kinds::validation) fn runtime_class(
         return;
     }
     match text(&object["handler"]) {
-        "" => errors.required(at, ""),
+        "" if errors.profile.minor >= since::NAMES_REQUIRED => errors.required(at, ""),
         handler => errors.each(at, handler, names::label(handler)),
     }
     let overhead = Path::Root.child("overhead");
@@ -30,8 +31,8 @@ pub(in crate::kinds::validation) fn runtime_class(
     for (name, amount) in object["overhead"]["podFixed"].as_object().into_iter().flatten() {
         let at = limits.key(name);
         if !name.contains('/') && !is_container_resource(name) {
-            errors.invalid(at, name.as_str(), "must be a standard resource type or fully qualified");
-            errors.invalid(at, name.as_str(), "must be a standard resource for containers");
+            errors.invalid_name(at, name, "must be a standard resource type or fully qualified");
+            errors.invalid_name(at, name, "must be a standard resource for containers");
         }
         resource(name, amount, at, errors);
     }

@@ -57,7 +57,7 @@ fn amounts(amounts: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     resource_name(name, at, errors);
     if !name.contains('/') && !is_quota_resource(name) {
-        errors.invalid(at, name, "must be a standard resource for quota");
+        errors.invalid_name(at, name, "must be a standard resource for quota");
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{application_protocol, ip, label_map, port_number};
 use crate::kinds::validation::{Errors, Path, immutable, items, one_of, text};
 use crate::names;
+use crate::profile::since;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const MOST_PORTS: usize = 20_000;
@@ -74,7 +75,8 @@ pub(in crate::kinds::validation) fn slice(object: &Value, old: Option<&Value>, e
     let kind = text(&object["addressType"]);
     one_of(&object["addressType"], &["FQDN", "IPv4", "IPv6"], at("addressType"), errors);
     slice_ports(items(&object["ports"]), at("ports"), errors);
-    if old.is_none_or(|old| old["endpoints"] != object["endpoints"]) {
+    let is_changed = old.is_none_or(|old| old["endpoints"] != object["endpoints"]);
+    if is_changed || errors.profile.minor < since::SLICE_ADDRESSES {
         let (list, given) = (at("endpoints"), items(&object["endpoints"]));
         if given.len() > MOST_ENDPOINTS {
             errors.too_many(list, given.len(), MOST_ENDPOINTS);
@@ -130,6 +132,12 @@ fn endpoint(endpoint: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>)
 fn slice_address(address: &str, kind: &str, (list, index): (Path<'_>, usize), errors: &mut Errors<'_>) {
     let at = list.index(index);
     let before = errors.found.len();
+    if errors.profile.minor < since::SLICE_ADDRESSES && matches!(kind, "IPv4" | "IPv6") {
+        if ip::parse(address).is_none_or(|ip| ip.is_ipv6() != (kind == "IPv6")) {
+            errors.invalid(at, address, format!("must be a valid {kind} address"));
+        }
+        return ip::check_endpoint(address, at, errors);
+    }
     match kind {
         "IPv4" => ip::check(address, at, errors),
         "IPv6" => ip::check_canonical(address, at, errors),

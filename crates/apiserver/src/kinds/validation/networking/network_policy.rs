@@ -35,7 +35,8 @@ pub(in crate::kinds::validation) fn network_policy(
     let place = at.child("policyTypes");
     let types = items(&spec["policyTypes"]);
     if types.len() > TYPES.len() {
-        errors.invalid(place, spec["policyTypes"].clone(), "may not specify more than two policyTypes");
+        let why = "may not specify more than two policyTypes";
+        errors.invalid_list(place, &spec["policyTypes"], "networking.PolicyType", why);
         return;
     }
     for (index, kind) in types.iter().enumerate() {

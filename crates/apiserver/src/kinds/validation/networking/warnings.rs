@@ -103,11 +103,11 @@ pub(in crate::kinds::validation) fn slice(
     minor: u32,
     warnings: &mut Vec<String>,
 ) {
-    if minor < since::ADDRESS_WARNINGS {
-        return;
-    }
     if old.is_none() && object["addressType"] == "FQDN" {
         warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+    }
+    if minor < since::ADDRESS_WARNINGS {
+        return;
     }
     let manager = text(&object["metadata"]["labels"][MANAGED_SLICE]);
     let controllers = ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];

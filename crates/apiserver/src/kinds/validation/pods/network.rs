@@ -29,7 +29,7 @@ pub(super) fn dns_config(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let place = at.child("nameservers");
     if servers.len() > NAMESERVERS_MAX {
         let why = format!("must not have more than {NAMESERVERS_MAX} nameservers");
-        errors.invalid(place, config["nameservers"].clone(), why);
+        errors.invalid_list(place, &config["nameservers"], "string", &why);
     }
     for (index, server) in servers.iter().enumerate() {
         address(text(server), &[], place.index(index), errors);

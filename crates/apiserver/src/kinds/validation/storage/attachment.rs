@@ -6,6 +6,7 @@ use super::driver_name;
 use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, text};
 use crate::names;
+use crate::profile::since;
 
 const MOST_METADATA_BYTES: usize = 256 * 1024;
 const MOST_MESSAGE_BYTES: usize = 1024;
@@ -14,7 +15,11 @@ const ONE_SOURCE: &str = "must specify exactly one of inlineVolumeSpec and persi
 pub(in crate::kinds::validation) fn attachment(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let at = Path::Root.child("spec");
     let spec = &object["spec"];
-    driver_name(text(&spec["attacher"]), at.child("attacher"), errors);
+    let attacher = text(&spec["attacher"]);
+    driver_name(attacher, at.child("attacher"), errors);
+    if attacher.is_empty() && errors.profile.minor < since::NAMES_REQUIRED {
+        errors.required(at.child("attacher"), "");
+    }
     source(&spec["source"], at.child("source"), errors);
     let node = text(&spec["nodeName"]);
     errors.each(at.child("nodeName"), node, names::subdomain(node));

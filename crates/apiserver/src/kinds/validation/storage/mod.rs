@@ -56,7 +56,9 @@ fn quantity(value: &Value) -> Option<Quantity> {
 pub(super) fn driver_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if name.is_empty() {
         errors.required(at, "");
-        return;
+        if errors.profile.minor >= since::DRIVER_NAMES_CHECKED_ONCE {
+            return;
+        }
     }
     if name.len() > 63 {
         errors.too_long(at, 63);

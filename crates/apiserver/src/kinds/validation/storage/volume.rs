@@ -64,7 +64,11 @@ fn capacity(capacity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
     let amounts = capacity.as_object();
     if amounts.is_none_or(|amounts| amounts.len() > 1 || !amounts.contains_key("storage")) {
-        let shown = Shown::Json(capacity.clone());
+        let shown = if capacity.is_null() {
+            Shown::Raw { json: "null".to_owned(), go: "core.ResourceList(nil)".to_owned() }
+        } else {
+            Shown::Json(capacity.clone())
+        };
         errors.found.push(FieldError::not_supported(at.text(), shown, &["storage"]));
     }
     for (name, amount) in amounts.into_iter().flatten() {

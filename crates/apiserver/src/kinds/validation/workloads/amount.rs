@@ -25,7 +25,7 @@ pub(super) fn number(value: &Value) -> i64 {
 pub(in crate::kinds::validation) fn check(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match value {
         Value::String(_) if percentage(value).is_none() => {
-            errors.invalid(at, value.clone(), NOT_A_PERCENTAGE);
+            errors.invalid_amount(at, value, NOT_A_PERCENTAGE);
         }
         number => non_negative(number, at, errors),
     }
@@ -34,6 +34,6 @@ pub(in crate::kinds::validation) fn check(value: &Value, at: Path<'_>, errors: &
 /// Rejects a percentage above 100 (`IsNotMoreThan100Percent`).
 pub(in crate::kinds::validation) fn at_most_all(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if percentage(value).is_some_and(|percent| percent > 100) {
-        errors.invalid(at, value.clone(), "must not be greater than 100%");
+        errors.invalid_amount(at, value, "must not be greater than 100%");
     }
 }

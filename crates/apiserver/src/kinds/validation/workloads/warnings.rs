@@ -7,6 +7,7 @@ use super::job;
 use crate::kinds::validation::storage::warnings::claim_sizes;
 use crate::kinds::validation::{Path, items, text};
 use crate::names;
+use crate::profile::since;
 
 /// Warns about the name of a new object whose pods get names from it.
 pub(in crate::kinds::validation) fn name(
@@ -63,7 +64,7 @@ fn changes_generation(object: &Value, old: Option<&Value>) -> bool {
 pub(in crate::kinds::validation) fn stateful_set(
     object: &Value,
     old: Option<&Value>,
-    _minor: u32,
+    minor: u32,
     out: &mut Vec<String>,
 ) {
     let spec = &object["spec"];
@@ -78,7 +79,8 @@ pub(in crate::kinds::validation) fn stateful_set(
             claim_sizes(resources, at.child("resources"), out);
         }
     }
-    if spec["revisionHistoryLimit"].as_i64().is_some_and(|limit| limit < 0) {
+    let is_negative = spec["revisionHistoryLimit"].as_i64().is_some_and(|limit| limit < 0);
+    if is_negative && minor >= since::HISTORY_LIMIT_WARNING {
         out.push(
             "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
                 .to_owned(),

@@ -18,11 +18,13 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
     let (list, addresses) = (at.child("clusterIPs"), items(&spec["clusterIPs"]));
     let shown = || Value::Array(addresses.to_vec());
     match (text(&spec["clusterIP"]), addresses.first()) {
-        ("", Some(_)) => errors.invalid(list, shown(), "must be empty when `clusterIP` is not specified"),
+        ("", Some(_)) => {
+            errors.invalid_list(list, &shown(), "string", "must be empty when `clusterIP` is not specified")
+        }
         ("", None) => {}
         (_, None) => errors.required(list, ""),
         (one, Some(first)) if one != text(first) => {
-            errors.invalid(list, shown(), "first value must match `clusterIP`");
+            errors.invalid_list(list, &shown(), "string", "first value must match `clusterIP`");
         }
         _ => {}
     }
@@ -33,7 +35,7 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
         if index == 0 && address == "None" {
             if addresses.len() > 1 {
                 valid = false;
-                errors.invalid(list, shown(), "'None' must be the first and only value");
+                errors.invalid_list(list, &shown(), "string", "'None' must be the first and only value");
             }
         } else if !known.contains(address) {
             let before = errors.found.len();
@@ -42,7 +44,7 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
         }
     }
     if addresses.len() > 2 {
-        errors.invalid(list, shown(), "may only hold up to 2 values");
+        errors.invalid_list(list, &shown(), "string", "may only hold up to 2 values");
     }
     if valid {
         stacks(spec, addresses, list, errors);

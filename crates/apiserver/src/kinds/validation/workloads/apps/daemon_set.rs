@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::deployment::{keeps_selector, shown};
 use crate::kinds::validation::workloads::{amount, template};
 use crate::kinds::validation::{Errors, Path, non_negative, selector, text};
+use crate::profile::since;
 
 const STRATEGIES: [&str; 2] = ["RollingUpdate", "OnDelete"];
 
@@ -12,6 +13,7 @@ const STRATEGIES: [&str; 2] = ["RollingUpdate", "OnDelete"];
 pub(in crate::kinds::validation) fn daemon_set(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let at = Path::Root.child("spec");
     let spec = &object["spec"];
+    let first = errors.found.len();
     check_selector(spec, at, errors);
     let (template, place) = (&spec["template"], at.child("template"));
     template::check(template, place, errors);
@@ -19,6 +21,9 @@ pub(in crate::kinds::validation) fn daemon_set(object: &Value, old: Option<&Valu
     non_negative(&spec["minReadySeconds"], at.child("minReadySeconds"), errors);
     strategy(&spec["updateStrategy"], at.child("updateStrategy"), errors);
     non_negative(&spec["revisionHistoryLimit"], at.child("revisionHistoryLimit"), errors);
+    if old.is_some() && errors.profile.minor < since::UPDATES_VALIDATED_ONCE {
+        errors.repeat_since(first);
+    }
     keeps_selector(spec, old, errors);
 }
 

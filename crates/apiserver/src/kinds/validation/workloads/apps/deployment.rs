@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use crate::gotext;
 use crate::kinds::validation::workloads::{amount, template};
 use crate::kinds::validation::{Errors, Path, non_negative, selector, text};
+use crate::profile::since;
 
 const STRATEGIES: [&str; 2] = ["Recreate", "RollingUpdate"];
 
@@ -32,8 +34,12 @@ pub(in crate::kinds::validation) fn replica_set(
 ) {
     let at = Path::Root.child("spec");
     let spec = &object["spec"];
+    let first = errors.found.len();
     replicated(spec, at, errors);
     non_negative(&spec["minReadySeconds"], at.child("minReadySeconds"), errors);
+    if old.is_some() && errors.profile.minor < since::UPDATES_VALIDATED_ONCE {
+        errors.repeat_since(first);
+    }
     keeps_selector(spec, old, errors);
 }
 
@@ -81,7 +87,7 @@ fn rolling_update(rolling: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     amount::check(surge, at.child("maxSurge"), errors);
     if amount::number(unavailable) == 0 && amount::number(surge) == 0 {
         let why = "may not be 0 when `maxSurge` is 0";
-        errors.invalid(at.child("maxUnavailable"), unavailable.clone(), why);
+        errors.invalid_amount(at.child("maxUnavailable"), unavailable, why);
     }
     amount::at_most_all(unavailable, at.child("maxUnavailable"), errors);
 }
@@ -102,5 +108,7 @@ pub(super) fn shown(strategy: &Value, owner: &str, fields: &[&str]) -> (String, 
     let json = format!("{{\"Type\":{kind},\"RollingUpdate\":{rolling}}}");
     let start =
         format!("{owner}{}", if owner.ends_with("Deployment") { "Strategy" } else { "UpdateStrategy" });
-    (json, format!("{start}{{Type:{kind}, RollingUpdate:{}}}", rolling.replace("null", "nil")))
+    let rolling_type = format!("(*apps.RollingUpdate{})", owner.trim_start_matches("apps."));
+    let address = if rolling == "null" { "nil" } else { gotext::ADDRESS };
+    (json, format!("{start}{{Type:{kind}, RollingUpdate:{rolling_type}({address})}}"))
 }

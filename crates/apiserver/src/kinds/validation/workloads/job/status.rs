@@ -112,7 +112,7 @@ impl Change<'_> {
         let completes = self.changes_condition("Complete") || self.changes("completionTime");
         if completes && !end.is_null() && !is_complete {
             let why = "cannot set completionTime when there is no Complete=True condition";
-            errors.invalid(place, end.clone(), why);
+            errors.invalid_time(place, end, why);
         }
         if completes && end.is_null() && is_complete {
             errors.required(place, "completionTime is required for Complete jobs");
@@ -120,7 +120,7 @@ impl Change<'_> {
         let timed = self.changes("startTime") || self.changes("completionTime");
         // Times in UTC compare like text.
         if timed && !start.is_null() && !end.is_null() && text(end) < text(start) {
-            errors.invalid(place, end.clone(), "must be equal to or after `startTime`");
+            errors.invalid_time(place, end, "must be equal to or after `startTime`");
         }
         let place = at.child("conditions");
         let failing = self.changes_condition("Failed") || self.changes("failedIndexes");
@@ -216,13 +216,17 @@ impl Change<'_> {
         }
         let (end, old_end) = (&self.status["completionTime"], &self.before["completionTime"]);
         if !end.is_null() && !old_end.is_null() && end != old_end {
-            errors.invalid(at.child("completionTime"), end.clone(), "field is immutable");
+            errors.invalid_time(at.child("completionTime"), end, "field is immutable");
         }
         let resumes = is_true(self.before, "Suspended") && has(self.status, "Suspended", "False");
         let (start, old_start) = (&self.status["startTime"], &self.before["startTime"]);
         if start != old_start && !resumes && !old_start.is_null() && spec["suspend"] != true {
+            if start.is_null() && errors.profile.minor < since::START_TIME_IMMUTABLE {
+                errors.required(at.child("startTime"), "startTime cannot be removed for unsuspended job");
+                return;
+            }
             let why = "field is immutable for unsuspended job once set";
-            errors.invalid(at.child("startTime"), start.clone(), why);
+            errors.invalid_time(at.child("startTime"), start, why);
         }
     }
 
