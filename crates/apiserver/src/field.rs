@@ -139,6 +139,13 @@ impl FieldError {
         Self { cause: Cause::NotSupported, field: field.into(), value, detail }
     }
 
+    /// The same error of a value that is at `path` in a larger one.
+    pub(crate) fn below(mut self, path: &str) -> Self {
+        let is_joined = path.is_empty() || self.field.is_empty() || self.field.starts_with('[');
+        self.field = format!("{path}{}{}", if is_joined { "" } else { "." }, self.field);
+        self
+    }
+
     /// The path in messages.
     fn path(&self) -> &str {
         if self.field.is_empty() { "<nil>" } else { &self.field }

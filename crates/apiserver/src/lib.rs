@@ -97,6 +97,7 @@ pub use crate::server::builder::Builder;
 pub use crate::server::control_plane::Endpoint;
 pub use crate::server::log::WriteOutcome;
 pub use access::AuthorizationMode;
+pub use crd::{RuleCost, rule_costs};
 pub use import::{ImportProblem, Imported};
 pub use kinds::strategy::service::ServiceNetwork;
 pub use profile::{Profile, StatusScope, TooLong};

@@ -33,14 +33,14 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, View};
 
 use crate::schedule::{ActorId, Request, Schedule, Surroundings};
-use crate::{Actor, Effect, Signal, kubernetes};
+use crate::{Actor, Effect, PayloadWorkloads, Signal, kubernetes_with};
 
 /// How long to wait for a write if no controller is due.
 const IDLE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Adds controllers to the settings of an API server.
 pub trait WithControllers {
-    /// Runs Kubernetes' own controllers ([`kubernetes`]) beside the server.
+    /// Runs Kubernetes' own controllers ([`kubernetes`](crate::kubernetes)) beside the server.
     fn with_controllers(self) -> BuilderWithControllers;
 
     /// Runs these controllers beside the server.
@@ -49,7 +49,8 @@ pub trait WithControllers {
 
 impl WithControllers for Builder {
     fn with_controllers(self) -> BuilderWithControllers {
-        self.with_actors(kubernetes(&Streams::new(0)))
+        let minor = Some(self.kubernetes_minor());
+        self.with_actors(kubernetes_with(&Streams::new(0), PayloadWorkloads::default(), minor))
     }
 
     fn with_actors(self, actors: Vec<Box<dyn Actor>>) -> BuilderWithControllers {

@@ -10,6 +10,7 @@ mod cluster_connection;
 mod control_plane;
 mod conversion;
 mod corpus;
+mod definition_errors;
 mod definitions;
 mod deletions;
 mod dry_run;

@@ -182,6 +182,51 @@ fn reports_compile_errors_with_their_position() {
     }
 }
 
+/// The tokens that may begin an operand, in two parts.
+const OPERANDS: [&str; 2] = [
+    "'[', '{', '(', ",
+    "'.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER",
+];
+
+#[test]
+fn syntax_errors_have_the_text_of_the_real_server() {
+    let [brackets, others] = OPERANDS;
+    let operand = format!("expecting {{{brackets}{others}}}");
+    let argument = format!("expecting {{{brackets}')', {others}}}");
+    let index = format!("expecting {{{brackets}{}}}", others.replace("'!', ", "'!', '?', "));
+    for (source, column, text) in [
+        ("self.", 6, "no viable alternative at input '.'"),
+        ("self.true == 1", 6, "mismatched input 'true' expecting IDENTIFIER"),
+        ("self.(", 6, "no viable alternative at input '.('"),
+        ("self. + 1", 7, "no viable alternative at input '. +'"),
+        ("self..a", 6, "no viable alternative at input '..'"),
+        (".", 2, "no viable alternative at input '.'"),
+        (".true", 2, "mismatched input 'true' expecting IDENTIFIER"),
+        ("(self", 6, "missing ')' at '<EOF>'"),
+        ("self(", 6, format!("mismatched input '<EOF>' {argument}").as_str()),
+        ("self.a(1", 9, "missing ')' at '<EOF>'"),
+        ("self[", 6, format!("mismatched input '<EOF>' {index}").as_str()),
+        ("self[1", 7, "missing ']' at '<EOF>'"),
+        ("[1", 3, "mismatched input '<EOF>' expecting {']', ','}"),
+        ("[1,", 4, "missing ']' at '<EOF>'"),
+        ("{1", 3, "mismatched input '<EOF>' expecting ':'"),
+        ("{1:2", 5, "mismatched input '<EOF>' expecting {'}', ','}"),
+        ("self ? 1", 9, "mismatched input '<EOF>' expecting ':'"),
+        ("self == )", 9, format!("mismatched input ')' {operand}").as_str()),
+        ("self )", 6, "extraneous input ')' expecting <EOF>"),
+        ("self.1a", 5, "mismatched input '.1' expecting <EOF>"),
+        ("a.b{c", 6, "mismatched input '<EOF>' expecting ':'"),
+        ("a.b{1", 5, "mismatched input '1' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"),
+        ("&& 1", 1, format!("extraneous input '&&' {operand}").as_str()),
+        ("a + * b", 5, format!("extraneous input '*' {operand}").as_str()),
+        ("((", 3, format!("mismatched input '<EOF>' {operand}").as_str()),
+    ] {
+        let place = format!("\n | {source}\n | {}^", ".".repeat(column - 1));
+        let wanted = format!("ERROR: <input>:1:{column}: Syntax error: {text}{place}");
+        assert_eq!(Program::compile(source, &environment(36)).map(|_| ()), Err(wanted), "{source}");
+    }
+}
+
 #[test]
 fn functions_are_available_from_their_minor_on() {
     for (source, since) in [

@@ -56,21 +56,11 @@ pub(crate) fn check_new(
     checks: Checks,
     profile: &Profile,
 ) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let (name, prefix) = (text(object, "name"), text(object, "generateName"));
-    if !prefix.is_empty() {
-        let problems = rule.check_prefix(prefix).into_iter();
-        errors.extend(problems.map(|why| FieldError::invalid("metadata.generateName", prefix, why)));
-    }
-    if name.is_empty() {
+    let mut errors = check_names(object, rule);
+    if text(object, "name").is_empty() {
         errors.push(FieldError::required("metadata.name", "name or generateName is required"));
-    } else {
-        errors
-            .extend(rule.check(name).into_iter().map(|why| FieldError::invalid("metadata.name", name, why)));
     }
-    errors.extend(check_generation(object));
-    errors.extend(check_maps(object, profile));
-    errors.extend(check_finalizers(&object["metadata"]));
+    errors.extend(check_rest(object, profile));
     if checks.qualified_finalizers {
         errors.extend(check_domains(object));
     }
@@ -79,13 +69,56 @@ pub(crate) fn check_new(
 
 /// Validates the metadata of an object within another one. It needs no name.
 pub(crate) fn check_embedded(object: &Value, profile: &Profile) -> Vec<FieldError> {
-    let mut errors = check_new(object, NameRule::PathSegment, Checks::CUSTOM, profile);
-    errors.retain(|error| error.cause != Cause::Required);
+    let mut errors = check_names(object, NameRule::PathSegment);
     let namespace = text(object, "namespace");
     if !namespace.is_empty() {
         let problems = NameRule::Label.check(namespace).into_iter();
         errors.extend(problems.map(|why| FieldError::invalid("metadata.namespace", namespace, why)));
     }
+    errors.extend(check_rest(object, profile));
+    errors.extend(check_managers(&object["metadata"]));
+    errors
+}
+
+/// Validates the operations and types of `managedFields` (`ValidateManagedFields`).
+fn check_managers(metadata: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let entries = metadata["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (index, entry) in entries.iter().enumerate() {
+        let at = |field: &str| format!("metadata.managedFields[{index}].{field}");
+        let text = |field: &str| entry[field].as_str().unwrap_or_default();
+        let (operation, kind) = (text("operation"), text("fieldsType"));
+        if !matches!(operation, "Apply" | "Update") {
+            errors.push(FieldError::invalid(at("operation"), operation, "must be `Apply` or `Update`"));
+        }
+        if !matches!(kind, "" | "FieldsV1") {
+            errors.push(FieldError::invalid(at("fieldsType"), kind, "must be `FieldsV1`"));
+        }
+    }
+    errors
+}
+
+/// Validates the name and the prefix of a generated name, if there are any.
+fn check_names(object: &Value, rule: NameRule) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let (name, prefix) = (text(object, "name"), text(object, "generateName"));
+    if !prefix.is_empty() {
+        let problems = rule.check_prefix(prefix).into_iter();
+        errors.extend(problems.map(|why| FieldError::invalid("metadata.generateName", prefix, why)));
+    }
+    if !name.is_empty() {
+        errors
+            .extend(rule.check(name).into_iter().map(|why| FieldError::invalid("metadata.name", name, why)));
+    }
+    errors
+}
+
+/// Validates the metadata of a new object besides its names.
+fn check_rest(object: &Value, profile: &Profile) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    errors.extend(check_generation(object));
+    errors.extend(check_maps(object, profile));
+    errors.extend(check_finalizers(&object["metadata"]));
     errors
 }
 

@@ -1,6 +1,7 @@
 //! Rules for names of objects and ports, with the messages of `k8s.io/apimachinery/pkg/util/validation`.
 
 pub(crate) mod labels;
+pub(crate) mod selector;
 
 use std::borrow::Cow;
 use std::net::IpAddr;

@@ -145,10 +145,8 @@ fn check_metadata(object: &Value, path: &Path<'_>, found: &mut Found<'_>) {
         return;
     }
     let here = path.to_string();
-    for mut error in metadata::check_embedded(object, found.profile) {
-        error.field = format!("{here}.{}", error.field);
-        found.errors.push(error);
-    }
+    let errors = metadata::check_embedded(object, found.profile);
+    found.errors.extend(errors.into_iter().map(|error| error.below(&here)));
 }
 
 #[cfg(test)]

@@ -80,6 +80,11 @@ impl Builder {
         Self { minor, ..self }
     }
 
+    /// The minor version that the server will have.
+    pub fn kubernetes_minor(&self) -> u32 {
+        self.minor
+    }
+
     /// The `gitVersion` of `/version`, such as `v1.31.4`. It must be a semantic version, because clients parse it. By default
     /// it is derived from the minor.
     #[must_use]

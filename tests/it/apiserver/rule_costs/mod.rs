@@ -1,5 +1,6 @@
 //! Compares the estimated costs of validation rules with recorded ones, and with those of a real server.
 
+mod openshift;
 #[cfg(feature = "serve")]
 mod real_server;
 

@@ -80,40 +80,7 @@ fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// Validates a label selector (`ValidateLabelSelector`).
+/// Validates a label selector.
 pub(in crate::admission) fn check_selector(selector: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-        let (at, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
-        fail(&at, key, names::labels::label_key(key), errors);
-        fail(&at, value, names::labels::label_value(value), errors);
-    }
-    for (index, expression) in list(selector, "matchExpressions").iter().enumerate() {
-        let at = format!("{at}.matchExpressions[{index}]");
-        let values = list(expression, "values");
-        match text(expression, "operator") {
-            "In" | "NotIn" if values.is_empty() => {
-                let why = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.push(FieldError::required(format!("{at}.values"), why));
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.push(FieldError::forbidden(format!("{at}.values"), why));
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => {
-                let why = "not a valid selector operator";
-                errors.push(FieldError::invalid(format!("{at}.operator"), other, why));
-            }
-        }
-        let key = text(expression, "key");
-        fail(&format!("{at}.key"), key, names::labels::label_key(key), errors);
-        for (index, value) in values.iter().enumerate() {
-            let value = value.as_str().unwrap_or_default();
-            fail(&format!("{at}.values[{index}]"), value, names::labels::label_value(value), errors);
-        }
-    }
-}
-
-fn fail(at: &str, given: &str, problems: Vec<String>, errors: &mut Vec<FieldError>) {
-    errors.extend(problems.into_iter().map(|why| FieldError::invalid(at, given, why)));
+    errors.extend(names::selector::check(selector).into_iter().map(|error| error.below(at)));
 }

@@ -12,6 +12,17 @@ pub(super) struct Token {
     pub(super) text: String,
 }
 
+impl Token {
+    /// Whether an operand may begin with this token.
+    pub(super) fn begins_operand(&self) -> bool {
+        match self.kind {
+            TokenKind::Ident(_) | TokenKind::Literal(_) => true,
+            TokenKind::Op(op) => matches!(op, "[" | "{" | "(" | "." | "-" | "!"),
+            TokenKind::End => false,
+        }
+    }
+}
+
 /// The kinds of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TokenKind {

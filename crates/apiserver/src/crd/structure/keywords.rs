@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{COMPOSITIONS, is_set, is_true, list, nested, properties, text};
+use super::{COMPOSITIONS, is_set, is_true, list, nested, properties, rule_texts, text};
 use crate::field::{FieldError, Shown};
+use crate::profile::Profile;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 /// Keywords of JSON schema that the server does not support.
@@ -22,23 +23,35 @@ struct Place<'a> {
     no_defaults: Option<&'a str>,
 }
 
-/// Returns all errors of the keywords of a schema.
-pub(super) fn check(schema: &Value, at: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    node(schema, at, Place { root: true, ..Place::default() }, &mut errors);
-    errors
+/// The errors of the keywords of a schema.
+#[derive(Debug)]
+pub(super) struct Keywords<'p> {
+    profile: &'p Profile,
+    pub(super) errors: Vec<FieldError>,
+    /// The paths of the schemas that have them.
+    pub(super) invalid: Vec<String>,
 }
 
-fn node(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldError>) {
-    supported(schema, at, place, errors);
-    if is_true(schema, "uniqueItems") {
-        let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-        errors.push(FieldError::forbidden(format!("{at}.uniqueItems"), why));
+/// Validates the keywords of a schema and of those below it.
+pub(super) fn check<'p>(schema: &Value, at: &str, profile: &'p Profile) -> Keywords<'p> {
+    let mut found = Keywords { profile, errors: Vec::new(), invalid: Vec::new() };
+    node(schema, at, Place { root: true, ..Place::default() }, &mut found);
+    found
+}
+
+fn node(schema: &Value, at: &str, place: Place<'_>, found: &mut Keywords<'_>) {
+    let start = found.errors.len();
+    supported(schema, at, place, &mut found.errors);
+    let own = found.errors.len() - start;
+    below(schema, at, place, found);
+    let start = found.errors.len();
+    extensions(schema, at, &mut found.errors);
+    list_map(schema, at, &mut found.errors);
+    list_elements(schema, at, &mut found.errors);
+    found.errors.extend(rule_texts::check(schema, at, found.profile));
+    if own > 0 || found.errors.len() > start {
+        found.invalid.push(at.to_owned());
     }
-    below(schema, at, place, errors);
-    extensions(schema, at, errors);
-    list_map(schema, at, errors);
-    list_elements(schema, at, errors);
 }
 
 /// Rejects keywords that are forbidden everywhere, and unknown types.
@@ -69,21 +82,26 @@ fn supported(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldE
     if !kind.is_empty() && !TYPES.contains(&kind) {
         errors.push(FieldError::not_supported(format!("{at}.type"), Shown::Json(json!(kind)), &TYPES));
     }
-}
-
-fn below(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldError>) {
-    let inner = Place { root: false, ..place };
+    if is_true(schema, "uniqueItems") {
+        let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+        errors.push(FieldError::forbidden(format!("{at}.uniqueItems"), why));
+    }
     let values = &schema["additionalProperties"];
     if (values.is_object() || *values == false) && properties(schema).next().is_some() {
         let why = "additionalProperties and properties are mutual exclusive";
         errors.push(FieldError::forbidden(format!("{at}.additionalProperties"), why));
     }
+}
+
+fn below(schema: &Value, at: &str, place: Place<'_>, found: &mut Keywords<'_>) {
+    let inner = Place { root: false, ..place };
+    let values = &schema["additionalProperties"];
     if values.is_object() {
         let mut inner = inner;
         if place.inside_meta {
             inner.no_defaults = Some("inside additionalProperties applying to object metadata");
         }
-        node(values, &format!("{at}.additionalProperties"), inner, errors);
+        node(values, &format!("{at}.additionalProperties"), inner, found);
     }
     let whole = place.root || is_true(schema, "x-kubernetes-embedded-resource");
     for (name, property) in properties(schema) {
@@ -95,18 +113,18 @@ fn below(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldError
                 inner.no_defaults = Some(&why);
             }
         }
-        node(property, &format!("{at}.properties[{name}]"), inner, errors);
+        node(property, &format!("{at}.properties[{name}]"), inner, found);
     }
     if let Some(not) = nested(schema, "not") {
-        node(not, &format!("{at}.not"), inner, errors);
+        node(not, &format!("{at}.not"), inner, found);
     }
     for name in COMPOSITIONS {
         for (index, branch) in list(schema, name).iter().enumerate() {
-            node(branch, &format!("{at}.{name}[{index}]"), inner, errors);
+            node(branch, &format!("{at}.{name}[{index}]"), inner, found);
         }
     }
     if let Some(items) = nested(schema, "items") {
-        node(items, &format!("{at}.items"), inner, errors);
+        node(items, &format!("{at}.items"), inner, found);
     }
 }
 

@@ -7,6 +7,7 @@
 mod completeness;
 mod defaults;
 mod keywords;
+mod rule_texts;
 mod structural;
 
 use serde_json::{Map, Value};
@@ -43,8 +44,17 @@ const NOT_AT_ROOT_WITH_STATUS: [&str; 20] = [
     "x-kubernetes-list-type",
 ];
 
-/// Returns all errors of a schema. `at` is its path; `status` is whether its kind has a status subresource.
-pub(crate) fn check(schema: &Value, at: &str, status: bool, profile: &Profile) -> Vec<FieldError> {
+/// The result of the validation of a schema.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) errors: Vec<FieldError>,
+    /// The paths of the schemas with invalid keywords; `None` if rules cannot be compiled because the whole schema is not
+    /// structural or has invalid defaults.
+    pub(crate) invalid: Option<Vec<String>>,
+}
+
+/// Validates a schema. `at` is its path; `status` is whether its kind has a status subresource.
+pub(crate) fn check(schema: &Value, at: &str, status: bool, profile: &Profile) -> Found {
     let mut errors = Vec::new();
     if status {
         errors.extend(check_root(schema, at));
@@ -55,19 +65,22 @@ pub(crate) fn check(schema: &Value, at: &str, status: bool, profile: &Profile) -
     // The check of keywords reports keywords that structural schemas lack, except for those that only this
     // check finds.
     let unsupported = structural::unsupported(schema);
+    let mut has_declarations = false;
     if unsupported.is_none() {
         let mut found = structural::check(schema, at);
         if found.is_empty() {
             found = defaults::check(schema, at, profile);
         }
+        has_declarations = found.is_empty();
         errors.extend(found);
     }
-    errors.extend(keywords::check(schema, at));
+    let keywords = keywords::check(schema, at, profile);
+    errors.extend(keywords.errors);
     if let Some(keyword) = unsupported.filter(|_| errors.is_empty()) {
         let why = format!("OpenAPIV3Schema '{keyword}' is not supported");
         errors.push(FieldError::invalid(at, "", why));
     }
-    errors
+    Found { errors, invalid: has_declarations.then_some(keywords.invalid) }
 }
 
 /// With a status subresource, the status is validated by its own part of the schema. The root must not have

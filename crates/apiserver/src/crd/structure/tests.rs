@@ -6,7 +6,7 @@ use super::*;
 
 fn problems(schema: &Value) -> Vec<String> {
     let profile = Profile::of(36, false);
-    check(schema, "s", false, &profile).iter().map(|error| error.text(&profile)).collect()
+    check(schema, "s", false, &profile).errors.iter().map(|error| error.text(&profile)).collect()
 }
 
 /// Checks the messages about a property `p` of an object; expected paths are relative to the property.

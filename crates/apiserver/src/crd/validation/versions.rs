@@ -72,16 +72,17 @@ fn check_schemas(internal: &Internal<'_>, old: Option<&Value>, profile: &Profile
     let shared = parts.len() == 1 && parts[0].1 == "spec.validation";
     for (index, (value, at)) in parts.iter().enumerate() {
         let schema = &value["openAPIV3Schema"];
+        let name = internal.versions.get(index).map_or("", |version| text(version, "/name"));
         let mut own = internal.versions.iter().skip(index);
         let status = if shared { own.any(has_status) } else { own.next().is_some_and(has_status) };
         if schema.is_object() {
             let at = format!("{at}.openAPIV3Schema");
             let found = structure::check(schema, &at, status, profile);
-            // Rules are checked only if the types that they use are valid.
-            if found.is_empty() {
-                errors.extend(rules::check(schema, &at, &rules::Before::new(old, schema), profile));
+            errors.extend(found.errors);
+            if let Some(invalid) = found.invalid {
+                let before = rules::Before::new(old, name, schema);
+                errors.extend(rules::check(schema, &at, &invalid, &before, profile));
             }
-            errors.extend(found);
         }
     }
     errors

@@ -7,38 +7,10 @@ use super::{Errors, Path, items, text};
 use crate::field::Shown;
 use crate::{gotext, names};
 
-/// Validates a selector (`ValidateLabelSelector`).
+/// Validates a selector.
 pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let map = at.child("matchLabels");
-    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-        errors.each(map, key, names::labels::label_key(key));
-        let value = text(value);
-        errors.each(map, value, names::labels::label_value(value));
-    }
-    let list = at.child("matchExpressions");
-    for (index, expression) in items(&selector["matchExpressions"]).iter().enumerate() {
-        let at = list.index(index);
-        let has_values = !items(&expression["values"]).is_empty();
-        match text(&expression["operator"]) {
-            "In" | "NotIn" if !has_values => {
-                let why = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.required(at.child("values"), why);
-            }
-            "Exists" | "DoesNotExist" if has_values => {
-                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.forbidden(at.child("values"), why);
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => errors.invalid(at.child("operator"), other, "not a valid selector operator"),
-        }
-        let key = text(&expression["key"]);
-        errors.each(at.child("key"), key, names::labels::label_key(key));
-        let values = at.child("values");
-        for (index, value) in items(&expression["values"]).iter().enumerate() {
-            let value = text(value);
-            errors.each(values.index(index), value, names::labels::label_value(value));
-        }
-    }
+    let found = names::selector::check(selector);
+    errors.found.extend(found.into_iter().map(|error| error.below(&at.text())));
 }
 
 /// Whether a selector has no requirements.

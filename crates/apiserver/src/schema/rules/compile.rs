@@ -15,6 +15,18 @@ use crate::schema::structural::{Additional, Structural};
 
 /// The minor whose functions stored rules may use: that of every minor.
 pub(crate) const STORED: u32 = u32::MAX;
+/// The minors whose functions the expressions of a rule may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Minors {
+    pub(crate) rule: u32,
+    pub(crate) expression: u32,
+}
+
+impl Minors {
+    /// The functions of stored rules.
+    const STORED: Self = Self { rule: STORED, expression: STORED };
+}
+
 /// Index of the variable `oldSelf` of rules; `self` precedes it.
 pub(crate) const OLD_SELF: usize = 1;
 
@@ -27,7 +39,6 @@ pub(crate) struct Rules {
     pub(super) decl: Option<Arc<Decl>>,
     /// The type in the schema, which some errors show instead of the value.
     pub(super) kind: &'static str,
-    pub(super) all_of: Vec<Rules>,
     pub(super) properties: BTreeMap<String, Rules>,
     pub(super) additional: Option<Box<Rules>>,
     pub(super) items: Option<Box<Rules>>,
@@ -54,59 +65,43 @@ impl Rules {
     /// Compiles the rules of a whole schema.
     pub(crate) fn compile(schema: &Structural) -> Self {
         let decl = schema.has_rules.then(|| declare(schema, true, "object")).flatten();
-        Self::node(schema, schema, decl, true).unwrap_or_else(|| Self::empty(decl_kind(schema, true)))
+        Self::node(schema, decl, true).unwrap_or_else(|| Self::empty(decl_kind(schema, true)))
     }
 
     /// Compiles the rules of a part of a schema.
     pub(crate) fn compile_part(schema: &Structural) -> Self {
         let root = schema.embedded_resource;
         let decl = declare(schema, root, "object");
-        Self::node(schema, schema, decl, root).unwrap_or_else(|| Self::empty(decl_kind(schema, root)))
+        Self::node(schema, decl, root).unwrap_or_else(|| Self::empty(decl_kind(schema, root)))
     }
 
     fn empty(kind: &'static str) -> Self {
-        Self {
-            own: Vec::new(),
-            decl: None,
-            kind,
-            all_of: Vec::new(),
-            properties: BTreeMap::new(),
-            additional: None,
-            items: None,
-        }
+        Self { own: Vec::new(), decl: None, kind, properties: BTreeMap::new(), additional: None, items: None }
     }
 
-    /// The rules of `stated` for data of `schema`; the two differ only within `allOf`.
-    fn node(stated: &Structural, schema: &Structural, decl: Option<Arc<Decl>>, root: bool) -> Option<Self> {
-        if !states_rules(stated) {
+    /// The rules of a schema with this declaration, and those below it.
+    fn node(schema: &Structural, decl: Option<Arc<Decl>>, root: bool) -> Option<Self> {
+        if !schema.has_rules {
             return None;
         }
         let mut rules = Self::empty(decl_kind(schema, root));
-        rules.own =
-            stated.rules.iter().map(|rule| Rule::compile(rule, schema, decl.as_ref(), STORED)).collect();
-        for (name, inner) in stated.properties.iter() {
-            let Some(property) = schema.properties.get(name) else { continue };
+        let own = schema.rules.iter();
+        rules.own = own.map(|rule| Rule::compile(rule, schema, decl.as_ref(), Minors::STORED)).collect();
+        for (name, property) in schema.properties.iter() {
             let field = match escape(name) {
                 Some(identifier) => decl.as_ref().and_then(|decl| decl.field(&identifier)).cloned(),
                 None => declare(property, property.embedded_resource, name),
             };
-            let found =
-                field.and_then(|field| Self::node(inner, property, Some(field), property.embedded_resource));
+            let found = field.and_then(|field| Self::node(property, Some(field), property.embedded_resource));
             rules.properties.extend(found.map(|found| (name.clone(), found)));
         }
         let element = || decl.as_ref().and_then(|decl| decl.element()).cloned();
-        if let (Some(inner), Some(items)) = (&stated.items, &schema.items) {
-            let found = Self::node(inner, items, element(), items.embedded_resource);
-            rules.items = found.map(Box::new);
+        if let Some(items) = &schema.items {
+            rules.items = Self::node(items, element(), items.embedded_resource).map(Box::new);
         }
-        if let (Some(Additional::Of(inner)), Some(Additional::Of(values))) =
-            (&stated.additional, &schema.additional)
-        {
-            let found = Self::node(inner, values, element(), values.embedded_resource);
-            rules.additional = found.map(Box::new);
+        if let Some(Additional::Of(values)) = &schema.additional {
+            rules.additional = Self::node(values, element(), values.embedded_resource).map(Box::new);
         }
-        let branches = stated.checks.all_of.iter();
-        rules.all_of = branches.filter_map(|inner| Self::node(inner, schema, decl.clone(), root)).collect();
         rules.decl = decl;
         Some(rules)
     }
@@ -118,11 +113,6 @@ fn decl_kind(schema: &Structural, root: bool) -> &'static str {
         [] if root => "object",
         _ => "",
     }
-}
-
-/// Whether a schema has rules, including those within `allOf`.
-fn states_rules(schema: &Structural) -> bool {
-    schema.has_rules || !schema.checks.all_of.is_empty() || schema.children().any(states_rules)
 }
 
 /// The environment of rules about a declaration.
@@ -137,18 +127,23 @@ pub(crate) fn environment(decl: &Arc<Decl>, optional_old_self: bool, minor: u32)
 }
 
 impl Rule {
-    /// Compiles a rule of a schema, with the functions up to a minor.
-    pub(crate) fn compile(rule: &Value, schema: &Structural, decl: Option<&Arc<Decl>>, minor: u32) -> Self {
+    /// Compiles a rule of a schema, with the functions up to the given minors.
+    pub(crate) fn compile(
+        rule: &Value,
+        schema: &Structural,
+        decl: Option<&Arc<Decl>>,
+        minors: Minors,
+    ) -> Self {
         let text = |field: &str| rule[field].as_str().unwrap_or_default().to_owned();
         let optional_old_self = rule["optionalOldSelf"] == true;
         let source = text("rule");
-        let compile = |source: &str, optional: bool| match decl {
-            Some(decl) => Program::compile(source, &environment(decl, optional, minor)),
+        let compile = |source: &str, minor: u32| match decl {
+            Some(decl) => Program::compile(source, &environment(decl, optional_old_self, minor)),
             None => Err("the schema is of no type that rules support".to_owned()),
         };
-        let program = compile(&source, optional_old_self);
+        let program = compile(&source, minors.rule);
         let expression = text("messageExpression");
-        let expression = (!expression.trim().is_empty()).then(|| compile(&expression, optional_old_self));
+        let expression = (!expression.trim().is_empty()).then(|| compile(&expression, minors.expression));
         let path = text("fieldPath");
         Self {
             uses_old_self: program.as_ref().is_ok_and(|program| program.uses(OLD_SELF)),

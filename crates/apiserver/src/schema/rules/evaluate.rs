@@ -70,11 +70,6 @@ impl<'a> Tolerance<'a> {
             None => Self { schema, ..self },
         }
     }
-
-    /// The tolerance for branches of the same value.
-    fn branch(self) -> Self {
-        Self { here: None, ..self }
-    }
 }
 
 struct RuleEvaluator<'p> {
@@ -99,9 +94,6 @@ impl RuleEvaluator<'_> {
         let old = old.filter(|old| !old.is_null());
         if !rules.own.is_empty() {
             self.own(rules, value, old, tolerance, path)?;
-        }
-        for branch in &rules.all_of {
-            self.node(branch, value, old, tolerance.branch(), path)?;
         }
         match value {
             Json::Object(map) => self.object(rules, map, old, tolerance, path),

@@ -50,14 +50,15 @@ pub struct JobController {
     notices: BTreeMap<Key, Vec<Notice>>,
     /// The Kubernetes minor version of the controller; `None` to use the version in its ClusterOperator.
     minor: Option<u32>,
-    /// The minor version of an API server that stays at it; `None` if the server has the controller's version.
+    /// The minor version of an API server that stays at it; `None` if the server changes with the controller.
     server_minor: Option<u32>,
     started: bool,
 }
 
 impl JobController {
     /// Creates a Job controller with the Kubernetes version that the ClusterOperator
-    /// `kube-controller-manager` reports.
+    /// `kube-controller-manager` reports. Without that ClusterOperator it has the version of the API server, or the
+    /// newest one if the server changes.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,6 +73,12 @@ impl JobController {
     /// Creates a Job controller of Kubernetes 1.`minor`, for a cluster without operators.
     pub fn with_minor(minor: u32) -> Self {
         Self { minor: Some(minor), ..Self::default() }
+    }
+
+    /// The Kubernetes minor version of the controller.
+    fn minor_in(&self, view: &View) -> u32 {
+        let reported = || status::minor_reported(view);
+        self.minor.or_else(reported).or(self.server_minor).unwrap_or(u32::MAX)
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -130,8 +137,7 @@ impl JobController {
 
     /// The writes for a Job that has not ended.
     fn run(&mut self, key: &Key, job: &Object, view: &View, now: Time) -> Vec<Write> {
-        let known = self.minor.or_else(|| status::minor_reported(view));
-        let minor = known.or_else(|| status::minor_of_defaults(job)).unwrap_or(0);
+        let minor = self.minor_in(view);
         let is_suspended = job["spec"]["suspend"] == true;
         let Some(start) = job.time("/status/startTime").or_else(|| is_suspended.then_some(now)) else {
             return vec![status::write(job, status::begun(job, now))];

@@ -104,12 +104,6 @@ fn set(status: &mut Value, condition: &Condition, now: Time) {
     status["conditions"] = Value::Array(list);
 }
 
-/// The minor version to assume for a Job with `manualSelector`, a default that API servers set from 1.30 on. Those
-/// from 1.32 on reject an end without an announcement, and earlier ones accept an announced end.
-pub(super) fn minor_of_defaults(job: &Object) -> Option<u32> {
-    (!job["spec"]["manualSelector"].is_null()).then_some(super::ending::ANNOUNCED_SINCE)
-}
-
 /// The Kubernetes minor version in the ClusterOperator `kube-controller-manager`.
 pub(super) fn minor_reported(view: &View) -> Option<u32> {
     let operator = "kube-controller-manager";

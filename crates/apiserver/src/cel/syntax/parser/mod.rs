@@ -11,23 +11,45 @@ use crate::cel::syntax::{Access, Element, Entry, Kind, Literal, Node};
 const DEPTH: usize = 250;
 /// Number of operators that a pair of brackets counts as, because parsing it takes as much stack.
 const BRACKETS: usize = 3;
-/// The tokens that may begin an operand, as cel-go lists them.
-const OPERAND: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, \
-                       BYTES, IDENTIFIER}";
+/// The tokens at the start of an operand, in the order of cel-go, and whether an operand may begin with them. The others
+/// are allowed there at some places.
+#[rustfmt::skip]
+const STARTS: [(&str, bool); 20] = [
+    ("'['", true), ("']'", false), ("'{'", true), ("'}'", false), ("'('", true), ("')'", false), ("'.'", true),
+    ("','", false), ("'-'", true), ("'!'", true), ("'?'", false), ("'true'", true), ("'false'", true),
+    ("'null'", true), ("NUM_FLOAT", true), ("NUM_INT", true), ("NUM_UINT", true), ("STRING", true), ("BYTES", true),
+    ("IDENTIFIER", true),
+];
+/// The tokens that may follow `.?`, and those that may begin a field of a message.
+const OPTIONAL_NAME: &str = "{IDENTIFIER, ESC_IDENTIFIER}";
+const FIELD_NAME: &str = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}";
 /// Comparison operators, which have one precedence.
 const RELATIONS: [&str; 7] = ["<", "<=", ">=", ">", "==", "!=", "in"];
 
 /// Parses an expression. Returns it with its number of nodes.
 pub(crate) fn parse(source: &str) -> Result<(Node, usize), Vec<Issue>> {
     let tokens = lexer::tokens(source)?;
-    let mut parser = Parser { tokens, next: 0, ids: 0, depth: 0 };
+    let mut parser = Parser { tokens, next: 0, ids: 0, depth: 0, brackets: 0 };
     let node = parser.expression().map_err(|issue| vec![issue])?;
     let rest = parser.peek();
     if rest.kind != TokenKind::End {
-        let text = format!("Syntax error: mismatched input '{}' expecting <EOF>", rest.text);
-        return Err(vec![Issue::new(rest.at, text)]);
+        let is_last = parser.following().kind == TokenKind::End;
+        return Err(vec![unexpected(rest, is_last, "<EOF>")]);
     }
     Ok((node, parser.ids))
+}
+
+/// The error of a token that cannot be here. It is extraneous if the one after it could be here instead.
+fn unexpected(token: &Token, is_extraneous: bool, expected: &str) -> Issue {
+    let how = if is_extraneous { "extraneous" } else { "mismatched" };
+    Issue::new(token.at, format!("Syntax error: {how} input '{}' expecting {expected}", token.text))
+}
+
+/// Lists the tokens at the start of an operand, and others that are allowed there.
+fn starts(also: &[&str]) -> String {
+    let allowed = STARTS.iter().filter(|(token, begins)| *begins || also.contains(token));
+    let names: Vec<&str> = allowed.map(|(token, _)| *token).collect();
+    format!("{{{}}}", names.join(", "))
 }
 
 type Parsed<T> = Result<T, Issue>;
@@ -37,6 +59,8 @@ pub(super) struct Parser {
     next: usize,
     ids: usize,
     depth: usize,
+    /// The number of brackets that are open.
+    brackets: usize,
 }
 
 impl Parser {
@@ -48,6 +72,11 @@ impl Parser {
     fn peek(&self) -> &Token {
         // The end token is the last one and is returned repeatedly.
         &self.tokens[self.next.min(self.tokens.len() - 1)]
+    }
+
+    /// The token after the next one.
+    fn following(&self) -> &Token {
+        &self.tokens[(self.next + 1).min(self.tokens.len() - 1)]
     }
 
     fn take(&mut self) -> Token {
@@ -66,11 +95,50 @@ impl Parser {
     }
 
     fn expect(&mut self, op: &str) -> Parsed<usize> {
-        let next = self.peek();
-        let (at, text) = (next.at, next.text.clone());
-        self.eat(op).ok_or_else(|| {
-            Issue::new(at, format!("Syntax error: mismatched input '{text}' expecting '{op}'"))
-        })
+        match self.eat(op) {
+            Some(at) => Ok(at),
+            None => Err(unexpected(self.peek(), false, &format!("'{op}'"))),
+        }
+    }
+
+    /// Consumes an opening bracket. The next token must begin an operand or be one of `also`.
+    fn open(&mut self, bracket: &str, also: &[&str]) -> Parsed<usize> {
+        let at = self.expect(bracket)?;
+        self.brackets += 1;
+        let token = self.peek();
+        if token.begins_operand() || also.iter().any(|other| other.trim_matches('\'') == token.text) {
+            return Ok(at);
+        }
+        Err(unexpected(token, self.following().begins_operand(), &starts(also)))
+    }
+
+    /// Consumes a closing bracket. At the end of the text, the outermost one counts as missing.
+    fn close(&mut self, bracket: &str) -> Parsed<()> {
+        let token = self.peek();
+        if token.kind == TokenKind::End && self.brackets == 1 {
+            return Err(Issue::new(
+                token.at,
+                format!("Syntax error: missing '{bracket}' at '{}'", token.text),
+            ));
+        }
+        self.expect(bracket)?;
+        self.brackets -= 1;
+        Ok(())
+    }
+
+    /// Consumes the bracket after the last element of a list or map, or else the comma between elements. Returns whether it
+    /// was the bracket.
+    fn close_or_comma(&mut self, bracket: &str) -> Parsed<bool> {
+        if self.eat(",").is_some() {
+            if !self.next_is(bracket) && !self.peek().begins_operand() && !self.next_is("?") {
+                self.close(bracket)?;
+            }
+            return Ok(false);
+        }
+        if !self.next_is(bracket) {
+            return Err(unexpected(self.peek(), false, &format!("{{'{bracket}', ','}}")));
+        }
+        Ok(true)
     }
 
     fn expression(&mut self) -> Parsed<Node> {
@@ -231,17 +299,18 @@ impl Parser {
             }
             if let Some(at) = self.eat(".") {
                 let optional = self.eat("?").is_some();
-                let name = self.name(true)?;
+                let name = if optional { self.name(OPTIONAL_NAME)? } else { self.name_after_dot()? };
                 operand = if self.next_is("(") && !optional {
                     self.member_call(operand, name)?
                 } else {
                     let how = if optional { Access::Optional } else { Access::Value };
                     self.node(at, Kind::Select { operand: Box::new(operand), field: name, how })
                 };
-            } else if let Some(at) = self.eat("[") {
+            } else if self.next_is("[") {
+                let at = self.open("[", &["'?'"])?;
                 let optional = self.eat("?").is_some();
                 let index = self.expression()?;
-                self.expect("]")?;
+                self.close("]")?;
                 operand = self.call(at, if optional { "_[?_]" } else { "_[_]" }, vec![operand, index]);
             } else if self.next_is("{")
                 && let Some(name) = operand.qualified_name()
@@ -254,19 +323,32 @@ impl Parser {
     }
 
     fn member_call(&mut self, target: Node, function: String) -> Parsed<Node> {
-        let at = self.expect("(")?;
+        let at = self.open("(", &["')'"])?;
         let args = self.arguments()?;
         macros::member(self, at, target, function, args)
     }
 
-    /// Parses a name. After a dot, reserved words are valid names.
-    fn name(&mut self, after_dot: bool) -> Parsed<String> {
+    /// Parses a name; `expected` lists the tokens that may be here, for errors.
+    fn name(&mut self, expected: &str) -> Parsed<String> {
         let token = self.take();
         match token.kind {
-            TokenKind::Ident(name) if after_dot || !RESERVED.contains(&name.as_str()) => Ok(name),
-            TokenKind::Ident(name) => Err(Issue::new(token.at, format!("reserved identifier: {name}"))),
+            TokenKind::Ident(name) => Ok(name),
+            _ => Err(unexpected(&token, false, expected)),
+        }
+    }
+
+    /// Parses the name after the dot that was just read.
+    fn name_after_dot(&mut self) -> Parsed<String> {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::Ident(_) | TokenKind::Literal(Literal::Bool(_) | Literal::Null) => {
+                self.name("IDENTIFIER")
+            }
             _ => {
-                let text = format!("Syntax error: mismatched input '{}' expecting IDENTIFIER", token.text);
+                let dot = self.tokens.get(self.next - 1).map_or(token.at, |dot| dot.at + 1);
+                let blanks = " ".repeat(token.at.saturating_sub(dot));
+                let text = if token.kind == TokenKind::End { "" } else { &token.text };
+                let text = format!("Syntax error: no viable alternative at input '.{blanks}{text}'");
                 Err(Issue::new(token.at, text))
             }
         }
@@ -275,16 +357,14 @@ impl Parser {
     /// Parses arguments up to the closing parenthesis.
     fn arguments(&mut self) -> Parsed<Vec<Node>> {
         let mut args = Vec::new();
-        if self.eat(")").is_some() {
-            return Ok(args);
-        }
-        loop {
+        if !self.next_is(")") {
             args.push(self.expression()?);
-            if self.eat(",").is_none() {
-                self.expect(")")?;
-                return Ok(args);
+            while self.eat(",").is_some() {
+                args.push(self.expression()?);
             }
         }
+        self.close(")")?;
+        Ok(args)
     }
 
     fn primary(&mut self) -> Parsed<Node> {
@@ -296,31 +376,36 @@ impl Parser {
                 Ok(self.node(token.at, Kind::Literal(literal)))
             }
             TokenKind::Ident(_) => {
-                let name = self.name(false)?;
-                self.global(token.at, name)
+                let name = self.name("IDENTIFIER")?;
+                self.global(token.at, token.at, name)
             }
             TokenKind::Op(".") => {
                 self.next += 1;
-                let name = self.name(false)?;
-                self.global(token.at, name)
+                let at = self.peek().at;
+                let name = self.name_after_dot()?;
+                self.global(token.at, at, name)
             }
             TokenKind::Op("(") => {
-                self.next += 1;
+                self.open("(", &[])?;
                 let inner = self.expression()?;
-                self.expect(")")?;
+                self.close(")")?;
                 Ok(inner)
             }
             TokenKind::Op("[") => self.list(),
             TokenKind::Op("{") => self.map(),
-            _ => {
-                let text = format!("Syntax error: mismatched input '{}' expecting {OPERAND}", token.text);
-                Err(Issue::new(token.at, text))
-            }
+            _ => Err(unexpected(&token, self.following().begins_operand(), &starts(&[]))),
         }
     }
 
-    fn global(&mut self, at: usize, name: String) -> Parsed<Node> {
-        let Some(open) = self.eat("(") else { return Ok(self.node(at, Kind::Ident(name))) };
+    /// Parses the call of a global function, or else the name at `name_at` alone.
+    fn global(&mut self, at: usize, name_at: usize, name: String) -> Parsed<Node> {
+        if RESERVED.contains(&name.as_str()) {
+            return Err(Issue::new(name_at, format!("reserved identifier: {name}")));
+        }
+        if !self.next_is("(") {
+            return Ok(self.node(at, Kind::Ident(name)));
+        }
+        let open = self.open("(", &["')'"])?;
         let args = self.arguments()?;
         macros::global(self, open, name, args)
     }
@@ -331,48 +416,49 @@ impl Parser {
     }
 
     fn list(&mut self) -> Parsed<Node> {
-        let at = self.expect("[")?;
+        let at = self.open("[", &["']'", "','", "'?'"])?;
         let mut items = Vec::new();
-        while self.eat("]").is_none() {
+        while !self.next_is("]") {
             items.push(self.element()?);
-            if self.eat(",").is_none() {
-                self.expect("]")?;
+            if self.close_or_comma("]")? {
                 break;
             }
         }
+        self.close("]")?;
         Ok(self.node(at, Kind::List(items)))
     }
 
     fn map(&mut self) -> Parsed<Node> {
-        let at = self.expect("{")?;
+        let at = self.open("{", &["'}'", "','", "'?'"])?;
         let mut entries = Vec::new();
-        while self.eat("}").is_none() {
+        while !self.next_is("}") {
             let optional = self.eat("?").is_some();
             let key = self.expression()?;
             self.expect(":")?;
             let value = Element { value: self.expression()?, optional };
             entries.push(Entry { key, value });
-            if self.eat(",").is_none() {
-                self.expect("}")?;
+            if self.close_or_comma("}")? {
                 break;
             }
         }
+        self.close("}")?;
         Ok(self.node(at, Kind::Map(entries)))
     }
 
     fn message(&mut self, name: String) -> Parsed<Node> {
         let at = self.expect("{")?;
+        self.brackets += 1;
         let mut fields = Vec::new();
-        while self.eat("}").is_none() {
+        while !self.next_is("}") {
             let optional = self.eat("?").is_some();
-            let field = self.name(true)?;
+            let field = self.name(FIELD_NAME)?;
             self.expect(":")?;
             fields.push((field, Element { value: self.expression()?, optional }));
-            if self.eat(",").is_none() {
-                self.expect("}")?;
+            if self.close_or_comma("}")? {
                 break;
             }
         }
+        self.close("}")?;
         Ok(self.node(at, Kind::Message(name, fields)))
     }
 }
