@@ -60,6 +60,8 @@ impl Clone for Box<dyn Actor> {
 /// A filter of the changes that wake an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interest {
+    /// Every object of every kind.
+    Everything,
     /// Every object of a kind.
     Kind(Resource),
     /// The objects of a kind in one namespace.

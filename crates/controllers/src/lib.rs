@@ -15,8 +15,10 @@ pub mod kubelet;
 pub mod machine;
 pub mod node_lifecycle;
 pub mod owners;
+pub mod policy_status;
 pub mod recorder;
 pub mod registry;
+pub mod resource_quota;
 #[cfg(feature = "runner")]
 pub mod runner;
 pub mod schedule;
@@ -48,7 +50,8 @@ pub enum PayloadWorkloads {
     InPods,
 }
 
-/// The controllers of kube-controller-manager and the scheduler. They work independently of each other.
+/// The controllers of kube-controller-manager and the scheduler. They work independently of each other. Not among them are
+/// [`resource_quota`], whose work an API server does by itself, and [`policy_status`].
 pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
     kubernetes_with(streams, PayloadWorkloads::default(), None)
 }
@@ -75,5 +78,8 @@ pub fn kubernetes_with(
         Box::new(endpoints::EndpointSliceController::new()),
         Box::new(endpoints::EndpointsController::new()),
         Box::new(workloads::cron_jobs::CronJobController::new()),
+        Box::new(workloads::replica_sets::ReplicaSetController::for_replication_controllers()),
+        Box::new(workloads::stateful_sets::StatefulSetController::new().with_payload(payload)),
+        Box::new(workloads::ttl_after_finished::TtlAfterFinishedController::new()),
     ]
 }

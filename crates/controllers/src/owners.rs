@@ -74,12 +74,15 @@ pub fn pod_from_template(
     prefix: &str,
     labels: &[(&str, &str)],
 ) -> Value {
-    let template = &owner["spec"]["template"];
-    let mut metadata = json!({
-        "generateName": format!("{prefix}-"),
-        "namespace": owner.namespace(),
-        "ownerReferences": [reference(owner, resource)],
-    });
+    let mut pod = unnamed_pod(owner, resource, &owner["spec"]["template"], labels);
+    pod["metadata"]["generateName"] = json!(format!("{prefix}-"));
+    pod
+}
+
+/// Creates a pod without a name for `owner` from this template, with additional labels.
+pub fn unnamed_pod(owner: &Object, resource: &Resource, template: &Value, labels: &[(&str, &str)]) -> Value {
+    let mut metadata =
+        json!({ "namespace": owner.namespace(), "ownerReferences": [reference(owner, resource)] });
     // The API server does not normalize templates, so the fields may have any value.
     for field in ["labels", "annotations"] {
         if let Value::Object(values) = &template["metadata"][field] {

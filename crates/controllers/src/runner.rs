@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use serde_json::Value;
 use tokio::task::JoinHandle;
 use windtunnel_apiserver::Builder;
 use windtunnel_apiserver::service::{Feed, Shared, without_owners};
@@ -32,6 +33,7 @@ use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, View};
 
+use crate::policy_status::TypeChecker;
 use crate::schedule::{ActorId, Request, Schedule, Surroundings};
 use crate::{Actor, Effect, PayloadWorkloads, Signal, kubernetes_with};
 
@@ -130,6 +132,12 @@ pub async fn run(server: Shared, actors: Vec<Box<dyn Actor>>) -> NoProgress {
         let next = runner.schedule.due().unwrap_or(after(clock.now(), IDLE));
         // In both cases the loop continues, so it does not matter which it was.
         let _ = tokio::time::timeout_at(clock.instant_of(next), writes.changed()).await;
+    }
+}
+
+impl TypeChecker for Shared {
+    fn warnings(&self, policy: &Value) -> Vec<Value> {
+        self.with(|server| server.policy_warnings(policy))
     }
 }
 

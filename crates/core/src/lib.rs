@@ -22,6 +22,8 @@ pub mod limits;
 pub mod log;
 mod objects;
 pub mod panics;
+pub mod quantity;
+pub mod quota;
 pub mod requests;
 pub mod rng;
 pub mod text;

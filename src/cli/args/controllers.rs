@@ -46,12 +46,27 @@ pub(in crate::cli) enum Controller {
     /// Creates and deletes the pods of ReplicaSets.
     #[value(name = "replicaset-controller")]
     ReplicaSets,
+    /// Creates and deletes the pods of ReplicationControllers.
+    #[value(name = "replicationcontroller-controller")]
+    ReplicationControllers,
+    /// Writes the limits and the usage to the status of ResourceQuotas. Quotas limit nothing without it.
+    #[value(name = "resourcequota-controller")]
+    ResourceQuotas,
     /// Creates the ConfigMap `kube-root-ca.crt` in each namespace.
     #[value(name = "root-ca-certificate-publisher-controller")]
     RootCertificatePublisher,
     /// Creates the ServiceAccount `default` in each namespace.
     #[value(name = "serviceaccount-controller")]
     ServiceAccounts,
+    /// Creates the pods and claims of StatefulSets in order, and replaces them when the template changes.
+    #[value(name = "statefulset-controller")]
+    StatefulSets,
+    /// Deletes finished Jobs after their TTL.
+    #[value(name = "ttl-after-finished-controller")]
+    TtlAfterFinished,
+    /// Warns in the status of ValidatingAdmissionPolicies about wrong types in their expressions.
+    #[value(name = "validatingadmissionpolicy-status-controller")]
+    PolicyStatus,
 }
 
 /// Returns the names of controllers as on the command line.

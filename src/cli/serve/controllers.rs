@@ -1,6 +1,7 @@
 //! Kubernetes controllers that run next to a plain API server.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -10,6 +11,8 @@ use windtunnel_controllers::cleanup::namespaces::NamespaceController;
 use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
 use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
+use windtunnel_controllers::policy_status::PolicyStatusController;
+use windtunnel_controllers::resource_quota::ResourceQuotaController;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
 use windtunnel_controllers::workloads::cron_jobs::CronJobController;
@@ -18,6 +21,8 @@ use windtunnel_controllers::workloads::deployments::DeploymentController;
 use windtunnel_controllers::workloads::disruption::DisruptionController;
 use windtunnel_controllers::workloads::jobs::JobController;
 use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
+use windtunnel_controllers::workloads::stateful_sets::StatefulSetController;
+use windtunnel_controllers::workloads::ttl_after_finished::TtlAfterFinishedController;
 use windtunnel_controllers::{Actor, runner};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::text::did_you_mean;
@@ -39,7 +44,7 @@ pub(in crate::cli) struct ServerProperties {
 
 impl Controller {
     /// Returns the controller; `None` for `All`.
-    fn actor(self, properties: &ServerProperties) -> Option<Box<dyn Actor>> {
+    fn actor(self, shared: &Shared, properties: &ServerProperties) -> Option<Box<dyn Actor>> {
         // Random values only affect the delays of simulated programs, and a plain API server has none.
         let streams = Streams::new(0);
         Some(match self {
@@ -56,19 +61,28 @@ impl Controller {
             Self::Namespaces => Box::new(NamespaceController::new()),
             Self::NodeLifecycle => Box::new(NodeLifecycleController::new()),
             Self::PodGarbageCollector => Box::new(PodGarbageCollector::new()),
+            Self::PolicyStatus => Box::new(PolicyStatusController::new(Arc::new(shared.clone()))),
             Self::ReplicaSets => Box::new(ReplicaSetController::new()),
+            Self::ReplicationControllers => Box::new(ReplicaSetController::for_replication_controllers()),
+            Self::ResourceQuotas => Box::new(ResourceQuotaController::new()),
             Self::RootCertificatePublisher => Box::new(RootCaPublisher::new(properties.authority.clone())),
             Self::ServiceAccounts => Box::new(ServiceAccountsController::new()),
+            Self::StatefulSets => Box::new(StatefulSetController::new()),
+            Self::TtlAfterFinished => Box::new(TtlAfterFinishedController::new()),
         })
     }
 }
 
 /// Returns the selected controllers, each once.
-fn selected_actors(controllers: &[Controller], properties: &ServerProperties) -> Vec<Box<dyn Actor>> {
+fn selected_actors(
+    controllers: &[Controller],
+    shared: &Shared,
+    properties: &ServerProperties,
+) -> Vec<Box<dyn Actor>> {
     let is_selected =
         |controller: &&Controller| controllers.contains(&Controller::All) || controllers.contains(controller);
     let each = Controller::value_variants().iter().filter(is_selected);
-    each.filter_map(|controller| controller.actor(properties)).collect()
+    each.filter_map(|controller| controller.actor(shared, properties)).collect()
 }
 
 /// Parses a file with the name of a controller in each line.
@@ -94,7 +108,7 @@ pub(in crate::cli) async fn run(shared: Shared, controllers: Vec<Controller>, pr
         return;
     }
     loop {
-        let actors = selected_actors(&controllers, &properties);
+        let actors = selected_actors(&controllers, &shared, &properties);
         let why = runner::run(shared.clone(), actors).await;
         print_errors(&why.to_string());
         tokio::time::sleep(RESTART_DELAY).await;
@@ -103,10 +117,14 @@ pub(in crate::cli) async fn run(shared: Shared, controllers: Vec<Controller>, pr
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_apiserver::ApiServer;
+    use windtunnel_core::clock::{Clock as _, WallClock};
+
     use super::*;
 
     #[test]
-    fn all_selects_the_kubernetes_controllers_and_the_root_ca_publisher() {
+    fn all_selects_the_kubernetes_controllers_and_those_of_a_plain_server() {
+        let shared = Shared::new(ApiServer::builder().build(WallClock.now()), Arc::new(WallClock));
         let properties = ServerProperties { minor: 33, authority: String::new() };
         let names = |actors: Vec<Box<dyn Actor>>| {
             let mut names: Vec<String> = actors.iter().map(|actor| actor.name().to_owned()).collect();
@@ -115,11 +133,13 @@ mod tests {
         };
         let mut expected = windtunnel_controllers::kubernetes(&Streams::new(1));
         expected.push(Box::new(RootCaPublisher::new("")));
+        expected.push(Box::new(ResourceQuotaController::new()));
+        expected.push(Box::new(PolicyStatusController::new(Arc::new(shared.clone()))));
         assert_eq!(
-            names(selected_actors(&[Controller::All, Controller::Jobs], &properties)),
+            names(selected_actors(&[Controller::All, Controller::Jobs], &shared, &properties)),
             names(expected)
         );
         let two = [Controller::Jobs, Controller::Scheduler, Controller::Jobs];
-        assert_eq!(selected_actors(&two, &properties).len(), 2);
+        assert_eq!(selected_actors(&two, &shared, &properties).len(), 2);
     }
 }

@@ -374,3 +374,45 @@ fn features_of_built_in_kinds_start_with_their_minor() {
         assert_eq!((has(first - 1), has(first)), (false, true), "{pointer} of 1.{first}");
     }
 }
+
+#[test]
+fn the_source_of_an_event_may_be_its_reporting_controller() {
+    let mut server = server(36);
+    let event = json!({
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": { "name": "e" }, "type": "Normal", "reason": "r",
+        "action": "a", "reportingController": "test-controller", "reportingInstance": "i",
+        "eventTime": "2024-01-01T00:00:00.000000Z", "regarding": { "kind": "Pod", "namespace": "default", "name": "p" },
+    });
+    let path = "/apis/events.k8s.io/v1/namespaces/default/events";
+    assert_eq!(answer(&mut server, Method::Post, path, &event).0, 201);
+    for (source, expected) in [("test-controller", 1), ("other", 0)] {
+        let path = format!("/api/v1/namespaces/default/events?fieldSelector=source%3D{source}");
+        assert_eq!(get(&mut server, &path)["items"].as_array().map(Vec::len), Some(expected), "{source}");
+    }
+}
+
+/// A certificate request in PEM, as base64.
+const REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIR01HNENBUUF3RERFS01BZ0dBMVVFQXd3QmVEQlpNQk1H\
+    QnlxR1NNNDlBZ0VHQ0NxR1NNNDlBd0VIQTBJQQpCQVl5UWxFcE9sbGJXUUFOeERFNmgvQ1QxeFptYWZvNnE0TmM0bHg2TXg3\
+    TnA5VGYvQURmN2ROMGpVd0ExdURYCk5qYS9TckpjMFBGY1c1cWkxbThIODBTZ0FEQUtCZ2dxaGtqT1BRUURBZ05JQURCRkFp\
+    RUFxbm16Uk9HRVd0dGMKYWc2Q2JPbUxJMm04OWp5c04wQ2VYR3ArL0pqS0Zoa0NJR05IaEh3SDFjQ3Z5VkR6THJ1RDkvYXdr\
+    K0pURWhobwprNzJZRVM1NGRlVEcKLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==";
+
+#[test]
+fn the_approval_of_a_certificate_request_may_change_its_metadata() {
+    let mut server = server(36);
+    let request = json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": { "name": "c" },
+        "spec": { "signerName": "example.com/signer", "usages": ["client auth"], "request": REQUEST },
+    });
+    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    assert_eq!(answer(&mut server, Method::Post, path, &request), (201, String::new()));
+    let approval = json!({
+        "metadata": { "annotations": { "a": "b" } },
+        "status": { "conditions": [{ "type": "Approved", "status": "True", "reason": "r" }] },
+    });
+    assert_eq!(answer(&mut server, Method::Patch, &format!("{path}/c/approval"), &approval).0, 200);
+    let found = get(&mut server, &format!("{path}/c"));
+    assert_eq!(found["metadata"]["annotations"]["a"], "b");
+    assert_eq!(found["status"]["conditions"][0]["type"], "Approved");
+}

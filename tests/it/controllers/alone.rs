@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet};
+use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Namespace, Node, Pod, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Endpoints, Namespace, Node, Pod, ReplicationController, ResourceQuota, Service, ServiceAccount,
+};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
@@ -19,6 +21,7 @@ use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
 use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
 use windtunnel_controllers::kubelet::Kubelet;
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
+use windtunnel_controllers::resource_quota::ResourceQuotaController;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
@@ -26,6 +29,8 @@ use windtunnel_controllers::workloads::deployments::DeploymentController;
 use windtunnel_controllers::workloads::disruption::DisruptionController;
 use windtunnel_controllers::workloads::jobs::JobController;
 use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
+use windtunnel_controllers::workloads::stateful_sets::StatefulSetController;
+use windtunnel_controllers::workloads::ttl_after_finished::TtlAfterFinishedController;
 use windtunnel_controllers::{Actor, runner};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, VirtualClock};
@@ -140,6 +145,71 @@ async fn each_workload_controller_creates_its_own_objects() {
     .await;
     pass(1).await;
     assert_eq!(pods(&client).await.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replication_controllers_and_stateful_sets_have_their_pods() {
+    let (template, selector) = web();
+    let client = beside(ReplicaSetController::for_replication_controllers());
+    let spec = json!({ "replicas": 2, "template": template });
+    let controllers: Api<ReplicationController> = Api::default_namespaced(client.clone());
+    create(&controllers, json!({ "metadata": { "name": "web" }, "spec": spec })).await;
+    pass(1).await;
+    assert_eq!(pods(&client).await.len(), 2);
+    assert_eq!(controllers.get("web").await.unwrap().status.unwrap().replicas, 2);
+
+    let client = beside(StatefulSetController::new());
+    let spec = json!({
+        "replicas": 2, "serviceName": "web", "podManagementPolicy": "Parallel", "selector": selector, "template": template,
+    });
+    let sets: Api<StatefulSet> = Api::default_namespaced(client.clone());
+    create(&sets, json!({ "metadata": { "name": "web" }, "spec": spec })).await;
+    pass(1).await;
+    let names: Vec<_> = pods(&client).await.into_iter().filter_map(|pod| pod.metadata.name).collect();
+    assert_eq!(names, ["web-0", "web-1"]);
+    let status = sets.get("web").await.unwrap().status.unwrap();
+    let revisions: Api<ControllerRevision> = Api::default_namespaced(client);
+    assert_eq!(revisions.get(&status.update_revision.unwrap()).await.unwrap().revision, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn quotas_limit_only_with_their_controller_if_the_server_leaves_it_the_limits() {
+    let quota = json!({ "metadata": { "name": "q" }, "spec": { "hard": { "configmaps": "1" } } });
+    for (actors, expected) in
+        [(Vec::new(), true), (vec![Box::new(ResourceQuotaController::new()) as Box<dyn Actor>], false)]
+    {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let server = ApiServer::builder().quota_controller(true).build(now);
+        let server = Shared::new(server, VirtualClock::starting_at(now));
+        tokio::spawn(runner::run(server.clone(), actors));
+        let client = server.client(&Identity::admin());
+        create(&Api::<ResourceQuota>::default_namespaced(client.clone()), quota.clone()).await;
+        pass(1).await;
+        let maps: Api<ConfigMap> = Api::default_namespaced(client);
+        create(&maps, config_map("a", None)).await;
+        let second: ConfigMap = serde_json::from_value(config_map("b", None)).unwrap();
+        assert_eq!(maps.create(&PostParams::default(), &second).await.is_ok(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn finished_jobs_are_deleted_after_their_ttl() {
+    let client = beside(TtlAfterFinishedController::new());
+    let jobs: Api<Job> = Api::default_namespaced(client);
+    let spec = json!({ "containers": [{ "name": "c", "image": "i" }], "restartPolicy": "Never" });
+    let spec = json!({ "ttlSecondsAfterFinished": 60, "template": { "spec": spec } });
+    create(&jobs, json!({ "metadata": { "name": "sum" }, "spec": spec })).await;
+    let at = "2024-01-01T00:00:00Z";
+    let condition = |kind: &str| json!({ "type": kind, "status": "True", "lastTransitionTime": at });
+    let conditions = [condition("SuccessCriteriaMet"), condition("Complete")];
+    let status = json!({ "startTime": at, "completionTime": at, "conditions": conditions });
+    let done = Patch::Merge(json!({ "status": status }));
+    jobs.patch_status("sum", &PatchParams::default(), &done).await.unwrap();
+    pass(50).await;
+    assert!(jobs.get("sum").await.unwrap().metadata.deletion_timestamp.is_none());
+    pass(20).await;
+    let job = jobs.get_opt("sum").await.unwrap();
+    assert!(job.is_none_or(|job| job.metadata.deletion_timestamp.is_some()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! The Kubernetes controllers beside an API server, seen only through a kube client.
 
 mod alone;
+mod policy_warnings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

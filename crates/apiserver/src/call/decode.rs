@@ -9,7 +9,8 @@ use crate::gotext::quote;
 use crate::kinds::{Kind, defaults, typed};
 use crate::metadata;
 use crate::profile::Profile;
-use crate::request::body::{parse_as, summary};
+use crate::request::body::{media_type, parse_as, summary};
+use crate::request::duplicates;
 use crate::request::options::FieldValidation;
 use crate::request::{Body, Text};
 use crate::schema::{default, embedded, prune};
@@ -115,8 +116,16 @@ fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
     if repeated.is_empty() && unknown.is_empty() {
         return Ok(());
     }
-    let texts = repeated.iter().map(|path| format!("duplicate field {}", quote(path)));
-    let texts = texts.chain(unknown.iter().map(|path| format!("unknown field {}", quote(path))));
+    let order = if kind.custom.is_none() { field_order(call) } else { Vec::new() };
+    let position = |path: &String, count: usize| {
+        let mut found = order.iter().enumerate().filter(|(_, known)| *known == path).map(|(at, _)| at);
+        found.nth(count).unwrap_or(usize::MAX)
+    };
+    let mut texts: Vec<(usize, String)> = Vec::new();
+    texts.extend(repeated.iter().map(|path| (position(path, 1), format!("duplicate field {}", quote(path)))));
+    texts.extend(unknown.iter().map(|path| (position(path, 0), format!("unknown field {}", quote(path)))));
+    texts.sort_by_key(|(at, _)| *at);
+    let texts = texts.into_iter().map(|(_, text)| text);
     match call.options.field_validation {
         FieldValidation::Ignore => Ok(()),
         FieldValidation::Warn => {
@@ -127,6 +136,15 @@ fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
             let texts: Vec<String> = texts.collect();
             Err(unhandled(kind, &format!("strict decoding error: {}", texts.join(", "))))
         }
+    }
+}
+
+/// The paths of the fields in a JSON body, in whose order the decoder of built-in kinds finds mistakes.
+fn field_order(call: &Call<'_>) -> Vec<String> {
+    let is_json = matches!(&*media_type(&call.request.content_type), "" | "application/json");
+    match &call.request.body {
+        Body::Bytes(bytes) if is_json => duplicates::paths(bytes),
+        _ => Vec::new(),
     }
 }
 

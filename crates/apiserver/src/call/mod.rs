@@ -14,7 +14,7 @@ use crate::delta::Delta;
 use crate::kinds::Kind;
 use crate::outbound::hooks::Attempt;
 use crate::profile::Profile;
-use crate::request::accept::{self, Media, Offer};
+use crate::request::accept::{self, Media, Objects, Offer};
 use crate::request::options::{self, WriteOptions};
 use crate::request::view::View;
 use crate::request::{Method, Request, ResourcePath};
@@ -112,7 +112,12 @@ impl<'a> Call<'a> {
     /// Chooses the media type and the view of the response.
     fn negotiate(&mut self, profile: &Profile) -> Outcome<()> {
         let list = self.request.method == Method::Get && self.path.name.is_empty();
-        let offer = Offer { custom: self.kind.custom.is_some(), list, watch: self.is_watch() };
+        let objects = match &self.kind.custom {
+            Some(_) => Objects::Custom,
+            None if self.kind.rules.stored => Objects::BuiltIn,
+            None => Objects::Answers,
+        };
+        let offer = Offer { objects, list, watch: self.is_watch() };
         let (media, shape) = accept::negotiate(&self.request.accept, offer)?;
         let query = &self.request.query;
         let pretty = media == Media::Json && accept::is_pretty(query, &self.request.user_agent);

@@ -27,9 +27,41 @@ VALUES = {
 }
 SCALARS = {"string": "string", "bool": "bool", "int32": "int32", "int64": "int64", "bytes": "bytes",
            "double": "double", "uint32": "uint32", "uint64": "uint64", "float": "float"}
+# The numbers of fields that are newer than the crate, from the `generated.proto` of Kubernetes 1.36.
+NEWER = {
+    "admissionregistration.v1.ApplyConfiguration": "expression=1",
+    "admissionregistration.v1.JSONPatch": "expression=1",
+    "admissionregistration.v1.MutatingAdmissionPolicy": "metadata=1 spec=2",
+    "admissionregistration.v1.MutatingAdmissionPolicyBinding": "metadata=1 spec=2",
+    "admissionregistration.v1.MutatingAdmissionPolicyBindingList": "items=2 metadata=1",
+    "admissionregistration.v1.MutatingAdmissionPolicyBindingSpec": "matchResources=3 paramRef=2 policyName=1",
+    "admissionregistration.v1.MutatingAdmissionPolicyList": "items=2 metadata=1",
+    "admissionregistration.v1.MutatingAdmissionPolicySpec": "failurePolicy=5 matchConditions=6 matchConstraints=2 mutations=4 paramKind=1 reinvocationPolicy=7 variables=3",
+    "admissionregistration.v1.Mutation": "applyConfiguration=3 jsonPatch=4 patchType=2",
+    "core.v1.ImageVolumeStatus": "imageRef=1",
+    "core.v1.NodeAllocatableResourceClaimStatus": "containers=2 resourceClaimName=1 resources=3",
+    "core.v1.PodSchedulingGroup": "podGroupName=1",
+    "core.v1.PodSpec": "schedulingGroup=43",
+    "core.v1.PodStatus": "nodeAllocatableResourceClaimStatuses=21",
+    "core.v1.ResourceHealth": "message=6",
+    "core.v1.VolumeMountStatus": "volumeStatus=5",
+    "core.v1.VolumeStatus": "image=1",
+    "meta.v1.ListMeta": "shardInfo=5",
+    "meta.v1.ShardInfo": "selector=1",
+    "resource.v1.Device": "nodeAllocatableResourceMappings=13",
+    "resource.v1.DeviceAttribute": "bools=7 ints=6 strings=8 versions=9",
+    "resource.v1.NodeAllocatableResourceMapping": "allocationMultiplier=2 capacityKey=1",
+    "storage.v1.CSIDriverSpec": "preventPodSchedulingIfMissing=11",
+}
 ROOTS = {"api": "api", "apiextensions_apiserver": "apiextensions_apiserver/pkg/apis",
          "kube_aggregator": "kube_aggregator/pkg/apis", "apimachinery": "apimachinery/pkg/apis"}
 FIELD = re.compile(r"#\[prost\(([^\]]*)\)\]\s*pub (r#)?(\w+):\s*([^;{}]*?),\n(?=\s*(?:///|#\[|\}))", re.S)
+
+
+def newer(owner, field):
+    """The number of a field that the crate does not have; 0 if it is never sent."""
+    numbers = dict(pair.split("=") for pair in NEWER.get(owner, "").split())
+    return int(numbers.get(field, 0))
 
 
 def plain(name):
@@ -197,6 +229,7 @@ def main():
         for name, rows in sorted(types.items()):
             text += " ".join([name, *rows["special"]]) + "\n"
             for json_name, number, kind, special in rows["fields"]:
+                number = number or newer(f"{group}.{version}.{name}", json_name)
                 prefix, inner = kind if len(kind) == 2 else ("", kind)
                 if isinstance(inner, tuple):
                     local = inner[:2] == (group, version)

@@ -8,7 +8,6 @@ pub(crate) mod defaults;
 mod forms;
 pub(crate) mod objects;
 mod quality;
-pub(crate) mod quantity;
 pub(crate) mod strategy;
 mod templates;
 pub(crate) mod typed;
@@ -20,6 +19,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::Resource;
+pub(crate) use windtunnel_core::quantity;
 
 use super::metadata::Checks;
 use super::names::NameRule;

@@ -17,7 +17,7 @@ use crate::kinds::catalog::Catalog;
 use crate::openapi::Described;
 use crate::profile::Profile;
 use crate::reply::documents::Documents;
-use crate::request::accept::{self, Media, Offer};
+use crate::request::accept::{self, Media, Objects, Offer};
 use crate::store::{Store, TableId};
 pub(crate) use metrics::Metrics;
 
@@ -194,7 +194,7 @@ fn only_get(request: &Request<'_>) -> Outcome<()> {
 
 /// Encodes a response in a format that the client accepts.
 fn with_accepted_media(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply> {
-    let offer = Offer { custom: false, list: false, watch: false };
+    let offer = Offer { objects: Objects::BuiltIn, list: false, watch: false };
     let (media, _) = accept::negotiate(&request.accept, offer)?;
     let pretty = media == Media::Json && accept::is_pretty(&request.query, &request.user_agent);
     reply.media = if pretty { Media::PrettyJson } else { media };

@@ -6,13 +6,23 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+/// The paths of all fields of a document, in its order.
+pub(crate) fn paths(bytes: &[u8]) -> Vec<String> {
+    let (found, keys) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+    let root = At { parent: None, step: Step::Root };
+    let reader = Reader { at: &root, found: &found, keys: Some(&keys) };
+    // The document was parsed before.
+    let _ = reader.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    keys.into_inner()
+}
+
 /// Parses JSON. Also returns the paths of duplicate fields in the form of strict decoding errors: `data.k`,
 /// `spec.containers[0].name`.
 pub(crate) fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
     let found = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Reader { at: &At { parent: None, step: Step::Root }, found: &found }
-        .deserialize(&mut deserializer)?;
+    let root = At { parent: None, step: Step::Root };
+    let value = Reader { at: &root, found: &found, keys: None }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok((value, found.into_inner()))
 }
@@ -29,6 +39,12 @@ enum Step<'a> {
 }
 
 impl At<'_> {
+    fn path(&self) -> String {
+        let mut path = String::new();
+        self.write(&mut path);
+        path
+    }
+
     fn write(&self, path: &mut String) {
         if let Some(parent) = self.parent {
             parent.write(path);
@@ -48,7 +64,10 @@ impl At<'_> {
 
 struct Reader<'a> {
     at: &'a At<'a>,
+    /// Duplicate fields.
     found: &'a RefCell<Vec<String>>,
+    /// All fields, if they are wanted.
+    keys: Option<&'a RefCell<Vec<String>>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
@@ -98,7 +117,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let mut items = Vec::new();
         loop {
             let at = At { parent: Some(self.at), step: Step::Index(items.len()) };
-            match access.next_element_seed(Reader { at: &at, found: self.found })? {
+            match access.next_element_seed(Reader { at: &at, found: self.found, keys: self.keys })? {
                 Some(item) => items.push(item),
                 None => return Ok(Value::Array(items)),
             }
@@ -109,10 +128,13 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
             let at = At { parent: Some(self.at), step: Step::Key(&key) };
-            let value = access.next_value_seed(Reader { at: &at, found: self.found })?;
+            if let Some(keys) = self.keys {
+                keys.borrow_mut().push(at.path());
+            }
+            let reader = Reader { at: &at, found: self.found, keys: self.keys };
+            let value = access.next_value_seed(reader)?;
             if map.contains_key(&key) {
-                let mut path = String::new();
-                at.write(&mut path);
+                let path = at.path();
                 let mut found = self.found.borrow_mut();
                 if !found.contains(&path) {
                     found.push(path);
@@ -139,5 +161,7 @@ mod tests {
         let (value, duplicates) = parse(text).unwrap();
         assert_eq!(value, json!({"a": {"k": 3}, "l": [{"x": 1}, {"x": null}], "n": -1}));
         assert_eq!(duplicates, ["a.k", "l[1].x", "n"]);
+        let all = ["a", "a.k", "a.k", "a.k", "l", "l[0].x", "l[1].x", "l[1].x", "n", "n"];
+        assert_eq!(paths(text), all);
     }
 }

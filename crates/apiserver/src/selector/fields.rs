@@ -69,6 +69,8 @@ const FIELDS: &[(&str, &str, &[Place])] = &[
     ("resource.k8s.io", "resourceslices", &[("spec.driver", "/spec/driver"), ("spec.nodeName", "/spec/nodeName")]),
 ];
 
+/// The field that takes the place of another one that is empty.
+const FALLBACK: (&str, &str) = ("/source/component", "/reportingComponent");
 /// Pointers to flags, whose absent value counts as false, and to counts, whose absent value counts as 0.
 const FLAGS: [&str; 2] = ["/spec/hostNetwork", "/spec/unschedulable"];
 const COUNTS: [&str; 2] = ["/status/replicas", "/status/succeeded"];
@@ -116,7 +118,7 @@ impl FieldSelector {
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.0.iter().all(|requirement| {
-            let holds = match object.pointer(&requirement.pointer) {
+            let holds = match value(object, &requirement.pointer) {
                 Some(Value::String(text)) => *text == requirement.value,
                 Some(Value::Null) | None => {
                     let at = requirement.pointer.as_str();
@@ -134,6 +136,13 @@ impl FieldSelector {
             holds == requirement.equal
         })
     }
+}
+
+/// The value of a field, or of the one that takes its place.
+fn value<'o>(object: &'o Value, pointer: &str) -> Option<&'o Value> {
+    let found = object.pointer(pointer);
+    let is_empty = found.is_none_or(|value| value.is_null() || value == "");
+    if is_empty && pointer == FALLBACK.0 { object.pointer(FALLBACK.1) } else { found }
 }
 
 fn split(part: &str) -> Option<(&str, &str, bool)> {

@@ -4,6 +4,7 @@ use serde_json::Value;
 use windtunnel_core::clock::Time;
 
 use crate::admission::builtin::runtime_class;
+use crate::admission::policy::typing;
 use crate::admission::{Admitter, PluginCluster};
 use crate::call::Call;
 use crate::kinds::objects::Objects;
@@ -21,6 +22,12 @@ impl ApiServer {
             profile: &self.profile,
             namespaces: self.tables.namespaces,
         }
+    }
+
+    /// The warnings about the types of expressions in a ValidatingAdmissionPolicy (`status.typeChecking.expressionWarnings`),
+    /// by the schemas of the kinds that it matches.
+    pub fn policy_warnings(&self, policy: &Value) -> Vec<Value> {
+        typing::warnings(&self.catalog, policy)
     }
 
     /// Sets the ServiceAccount, its token volume and its image pull secrets in a new pod.

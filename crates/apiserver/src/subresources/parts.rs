@@ -78,8 +78,9 @@ fn resize(pod: &mut Value, given: &Value, minor: u32) {
     }
 }
 
-/// Copies the conditions that approve or deny a CertificateSigningRequest.
+/// Copies the metadata, and the conditions that approve or deny a CertificateSigningRequest.
 fn approve(request: &mut Value, given: &Value) {
+    request["metadata"] = given["metadata"].clone();
     let conditions = given["status"]["conditions"].clone();
     if conditions.is_null() {
         request["status"].as_object_mut().map(|status| status.remove("conditions"));

@@ -43,6 +43,7 @@ type Kinds = BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Readers>>;
 /// The index of all interests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Router {
+    everything: BTreeSet<ActorId>,
     kinds: Kinds,
     objects: ByKey<BTreeSet<ActorId>>,
     nodes: BTreeMap<String, BTreeSet<ActorId>>,
@@ -55,6 +56,7 @@ impl Router {
     pub(super) fn add(&mut self, actor: ActorId, interests: Vec<Interest>) {
         for interest in interests {
             let readers = match interest {
+                Interest::Everything => &mut self.everything,
                 Interest::Kind(resource) => &mut self.kind(resource).everywhere,
                 Interest::In(resource, namespace) => {
                     self.kind(resource).by_namespace.entry(namespace).or_default()
@@ -81,12 +83,13 @@ impl Router {
             readers.remove(&actor);
         }
         self.ownership.remove(&actor);
+        self.everything.remove(&actor);
     }
 
     /// The actors that a change wakes, in the order of their numbers.
     pub(super) fn readers(&self, change: &Change) -> Vec<ActorId> {
         let key = &change.key;
-        let mut readers = Vec::new();
+        let mut readers: Vec<ActorId> = self.everything.iter().copied().collect();
         if let Some(of_kind) = self.kinds.get(&*key.group).and_then(|plurals| plurals.get(&*key.plural)) {
             readers.extend(of_kind.of_change(change));
         }

@@ -392,6 +392,7 @@ fn concerns(interest: &Interest, change: &Change) -> bool {
             change.key.is_kind(resource) && change.object.label(label).is_some()
         }
         Interest::Object(key) => change.key == *key,
+        Interest::Everything => true,
         Interest::Ownership => change.affects_ownership(),
         Interest::Counted(_) => false,
         Interest::PodsOn(node) => {

@@ -1,9 +1,13 @@
 //! Workload controllers, which create pods from templates, and the disruption controller.
 
+mod claims;
 pub mod cron_jobs;
 pub mod daemon_sets;
 pub mod deployments;
 pub mod disruption;
 pub mod jobs;
 pub mod replica_sets;
+mod revisions;
 mod shares;
+pub mod stateful_sets;
+pub mod ttl_after_finished;

@@ -1,8 +1,8 @@
 //! LimitRanges: the default, minimum and maximum resources of pods and claims (`LimitRanger`).
 
 use serde_json::{Value, json};
+use windtunnel_core::quota::amounts::{self, Amounts};
 
-use super::amounts::{self, Amounts};
 use crate::admission::{Admitter, Attributes, Operation};
 use crate::call::Call;
 use crate::kinds::quantity::Quantity;

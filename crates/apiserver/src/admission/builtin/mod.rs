@@ -1,6 +1,5 @@
 //! Admission plug-ins that are built into every server.
 
-pub(crate) mod amounts;
 pub(super) mod limits;
 mod namespaces;
 pub(super) mod quota;

@@ -9,6 +9,7 @@ pub(in crate::admission) mod expression;
 mod kinds;
 mod mutate;
 mod params;
+pub(crate) mod typing;
 
 use serde_json::{Value, json};
 

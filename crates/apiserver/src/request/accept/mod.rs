@@ -53,11 +53,21 @@ pub(crate) enum Shape {
     Table(MetaVersion),
 }
 
+/// The objects of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Objects {
+    /// Objects of built-in kinds.
+    BuiltIn,
+    /// Custom resources, which have no protobuf form.
+    Custom,
+    /// Answers that are not stored, which have no table.
+    Answers,
+}
+
 /// The properties of an endpoint that limit its answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer {
-    /// Whether the objects are custom resources, which have no protobuf form.
-    pub(crate) custom: bool,
+    pub(crate) objects: Objects,
     /// Whether the endpoint lists objects and thus can be watched.
     pub(crate) list: bool,
     /// Whether the request is a watch, which has no YAML form.
@@ -83,7 +93,8 @@ pub(crate) fn negotiate(header: &str, offer: Offer) -> Outcome<(Media, Shape)> {
         return Ok((Media::Json, Shape::Whole));
     }
     // In the real server, a router checks the media types of requests for built-in groups first.
-    if !offer.custom && !header::is_routed(header, SERVED.map(|(name, _)| name)) {
+    let custom = offer.objects == Objects::Custom;
+    if !custom && !header::is_routed(header, SERVED.map(|(name, _)| name)) {
         return Err(Refused::not_acceptable(offer.list));
     }
     for clause in clauses(header) {
@@ -92,7 +103,10 @@ pub(crate) fn negotiate(header: &str, offer: Offer) -> Outcome<(Media, Shape)> {
                 continue;
             }
             let Some(shape) = shape(&clause) else { continue };
-            if offer.custom && name == PROTOBUF && shape == Shape::Whole {
+            let has_table = offer.objects != Objects::Answers;
+            if custom && name == PROTOBUF && shape == Shape::Whole
+                || !has_table && matches!(shape, Shape::Table(_))
+            {
                 continue;
             }
             let pretty = media == Media::Json && clause.parameter("pretty") == "1";
@@ -153,7 +167,7 @@ pub(crate) fn discovery_version<'a>(header: &'a str, kind: &str, served: &[&str]
 mod tests {
     use super::*;
 
-    const OFFER: Offer = Offer { custom: false, list: true, watch: false };
+    const OFFER: Offer = Offer { objects: Objects::BuiltIn, list: true, watch: false };
 
     fn check(header: &str, chosen: Result<(Media, Shape), u16>) {
         assert_eq!(negotiate(header, OFFER).map_err(|refused| refused.code), chosen, "{header}");
@@ -184,10 +198,14 @@ mod tests {
         check("image/png, text/html", Err(406));
         check("application/json;as=Nonsense;v=v1;g=meta.k8s.io", Err(406));
         let refused = |header: &str, offer| negotiate(header, offer).unwrap_err().message.clone();
-        let custom = Offer { custom: true, ..OFFER };
+        let custom = Offer { objects: Objects::Custom, ..OFFER };
         assert!(refused("image/png", OFFER).starts_with("406: Not Acceptable"));
         assert!(refused("image/png", custom).starts_with("only the following media types"));
         assert!(refused(PROTOBUF, custom).starts_with("only the following media types"));
+        let answers = Offer { objects: Objects::Answers, list: false, ..OFFER };
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert!(refused(table, answers).starts_with("only the following media types"));
+        assert!(negotiate(&format!("{table},application/json"), answers).is_ok());
         let watch = Offer { watch: true, ..OFFER };
         assert!(refused(YAML, watch).starts_with("only the following media types"));
     }

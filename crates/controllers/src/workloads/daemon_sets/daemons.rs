@@ -7,10 +7,11 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::{Object, View, Write};
 
-use super::revisions::HASH;
+use super::revisions::current_hash;
 use crate::owners;
 use crate::scheduler::placement::is_chosen;
 use crate::scheduler::taints::find_untolerated;
+use crate::workloads::revisions::REVISION;
 use crate::workloads::shares::resolve_int_or_percent;
 
 /// The label with the generation of the template.
@@ -102,7 +103,7 @@ impl<'v> Daemons<'v> {
                 recheck_at = Some(recheck_at.map_or(at, |earlier| earlier.min(at)));
             }
         }
-        let hash = owners::template_hash(&set["spec"]["template"]);
+        let hash = current_hash(set, view);
         let model = Model::of(set, &hash);
         let places = view.list(&NODES).map(|node| {
             let Fit { runs, keeps } = model.fit(node);
@@ -186,11 +187,11 @@ impl<'v> Daemons<'v> {
     /// The template hashes of the pods.
     pub(super) fn hashes(&self) -> Vec<&'v str> {
         let pods = self.places.iter().flat_map(|place| &place.pods).chain(&self.lost);
-        pods.filter_map(|pod| pod.label(HASH)).collect()
+        pods.filter_map(|pod| pod.label(REVISION)).collect()
     }
 
     fn is_updated(&self, pod: &Object) -> bool {
-        pod.label(HASH) == Some(self.hash.as_str())
+        pod.label(REVISION) == Some(self.hash.as_str())
     }
 
     fn is_available(&self, pod: &Object) -> bool {
@@ -239,7 +240,7 @@ fn node_of(pod: &Object) -> &str {
 /// The daemon pod for a node.
 fn pod(set: &Object, hash: &str, node: &str) -> Value {
     let generation = set.annotation(TEMPLATES).unwrap_or("1").to_owned();
-    let labels = [(HASH, hash), (GENERATION, generation.as_str())];
+    let labels = [(REVISION, hash), (GENERATION, generation.as_str())];
     let mut pod = owners::pod_from_template(set, &DAEMON_SETS, set.name(), &labels);
     let spec = &mut pod["spec"];
     let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });

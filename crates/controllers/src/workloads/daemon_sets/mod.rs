@@ -17,7 +17,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
+use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
@@ -146,7 +146,7 @@ impl Reconcile for DaemonSetController {
                 let nodes = daemons.nodes_without_daemon().map(str::to_owned);
                 self.restarted.extend(nodes.map(|node| (key.clone(), node)));
             }
-            writes.extend(revisions::revision_writes(set, &daemons.hash, &daemons.hashes(), view));
+            writes.extend(revisions::revision_writes(set, &daemons, view));
             writes.extend(daemons.next_writes());
         }
         writes.extend(status::write_status(set, &daemons));
@@ -164,7 +164,7 @@ impl Actor for DaemonSetController {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        [DAEMON_SETS, CONTROLLER_REVISIONS, PODS, NODES].into_iter().map(Interest::Kind).collect()
+        [DAEMON_SETS, PODS, NODES].into_iter().map(Interest::Kind).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

@@ -1,69 +1,44 @@
-//! The revision history of a DaemonSet as ControllerRevisions, for `kubectl rollout` (`history` and `undo`).
+//! The revisions of a DaemonSet: one for the current template, and former ones for a rollback.
 
-use serde_json::{Value, json};
-use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS};
-use windtunnel_core::{Object, View, Write};
+use serde_json::json;
+use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, PODS};
+use windtunnel_core::{Object, Resource, View, Write};
 
+use super::daemons::Daemons;
 use crate::owners;
+use crate::workloads::revisions::{History, REVISION};
 
-/// The label with the hash of the template, on pods and revisions.
-pub(super) const HASH: &str = "controller-revision-hash";
-/// The default `spec.revisionHistoryLimit`: the number of revisions without pods that are kept.
-const LIMIT_DEFAULT: usize = 10;
+/// The hash of the current template: that of its revision, if there is one.
+pub(super) fn current_hash(set: &Object, view: &View) -> String {
+    let history = History::of(set, DAEMON_SETS, REVISION, view);
+    let known = history.current().map(|revision| history.hash(revision).to_owned());
+    known.unwrap_or_else(|| owners::template_hash(&set["spec"]["template"]))
+}
 
-/// The writes that make the revision of the current template the newest one and delete excess old revisions.
-/// `hashes` are the template hashes of the pods.
-pub(super) fn revision_writes(set: &Object, hash: &str, hashes: &[&str], view: &View) -> Vec<Write> {
-    let mut revisions: Vec<&Object> = view
-        .list_in(&CONTROLLER_REVISIONS, set.namespace())
-        .filter(|revision| owners::controls(set, revision))
-        .collect();
-    revisions.sort_by_key(|revision| number(revision));
-    let newest = revisions.last().map_or(0, |revision| number(revision));
-    let mut writes = Vec::new();
-    match revisions.iter().find(|revision| revision.label(HASH) == Some(hash)) {
-        None => writes.push(Write::create(&CONTROLLER_REVISIONS, revision(set, hash, newest + 1))),
-        Some(current) if number(current) < newest => {
-            let patch = json!({ "revision": newest + 1 });
-            writes.push(Write::merge_patch(&CONTROLLER_REVISIONS, set.namespace(), current.name(), patch));
+/// The writes that keep one revision of the current template, and those that pods or a rollback may need.
+pub(super) fn revision_writes(set: &Object, daemons: &Daemons<'_>, view: &View) -> Vec<Write> {
+    let history = History::of(set, DAEMON_SETS, REVISION, view);
+    let used = daemons.hashes();
+    let mut writes = Vec::from_iter(history.update(&daemons.hash));
+    if let Some(current) = history.current() {
+        if current.label(REVISION).is_none() {
+            writes.push(label(&CONTROLLER_REVISIONS, current, &daemons.hash));
         }
-        Some(_) => {}
+        for duplicate in history.equal().filter(|revision| revision.uid() != current.uid()) {
+            let pods = owners::pods_of(view, set);
+            let of_duplicate = pods.filter(|pod| pod.label(REVISION) == Some(history.hash(duplicate)));
+            writes.extend(of_duplicate.map(|pod| label(&PODS, pod, &daemons.hash)));
+            writes.push(Write::delete(&CONTROLLER_REVISIONS, duplicate.namespace(), duplicate.name()));
+        }
     }
-    let limit = set.number("/spec/revisionHistoryLimit").and_then(|limit| usize::try_from(limit).ok());
-    let old: Vec<&&Object> = revisions
-        .iter()
-        .filter(|revision| {
-            let own = revision.label(HASH).unwrap_or_default();
-            own != hash && !hashes.contains(&own)
-        })
-        .collect();
-    let too_many = old.len().saturating_sub(limit.unwrap_or(LIMIT_DEFAULT));
-    writes.extend(
-        old.into_iter()
-            .take(too_many)
-            .map(|revision| Write::delete(&CONTROLLER_REVISIONS, set.namespace(), revision.name())),
-    );
+    writes.extend(history.deletions(|revision| {
+        let hash = history.hash(revision);
+        hash == daemons.hash || used.contains(&hash)
+    }));
     writes
 }
 
-fn number(revision: &Object) -> i64 {
-    revision.number("/revision").unwrap_or(0)
-}
-
-fn revision(set: &Object, hash: &str, number: i64) -> Value {
-    let template = &set["spec"]["template"];
-    let mut data = json!({ "spec": { "template": template } });
-    data["spec"]["template"]["$patch"] = json!("replace");
-    let mut metadata = json!({
-        "namespace": set.namespace(),
-        "name": format!("{}-{hash}", set.name()),
-        "labels": template["metadata"]["labels"],
-        "ownerReferences": [owners::reference(set, &DAEMON_SETS)],
-    });
-    metadata["labels"][HASH] = json!(hash);
-    // They include the cause of the change (`kubernetes.io/change-cause`).
-    if let Value::Object(annotations) = &set["metadata"]["annotations"] {
-        metadata["annotations"] = json!(annotations);
-    }
-    json!({ "metadata": metadata, "data": data, "revision": number })
+fn label(kind: &Resource, object: &Object, hash: &str) -> Write {
+    let patch = json!({ "metadata": { "labels": { REVISION: hash } } });
+    Write::merge_patch(kind, object.namespace(), object.name(), patch)
 }

@@ -139,6 +139,29 @@ fn rolls_out_a_new_template_one_pod_at_a_time() {
 }
 
 #[test]
+fn a_revision_of_another_client_replaces_the_one_with_the_same_template() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let first = rig.view.list(&CONTROLLER_REVISIONS).next().unwrap().to_value();
+    let mut second = first.clone();
+    second["metadata"]["name"] = json!("d-second");
+    second["metadata"]["labels"]["controller-revision-hash"] = json!("second");
+    second["revision"] = json!(2);
+    rig.put(&CONTROLLER_REVISIONS, second);
+    rig.write(&Write::merge_patch(
+        &DAEMON_SETS,
+        "ns",
+        "d",
+        json!({ "metadata": { "labels": { "a": "b" } } }),
+    ));
+    settle(&mut rig);
+    let revisions: Vec<&str> = rig.view.list(&CONTROLLER_REVISIONS).map(Object::name).collect();
+    assert_eq!(revisions, ["d-second"]);
+    let hashes: Vec<_> = rig.view.list(&PODS).map(|pod| pod.label("controller-revision-hash")).collect();
+    assert_eq!(hashes, [Some("second"); 3], "the pods stay, with the other hash");
+}
+
+#[test]
 fn recovers_after_a_crash_at_each_write() {
     check_recovery(prepare, |rig| format!("{:?} {}", nodes(rig), status(rig)));
 }

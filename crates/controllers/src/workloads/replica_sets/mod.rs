@@ -1,4 +1,4 @@
-//! The ReplicaSet controller maintains the desired number of pods.
+//! The ReplicaSet controller maintains the desired number of pods. The same code serves ReplicationControllers.
 
 mod ranks;
 mod status;
@@ -10,21 +10,29 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{PODS, REPLICA_SETS};
+use windtunnel_core::resources::{PODS, REPLICA_SETS, REPLICATION_CONTROLLERS};
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{ChangeKind, Identity, Key, Object, Resource, View, Write};
 
 use crate::owners;
+use crate::workloads::claims::claim_pods;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// The ReplicaSet controller of kube-controller-manager.
-#[derive(Debug, Clone, Default)]
+/// The ReplicaSet controller of kube-controller-manager, or its ReplicationController manager.
+#[derive(Debug, Clone)]
 pub struct ReplicaSetController {
+    kind: Resource,
     queue: WorkQueue,
     /// The message of the last rejected pod creation.
     refusals: BTreeMap<Key, String>,
     started: bool,
+}
+
+impl Default for ReplicaSetController {
+    fn default() -> Self {
+        Self::for_kind(REPLICA_SETS)
+    }
 }
 
 impl ReplicaSetController {
@@ -33,18 +41,32 @@ impl ReplicaSetController {
         Self::default()
     }
 
+    /// Creates a controller of ReplicationControllers.
+    pub fn for_replication_controllers() -> Self {
+        Self::for_kind(REPLICATION_CONTROLLERS)
+    }
+
+    fn for_kind(kind: Resource) -> Self {
+        Self { kind, queue: WorkQueue::default(), refusals: BTreeMap::new(), started: false }
+    }
+
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
-            for set in input.view.list(&REPLICA_SETS) {
-                self.queue.add(REPLICA_SETS.key(set.namespace(), set.name()));
+            for set in input.view.list(&self.kind) {
+                self.queue.add(self.kind.key(set.namespace(), set.name()));
             }
         }
         for change in input.changes {
-            if change.key.is_kind(&REPLICA_SETS) {
+            if change.key.is_kind(&self.kind) {
                 self.queue.add(change.key.clone());
-            } else if let Some(set) = owners::controller_of(&change.object, &REPLICA_SETS) {
+                continue;
+            }
+            // The former controller of a pod notices that it lost the pod.
+            let owners = [Some(&change.object), change.old.as_ref()].into_iter().flatten();
+            for set in owners.filter_map(|pod| owners::controller_of(pod, &self.kind)) {
                 self.queue.add(set);
-            } else if owners::controller(&change.object).is_none() && change.kind != ChangeKind::Deleted {
+            }
+            if owners::controller(&change.object).is_none() && change.kind != ChangeKind::Deleted {
                 self.add_choosers(&change.object, input.view);
             }
         }
@@ -55,48 +77,52 @@ impl ReplicaSetController {
         }
         for answer in input.answers.iter().filter(|answer| answer.write.verb() == "create") {
             if let Some(set) =
-                answer.outcome.as_ref().ok().and_then(|pod| owners::controller_of(pod, &REPLICA_SETS))
+                answer.outcome.as_ref().ok().and_then(|pod| owners::controller_of(pod, &self.kind))
             {
                 self.refusals.remove(&set);
             }
         }
     }
 
-    /// Queues the ReplicaSets that may adopt a pod without a controller.
+    /// Queues the sets that may adopt a pod without a controller.
     fn add_choosers(&mut self, pod: &Object, view: &View) {
-        for set in view.list_in(&REPLICA_SETS, pod.namespace()) {
-            if selector_matches(&set["spec"]["selector"], &pod["metadata"]["labels"]) {
-                self.queue.add(REPLICA_SETS.key(set.namespace(), set.name()));
+        for set in view.list_in(&self.kind, pod.namespace()) {
+            if self.selects(set, pod) {
+                self.queue.add(self.kind.key(set.namespace(), set.name()));
             }
         }
     }
+
+    /// Whether a set selects a pod. The selector of a ReplicationController is a map of labels.
+    fn selects(&self, set: &Object, pod: &Object) -> bool {
+        let selector = &set["spec"]["selector"];
+        let labels = &pod["metadata"]["labels"];
+        if self.kind == REPLICATION_CONTROLLERS {
+            let selector = selector.as_object().filter(|labels| !labels.is_empty());
+            return selector
+                .is_some_and(|wanted| selector_matches(&json!({ "matchLabels": wanted }), labels));
+        }
+        selector_matches(selector, labels)
+    }
+
+    /// Adopts or releases pods, or creates or deletes pods to reach the desired number.
+    fn scale(&self, set: &Object, pods: &[&Object], view: &View) -> Vec<Write> {
+        let claims = claim_pods(set, &self.kind, view, |pod| self.selects(set, pod));
+        if !claims.is_empty() {
+            return claims;
+        }
+        let wanted = wanted_replicas(set);
+        if pods.len() <= wanted {
+            let create = || Write::create(&PODS, owners::pod_from_template(set, &self.kind, set.name(), &[]));
+            return std::iter::repeat_with(create).take(wanted - pods.len()).collect();
+        }
+        let victims = ranks::pods_to_delete(pods, pods.len() - wanted);
+        victims.into_iter().map(|pod| Write::delete(&PODS, pod.namespace(), pod.name())).collect()
+    }
 }
 
-/// Adopts, creates or deletes pods to reach the desired number.
-fn scale(set: &Object, pods: &[&Object], view: &View) -> Vec<Write> {
-    let adopted: Vec<Write> = view
-        .list_in(&PODS, set.namespace())
-        .filter(|pod| owners::controller(pod).is_none() && owners::is_active(pod))
-        .filter(|pod| selector_matches(&set["spec"]["selector"], &pod["metadata"]["labels"]))
-        .map(|pod| adopt(set, pod))
-        .collect();
-    if !adopted.is_empty() {
-        return adopted;
-    }
-    let wanted = usize::try_from(set.number("/spec/replicas").unwrap_or(1)).unwrap_or(0);
-    if pods.len() <= wanted {
-        let create = || Write::create(&PODS, owners::pod_from_template(set, &REPLICA_SETS, set.name(), &[]));
-        return std::iter::repeat_with(create).take(wanted - pods.len()).collect();
-    }
-    let victims = ranks::pods_to_delete(pods, pods.len() - wanted);
-    victims.into_iter().map(|pod| Write::delete(&PODS, pod.namespace(), pod.name())).collect()
-}
-
-fn adopt(set: &Object, pod: &Object) -> Write {
-    let mut references = pod.list("/metadata/ownerReferences").to_vec();
-    references.push(owners::reference(set, &REPLICA_SETS));
-    let patch = json!({ "metadata": { "uid": pod.uid(), "ownerReferences": references } });
-    Write::merge_patch(&PODS, pod.namespace(), pod.name(), patch)
+fn wanted_replicas(set: &Object) -> usize {
+    usize::try_from(set.number("/spec/replicas").unwrap_or(1)).unwrap_or(0)
 }
 
 impl Reconcile for ReplicaSetController {
@@ -110,27 +136,38 @@ impl Reconcile for ReplicaSetController {
             return Vec::new();
         };
         let pods: Vec<&Object> = owners::pods_of(view, set).filter(|pod| owners::is_active(pod)).collect();
-        let mut writes = if set.is_terminating() { Vec::new() } else { scale(set, &pods, view) };
+        if pods.len() >= wanted_replicas(set) {
+            self.refusals.remove(key);
+        }
+        let mut writes = if set.is_terminating() { Vec::new() } else { self.scale(set, &pods, view) };
         let counts = status::Counts::of(set, &pods, now);
         if let Some(at) = counts.recheck_at {
             self.queue.add_at(key.clone(), at);
         }
-        writes.extend(status::write_status(set, &counts, self.refusals.get(key).map(String::as_str), now));
+        writes.extend(status::write_status(
+            &self.kind,
+            set,
+            &counts,
+            self.refusals.get(key).map(String::as_str),
+            now,
+        ));
         writes
     }
 }
 
 impl Actor for ReplicaSetController {
     fn name(&self) -> &'static str {
-        "replicaset-controller"
+        if self.kind == REPLICA_SETS { "replicaset-controller" } else { "replicationcontroller-controller" }
     }
 
     fn identity(&self) -> Identity {
-        Identity::service_account("kube-system", "replicaset-controller")
+        let account =
+            if self.kind == REPLICA_SETS { "replicaset-controller" } else { "replication-controller" };
+        Identity::service_account("kube-system", account)
     }
 
     fn interests(&self) -> Vec<Interest> {
-        vec![Interest::Kind(REPLICA_SETS), Interest::Kind(PODS)]
+        vec![Interest::Kind(self.kind.clone()), Interest::Kind(PODS)]
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

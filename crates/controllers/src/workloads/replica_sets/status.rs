@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
-use windtunnel_core::resources::REPLICA_SETS;
-use windtunnel_core::{Object, Write};
+use windtunnel_core::{Object, Resource, Write};
 
 use crate::owners::available_at;
 
@@ -39,7 +38,13 @@ impl Counts {
 }
 
 /// Writes the status if it differs from the API. Omits zero counts except `replicas`, as `omitempty` does.
-pub(super) fn write_status(set: &Object, counts: &Counts, refusal: Option<&str>, now: Time) -> Option<Write> {
+pub(super) fn write_status(
+    kind: &Resource,
+    set: &Object,
+    counts: &Counts,
+    refusal: Option<&str>,
+    now: Time,
+) -> Option<Write> {
     let mut status = json!({ "replicas": counts.all, "observedGeneration": set.generation() });
     for (field, count) in [
         ("fullyLabeledReplicas", counts.labelled),
@@ -67,5 +72,5 @@ pub(super) fn write_status(set: &Object, counts: &Counts, refusal: Option<&str>,
     }
     let mut value = set.to_value();
     value["status"] = status;
-    Some(Write::update_status(&REPLICA_SETS, value))
+    Some(Write::update_status(kind, value))
 }

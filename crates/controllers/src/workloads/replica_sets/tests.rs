@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
-use windtunnel_core::resources::{PODS, REPLICA_SETS};
+use windtunnel_core::resources::{PODS, REPLICA_SETS, REPLICATION_CONTROLLERS};
 use windtunnel_core::{Object, Write};
 
 use super::ReplicaSetController;
@@ -105,6 +105,43 @@ fn adopts_matching_pods_without_a_controller() {
     assert_eq!(names(&rig), ["found", "other"]);
     let found = rig.view.get(&PODS, "ns", "found").unwrap();
     assert_eq!(found.text("/metadata/ownerReferences/0/name"), "web");
+}
+
+#[test]
+fn releases_pods_that_it_no_longer_selects_and_replaces_them() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, 1);
+    let first = names(&rig)[0].clone();
+    rig.write(&Write::merge_patch(
+        &PODS,
+        "ns",
+        &first,
+        json!({ "metadata": { "labels": { "app": "other" } } }),
+    ));
+    rig.run(1);
+    assert_eq!(pods(&rig).len(), 2);
+    assert!(rig.view.get(&PODS, "ns", &first).unwrap().list("/metadata/ownerReferences").is_empty());
+}
+
+#[test]
+fn replication_controllers_have_their_pods_too() {
+    let mut rig = Rig::new();
+    rig.seat(|| Box::new(ReplicaSetController::for_replication_controllers()));
+    let pod = |name: &str, app: &str| json!({ "metadata": { "namespace": "ns", "name": name, "labels": { "app": app } } });
+    rig.put(&PODS, pod("found", "web"));
+    rig.put(&PODS, pod("other", "db"));
+    let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": { "containers": [] } });
+    let spec = json!({ "replicas": 2, "selector": { "app": "web" }, "template": template });
+    rig.put(
+        &REPLICATION_CONTROLLERS,
+        json!({ "metadata": { "namespace": "ns", "name": "web" }, "spec": spec }),
+    );
+    rig.run(1);
+    let owned = pods(&rig).into_iter().filter(|pod| !pod.list("/metadata/ownerReferences").is_empty());
+    let kinds = owned.map(|pod| pod.text("/metadata/ownerReferences/0/kind").to_owned());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["ReplicationController", "ReplicationController"]);
+    let status = &rig.view.get(&REPLICATION_CONTROLLERS, "ns", "web").unwrap()["status"];
+    assert_eq!((&status["replicas"], &status["fullyLabeledReplicas"]), (&json!(2), &json!(2)));
 }
 
 #[test]

@@ -4,19 +4,16 @@
 //! status. Here the server does the controller's work at each write, so a quota applies from the moment of its creation. A
 //! server beside a real controller leaves it the limits, and counts only the usage ([`Admission::with_quota_controller`]).
 
-mod scope;
-mod usage;
-
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::clock::Time;
+use windtunnel_core::quota::amounts::{self, Amounts};
+use windtunnel_core::quota::{self, UsageCount};
 
-use super::amounts::{self, Amounts};
 use crate::admission::{Admission, Admitter, Attributes, Operation};
 use crate::call::Call;
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
-use crate::kinds::quantity::Quantity;
 use crate::status::{Outcome, Refused};
 use crate::store::{Store, Stored, TableId};
 
@@ -43,10 +40,13 @@ impl Admitter<'_> {
         {
             return Ok(());
         }
-        let mut increase = usage::object_usage(&call.kind, object, call.now);
+        let usage = |object: &Value| {
+            let Resource { group, plural, .. } = &call.kind.resource;
+            quota::object_usage(group, plural, object, call.now)
+        };
+        let mut increase = usage(object);
         if attributes.operation == Operation::Update {
-            let before =
-                attributes.old.map(|old| usage::object_usage(&call.kind, old, call.now)).unwrap_or_default();
+            let before = attributes.old.map(|old| usage(old)).unwrap_or_default();
             for (name, amount) in &mut increase {
                 *amount = before.get(name).map_or(*amount, |found| amount.minus(*found));
             }
@@ -66,9 +66,11 @@ impl Admitter<'_> {
         increase: &Amounts,
         quota: &Value,
     ) -> Outcome<()> {
-        let hard = amounts::read(self.admission.limits(quota));
+        let limits = self.admission.limits(quota);
+        let hard = amounts::read(limits);
         let is_pod = call.kind.is_resource("", "pods");
-        if !scope::covers(&quota["spec"], is_pod.then_some(object)) {
+        let Resource { group, plural, .. } = &call.kind.resource;
+        if !quota::covers(&quota["spec"], group, plural, object) {
             return Ok(());
         }
         let name = quota["metadata"]["name"].as_str().unwrap_or_default();
@@ -77,7 +79,8 @@ impl Admitter<'_> {
         if !missing.is_empty() {
             return refused(format!("failed quota: {name}: must specify {missing}"));
         }
-        let used = used(self.catalog, self.store, attributes.namespace, quota, &hard, call.now);
+        let count = count(self.catalog, self.store, attributes.namespace, quota, limits, call.now);
+        let used = count.used();
         let exceeded: Vec<&String> = increase
             .iter()
             .filter(|(name, amount)| {
@@ -95,7 +98,7 @@ impl Admitter<'_> {
             };
             exceeded.iter().map(amount).collect::<Vec<_>>().join(",")
         };
-        let (requested, used, limited) = (shown(increase), shown(&used), shown(&hard));
+        let (requested, used, limited) = (shown(increase), shown(used), shown(&hard));
         refused(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"))
     }
 }
@@ -121,9 +124,7 @@ impl Admission {
             if limits.is_null() {
                 continue;
             }
-            let used = used(catalog, store, namespace, &quota, &amounts::read(limits), now);
-            let used: Value =
-                used.iter().map(|(name, amount)| (name.clone(), json!(amount.text()))).collect();
+            let used = count(catalog, store, namespace, &quota, limits, now).to_value();
             let status = json!({ "hard": limits, "used": used });
             if quota["status"] == status {
                 continue;
@@ -142,29 +143,25 @@ fn quotas(table: Option<TableId>, store: &Store, namespace: &str) -> Vec<Stored>
     store.list(table, namespace).map(|(_, _, entry)| entry.served()).collect()
 }
 
-/// The usage of each resource that a quota limits.
-fn used(
+/// Counts the usage of the resources that a quota limits.
+fn count<'q>(
     catalog: &Catalog,
     store: &Store,
     namespace: &str,
-    quota: &Value,
-    hard: &Amounts,
+    quota: &'q Value,
+    limits: &Value,
     now: Time,
-) -> Amounts {
-    let mut used: Amounts = hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
-    for kind in catalog.stored().filter(|kind| kind.resource.namespaced && usage::counts(kind, hard)) {
-        let is_pod = kind.is_resource("", "pods");
-        for (_, _, entry) in store.list(kind.table, namespace) {
-            let object = entry.served();
-            if !scope::covers(&quota["spec"], is_pod.then_some(&*object)) {
-                continue;
+) -> UsageCount<'q> {
+    let mut count = UsageCount::new(&quota["spec"], limits, now);
+    for kind in catalog.stored().filter(|kind| kind.resource.namespaced) {
+        let Resource { group, plural, .. } = &kind.resource;
+        if count.add_kind(group, plural) {
+            for (_, _, entry) in store.list(kind.table, namespace) {
+                count.add(group, plural, &entry.served());
             }
-            let mut found = usage::object_usage(kind, &object, now);
-            found.retain(|name, _| hard.contains_key(name));
-            amounts::add(&mut used, &found);
         }
     }
-    used
+    count
 }
 
 /// Whether a write of a kind may increase the usage of a quota.
@@ -175,6 +172,9 @@ fn is_charged(kind: &Kind, operation: Operation) -> bool {
 
 /// The required resources that containers do not specify: `limits.cpu for: a,b; memory for: a`.
 fn missing(spec: &Value, hard: &Amounts) -> String {
+    if amounts::has_pod_level(spec) {
+        return String::new();
+    }
     let lists = ["containers", "initContainers"]
         .map(|list| spec[list].as_array().map(Vec::as_slice).unwrap_or_default());
     let mut missing_resources = Vec::new();
@@ -185,7 +185,7 @@ fn missing(spec: &Value, hard: &Amounts) -> String {
             .iter()
             .copied()
             .flatten()
-            .filter(|container| !usage::container_usage(container).contains_key(resource))
+            .filter(|container| !quota::container_usage(container).contains_key(resource))
             .filter_map(|container| container["name"].as_str())
             .collect();
         without.sort_unstable();

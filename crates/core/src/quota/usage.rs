@@ -1,12 +1,11 @@
-//! The quota usage of one object (`pkg/quota/v1/evaluator/core`).
+//! The quota usage of one object (`pkg/quota/v1/evaluator/core`), and the names under which it counts.
 
 use jiff::SignedDuration;
 use serde_json::Value;
-use windtunnel_core::clock::Time;
 
-use crate::admission::builtin::amounts::{self, Amounts};
-use crate::kinds::Kind;
-use crate::kinds::quantity::Quantity;
+use super::amounts::{self, Amounts};
+use crate::clock::Time;
+use crate::quantity::Quantity;
 
 /// Kinds that quotas may count by their plural name alone.
 const PLAIN: [&str; 6] = [
@@ -17,34 +16,66 @@ const PLAIN: [&str; 6] = [
     "secrets",
     "services",
 ];
-
+/// The compute resources of pods.
+const COMPUTE: [&str; 9] = [
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+];
+/// What a quota may limit of the claims for volumes of one class.
+const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
 /// The annotation for the storage class of a claim, older than the field.
 const STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The name of the object count of a kind in a quota.
-fn count_name(kind: &Kind) -> String {
-    match &*kind.resource.group {
-        "" => format!("count/{}", kind.resource.plural),
-        group => format!("count/{}.{group}", kind.resource.plural),
-    }
+fn count_name(group: &str, plural: &str) -> String {
+    if group.is_empty() { format!("count/{plural}") } else { format!("count/{plural}.{group}") }
 }
 
-/// Whether objects of a kind may use any of these resources.
-pub(super) fn counts(kind: &Kind, hard: &Amounts) -> bool {
-    let is_core = kind.resource.group.is_empty();
-    match &*kind.resource.plural {
-        "pods" | "persistentvolumeclaims" | "services" if is_core => true,
-        plural => (is_core && hard.contains_key(plural)) || hard.contains_key(&count_name(kind)),
+/// Whether objects of a kind may use a resource of this name.
+pub(super) fn uses(group: &str, plural: &str, name: &str) -> bool {
+    if !group.is_empty() {
+        return name == count_name(group, plural);
     }
+    let own = match plural {
+        "pods" => name == "pods" || is_compute(name),
+        "services" => matches!(name, "services.nodeports" | "services.loadbalancers"),
+        "persistentvolumeclaims" => {
+            let resource = name.split_once(OF_CLASS).map_or(name, |(_, resource)| resource);
+            matches!(resource, "persistentvolumeclaims" | "requests.storage")
+        }
+        _ => false,
+    };
+    own || (PLAIN.contains(&plural) && name == plural) || name == count_name(group, plural)
+}
+
+/// Whether a name is that of a compute resource: native, huge pages, or extended.
+fn is_compute(name: &str) -> bool {
+    let is_extended = |requested: &str| {
+        requested.contains('/')
+            && !requested.split('/').next().is_some_and(|domain| domain.contains("kubernetes.io"))
+    };
+    COMPUTE.contains(&name)
+        || name.starts_with("hugepages-")
+        || name.strip_prefix("requests.").is_some_and(|requested| {
+            requested.starts_with("hugepages-")
+                || requested.starts_with("deviceclass.resource.kubernetes.io/")
+                || is_extended(requested)
+        })
 }
 
 /// The amounts that an object uses.
-pub(super) fn object_usage(kind: &Kind, object: &Value, now: Time) -> Amounts {
-    let mut taken = Amounts::from([(count_name(kind), Quantity::ONE)]);
-    if !kind.resource.group.is_empty() {
+pub fn object_usage(group: &str, plural: &str, object: &Value, now: Time) -> Amounts {
+    let mut taken = Amounts::from([(count_name(group, plural), Quantity::ONE)]);
+    if !group.is_empty() {
         return taken;
     }
-    let plural = &*kind.resource.plural;
     if PLAIN.contains(&plural) {
         taken.insert(plural.to_owned(), Quantity::ONE);
     }
@@ -65,7 +96,7 @@ pub(super) fn object_usage(kind: &Kind, object: &Value, now: Time) -> Amounts {
 }
 
 /// The compute resources that a container uses.
-pub(super) fn container_usage(container: &Value) -> Amounts {
+pub fn container_usage(container: &Value) -> Amounts {
     let part = |part: &str| amounts::read(&container["resources"][part]);
     compute_usage(&part("requests"), &part("limits"))
 }
@@ -102,17 +133,25 @@ fn is_alive(pod: &Value, now: Time) -> bool {
 }
 
 fn claim_usage(claim: &Value) -> Amounts {
-    let asked = amounts::read(&claim["spec"]["resources"]["requests"]);
     let mut taken = Amounts::new();
-    taken.extend(asked.get("storage").map(|amount| ("requests.storage".to_owned(), *amount)));
+    let storage = claimed_storage(claim);
+    taken.extend(storage.map(|amount| ("requests.storage".to_owned(), amount)));
     let annotated = claim["metadata"]["annotations"][STORAGE_CLASS].as_str();
     let class = annotated.or(claim["spec"]["storageClassName"].as_str());
     if let Some(class) = class.filter(|class| !class.is_empty()) {
-        let prefix = format!("{class}.storageclass.storage.k8s.io");
-        taken.insert(format!("{prefix}/persistentvolumeclaims"), Quantity::ONE);
-        taken.extend(asked.get("storage").map(|amount| (format!("{prefix}/requests.storage"), *amount)));
+        taken.insert(format!("{class}{OF_CLASS}persistentvolumeclaims"), Quantity::ONE);
+        taken.extend(storage.map(|amount| (format!("{class}{OF_CLASS}requests.storage"), amount)));
     }
     taken
+}
+
+/// The storage that a claim asks for, or that is allocated for it if that is more, in whole bytes.
+fn claimed_storage(claim: &Value) -> Option<Quantity> {
+    let storage = |list: &Value| amounts::read(list).get("storage").copied();
+    let asked = storage(&claim["spec"]["resources"]["requests"])?;
+    let allocated =
+        storage(&claim["status"]["allocatedResources"]).filter(|allocated| allocated.is_more(asked));
+    Some(allocated.unwrap_or(asked).rounded_up())
 }
 
 fn service_usage(spec: &Value) -> Amounts {

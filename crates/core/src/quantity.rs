@@ -13,8 +13,9 @@ const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// Billionths, the smallest unit, in one.
 const NANOS: i128 = 1_000_000_000;
 
+/// An amount, and the format that it was written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Quantity {
+pub struct Quantity {
     nanos: i128,
     format: Format,
 }
@@ -30,7 +31,7 @@ enum Format {
 ///
 /// # Errors
 /// The message of `resource.ParseQuantity`.
-pub(crate) fn canonical(text: &str) -> Result<String, String> {
+pub fn canonical(text: &str) -> Result<String, String> {
     // Quantities out of range stay unchanged.
     Ok(Quantity::parse(text)?.map_or_else(|| text.to_owned(), Quantity::text))
 }
@@ -40,7 +41,7 @@ impl Quantity {
     ///
     /// # Errors
     /// The message of `resource.ParseQuantity`.
-    pub(crate) fn parse(text: &str) -> Result<Option<Self>, String> {
+    pub fn parse(text: &str) -> Result<Option<Self>, String> {
         let (negative, rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
             Some(b'+') => (false, &text[1..]),
@@ -81,71 +82,89 @@ impl Quantity {
         Ok(Some(Self { nanos: if negative { -nanos } else { nanos }, format }))
     }
 
-    pub(crate) const ZERO: Self = Self { nanos: 0, format: Format::Decimal };
-    pub(crate) const ONE: Self = Self { nanos: NANOS, format: Format::Decimal };
+    /// Nothing.
+    pub const ZERO: Self = Self { nanos: 0, format: Format::Decimal };
+    /// One.
+    pub const ONE: Self = Self { nanos: NANOS, format: Format::Decimal };
 
     /// The quantity of an integer.
-    pub(crate) fn whole(number: i64) -> Self {
+    pub fn whole(number: i64) -> Self {
         Self { nanos: i128::from(number) * NANOS, format: Format::Decimal }
     }
 
     /// The sum, in the format of `self` unless that is zero.
-    pub(crate) fn plus(self, other: Self) -> Self {
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
         let format = if self.is_zero() { other.format } else { self.format };
         Self { nanos: self.nanos.saturating_add(other.nanos), format }
     }
 
-    pub(crate) fn minus(self, other: Self) -> Self {
+    /// The difference, in the format of `self`.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
         Self { nanos: self.nanos.saturating_sub(other.nanos), ..self }
     }
 
-    pub(crate) fn is_zero(self) -> bool {
+    /// Whether it is zero.
+    pub fn is_zero(self) -> bool {
         self.nanos == 0
     }
 
-    pub(crate) fn is_less(self, other: Self) -> bool {
+    /// Whether it is less than another one.
+    pub fn is_less(self, other: Self) -> bool {
         self.nanos < other.nanos
     }
 
-    pub(crate) fn is_more(self, other: Self) -> bool {
+    /// Whether it is more than another one.
+    pub fn is_more(self, other: Self) -> bool {
         self.nanos > other.nanos
     }
 
     /// Converts the quantity to a floating-point number, for ratios.
     #[expect(clippy::cast_precision_loss, reason = "ratios are printed with six digits")]
-    pub(crate) fn number(self) -> f64 {
+    pub fn number(self) -> f64 {
         self.nanos as f64 / NANOS as f64
     }
 
-    pub(crate) fn is_negative(self) -> bool {
+    /// Whether it is less than zero.
+    pub fn is_negative(self) -> bool {
         self.nanos < 0
     }
 
-    pub(crate) fn compare(self, other: Self) -> Ordering {
+    /// Compares two amounts; their formats do not matter.
+    pub fn compare(self, other: Self) -> Ordering {
         self.nanos.cmp(&other.nanos)
     }
 
     /// Whether it is an integer.
-    pub(crate) fn is_whole(self) -> bool {
+    pub fn is_whole(self) -> bool {
         self.nanos % NANOS == 0
     }
 
     /// Whether it is a whole number of times another one, both rounded up to integers.
-    pub(crate) fn is_multiple_of(self, other: Self) -> bool {
+    pub fn is_multiple_of(self, other: Self) -> bool {
         let up = |nanos: i128| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0);
         let unit = up(other.nanos);
         unit != 0 && up(self.nanos) % unit == 0
     }
 
+    /// Rounds up to an integer.
+    #[must_use]
+    pub fn rounded_up(self) -> Self {
+        let up = i128::from(self.nanos.rem_euclid(NANOS) != 0);
+        Self { nanos: (self.nanos.div_euclid(NANOS) + up) * NANOS, ..self }
+    }
+
     /// Rounds up to thousandths.
-    pub(crate) fn in_thousandths(self) -> Self {
+    #[must_use]
+    pub fn in_thousandths(self) -> Self {
         const MILLI: i128 = NANOS / 1000;
         let up = i128::from(self.nanos > 0 && self.nanos % MILLI != 0);
         Self { nanos: (self.nanos / MILLI + up) * MILLI, ..self }
     }
 
     /// The canonical form.
-    pub(crate) fn text(self) -> String {
+    pub fn text(self) -> String {
         let small = self.nanos.abs() < 1024 * NANOS;
         if self.format == Format::Binary && !small && self.is_whole() {
             let (mut number, mut suffix) = (self.nanos / NANOS, "");

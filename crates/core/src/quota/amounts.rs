@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::kinds::quantity::Quantity;
+use crate::quantity::Quantity;
 
 /// Amounts by resource name.
-pub(crate) type Amounts = BTreeMap<String, Quantity>;
+pub type Amounts = BTreeMap<String, Quantity>;
 
 /// Parses the amounts of a stored list. Leaves out amounts that a quantity cannot hold.
-pub(super) fn read(list: &Value) -> Amounts {
+pub fn read(list: &Value) -> Amounts {
     let amount = |(name, text): (&String, &Value)| {
         let text = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
         Some((name.clone(), Quantity::parse(&text).ok()??))
@@ -19,7 +19,7 @@ pub(super) fn read(list: &Value) -> Amounts {
 }
 
 /// Adds amounts to others.
-pub(super) fn add(to: &mut Amounts, more: &Amounts) {
+pub fn add(to: &mut Amounts, more: &Amounts) {
     for (name, amount) in more {
         let sum = to.get(name).map_or(*amount, |found| found.plus(*amount));
         to.insert(name.clone(), sum);
@@ -35,9 +35,21 @@ fn raise_to(to: &mut Amounts, other: &Amounts) {
     }
 }
 
+/// The `requests` or `limits` that a pod specifies for all of its containers together.
+fn pod_level(spec: &Value, part: &str) -> Amounts {
+    let mut amounts = read(&spec["resources"][part]);
+    amounts.retain(|name, _| matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-"));
+    amounts
+}
+
+/// Whether a pod specifies requests or limits for all of its containers together.
+pub fn has_pod_level(spec: &Value) -> bool {
+    ["requests", "limits"].iter().any(|part| !pod_level(spec, part).is_empty())
+}
+
 /// The `requests` or `limits` of a pod (`PodRequests`, `PodLimits`): the sum of its containers and sidecars, or the
 /// largest init container together with the sidecars before it, whichever is more.
-pub(super) fn pod_amounts(spec: &Value, part: &str) -> Amounts {
+pub fn pod_amounts(spec: &Value, part: &str) -> Amounts {
     let container_amounts = |container: &Value| read(&container["resources"][part]);
     let mut all = Amounts::new();
     for container in spec["containers"].as_array().into_iter().flatten() {
@@ -56,6 +68,7 @@ pub(super) fn pod_amounts(spec: &Value, part: &str) -> Amounts {
         raise_to(&mut first, &by_then);
     }
     raise_to(&mut all, &first);
+    all.extend(pod_level(spec, part));
     let overhead = read(&spec["overhead"]);
     if part == "requests" {
         add(&mut all, &overhead);

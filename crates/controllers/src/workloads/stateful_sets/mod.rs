@@ -1,0 +1,133 @@
+//! The StatefulSet controller: pods with stable names and volumes, created in order and replaced in reverse order.
+
+mod pods;
+mod rollout;
+mod status;
+mod volumes;
+
+#[cfg(test)]
+mod tests;
+
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
+use windtunnel_core::selector::selector_matches;
+use windtunnel_core::{Change, Identity, Key, Object, View, Write};
+
+use self::rollout::Rollout;
+use crate::owners;
+use crate::workloads::claims::claim_pods;
+use crate::workqueue::{Reconcile, WorkQueue};
+use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
+
+/// The StatefulSet controller of kube-controller-manager.
+#[derive(Debug, Clone, Default)]
+pub struct StatefulSetController {
+    payload: PayloadWorkloads,
+    queue: WorkQueue,
+    started: bool,
+}
+
+impl StatefulSetController {
+    /// Creates a StatefulSet controller.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how StatefulSets of a payload run.
+    #[must_use]
+    pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
+        Self { payload, ..self }
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for set in input.view.list(&STATEFUL_SETS) {
+                self.queue.add(STATEFUL_SETS.key(set.namespace(), set.name()));
+            }
+        }
+        for change in input.changes {
+            if change.key.is_kind(&STATEFUL_SETS) {
+                self.queue.add(change.key.clone());
+            } else {
+                self.add_sets_of(change, input.view);
+            }
+        }
+        self.queue.process_answers(input.answers, input.now);
+    }
+
+    /// Queues the sets that a pod or a claim belongs to, or may belong to.
+    fn add_sets_of(&mut self, change: &Change, view: &View) {
+        let owners = [Some(&change.object), change.old.as_ref()].into_iter().flatten();
+        let owners: Vec<Key> =
+            owners.filter_map(|object| owners::controller_of(object, &STATEFUL_SETS)).collect();
+        if !owners.is_empty() {
+            owners.into_iter().for_each(|set| self.queue.add(set));
+            return;
+        }
+        if owners::controller(&change.object).is_some() {
+            return;
+        }
+        for set in view.list_in(&STATEFUL_SETS, change.object.namespace()) {
+            let is_concerned = if change.key.is_kind(&PODS) {
+                selects(set, &change.object)
+            } else {
+                !set.list("/spec/volumeClaimTemplates").is_empty()
+            };
+            if is_concerned {
+                self.queue.add(STATEFUL_SETS.key(set.namespace(), set.name()));
+            }
+        }
+    }
+}
+
+/// Whether a set selects a pod: by its labels and its name.
+fn selects(set: &Object, pod: &Object) -> bool {
+    pods::ordinal(set, pod.name()).is_some()
+        && selector_matches(&set["spec"]["selector"], &pod["metadata"]["labels"])
+}
+
+impl Reconcile for StatefulSetController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let is_ignored =
+            |set: &Object| self.payload == PayloadWorkloads::WithoutPods && owners::is_of_payload(set);
+        let Some(set) = view.get_key(key).filter(|set| !is_ignored(set)) else {
+            return Vec::new();
+        };
+        let claims = claim_pods(set, &STATEFUL_SETS, view, |pod| selects(set, pod));
+        if !claims.is_empty() && !set.is_terminating() {
+            return claims;
+        }
+        let rollout = Rollout::of(set, view, now);
+        if let Some(at) = rollout.recheck_at() {
+            self.queue.add_at(key.clone(), at);
+        }
+        let mut writes = rollout.revision_writes();
+        writes.extend(rollout.pod_writes());
+        writes.extend(status::write_status(set, &rollout));
+        writes
+    }
+}
+
+impl Actor for StatefulSetController {
+    fn name(&self) -> &'static str {
+        "statefulset-controller"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "statefulset-controller")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let kinds = [STATEFUL_SETS, PODS, PERSISTENT_VOLUME_CLAIMS];
+        kinds.into_iter().map(Interest::Kind).collect()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        self.reconcile(input)
+    }
+}
