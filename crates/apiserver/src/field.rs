@@ -159,7 +159,7 @@ impl FieldError {
             Cause::Required | Cause::Forbidden | Cause::TooLong | Cause::Internal => description.to_owned(),
             _ => format!("{description}: {}", self.value.text(profile)),
         };
-        let detail = wording::detail(&self.detail, &self.field, self.cause == Cause::Required, profile.minor);
+        let detail = wording::detail(&self.detail, &self.field, profile.minor);
         if !detail.is_empty() {
             text.push_str(": ");
             text.push_str(&detail);

@@ -23,7 +23,6 @@ const DETAILS: &[Row] = &[
     (since::SHORTER_DETAILS, ".message", "must not contain line breaks", "message must not contain line breaks"),
     (since::SHORTER_DETAILS, ".variables.name", "must be a valid CEL identifier", "name is not a valid CEL identifier"),
     (since::SHORTER_DETAILS, ".completionTime", "must be equal to or after `startTime`", "completionTime cannot be set before startTime"),
-    (since::SHORTER_DETAILS, ".completionTime", "field is immutable", "completionTime cannot be mutated"),
     (since::SHORTER_DETAILS, ".uncountedTerminatedPods", "must be empty for finished job", "uncountedTerminatedPods needs to be empty for finished job"),
     (since::SHORTER_DETAILS, ".type", "must be 'Exempt' if and only if `name` is 'exempt'", "type must be 'Exempt' if and only if name is 'exempt'"),
     (since::SHORTER_DETAILS, "", "when `hostUsers` is false", "when `pod.Spec.HostUsers` is false"),
@@ -35,9 +34,6 @@ const DETAILS: &[Row] = &[
 const REQUIRED: &[(&str, &str)] = &[
     (".conditions.lastTransitionTime", "must be set"),
     (".conditions.reason", "must be set"),
-    (".schema.openAPIV3Schema", "schemas are required"),
-    (".clientConfig.service.name", "service name is required"),
-    (".clientConfig.service.namespace", "service namespace is required"),
     ("spec.os.name", "cannot be empty"),
     ("spec.parameters.kind", "kind is required"),
     ("spec.parameters.name", "name is required"),
@@ -52,16 +48,21 @@ const PHRASES: &[(u32, &str, &str)] = &[
     (DECLARATIVE_NAMES, "a valid label key must consist", "a qualified name must consist"),
 ];
 
-/// The detail of an error in a minor. `required` is whether the field is missing.
-pub(crate) fn detail<'a>(detail: &'a str, path: &str, required: bool, minor: u32) -> Cow<'a, str> {
+/// The detail of an error about a required field of a built-in kind in a minor.
+pub(crate) fn required<'a>(detail: &'a str, path: &str, minor: u32) -> &'a str {
+    if !detail.is_empty() || minor >= since::SHORTER_DETAILS {
+        return detail;
+    }
+    let path = without_indices(path);
+    REQUIRED.iter().find(|(end, _)| path.ends_with(end)).map_or(detail, |(_, earlier)| earlier)
+}
+
+/// The detail of another error in a minor.
+pub(crate) fn detail<'a>(detail: &'a str, path: &str, minor: u32) -> Cow<'a, str> {
     if minor >= DETAILS.iter().map(|row| row.0).fold(DECLARATIVE_NAMES, u32::max) {
         return detail.into();
     }
     let path = without_indices(path);
-    if required && detail.is_empty() && minor < since::SHORTER_DETAILS {
-        let row = REQUIRED.iter().find(|(end, _)| path.ends_with(end));
-        return row.map_or_else(Cow::default, |(_, earlier)| (*earlier).into());
-    }
     let row = DETAILS
         .iter()
         .find(|(first, end, newer, _)| minor < *first && *newer == detail && path.ends_with(end));
@@ -92,11 +93,11 @@ mod tests {
 
     #[test]
     fn earlier_minors_repeat_the_name_of_the_field() {
-        let text = |minor| detail("must not be empty", "metadata.ownerReferences[0].uid", false, minor);
+        let text = |minor| detail("must not be empty", "metadata.ownerReferences[0].uid", minor);
         assert_eq!((text(33), text(34)), ("uid must not be empty".into(), "must not be empty".into()));
-        let text = |minor| detail("", "status.conditions[0].reason", true, minor);
-        assert_eq!((text(33), text(34)), ("must be set".into(), "".into()));
-        assert_eq!(detail("", "status.conditions[0].reason", false, 33), "");
+        let text = |minor| required("", "status.conditions[0].reason", minor);
+        assert_eq!((text(33), text(34)), ("must be set", ""));
+        assert_eq!(detail("", "status.conditions[0].reason", 33), "");
     }
 
     #[test]

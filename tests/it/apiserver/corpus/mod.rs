@@ -1,10 +1,10 @@
-//! Replays all exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP. All must
-//! agree.
+//! Replays all exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP, and those of earlier
+//! minors that differ. All must agree.
 
 mod shape;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
@@ -37,23 +37,56 @@ fn corpus() -> Vec<PathBuf> {
 fn every_recorded_request_gets_the_recorded_response() {
     let (mut replayed, mut skipped, mut wrong) = (0, 0, Vec::new());
     for path in corpus() {
-        let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let group = path.file_stem().unwrap().display();
-        for case in file["cases"].as_array().unwrap() {
-            let name = case["name"].as_str().unwrap();
-            if HTTP_ONLY.contains(&name) {
-                skipped += 1;
-                continue;
-            }
-            let problems = Case::new(&file).run(case);
-            wrong.extend(problems.into_iter().map(|why| format!("{group}/{name}: {why}")));
-            replayed += 1;
-        }
+        let outcome = replay(&path, 36);
+        replayed += outcome.replayed;
+        skipped += outcome.skipped;
+        wrong.extend(outcome.wrong);
     }
     assert!(replayed > 580, "only {replayed} cases");
     assert_eq!(skipped, HTTP_ONLY.len(), "each skipped case exists once");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     println!("{replayed} recorded cases agree");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "reports the number of cases")]
+fn an_earlier_minor_gives_the_responses_recorded_from_it() {
+    for folder in entries(&ours("conformance/minors")) {
+        let version = folder.file_name().unwrap().to_str().unwrap();
+        let minor = version.strip_prefix("1.").unwrap().parse().unwrap();
+        let outcomes: Vec<Outcome> = entries(&folder).iter().map(|path| replay(path, minor)).collect();
+        let replayed: usize = outcomes.iter().map(|outcome| outcome.replayed).sum();
+        let wrong: Vec<String> = outcomes.into_iter().flat_map(|outcome| outcome.wrong).collect();
+        assert!(replayed > 0, "no cases for {version}");
+        assert!(wrong.is_empty(), "{version}: {}", wrong.join("\n"));
+        println!("{replayed} recorded cases of {version} agree");
+    }
+}
+
+/// The result of the cases of a file.
+#[derive(Default)]
+struct Outcome {
+    replayed: usize,
+    skipped: usize,
+    wrong: Vec<String>,
+}
+
+/// Replays a file against a server of Kubernetes 1.`minor`.
+fn replay(path: &Path, minor: u32) -> Outcome {
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let group = path.file_stem().unwrap().display();
+    let mut outcome = Outcome::default();
+    for case in file["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        if HTTP_ONLY.contains(&name) {
+            outcome.skipped += 1;
+            continue;
+        }
+        let problems = Case::new(&file, minor).run(case);
+        outcome.wrong.extend(problems.into_iter().map(|why| format!("{group}/{name}: {why}")));
+        outcome.replayed += 1;
+    }
+    outcome
 }
 
 struct Case {
@@ -65,7 +98,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(file: &Value) -> Self {
+    fn new(file: &Value, minor: u32) -> Self {
         let now = "2024-01-01T00:00:00Z".parse().unwrap();
         let mut env: Env = Env::new();
         env.insert("case".into(), json!("ctest"));
@@ -74,7 +107,9 @@ impl Case {
             let value = fill(value, &env);
             env.insert(name.clone(), value);
         }
-        let mut server = ApiServer::builder().kubernetes(36).quota_controller(true).build(now);
+        // The recorded servers of earlier minors are OpenShift's.
+        let builder = ApiServer::builder().kubernetes(minor).status_ratcheting_backports(true);
+        let mut server = builder.quota_controller(true).build(now);
         server.accept_token(ADMIN, Identity::admin());
         Self { server, now, env, definitions: Vec::new(), problems: Vec::new() }
     }

@@ -7,7 +7,7 @@ use crate::crd::internal::Internal;
 use crate::crd::{rules, structure};
 use crate::field::{Cause, FieldError, Shown};
 use crate::names;
-use crate::profile::Profile;
+use crate::profile::{Profile, since};
 
 /// Valid types of printer columns.
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
@@ -24,7 +24,8 @@ pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<
         let at = format!("spec.versions[{index}]");
         if !version["schema"]["openAPIV3Schema"].is_object() {
             let at = format!("{at}.schema.openAPIV3Schema");
-            errors.push(FieldError::required(at, ""));
+            let why = profile.since(since::SHORTER_DETAILS, "schemas are required", "");
+            errors.push(FieldError::required(at, why));
         }
         let name = text(version, "/name");
         let wrong = names::dns1035_label(name);

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext;
 use crate::profile::Profile;
+use crate::wording;
 
 /// A path (`field.Path`).
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +80,9 @@ impl<'a> Errors<'a> {
     }
 
     pub(super) fn required(&mut self, at: Path<'_>, why: &str) {
-        self.found.push(FieldError::required(at.text(), why));
+        let path = at.text();
+        let why = wording::required(why, &path, self.profile.minor);
+        self.found.push(FieldError::required(path.as_str(), why));
     }
 
     pub(super) fn invalid(&mut self, at: Path<'_>, value: impl Into<Value>, why: impl Into<String>) {

@@ -216,7 +216,12 @@ impl Change<'_> {
         }
         let (end, old_end) = (&self.status["completionTime"], &self.before["completionTime"]);
         if !end.is_null() && !old_end.is_null() && end != old_end {
-            errors.invalid_time(at.child("completionTime"), end, "field is immutable");
+            let why = errors.profile.since(
+                since::SHORTER_DETAILS,
+                "completionTime cannot be mutated",
+                "field is immutable",
+            );
+            errors.invalid_time(at.child("completionTime"), end, why);
         }
         let resumes = is_true(self.before, "Suspended") && has(self.status, "Suspended", "False");
         let (start, old_start) = (&self.status["startTime"], &self.before["startTime"]);
