@@ -169,7 +169,7 @@ async fn replication_controllers_and_stateful_sets_have_their_pods() {
     assert_eq!(names, ["web-0", "web-1"]);
     let status = sets.get("web").await.unwrap().status.unwrap();
     let revisions: Api<ControllerRevision> = Api::default_namespaced(client);
-    assert_eq!(revisions.get(&status.update_revision.unwrap()).await.unwrap().revision, 1);
+    assert_eq!(revisions.get(&status.update_revision.unwrap()).await.unwrap().revision, Some(1));
 }
 
 #[tokio::test(start_paused = true)]
