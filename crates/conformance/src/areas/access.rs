@@ -50,7 +50,7 @@ pub(super) fn case(rng: &mut Rng) -> Value {
     let mut steps = Vec::new();
     for name in ["r1", "r2"] {
         let rules: Vec<Value> = (0..rng.usize(1..3)).map(|_| rule(rng)).collect();
-        steps.push(post(&format!("{roles}/roles"), json!({"metadata": {"name": name}, "rules": rules})));
+        steps.push(post(&format!("{roles}/roles"), &json!({"metadata": {"name": name}, "rules": rules})));
         let subjects = [subject(rng)];
         let kind = *pick(rng, &["Role", "Role", "Role", "ClusterRole"]);
         let name_of_role = if kind == "Role" {
@@ -60,7 +60,7 @@ pub(super) fn case(rng: &mut Rng) -> Value {
         };
         steps.push(post(
             &format!("{roles}/rolebindings"),
-            json!({"metadata": {"name": name}, "subjects": subjects,
+            &json!({"metadata": {"name": name}, "subjects": subjects,
                 "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name_of_role}}),
         ));
     }
@@ -73,7 +73,7 @@ pub(super) fn case(rng: &mut Rng) -> Value {
     json!({"steps": steps})
 }
 
-fn post(path: &str, body: Value) -> Value {
+fn post(path: &str, body: &Value) -> Value {
     json!({"request": {"method": "POST", "path": path, "body": body}})
 }
 

@@ -189,7 +189,7 @@ fn objects(rng: &mut Rng) -> Value {
     let path = "/apis/${case}.example.com/v1/namespaces/${ns}/things";
     let mut steps = vec![json!({"crd": definition(rng, &first, false)})];
     for number in 0..12 {
-        steps.push(step(rng, "POST", path, json!({"name": format!("o{number}")}), &first));
+        steps.push(step(rng, path, &format!("o{number}"), &first));
     }
     for _ in 0..6 {
         steps.push(update(rng, path, &first));
@@ -202,13 +202,14 @@ fn objects(rng: &mut Rng) -> Value {
     json!({"steps": steps})
 }
 
-fn step(rng: &mut Rng, method: &str, path: &str, metadata: Value, schema: &Value) -> Value {
-    let mut body = json!({"apiVersion": "${case}.example.com/v1", "kind": "Thing", "metadata": metadata});
+fn step(rng: &mut Rng, path: &str, name: &str, schema: &Value) -> Value {
+    let mut body =
+        json!({"apiVersion": "${case}.example.com/v1", "kind": "Thing", "metadata": {"name": name}});
     body["spec"] = value(rng, schema, 0);
     if rng.u8(..10) == 0 {
         body["more"] = json!(1);
     }
-    let mut request = json!({"method": method, "path": path, "body": body});
+    let mut request = json!({"method": "POST", "path": path, "body": body});
     if rng.u8(..4) == 0 {
         request["query"] = json!({"fieldValidation": *pick(rng, &["Strict", "Warn", "Ignore"])});
     }
@@ -371,7 +372,7 @@ fn rules(rng: &mut Rng, schema: &mut Value, pool: &[&str], strange: bool) {
             rule["reason"] = json!(*pick(
                 rng,
                 &["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
-            ))
+            ));
         }
         3 => rule["fieldPath"] = json!(*pick(rng, &[".a", ".b", ".none", "a"])),
         4 => rule["optionalOldSelf"] = json!(true),

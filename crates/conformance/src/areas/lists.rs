@@ -129,12 +129,12 @@ pub(super) fn case(rng: &mut Rng) -> Value {
     }
     if rng.u8(..3) == 0 {
         steps.push(delete(rng, path));
-        steps.push(compared(json!({"path": path})));
+        steps.push(compared(&json!({"path": path})));
     }
     json!({"stateful": true, "steps": steps})
 }
 
-fn compared(request: Value) -> Value {
+fn compared(request: &Value) -> Value {
     json!({"request": request, "sort": "/items", "ignore": ["/metadata/remainingItemCount"]})
 }
 
@@ -167,7 +167,7 @@ fn query(rng: &mut Rng) -> Value {
 
 fn list(rng: &mut Rng, path: &str) -> Value {
     let accept = if rng.u8(..3) == 0 { *pick(rng, ACCEPTS) } else { "application/json" };
-    let mut step = compared(json!({"path": path, "query": query(rng), "accept": accept}));
+    let mut step = compared(&json!({"path": path, "query": query(rng), "accept": accept}));
     if rng.u8(..4) == 0 {
         step["request"]["query"]["limit"] = json!("2");
         step["capture"] = json!({"continue": "/metadata/continue"});
@@ -180,7 +180,7 @@ fn delete(rng: &mut Rng, path: &str) -> Value {
     if rng.u8(..3) == 0 {
         query["dryRun"] = json!("All");
     }
-    compared(json!({"method": "DELETE", "path": path, "query": query}))
+    compared(&json!({"method": "DELETE", "path": path, "query": query}))
 }
 
 fn watch(rng: &mut Rng, path: &str, body: &str) -> Value {

@@ -55,18 +55,18 @@ pub(super) fn case(world: &World, rng: &mut Rng, only: Option<&str>) -> Value {
     let name = base["metadata"]["name"].as_str().unwrap_or_default();
     let subject = Subject { world, kind, base, path: format!("{}/{name}", kind.path()) };
     let create = json!({"method": "POST", "path": kind.path(), "body": "${base}"});
-    let mut steps = vec![subject.step(create)];
+    let mut steps = vec![subject.step(&create)];
     for _ in 0..STEPS {
         let request = subject.request(rng);
-        steps.push(subject.step(request));
+        steps.push(subject.step(&request));
     }
-    steps.push(subject.step(json!({"path": subject.path})));
+    steps.push(subject.step(&json!({"path": subject.path})));
     let cleanup = json!({"method": "DELETE", "path": subject.path, "query": {"gracePeriodSeconds": "0"}});
     json!({"stateful": true, "defs": {"base": base}, "steps": steps, "cleanup": [cleanup]})
 }
 
 impl Subject<'_> {
-    fn step(&self, request: Value) -> Value {
+    fn step(&self, request: &Value) -> Value {
         let mut step = json!({"request": request, "managedFields": true});
         step["capture"] = json!({"rv": "/metadata/resourceVersion", "uid": "/metadata/uid"});
         if !ignored(self.kind).is_empty() {
@@ -219,13 +219,13 @@ impl Subject<'_> {
             2 => request["query"] = json!({"dryRun": *pick(rng, &["All", "x"])}),
             3 => {
                 request["body"] =
-                    json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy})
+                    json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy});
             }
             4 => request["body"] = json!({"preconditions": {"resourceVersion": *pick(rng, &["${rv}", "1"])}}),
             5 => request["body"] = json!({"preconditions": {"uid": *pick(rng, &["${uid}", "u"])}}),
             6 => {
                 request["body"] =
-                    json!({"orphanDependents": rng.bool(), "gracePeriodSeconds": *pick(rng, &[0, 1, -1])})
+                    json!({"orphanDependents": rng.bool(), "gracePeriodSeconds": *pick(rng, &[0, 1, -1])});
             }
             _ => {}
         }

@@ -36,10 +36,14 @@ pub(crate) fn remove_parts(value: &mut Value, path: &[String], keep_length: bool
     let Some((head, tail)) = path.split_first() else { return };
     match value {
         Value::Object(map) if head == "*" => {
-            map.values_mut().for_each(|inner| remove_parts(inner, tail, keep_length));
+            for inner in map.values_mut() {
+                remove_parts(inner, tail, keep_length);
+            }
         }
         Value::Array(items) if head == "*" => {
-            items.iter_mut().for_each(|inner| remove_parts(inner, tail, keep_length));
+            for inner in items {
+                remove_parts(inner, tail, keep_length);
+            }
         }
         Value::Object(map) if tail.is_empty() => {
             map.remove(head);

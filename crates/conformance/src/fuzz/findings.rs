@@ -62,12 +62,12 @@ impl Findings {
         }
     }
 
-    pub(super) fn add(&mut self, area: Area, number: u64, case: Value, answers: Vec<Compared>) {
+    pub(super) fn add(&mut self, area: Area, number: u64, case: &Value, answers: &[Compared]) {
         self.cases += 1;
         self.requests += answers.len() as u64;
         let success = |answer: &&Compared| answer.right["status"].as_u64().is_some_and(|code| code < 400);
         self.accepted += answers.iter().filter(success).count() as u64;
-        for answer in &answers {
+        for answer in answers {
             if let Some(worst) = answer.differences.iter().map(|difference| difference.class).min() {
                 *self.classes.entry(worst).or_default() += 1;
             }
@@ -87,7 +87,7 @@ impl Findings {
             }
         }
         if self.agreed.len() < self.sample {
-            self.agreed.extend(super::recorded::agreed(&case, &answers).map(|case| (area, case)));
+            self.agreed.extend(super::recorded::agreed(case, answers).map(|case| (area, case)));
         }
     }
 

@@ -142,7 +142,7 @@ pub async fn search(pair: &Pair, world: &World, options: &Options) -> Findings {
     });
     let mut cases = Box::pin(stream::iter(cases).buffer_unordered(options.in_flight));
     while let Some((area, number, case, compared)) = cases.next().await {
-        findings.add(area, number, case, compared);
+        findings.add(area, number, &case, &compared);
     }
     findings
 }

@@ -1,20 +1,46 @@
 //! Cases with the right answers, in the format of the corpus.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Compared, Findings};
 use crate::areas::Area;
 use crate::corpus::difference;
 
-/// The steps of a case on which both servers agree. Returns nothing if they agree on no step.
+/// The most requests of a sampled case beside those that it needs.
+const SAMPLED: usize = 3;
+
+/// The part of a case on which both servers agree. A case in which a request depends on earlier ones ends before
+/// the first difference.
 pub(super) fn agreed(case: &Value, answers: &[Compared]) -> Option<Value> {
-    if answers.iter().any(|answer| !answer.differences.is_empty()) {
-        return None;
-    }
+    let agrees = |index: usize| {
+        let of_step = format!("/steps/{index}");
+        let about = |at: &str| at == of_step || at.starts_with(&format!("{of_step}/"));
+        answers.iter().filter(|answer| about(&answer.at)).all(|answer| answer.differences.is_empty())
+    };
     let mut case = case.clone();
-    let right = answers.iter().map(|answer| (answer.at.as_str(), &answer.right));
-    record(&mut case, right);
-    Some(case)
+    record(&mut case, answers.iter().map(|answer| (answer.at.as_str(), &answer.right)));
+    let mut steps = case["steps"].take();
+    let steps = steps.as_array_mut()?;
+    let depends = case["stateful"] == true || steps.iter().any(|step| step.get("crd").is_some());
+    if depends {
+        let end = (0..steps.len()).find(|index| !agrees(*index)).unwrap_or(steps.len());
+        steps.truncate(end);
+    } else {
+        let (mut index, mut sampled) = (0.., 0);
+        let needed = |step: &Value| step["capture"].is_object() || step.get("settle").is_some();
+        if steps.iter().enumerate().any(|(index, step)| needed(step) && !agrees(index)) {
+            return None;
+        }
+        steps.retain(|step| {
+            let index = index.next().unwrap_or_default();
+            let kept = needed(step) || sampled < SAMPLED && agrees(index);
+            sampled += usize::from(kept && !needed(step));
+            kept
+        });
+    }
+    case["steps"] = json!(steps);
+    case.as_object_mut()?.remove("stateful");
+    (steps.len() > 1).then_some(case)
 }
 
 /// Writes answers into the steps of a case.
@@ -31,56 +57,72 @@ fn record<'a>(case: &mut Value, answers: impl Iterator<Item = (&'a str, &'a Valu
     }
 }
 
-/// Replaces the bodies of answers that resemble an earlier one by their differences.
-fn compact(case: &mut Value) {
-    let mut known: Option<(String, Value)> = None;
-    let mut defs = case["defs"].take();
-    for (index, step) in case["steps"].as_array_mut().into_iter().flatten().enumerate() {
-        let Some(body) = step.pointer("/response/body").cloned() else { continue };
-        if body["kind"] == "Status" || body.get("kind").is_none() {
-            continue;
-        }
-        match &known {
-            Some((name, whole)) if whole["kind"] == body["kind"] => {
-                let changes = difference(whole, &body);
-                step["response"]["body"] = json!(format!("${{{name}}}"));
-                for (member, value) in changes {
-                    step["response"][member] = value;
-                }
-            }
-            _ => {
-                let name = format!("answer{index}");
-                defs[&name] = body.clone();
-                step["response"]["body"] = json!(format!("${{{name}}}"));
-                known = Some((name, body));
-            }
-        }
-    }
-    if !defs.is_null() {
-        case["defs"] = defs;
-    }
-}
-
 /// A corpus file, one case a line: the smallest cases of all findings of an area, or its agreeing cases.
 pub fn corpus_file(findings: &Findings, area: Area, agreeing: bool) -> Option<String> {
+    let mut defs = Definitions::default();
     let mut cases = Vec::new();
     if agreeing {
         let agreed = findings.agreed.iter().filter(|(of, _)| *of == area);
         for (number, (_, case)) in agreed.enumerate() {
-            let mut case = case.clone();
-            compact(&mut case);
-            case["name"] = json!(format!("{} {number}", area.name()));
-            cases.push(case);
+            cases.push(defs.hoist(case, &format!("{} {number}", area.name())));
         }
     } else {
         for (cause, finding) in findings.sorted().into_iter().filter(|(_, finding)| finding.area == area) {
             let mut case = finding.case.clone();
             record(&mut case, [(finding.at.as_str(), &finding.right)].into_iter());
-            case["name"] = json!(cause);
-            cases.push(case);
+            let others =
+                case["steps"].as_array_mut()?.iter_mut().filter(|step| step.get("request").is_some());
+            others.filter(|step| step.get("response").is_none()).for_each(|step| step["setup"] = json!(true));
+            case.as_object_mut()?.remove("stateful");
+            cases.push(defs.hoist(&case, cause));
         }
     }
     let lines: Vec<String> = cases.iter().map(Value::to_string).collect();
-    let head = json!(area.name());
-    (!lines.is_empty()).then(|| format!("{{\"group\":{head},\"cases\":[\n{}\n]}}\n", lines.join(",\n")))
+    let (group, defs) = (json!(area.name()), Value::Object(defs.named));
+    (!lines.is_empty())
+        .then(|| format!("{{\"group\":{group},\"defs\":{defs},\"cases\":[\n{}\n]}}\n", lines.join(",\n")))
+}
+
+/// The values that the cases of a file share.
+#[derive(Default)]
+struct Definitions {
+    named: Map<String, Value>,
+}
+
+impl Definitions {
+    /// The text that names a value.
+    fn reference(&mut self, value: &Value) -> Value {
+        let known = self.named.iter().find(|(_, known)| *known == value).map(|(name, _)| name.clone());
+        let name = known.unwrap_or_else(|| {
+            let name = format!("d{}", self.named.len());
+            self.named.insert(name.clone(), value.clone());
+            name
+        });
+        json!(format!("${{{name}}}"))
+    }
+
+    /// The case with its definitions in those of the file, and with answers as changes of them.
+    fn hoist(&mut self, case: &Value, name: &str) -> Value {
+        let mut case = case.clone();
+        case["name"] = json!(name);
+        let own = case.as_object_mut().and_then(|case| case.remove("defs")).unwrap_or_default();
+        for step in case["steps"].as_array_mut().into_iter().flatten() {
+            if let Some(body) = step.pointer_mut("/request/body").filter(|body| *body == "${base}") {
+                *body = self.reference(&own["base"]);
+            }
+        }
+        let mut known: Option<Value> = None;
+        for step in case["steps"].as_array_mut().into_iter().flatten() {
+            let Some(body) = step.pointer("/response/body").cloned() else { continue };
+            if body["metadata"]["name"].is_null() || own.is_null() {
+                continue;
+            }
+            let whole = known.get_or_insert_with(|| body.clone());
+            step["response"]["body"] = self.reference(whole);
+            for (member, value) in difference(whole, &body) {
+                step["response"][member] = value;
+            }
+        }
+        case
+    }
 }

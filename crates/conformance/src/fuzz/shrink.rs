@@ -156,7 +156,7 @@ fn collect(value: &Value, pointer: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => map.iter().for_each(|(key, inner)| add(escaped(key), inner)),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, inner)| add(index.to_string(), inner))
+            items.iter().enumerate().for_each(|(index, inner)| add(index.to_string(), inner));
         }
         _ => {}
     }

@@ -60,8 +60,11 @@ impl World {
         let paths = versions.map(|version| format!("/apis/{version}"));
         for path in std::iter::once("/api/v1".to_owned()).chain(paths.collect::<Vec<_>>()) {
             let version = path.split('/').skip(2).collect::<Vec<_>>().join("/");
-            world.add_kinds(&version, &get(&mut connection, &path).await?);
-            world.schemas.add(&get(&mut connection, &format!("/openapi/v3{path}")).await?);
+            // A group of custom resources may be gone by now.
+            let Ok(kinds) = get(&mut connection, &path).await else { continue };
+            let Ok(document) = get(&mut connection, &format!("/openapi/v3{path}")).await else { continue };
+            world.add_kinds(&version, &kinds);
+            world.schemas.add(&document);
         }
         Ok(world)
     }

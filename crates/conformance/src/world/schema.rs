@@ -53,6 +53,7 @@ impl<'a> Shape<'a> {
     }
 
     /// The schema of a member: a property, a value of a map, or an element of a list.
+    #[must_use]
     pub fn member(self, name: &str) -> Shape<'a> {
         let places =
             [&self.schema["properties"][name], &self.schema["additionalProperties"], &self.schema["items"]];

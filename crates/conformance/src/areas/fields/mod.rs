@@ -33,12 +33,12 @@ pub(super) fn case(world: &World, rng: &mut Rng, only: Option<&str>) -> Value {
     let seeds = seeds(world, only);
     let (kind, base) = *pick(rng, &seeds);
     let mut steps: Vec<Value> = (0..CREATIONS).map(|_| creation(world, rng, kind, base)).collect();
-    steps.push(step(kind, json!({"method": "POST", "path": kind.path(), "body": "${base}"}), true));
+    steps.push(step(kind, &json!({"method": "POST", "path": kind.path(), "body": "${base}"}), true));
     let name = base["metadata"]["name"].as_str().unwrap_or_default();
     let path = format!("{}/{name}", kind.path());
     if kind.has("status") && base.get("status").is_some() {
         let request = json!({"method": "PUT", "path": format!("{path}/status"), "body": "${base}"});
-        steps.push(step(kind, request, true));
+        steps.push(step(kind, &request, true));
     }
     steps.extend((0..CHANGES).map(|_| change(world, rng, kind, base, &path)));
     json!({
@@ -48,7 +48,7 @@ pub(super) fn case(world: &World, rng: &mut Rng, only: Option<&str>) -> Value {
     })
 }
 
-fn step(kind: &Kind, request: Value, capture: bool) -> Value {
+fn step(kind: &Kind, request: &Value, capture: bool) -> Value {
     let mut step = json!({"request": request});
     if capture {
         step["capture"] = json!({"rv": "/metadata/resourceVersion"});
@@ -70,7 +70,7 @@ fn query(rng: &mut Rng) -> Map<String, Value> {
 fn creation(world: &World, rng: &mut Rng, kind: &Kind, base: &Value) -> Value {
     let mut request = json!({"method": "POST", "path": kind.path(), "query": query(rng), "body": "${base}"});
     request.as_object_mut().expect("an object").extend(mutation(rng, world.schema(kind), base, ""));
-    step(kind, request, false)
+    step(kind, &request, false)
 }
 
 /// An update or a patch of the object or of its status.
@@ -92,20 +92,22 @@ fn change(world: &World, rng: &mut Rng, kind: &Kind, base: &Value, path: &str) -
             }
             request
         }
-        4 => patch(&path, "application/json-patch+json", json_patch(base, &edits)),
-        5 => patch(&path, "application/merge-patch+json", merge_patch(base, &edited(base, &edits))),
-        6 => patch(&path, "application/strategic-merge-patch+json", merge_patch(base, &edited(base, &edits))),
+        4 => patch(&path, "application/json-patch+json", &json_patch(base, &edits)),
+        5 => patch(&path, "application/merge-patch+json", &merge_patch(base, &edited(base, &edits))),
+        6 => {
+            patch(&path, "application/strategic-merge-patch+json", &merge_patch(base, &edited(base, &edits)))
+        }
         _ => {
             query.insert("fieldManager".into(), json!("m"));
             query.insert("force".into(), json!("true"));
-            patch(&path, "application/apply-patch+yaml", edited(base, &edits))
+            patch(&path, "application/apply-patch+yaml", &edited(base, &edits))
         }
     };
     request["query"] = Value::Object(query);
-    step(kind, request, false)
+    step(kind, &request, false)
 }
 
-fn patch(path: &str, media_type: &str, body: Value) -> Value {
+fn patch(path: &str, media_type: &str, body: &Value) -> Value {
     json!({"method": "PATCH", "path": path, "type": media_type, "body": body})
 }
 

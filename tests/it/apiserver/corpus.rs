@@ -1,20 +1,17 @@
 //! Replays all exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP. All must
 //! agree.
 
-mod shape;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
-use regex::{Captures, Regex};
 use serde_json::{Map, Value, json};
 use windtunnel_apiserver::{ApiServer, Impersonate, Method, Poll, Query, Reply, ReplyBody, Request};
+use windtunnel_conformance::compare::{Volatile, compare, shape, sort};
+use windtunnel_conformance::corpus::{Env, edit, expected, fill, find};
 use windtunnel_core::Identity;
 
 use crate::recordings::{entries, ours};
-use shape::{compare, find, shape, sort, volatile};
 
 /// The bearer token of the administrator, the default user of a case.
 const ADMIN: &str = "admin";
@@ -24,8 +21,6 @@ const HTTP_ONLY: [&str; 2] = [
     "methods on collections, names and subresources",
     "verbs: get does not mean list; watch, patch, update, create, delete apart",
 ];
-
-type Env = BTreeMap<String, Value>;
 
 /// The recorded groups, one file each.
 fn corpus() -> Vec<PathBuf> {
@@ -60,6 +55,7 @@ struct Case {
     server: ApiServer,
     now: windtunnel_core::clock::Time,
     env: Env,
+    volatile: Volatile,
     definitions: Vec<String>,
     problems: Vec<String>,
 }
@@ -76,7 +72,14 @@ impl Case {
         }
         let mut server = ApiServer::builder().kubernetes(36).quota_controller(true).build(now);
         server.accept_token(ADMIN, Identity::admin());
-        Self { server, now, env, definitions: Vec::new(), problems: Vec::new() }
+        Self {
+            server,
+            now,
+            env,
+            volatile: Volatile::new("test"),
+            definitions: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
     fn run(mut self, case: &Value) -> Vec<String> {
@@ -117,7 +120,11 @@ impl Case {
     }
 
     fn request(&mut self, step: &Value, at: &str) {
-        let request = fill(&step["request"], &self.env);
+        let mut request = fill(&step["request"], &self.env);
+        let changes = request.clone();
+        if let Some(body) = request.get_mut("body") {
+            edit(body, &changes);
+        }
         let (status, body, warnings, headers) = self.ask(&request);
         for (name, pointer) in step["capture"].as_object().into_iter().flatten() {
             let value = find(&body, pointer.as_str().unwrap());
@@ -131,7 +138,7 @@ impl Case {
         }
         let mut got = json!({ "status": status });
         if !warnings.is_empty() {
-            got["warnings"] = json!(warnings.iter().map(|text| volatile(text)).collect::<Vec<_>>());
+            got["warnings"] = json!(warnings.iter().map(|text| self.volatile.text(text)).collect::<Vec<_>>());
         }
         if let Some(same) = step["same"].as_object() {
             let same = same.iter().map(|(pointer, value)| {
@@ -139,9 +146,12 @@ impl Case {
             });
             got["same"] = Value::Object(same.collect());
         }
-        got["body"] = shape(step, &body);
+        got["body"] = shape(step, &body, &self.volatile);
         let mut want = step["response"].clone();
-        want.as_object_mut().unwrap().remove("headers");
+        want["body"] = expected(&want, &self.env);
+        want.as_object_mut()
+            .unwrap()
+            .retain(|member, _| !["headers", "set", "remove"].contains(&member.as_str()));
         for (name, value) in step["response"]["headers"].as_object().into_iter().flatten() {
             let name = name.to_lowercase();
             want["headers"][&name] = value.clone();
@@ -211,7 +221,7 @@ impl Case {
         let status = reply.code;
         let mut events = Vec::new();
         let ReplyBody::Watch(mut watch) = reply.body else {
-            let events = json!([shape(step, &reply.json().unwrap_or_default())]);
+            let events = json!([shape(step, &reply.json().unwrap_or_default(), &self.volatile)]);
             for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
                 self.step(inner, &format!("{at}.during[{index}]"));
             }
@@ -225,7 +235,8 @@ impl Case {
         let seconds = request["seconds"].as_i64().unwrap_or(3);
         self.now += jiff::SignedDuration::from_secs(seconds);
         let ended = self.drain(&mut watch, &mut events);
-        let events: Vec<Value> = events.into_iter().map(|event| shape(step, &event)).collect();
+        let events: Vec<Value> =
+            events.into_iter().map(|event| shape(step, &event, &self.volatile)).collect();
         let mut got = json!({ "status": status, "events": events });
         if step["untilEnd"] == true {
             got["ended"] = json!(ended);
@@ -271,33 +282,4 @@ fn headers(request: &Value) -> HeaderMap {
         headers.entry(AUTHORIZATION).or_insert(format!("Bearer {token}").parse().unwrap());
     }
     headers
-}
-
-fn fill(value: &Value, env: &Env) -> Value {
-    static REPEAT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{(.)\*(\d+)\}").unwrap());
-    static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{(\w+)\}").unwrap());
-    match value {
-        Value::String(text) => {
-            if let Some(whole) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))
-                && let Some(value) = env.get(whole)
-            {
-                return value.clone();
-            }
-            let text =
-                REPEAT.replace_all(text, |found: &Captures<'_>| found[1].repeat(found[2].parse().unwrap()));
-            let text = NAME.replace_all(&text, |found: &Captures<'_>| match env.get(&found[1]) {
-                Some(Value::String(text)) => text.clone(),
-                Some(value) => value.to_string(),
-                None => found[0].to_owned(),
-            });
-            json!(text)
-        }
-        Value::Array(items) => items.iter().map(|item| fill(item, env)).collect(),
-        Value::Object(map) => Value::Object(
-            map.iter()
-                .map(|(key, value)| (fill(&json!(key), env).as_str().unwrap().to_owned(), fill(value, env)))
-                .collect(),
-        ),
-        other => other.clone(),
-    }
 }
