@@ -100,22 +100,24 @@ async fn run(args: &FuzzArgs) -> Result<ExitCode, String> {
     let pair = Pair::new(right, checked);
     let mut findings = search(&pair, &world, &options).await;
     eprint!("{}", summary(&findings));
+    // A long run may be stopped while it shrinks.
+    write(args, &findings)?;
     shrink(&pair, &mut findings, args.shrink, options.in_flight).await;
     print!("{}", report(&findings));
-    if let Some(folder) = &args.write {
-        write(folder, &findings).map_err(|error| format!("{}: {error}", folder.display()))?;
-    }
+    write(args, &findings)?;
     Ok(if findings.causes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn write(folder: &PathBuf, findings: &Findings) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+/// Writes the corpus files into the folder of `--write`.
+fn write(args: &FuzzArgs, findings: &Findings) -> Result<(), String> {
+    let Some(folder) = &args.write else { return Ok(()) };
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(failed)?;
     for area in findings.areas() {
-        for (agreeing, name) in
-            [(false, format!("{}.json", area.name())), (true, format!("{}-sample.json", area.name()))]
-        {
+        let name = area.name();
+        for (agreeing, file) in [(false, format!("{name}.json")), (true, format!("{name}-sample.json"))] {
             if let Some(text) = corpus_file(findings, area, agreeing) {
-                std::fs::write(folder.join(name), text)?;
+                std::fs::write(folder.join(file), text).map_err(failed)?;
             }
         }
     }

@@ -196,7 +196,7 @@ pub(super) fn case(rng: &mut Rng) -> Value {
         steps.push(json!({"request": request(rng), "headers": ["Content-Type", "Allow", "Accept-Patch", "Accept-Post", "Location", "Cache-Control", "Vary", "X-Content-Type-Options"],
             "ignore": ["/metadata/resourceVersion"]}));
     }
-    json!({"stateful": true, "steps": steps})
+    json!({"http": true, "stateful": true, "steps": steps})
 }
 
 fn request(rng: &mut Rng) -> Value {

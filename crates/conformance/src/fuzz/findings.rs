@@ -87,7 +87,8 @@ impl Findings {
             }
         }
         if self.agreed.len() < self.sample {
-            self.agreed.extend(super::recorded::agreed(case, answers).map(|case| (area, case)));
+            let agreed = super::recorded::agreed(case, answers);
+            self.agreed.extend(agreed.into_iter().map(|case| (area, case)));
         }
     }
 

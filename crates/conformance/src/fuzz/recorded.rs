@@ -6,12 +6,12 @@ use super::{Compared, Findings};
 use crate::areas::Area;
 use crate::corpus::difference;
 
-/// The most requests of a sampled case beside those that it needs.
+/// The requests of a sampled case beside those that it needs.
 const SAMPLED: usize = 3;
 
-/// The part of a case on which both servers agree. A case in which a request depends on earlier ones ends before
-/// the first difference.
-pub(super) fn agreed(case: &Value, answers: &[Compared]) -> Option<Value> {
+/// The parts of a case on which both servers agree, as cases of their own. A case in which a request depends on
+/// earlier ones ends before the first difference.
+pub(super) fn agreed(case: &Value, answers: &[Compared]) -> Vec<Value> {
     let agrees = |index: usize| {
         let of_step = format!("/steps/{index}");
         let about = |at: &str| at == of_step || at.starts_with(&format!("{of_step}/"));
@@ -19,28 +19,41 @@ pub(super) fn agreed(case: &Value, answers: &[Compared]) -> Option<Value> {
     };
     let mut case = case.clone();
     record(&mut case, answers.iter().map(|answer| (answer.at.as_str(), &answer.right)));
-    let mut steps = case["steps"].take();
-    let steps = steps.as_array_mut()?;
+    let steps: Vec<Value> = case["steps"].as_array().cloned().unwrap_or_default();
     let depends = case["stateful"] == true || steps.iter().any(|step| step.get("crd").is_some());
-    if depends {
-        let end = (0..steps.len()).find(|index| !agrees(*index)).unwrap_or(steps.len());
-        steps.truncate(end);
-    } else {
-        let (mut index, mut sampled) = (0.., 0);
-        let needed = |step: &Value| step["capture"].is_object() || step.get("settle").is_some();
-        if steps.iter().enumerate().any(|(index, step)| needed(step) && !agrees(index)) {
-            return None;
-        }
-        steps.retain(|step| {
-            let index = index.next().unwrap_or_default();
-            let kept = needed(step) || sampled < SAMPLED && agrees(index);
-            sampled += usize::from(kept && !needed(step));
-            kept
-        });
+    if let Some(case) = case.as_object_mut() {
+        case.remove("stateful");
     }
-    case["steps"] = json!(steps);
-    case.as_object_mut()?.remove("stateful");
-    (steps.len() > 1).then_some(case)
+    let parts = if depends {
+        vec![(0..steps.len()).take_while(|index| agrees(*index)).collect()]
+    } else {
+        independent(&steps, agrees)
+    };
+    let part = |indexes: Vec<usize>| {
+        let mut case = case.clone();
+        case["steps"] = indexes.iter().map(|index| steps[*index].clone()).collect();
+        case
+    };
+    parts.into_iter().filter(|indexes| indexes.len() > 1).map(part).collect()
+}
+
+/// A few agreeing steps at a time, with the steps that they need.
+fn independent(steps: &[Value], agrees: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+    let is_needed =
+        |index: &usize| steps[*index]["capture"].is_object() || steps[*index].get("settle").is_some();
+    let (needed, others): (Vec<usize>, Vec<usize>) = (0..steps.len()).partition(is_needed);
+    if needed.iter().any(|index| !agrees(*index)) {
+        return Vec::new();
+    }
+    let others: Vec<usize> = others.into_iter().filter(|index| agrees(*index)).collect();
+    let with_needed = |part: &[usize]| {
+        let last = part.last().copied().unwrap_or_default();
+        let mut indexes: Vec<usize> =
+            needed.iter().copied().filter(|index| *index < last).chain(part.to_vec()).collect();
+        indexes.sort_unstable();
+        indexes
+    };
+    others.chunks(SAMPLED).map(with_needed).collect()
 }
 
 /// Writes answers into the steps of a case.
