@@ -56,7 +56,7 @@ struct FuzzArgs {
     /// Shrink this number of differences, the worst and most frequent ones.
     #[arg(long, default_value_t = 300)]
     shrink: usize,
-    /// Write the smallest case of each difference into a file for each area in this folder.
+    /// Write the report, and the smallest case of each difference into a file for each area, in this folder.
     #[arg(long)]
     write: Option<PathBuf>,
     /// Write this number of cases without a difference as well.
@@ -108,11 +108,12 @@ async fn run(args: &FuzzArgs) -> Result<ExitCode, String> {
     Ok(if findings.causes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Writes the corpus files into the folder of `--write`.
+/// Writes the report and the corpus files into the folder of `--write`.
 fn write(args: &FuzzArgs, findings: &Findings) -> Result<(), String> {
     let Some(folder) = &args.write else { return Ok(()) };
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;
+    std::fs::write(folder.join("report.txt"), report(findings)).map_err(failed)?;
     for area in findings.areas() {
         let name = area.name();
         for (agreeing, file) in [(false, format!("{name}.json")), (true, format!("{name}-sample.json"))] {

@@ -7,7 +7,10 @@ use crate::areas::Area;
 use crate::corpus::difference;
 
 /// The requests of a sampled case beside those that it needs.
-const SAMPLED: usize = 3;
+const SAMPLED: usize = 2;
+
+/// The most bytes of a sampled case.
+const LONGEST: usize = 2500;
 
 /// The parts of a case on which both servers agree, as cases of their own. A case in which a request depends on
 /// earlier ones ends before the first difference.
@@ -34,7 +37,32 @@ pub(super) fn agreed(case: &Value, answers: &[Compared]) -> Vec<Value> {
         case["steps"] = indexes.iter().map(|index| steps[*index].clone()).collect();
         case
     };
-    parts.into_iter().filter(|indexes| indexes.len() > 1).map(part).collect()
+    let cases = parts.into_iter().filter(|indexes| indexes.len() > 1).map(part);
+    cases.map(small).collect()
+}
+
+/// The case without empty members, and with only the reason and the texts of rejections.
+fn small(mut case: Value) -> Value {
+    for step in case["steps"].as_array_mut().into_iter().flatten() {
+        if let Some(request) = step["request"].as_object_mut() {
+            let is_empty = |value: &Value| *value == json!({}) || *value == json!([]);
+            request.retain(|name, value| {
+                !["set", "remove", "query"].contains(&name.as_str()) || !is_empty(value)
+            });
+        }
+        let body = &step["response"]["body"];
+        if body["kind"] != "Status" || body["status"] != "Failure" {
+            continue;
+        }
+        let pointers = ["/reason", "/message", "/details/causes/0/reason"];
+        let picked = pointers.iter().filter(|pointer| body.pointer(pointer).is_some());
+        let picked: Map<String, Value> = picked
+            .map(|pointer| ((*pointer).to_owned(), body.pointer(pointer).cloned().unwrap_or_default()))
+            .collect();
+        step["pick"] = picked.keys().cloned().collect();
+        step["response"]["body"] = Value::Object(picked);
+    }
+    case
 }
 
 /// A few agreeing steps at a time, with the steps that they need.
@@ -77,7 +105,13 @@ pub fn corpus_file(findings: &Findings, area: Area, agreeing: bool) -> Option<St
     if agreeing {
         let agreed = findings.agreed.iter().filter(|(of, _)| *of == area);
         for (number, (_, case)) in agreed.enumerate() {
-            cases.push(defs.hoist(case, &format!("{} {number}", area.name())));
+            let known = defs.named.len();
+            let case = defs.hoist(case, &format!("{} {number}", area.name()));
+            if case.to_string().len() <= LONGEST {
+                cases.push(case);
+            } else {
+                defs.forget(known);
+            }
         }
     } else {
         for (cause, finding) in findings.sorted().into_iter().filter(|(_, finding)| finding.area == area) {
@@ -103,6 +137,13 @@ struct Definitions {
 }
 
 impl Definitions {
+    /// Forgets all but the first definitions.
+    fn forget(&mut self, known: usize) {
+        for number in known..self.named.len() {
+            self.named.remove(&format!("d{number}"));
+        }
+    }
+
     /// The text that names a value.
     fn reference(&mut self, value: &Value) -> Value {
         let known = self.named.iter().find(|(_, known)| *known == value).map(|(name, _)| name.clone());
