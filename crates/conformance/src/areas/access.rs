@@ -34,8 +34,7 @@ const RESOURCES: &[&str] = &[
     "rolebindings",
     "pods/status",
 ];
-const USERS: &[&str] =
-    &["u", "v", "system:serviceaccount:${ns}:s", "system:anonymous", "system:admin", "system:node:n", ""];
+const USERS: &[&str] = &["u", "v", "system:serviceaccount:${ns}:s", "system:anonymous", "system:admin", ""];
 const MEMBERS: &[&str] = &[
     "g",
     "system:masters",
@@ -74,7 +73,7 @@ pub(super) fn case(rng: &mut Rng) -> Value {
 }
 
 fn post(path: &str, body: &Value) -> Value {
-    json!({"request": {"method": "POST", "path": path, "body": body}})
+    json!({"setup": true, "request": {"method": "POST", "path": path, "body": body}})
 }
 
 fn rule(rng: &mut Rng) -> Value {
@@ -145,7 +144,7 @@ fn target(rng: &mut Rng) -> Value {
             json!({"method": "POST", "path": format!("{rbac}/rolebindings"), "query": {"dryRun": "All"}, "body": binding})
         }
         13 => {
-            json!({"path": *pick(rng, &["/", "/healthz", "/metrics", "/version", "/api", "/apis", "/x", "/livez", "/openapi/v2x", "/logs"])})
+            json!({"path": *pick(rng, &["/healthz", "/x", "/livez", "/openapi/v2x", "/logs"])})
         }
         14 => {
             json!({"path": *pick(rng, &["/api/v1/nodes", "/api/v1/namespaces", "/api/v1/namespaces/${ns}", "/apis/example.com/v1/things", "/apis/apps/v1/namespaces/${ns}/none"])})

@@ -10,7 +10,7 @@ use crate::corpus::difference;
 const SAMPLED: usize = 2;
 
 /// The most bytes of a sampled case.
-const LONGEST: usize = 2500;
+const LONGEST: usize = 3000;
 
 /// The parts of a case on which both servers agree, as cases of their own. A case in which a request depends on
 /// earlier ones ends before the first difference.
@@ -38,7 +38,18 @@ pub(super) fn agreed(case: &Value, answers: &[Compared]) -> Vec<Value> {
         case
     };
     let cases = parts.into_iter().filter(|indexes| indexes.len() > 1).map(part);
-    cases.map(small).collect()
+    cases.map(small).map(|case| if depends { short(case) } else { case }).collect()
+}
+
+/// The case without the steps at its end that make it too long.
+fn short(mut case: Value) -> Value {
+    while case.to_string().len() > LONGEST
+        && let Some(steps) = case["steps"].as_array_mut()
+        && steps.len() > 2
+    {
+        steps.pop();
+    }
+    case
 }
 
 /// The case without empty members, and with only the reason and the texts of rejections.
@@ -54,7 +65,9 @@ fn small(mut case: Value) -> Value {
         if body["kind"] != "Status" || body["status"] != "Failure" {
             continue;
         }
+        let causes = body["details"]["causes"].as_array().map_or(0, Vec::len);
         let pointers = ["/reason", "/message", "/details/causes/0/reason"];
+        let pointers = if causes == 1 { &pointers[..] } else { &pointers[..2] };
         let picked = pointers.iter().filter(|pointer| body.pointer(pointer).is_some());
         let picked: Map<String, Value> = picked
             .map(|pointer| ((*pointer).to_owned(), body.pointer(pointer).cloned().unwrap_or_default()))
@@ -67,8 +80,9 @@ fn small(mut case: Value) -> Value {
 
 /// A few agreeing steps at a time, with the steps that they need.
 fn independent(steps: &[Value], agrees: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
-    let is_needed =
-        |index: &usize| steps[*index]["capture"].is_object() || steps[*index].get("settle").is_some();
+    let is_needed = |index: &usize| {
+        ["capture", "settle", "setup"].iter().any(|member| steps[*index].get(*member).is_some())
+    };
     let (needed, others): (Vec<usize>, Vec<usize>) = (0..steps.len()).partition(is_needed);
     if needed.iter().any(|index| !agrees(*index)) {
         return Vec::new();
@@ -92,7 +106,7 @@ fn record<'a>(case: &mut Value, answers: impl Iterator<Item = (&'a str, &'a Valu
             for (name, value) in answer.as_object().into_iter().flatten() {
                 step[name] = value.clone();
             }
-        } else if step.get("crd").is_none() {
+        } else if step.get("crd").is_none() && step["setup"] != true {
             step["response"] = answer.clone();
         }
     }
@@ -106,7 +120,7 @@ pub fn corpus_file(findings: &Findings, area: Area, agreeing: bool) -> Option<St
         let agreed = findings.agreed.iter().filter(|(of, _)| *of == area);
         for (number, (_, case)) in agreed.enumerate() {
             let known = defs.named.len();
-            let case = defs.hoist(case, &format!("{} {number}", area.name()));
+            let case = defs.hoist(case, &format!("{} {number}", subject(case)));
             if case.to_string().len() <= LONGEST {
                 cases.push(case);
             } else {
@@ -125,9 +139,14 @@ pub fn corpus_file(findings: &Findings, area: Area, agreeing: bool) -> Option<St
         }
     }
     let lines: Vec<String> = cases.iter().map(Value::to_string).collect();
-    let (group, defs) = (json!(area.name()), Value::Object(defs.named));
+    let (group, defs) = (json!(format!("fuzzed-{}", area.name())), Value::Object(defs.named));
     (!lines.is_empty())
         .then(|| format!("{{\"group\":{group},\"defs\":{defs},\"cases\":[\n{}\n]}}\n", lines.join(",\n")))
+}
+
+/// What the last step of a case is about.
+fn subject(case: &Value) -> String {
+    case["steps"].as_array().and_then(|steps| steps.last()).map_or_else(String::new, super::about)
 }
 
 /// The values that the cases of a file share.
