@@ -9,6 +9,7 @@ use super::source::{self, Token, outline, tokens};
 pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("apiserver", &["core"]),
+    ("conformance", &[]),
     // The API server: for the feature `runner`.
     ("controllers", &["apiserver", "core"]),
     // The API server: for tests of admission plug-ins.
