@@ -48,6 +48,7 @@ fn place(path: &str) -> (String, bool) {
     let (_, path) = path.split_once("openAPIV3Schema").unwrap();
     let (path, expression) = path.rsplit_once(".x-kubernetes-validations").unwrap();
     let path = path.replace(".items", "[]").replace(".additionalProperties", "{}");
+    let path = path.replace("[].properties", "[]..properties").replace("{}.properties", "{}..properties");
     let path: String = path.split(".properties[").map(|part| part.replacen(']', ".", 1)).collect();
     let path = path.replace(".[", "[").replace(".{", "{");
     let path = path.trim_end_matches('.');

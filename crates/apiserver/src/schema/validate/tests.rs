@@ -111,7 +111,7 @@ fn a_wrong_number_of_properties_hides_no_errors_since_1_28() {
         &value,
         &[
             few,
-            "<nil>: Too many: 2: must have at most 1 item",
+            "<nil>: Too many: 2: must have at most 1 items",
             r#"a: Unsupported value: "y": supported values: "x""#,
             "mode: Required value",
         ],
