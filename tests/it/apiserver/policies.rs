@@ -217,7 +217,7 @@ fn invalid_policies_are_rejected_with_all_their_errors() {
         ),
         (
             json!({ "auditAnnotations": [{ "key": "a/b", "valueExpression": " " }] }),
-            "[spec.auditAnnotations[0].key: Invalid value: \"p/a/b\": a qualified name must consist of alphanumeric \
+            "[spec.auditAnnotations[0].key: Invalid value: \"p/a/b\": a valid label key must consist of alphanumeric \
              characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or \
              'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
              optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName'), \

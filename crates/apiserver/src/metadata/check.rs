@@ -178,7 +178,7 @@ fn check_annotations(annotations: &Value, profile: &Profile) -> Vec<FieldError> 
     let mut errors = Vec::new();
     let mut size = 0;
     for (key, value) in annotations.as_object().into_iter().flatten() {
-        let problems = names::labels::qualified(&key.to_lowercase(), "a valid annotation key");
+        let problems = names::labels::label_key(&key.to_lowercase());
         errors.extend(
             problems.into_iter().map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
         );
@@ -196,7 +196,7 @@ fn check_finalizers(metadata: &Value) -> Vec<FieldError> {
     let names: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     let wrong = |name: &&str| {
         let name = (*name).to_owned();
-        let reasons = names::labels::qualified(&name, "a valid finalizer name").into_iter();
+        let reasons = names::labels::label_key(&name).into_iter();
         reasons.map(move |why| FieldError::invalid("metadata.finalizers", name.as_str(), why))
     };
     let mut errors: Vec<FieldError> = names.iter().flat_map(wrong).collect();

@@ -16,8 +16,8 @@ fn is_name_part(text: &str) -> bool {
         && text.bytes().last().is_some_and(|b| b.is_ascii_alphanumeric())
 }
 
-/// The problems of a label key or another qualified name. `what` is the start of the message about too many slashes.
-pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
+/// The problems of a label key or another qualified name (`IsLabelKey`, `IsQualifiedName`).
+pub(crate) fn label_key(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let part = match name.split('/').collect::<Vec<_>>().as_slice() {
         [part] => *part,
@@ -31,7 +31,7 @@ pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
         }
         _ => {
             let example = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-            return vec![format!("{what} {NAME_PART} {example}")];
+            return vec![format!("a valid label key {NAME_PART} {example}")];
         }
     };
     if part.is_empty() {
@@ -43,11 +43,6 @@ pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
         problems.push(format!("name part {NAME_PART}"));
     }
     problems
-}
-
-/// The problems of a label key.
-pub(crate) fn label_key(key: &str) -> Vec<String> {
-    qualified(key, "a valid label key")
 }
 
 /// The problems of a label value.

@@ -55,7 +55,7 @@ fn check_name(name: &str, at: &str) -> Vec<FieldError> {
     if name.is_empty() {
         return vec![FieldError::required(at, "")];
     }
-    let wrong = names::labels::qualified(name, "a qualified name").into_iter();
+    let wrong = names::labels::label_key(name).into_iter();
     wrong.map(|why| FieldError::invalid(at, name, why)).collect()
 }
 

@@ -76,7 +76,7 @@ fn check(name: &str, text: &str) -> Vec<String> {
         "dns1123Label" => names::NameRule::Label.check(text),
         "dns1123Subdomain" => names::subdomain(text),
         "dns1035Label" => names::dns1035_label(text),
-        "qualifiedName" => names::labels::qualified(text, "a qualified name"),
+        "qualifiedName" => names::labels::label_key(text),
         "dns1123LabelPrefix" => names::NameRule::Label.check(&prefix),
         "dns1123SubdomainPrefix" => names::subdomain(&prefix),
         "dns1035LabelPrefix" => names::dns1035_label(&prefix),

@@ -18,7 +18,7 @@ pub(in crate::kinds::validation) fn namespace(object: &Value, old: Option<&Value
     let list = spec.child("finalizers");
     for (index, name) in items(finalizers).iter().map(text).enumerate() {
         let at = if old.is_some() { list.index(index) } else { list };
-        errors.each(at, name, labels::qualified(name, "a qualified name"));
+        errors.each(at, name, labels::label_key(name));
         if !name.contains('/') && !STANDARD.contains(&name) {
             errors.invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified");
         }

@@ -48,6 +48,6 @@ pub(super) fn label_map(labels: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the protocol of the application behind a port, which is a qualified name.
 fn application_protocol(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if let Some(protocol) = value.as_str() {
-        errors.each(at, protocol, names::labels::qualified(protocol, "a qualified name"));
+        errors.each(at, protocol, names::labels::label_key(protocol));
     }
 }

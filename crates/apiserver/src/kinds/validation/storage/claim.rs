@@ -233,7 +233,7 @@ pub(super) fn basic(amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the name of a resource: of those of Kubernetes only storage
 /// (`validatePersistentVolumeClaimResourceKey`).
 fn resource(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let wrong = names::labels::qualified(name, "a qualified name");
+    let wrong = names::labels::label_key(name);
     if wrong.is_empty() && is_native(name) && name != STORAGE {
         errors.unsupported(at, name, &[STORAGE]);
     }

@@ -66,7 +66,7 @@ fn class(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match spec["loadBalancerClass"].as_str() {
         None => {}
         Some(class) if spec["type"] == "LoadBalancer" => {
-            errors.each(at, class, labels::qualified(class, "a qualified name"));
+            errors.each(at, class, labels::label_key(class));
         }
         Some(_) => errors.forbidden(at, ONLY_BALANCER),
     }
