@@ -34,7 +34,7 @@ impl From<FieldError> for Failure {
 }
 
 /// Allocates the addresses and node ports that a service needs. `taken` holds those of the existing services, `old`
-/// is the service that an update replaces.
+/// is the service that an update replaces. A dry run accepts node ports beyond the range.
 ///
 /// # Errors
 /// A requested address or port is taken or out of range, or the range is full.
@@ -44,6 +44,7 @@ pub(crate) fn allocate(
     network: ServiceNetwork,
     taken: &mut AllocatedAddresses,
     profile: &Profile,
+    dry_run: bool,
 ) -> Result<(), Failure> {
     if is_external_name(service) {
         drop_internal_policy(service);
@@ -54,9 +55,9 @@ pub(crate) fn allocate(
     taken.without(&own("namespace"), &own("name"), |taken| {
         let headless = service["spec"]["clusterIP"] == "None";
         if old.is_none_or(is_external_name) && !headless {
-            allocate_address(service, network, &taken.addresses)?;
+            allocate_address(service, network, &taken.addresses, dry_run)?;
         }
-        let mut numbers = Numbers { others: &taken.ports, own: BTreeSet::new() };
+        let mut numbers = Numbers { others: &taken.ports, own: BTreeSet::new(), dry_run };
         if has_node_ports(service) {
             match old {
                 None => initial_ports(service, &mut numbers)?,
@@ -78,6 +79,7 @@ fn allocate_address(
     service: &mut Value,
     network: ServiceNetwork,
     taken: &BTreeSet<Ipv4Addr>,
+    dry_run: bool,
 ) -> Result<(), Failure> {
     if !has_cluster_ip(&service["spec"]) {
         let free = network.addresses().find(|address| !taken.contains(address));
@@ -92,23 +94,35 @@ fn allocate_address(
     }
     let requested = service["spec"]["clusterIP"].as_str().unwrap_or_default();
     let why = match requested.parse::<Ipv4Addr>() {
-        Ok(address) if !network.contains(address) => "the provided network does not match the current range",
-        Ok(address) if taken.contains(&address) => "provided IP is already allocated",
+        Ok(address) if !network.contains(address) => out_of_network(address, network, dry_run),
+        Ok(address) if taken.contains(&address) => "provided IP is already allocated".to_owned(),
         _ => return Ok(()),
     };
     let text = format!("failed to allocate IP {requested}: {why}");
     Err(FieldError::invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), text).into())
 }
 
+/// The reason for an address of another network. A dry run asks the allocator of the one range, other writes ask all.
+fn out_of_network(address: Ipv4Addr, network: ServiceNetwork, dry_run: bool) -> String {
+    if dry_run {
+        let range = network.range();
+        format!("the provided IP ({address}) is not in the valid range. The range of valid IPs is {range}")
+    } else {
+        "the provided network does not match the current range".to_owned()
+    }
+}
+
 /// The node ports in use, by other services and by this one.
 struct Numbers<'a> {
     others: &'a BTreeSet<i64>,
     own: BTreeSet<i64>,
+    dry_run: bool,
 }
 
 impl Numbers<'_> {
     fn take(&mut self, number: i64) -> Result<(), &'static str> {
-        if !NODE_PORTS.contains(&number) {
+        // A dry run only looks for the port among those in use.
+        if !self.dry_run && !NODE_PORTS.contains(&number) {
             return Err(OUT_OF_RANGE);
         }
         if self.others.contains(&number) || !self.own.insert(number) {
