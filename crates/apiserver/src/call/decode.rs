@@ -64,7 +64,9 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let touched = call.touched.take().or_else(changed);
         let dropped = typed::decode_some(&kind, &mut value, touched.as_deref(), profile.minor);
         unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
+        let is_labelled = value["metadata"]["labels"].is_object();
         defaults::fill(&kind, &mut value, profile.minor);
+        call.shares_labels = !is_labelled && value["metadata"]["labels"].is_object();
         kind.convert_to_stored(&mut value);
     }
     unknown.sort();

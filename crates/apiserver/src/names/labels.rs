@@ -16,7 +16,7 @@ fn is_name_part(text: &str) -> bool {
         && text.bytes().last().is_some_and(|b| b.is_ascii_alphanumeric())
 }
 
-/// The problems of a label key or another qualified name (`IsQualifiedName`).
+/// The problems of a label key or another qualified name (`IsLabelKey`, `IsQualifiedName`).
 pub(crate) fn label_key(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let part = match name.split('/').collect::<Vec<_>>().as_slice() {

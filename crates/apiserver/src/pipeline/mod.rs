@@ -204,14 +204,15 @@ impl ApiServer {
         }
     }
 
-    /// Counts a request. After a write, logs it and updates quotas and aggregated roles.
+    /// Counts a request. After a write, logs it and updates quotas, aggregated roles and FlowSchemas.
     fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
         self.paths.metrics().count(call, reply.code);
         if matches!(call.request.method, Method::Get) || call.dry_run {
             return;
         }
         self.log.add(call, reply);
-        self.update_quota_statuses(&call.path.namespace, call.now);
+        self.update_quota_statuses(call);
+        self.update_dangling(call);
         if call.kind.table == self.access.policy.tables().cluster_roles {
             self.aggregate_roles();
         }

@@ -1,7 +1,6 @@
 //! Admission of a server's writes, by its stored objects.
 
 use serde_json::Value;
-use windtunnel_core::clock::Time;
 
 use crate::admission::builtin::runtime_class;
 use crate::admission::policy::typing;
@@ -53,6 +52,15 @@ impl ApiServer {
         )
     }
 
+    /// Checks the overhead of a valid new pod against its runtime class.
+    ///
+    /// # Errors
+    /// 403 if the pod contradicts its class.
+    pub(crate) fn check_overhead(&self, call: &Call<'_>, object: &Value) -> Outcome<()> {
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        runtime_class::check_overhead(objects, call, object)
+    }
+
     /// Lets plug-ins change an object that is created.
     ///
     /// # Errors
@@ -64,8 +72,8 @@ impl ApiServer {
         admission.mutate_by_plugins(&mut cluster, call, object)
     }
 
-    /// Updates the status of each quota of a namespace.
-    pub(crate) fn update_quota_statuses(&mut self, namespace: &str, now: Time) {
-        self.admission.update_quota_statuses(&self.catalog, &mut self.store, namespace, now);
+    /// Updates the status of each quota in the namespace of a write.
+    pub(crate) fn update_quota_statuses(&mut self, call: &Call<'_>) {
+        self.admission.update_quota_statuses(&self.catalog, &mut self.store, call);
     }
 }

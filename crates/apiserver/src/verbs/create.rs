@@ -37,6 +37,7 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let owners = self.mutate_new(call, &mut object)?;
         self.complete_new(call, &mut object)?;
+        self.check_overhead(call, &object)?;
         let attributes = Attributes {
             operation: Operation::Create,
             name: metadata::text(&object, "name"),
@@ -77,8 +78,12 @@ impl ApiServer {
         self.begin_metadata(call, object);
         if kind.custom.is_none() {
             call.warnings.extend(strategy::copy_annotations(&kind, object));
-            let context =
-                strategy::Context { minor: self.profile.minor, now: call.now, user: call.request.user };
+            let context = strategy::Context {
+                minor: self.profile.minor,
+                now: call.now,
+                user: call.request.user,
+                shares_labels: call.shares_labels,
+            };
             strategy::prepare_create(&kind, object, context);
         } else if kind.rules.status {
             strategy::copy_field(object, &Value::Null, "status");
@@ -86,7 +91,7 @@ impl ApiServer {
         if kind.table == self.tables.definitions {
             lifecycle::prepare_create(object, &self.profile);
         }
-        self.allocations.allocate(&kind, object, None, &self.store, &self.profile)?;
+        self.allocations.allocate(&kind, object, None, &self.store, &self.profile, call.dry_run)?;
         validation::validate_new(&kind, object, &self.profile, &mut self.draws)?;
         strategy::complete_create(&kind, object);
         if let Some(custom) = &kind.custom {

@@ -78,7 +78,13 @@ impl ApiServer {
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old, self.profile.minor);
-        strategy::prepare_part(&kind, &mut object, &old, &call.path.subresource, call.now);
+        let context = strategy::Context {
+            minor: self.profile.minor,
+            now: call.now,
+            user: call.request.user,
+            shares_labels: false,
+        };
+        strategy::prepare_part(&kind, &mut object, &old, &call.path.subresource, context);
         strategy::drop_disabled(&kind, &mut object, &old, self.profile.minor);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
@@ -91,7 +97,8 @@ impl ApiServer {
         let was_checked =
             has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
         if call.path.subresource.is_empty() {
-            self.allocations.allocate(&kind, &mut object, Some(&old), &self.store, &self.profile)?;
+            let (store, profile) = (&self.store, &self.profile);
+            self.allocations.allocate(&kind, &mut object, Some(&old), store, profile, call.dry_run)?;
         }
         let subresource = &*call.path.subresource;
         let part =
@@ -247,10 +254,7 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value, minor: u32) {
     let kind = &*call.kind;
     keep_metadata(metadata::metadata_mut(object), &old["metadata"]);
     match &*call.path.subresource {
-        "status" => {
-            only_status(kind, object, old);
-            strategy::prepare_status(kind, object, old);
-        }
+        "status" => only_status(kind, object, old),
         // The subresource built this object from the stored object.
         "approval" | "ephemeralcontainers" | "resize" => {}
         "finalize" => {

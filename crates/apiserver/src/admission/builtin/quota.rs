@@ -2,7 +2,8 @@
 //!
 //! In a real cluster a controller copies the limits to the status of a quota, and counts the usage. Admission reads only the
 //! status. Here the server does the controller's work at each write, so a quota applies from the moment of its creation. A
-//! server beside a real controller leaves it the limits, and counts only the usage ([`Admission::with_quota_controller`]).
+//! server beside a real controller ([`Admission::with_quota_controller`]) trusts the status, and only adds to the usage
+//! there what a write needs.
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
@@ -40,18 +41,7 @@ impl Admitter<'_> {
         {
             return Ok(());
         }
-        let usage = |object: &Value| {
-            let Resource { group, plural, .. } = &call.kind.resource;
-            quota::object_usage(group, plural, object, call.now)
-        };
-        let mut increase = usage(object);
-        if attributes.operation == Operation::Update {
-            let before = attributes.old.map(|old| usage(old)).unwrap_or_default();
-            for (name, amount) in &mut increase {
-                *amount = before.get(name).map_or(*amount, |found| amount.minus(*found));
-            }
-        }
-        increase.retain(|_, amount| !amount.is_zero() && !amount.is_negative());
+        let increase = increase(&call.kind, object, attributes.old, call.now);
         for quota in quotas {
             self.check_quota(call, attributes, object, &increase, &quota)?;
         }
@@ -79,8 +69,19 @@ impl Admitter<'_> {
         if !missing.is_empty() {
             return refused(format!("failed quota: {name}: must specify {missing}"));
         }
-        let count = count(self.catalog, self.store, attributes.namespace, quota, limits, call.now);
-        let used = count.used();
+        let used = if self.admission.has_quota_controller {
+            let used = amounts::read(&quota["status"]["used"]);
+            let counted = object_usage(&call.kind, object, call.now);
+            let unknown = counted.keys().filter(|name| hard.contains_key(*name) && !used.contains_key(*name));
+            let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+            if !unknown.is_empty() {
+                let names = unknown.join(",");
+                return refused(format!("status unknown for quota: {name}, resources: {names}"));
+            }
+            used
+        } else {
+            count(self.catalog, self.store, attributes.namespace, quota, limits, call.now).used().clone()
+        };
         let exceeded: Vec<&String> = increase
             .iter()
             .filter(|(name, amount)| {
@@ -98,7 +99,7 @@ impl Admitter<'_> {
             };
             exceeded.iter().map(amount).collect::<Vec<_>>().join(",")
         };
-        let (requested, used, limited) = (shown(increase), shown(used), shown(&hard));
+        let (requested, used, limited) = (shown(increase), shown(&used), shown(&hard));
         refused(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"))
     }
 }
@@ -110,31 +111,81 @@ impl Admission {
         &quota[part]["hard"]
     }
 
-    /// Updates the status of each quota of a namespace.
-    pub(crate) fn update_quota_statuses(
-        &self,
-        catalog: &Catalog,
-        store: &mut Store,
-        namespace: &str,
-        now: Time,
-    ) {
-        let Some(table) = self.quotas else { return };
+    /// Updates the status of each quota of a namespace after a write.
+    pub(crate) fn update_quota_statuses(&self, catalog: &Catalog, store: &mut Store, call: &Call<'_>) {
+        if self.has_quota_controller {
+            self.charge_quotas(store, call);
+            return;
+        }
+        let namespace = &*call.path.namespace;
         for quota in quotas(self.quotas, store, namespace) {
             let limits = self.limits(&quota);
-            if limits.is_null() {
-                continue;
+            if !limits.is_null() {
+                let used = count(catalog, store, namespace, &quota, limits, call.now).to_value();
+                self.set_status(store, namespace, &quota, &json!({ "hard": limits, "used": used }));
             }
-            let used = count(catalog, store, namespace, &quota, limits, now).to_value();
-            let status = json!({ "hard": limits, "used": used });
-            if quota["status"] == status {
-                continue;
-            }
-            let mut changed = (*quota).clone();
-            changed["status"] = status;
-            let key = QUOTAS.key(namespace, quota["metadata"]["name"].as_str().unwrap_or_default());
-            store.rewrite(table, &key, 0, changed);
         }
     }
+
+    /// Adds the usage of a written object to the status of the quotas that cover it.
+    fn charge_quotas(&self, store: &mut Store, call: &Call<'_>) {
+        let operation = if call.before.is_some() { Operation::Update } else { Operation::Create };
+        let Some(object) = call
+            .after
+            .as_ref()
+            .filter(|_| call.path.subresource.is_empty() && is_charged(&call.kind, operation))
+        else {
+            return;
+        };
+        let Resource { group, plural, .. } = &call.kind.resource;
+        let increase = increase(&call.kind, object, call.before.as_deref(), call.now);
+        for quota in quotas(self.quotas, store, &call.path.namespace) {
+            let mut used = amounts::read(&quota["status"]["used"]);
+            let charged: Amounts = increase
+                .iter()
+                .filter(|(name, _)| used.contains_key(*name))
+                .map(|(n, a)| (n.clone(), *a))
+                .collect();
+            if charged.is_empty() || !quota::covers(&quota["spec"], group, plural, object) {
+                continue;
+            }
+            amounts::add(&mut used, &charged);
+            let mut status = quota["status"].clone();
+            status["used"] = listed(&used);
+            self.set_status(store, &call.path.namespace, &quota, &status);
+        }
+    }
+
+    fn set_status(&self, store: &mut Store, namespace: &str, quota: &Value, status: &Value) {
+        let Some(table) = self.quotas.filter(|_| quota["status"] != *status) else { return };
+        let mut changed = quota.clone();
+        changed["status"] = status.clone();
+        let key = QUOTAS.key(namespace, quota["metadata"]["name"].as_str().unwrap_or_default());
+        store.rewrite(table, &key, 0, changed);
+    }
+}
+
+/// Amounts as in a `ResourceList`.
+fn listed(amounts: &Amounts) -> Value {
+    amounts.iter().map(|(name, amount)| (name.clone(), json!(amount.text()))).collect()
+}
+
+fn object_usage(kind: &Kind, object: &Value, now: Time) -> Amounts {
+    let Resource { group, plural, .. } = &kind.resource;
+    quota::object_usage(group, plural, object, now)
+}
+
+/// The additional usage that a new or updated object causes.
+fn increase(kind: &Kind, object: &Value, old: Option<&Value>, now: Time) -> Amounts {
+    let mut increase = object_usage(kind, object, now);
+    if let Some(old) = old {
+        let before = object_usage(kind, old, now);
+        for (name, amount) in &mut increase {
+            *amount = before.get(name).map_or(*amount, |found| amount.minus(*found));
+        }
+    }
+    increase.retain(|_, amount| !amount.is_zero() && !amount.is_negative());
+    increase
 }
 
 /// The quotas of a namespace, by name.

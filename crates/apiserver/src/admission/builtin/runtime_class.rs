@@ -11,6 +11,10 @@ use crate::status::{Outcome, Refused};
 
 const RUNTIME_CLASSES: Resource = Resource::cluster("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses");
 
+const DIFFERENT: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+const WITHOUT_CLASS: &str =
+    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+
 /// Applies the runtime class of a new pod.
 ///
 /// # Errors
@@ -19,36 +23,52 @@ pub(crate) fn apply_runtime_class(objects: Objects<'_>, call: &Call<'_>, pod: &m
     if !call.kind.is_resource("", "pods") {
         return Ok(());
     }
-    let forbidden =
-        |pod: &Value, why: &str| Refused::forbidden(&call.kind.resource, metadata::text(pod, "name"), why);
-    let class = match pod["spec"]["runtimeClassName"].as_str() {
-        None => Value::Null,
-        Some(name) => {
-            let found = objects.get(&RUNTIME_CLASSES, "", name);
-            let missing = || forbidden(pod, &format!("pod rejected: RuntimeClass {} not found", quote(name)));
-            found.ok_or_else(missing)?.to_value()
-        }
-    };
-    let (overhead, given) = (&class["overhead"]["podFixed"], &pod["spec"]["overhead"]);
-    let is_given = given.as_object().is_some_and(|given| !given.is_empty());
-    if class["overhead"].is_null() {
-        if is_given {
-            let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
-            return Err(forbidden(pod, why));
-        }
-    } else if is_given && given != overhead {
-        return Err(forbidden(
-            pod,
-            "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
-        ));
+    let class = class_of(objects, call, pod)?;
+    let overhead = &class["overhead"]["podFixed"];
+    if !class["overhead"].is_null() && has_overhead(pod) && pod["spec"]["overhead"] != *overhead {
+        return Err(forbidden(call, pod, DIFFERENT));
     }
     if !overhead.is_null() {
         pod["spec"]["overhead"] = overhead.clone();
     }
     let scheduling = &class["scheduling"];
-    select_nodes(pod, &scheduling["nodeSelector"]).map_err(|why| forbidden(pod, &why))?;
+    select_nodes(pod, &scheduling["nodeSelector"]).map_err(|why| forbidden(call, pod, &why))?;
     tolerate(pod, &scheduling["tolerations"]);
     Ok(())
+}
+
+/// Checks that a valid new pod has the overhead of its runtime class, and no other.
+///
+/// # Errors
+/// 403 if the pod contradicts its class.
+pub(crate) fn check_overhead(objects: Objects<'_>, call: &Call<'_>, pod: &Value) -> Outcome<()> {
+    if !call.kind.is_resource("", "pods") || !has_overhead(pod) {
+        return Ok(());
+    }
+    let class = class_of(objects, call, pod)?;
+    if class["overhead"].is_null() {
+        return Err(forbidden(call, pod, WITHOUT_CLASS));
+    }
+    if pod["spec"]["overhead"] != class["overhead"]["podFixed"] {
+        return Err(forbidden(call, pod, DIFFERENT));
+    }
+    Ok(())
+}
+
+fn forbidden(call: &Call<'_>, pod: &Value, why: &str) -> Refused {
+    Refused::forbidden(&call.kind.resource, metadata::text(pod, "name"), why)
+}
+
+fn has_overhead(pod: &Value) -> bool {
+    pod["spec"]["overhead"].as_object().is_some_and(|given| !given.is_empty())
+}
+
+/// The runtime class of a pod; null if it names none.
+fn class_of(objects: Objects<'_>, call: &Call<'_>, pod: &Value) -> Outcome<Value> {
+    let Some(name) = pod["spec"]["runtimeClassName"].as_str() else { return Ok(Value::Null) };
+    let found = objects.get(&RUNTIME_CLASSES, "", name);
+    let why = format!("pod rejected: RuntimeClass {} not found", quote(name));
+    Ok(found.ok_or_else(|| forbidden(call, pod, &why))?.to_value())
 }
 
 /// Adds the node selector of a class.

@@ -22,6 +22,18 @@ pub(in crate::admission) fn check_known(word: &str, known: &[&str], at: &str, er
     }
 }
 
+/// Rejects an unknown word of an optional field. An empty one is unknown too.
+pub(in crate::admission) fn check_given(
+    value: &Value,
+    known: &[&str],
+    at: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    if value.as_str().is_some_and(|word| !known.contains(&word)) {
+        errors.push(FieldError::not_supported(at, Shown::Json(value.clone()), known));
+    }
+}
+
 /// Validates a rule (`RuleWithOperations`).
 pub(in crate::admission) fn check_rule(rule: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for (field, what) in
@@ -45,7 +57,7 @@ pub(in crate::admission) fn check_rule(rule: &Value, at: &str, errors: &mut Vec<
         }
     }
     check_resources(list(rule, "resources"), &format!("{at}.resources"), errors);
-    check_known(text(rule, "scope"), &["*", "Cluster", "Namespaced"], &format!("{at}.scope"), errors);
+    check_given(&rule["scope"], &["*", "Cluster", "Namespaced"], &format!("{at}.scope"), errors);
 }
 
 fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) {

@@ -23,8 +23,7 @@ pub(super) fn check(spec: &Value, mutating: bool) -> Vec<FieldError> {
         errors.extend(param_ref(&spec["paramRef"]));
     }
     if spec["matchResources"].is_object() {
-        // The real server misspells this path.
-        errors.extend(kinds::match_resources(&spec["matchResources"], "spec.matchResouces"));
+        errors.extend(kinds::match_resources(&spec["matchResources"], "spec.matchResources"));
     }
     if !mutating {
         errors.extend(actions(list(&spec["validationActions"])));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, environment};
 use super::{bindings, conditions, kinds, list, text};
-use crate::admission::matching::check::check_known;
+use crate::admission::matching::check::check_given;
 use crate::cel::escape::is_reserved;
 use crate::cel::{Environment, Program};
 use crate::field::{Cause, FieldError, Shown};
@@ -12,6 +12,7 @@ use crate::kinds::Kind;
 use crate::names;
 use crate::profile::Profile;
 
+const MUTATING_OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
 const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
@@ -76,8 +77,7 @@ struct Check {
 
 impl Check {
     fn policy(&mut self, spec: &Value, old: Option<&Value>) {
-        let failure = text(&spec["failurePolicy"]);
-        check_known(&failure, &FAILURE_POLICIES, "spec.failurePolicy", &mut self.errors);
+        check_given(&spec["failurePolicy"], &FAILURE_POLICIES, "spec.failurePolicy", &mut self.errors);
         if spec["paramKind"].is_object() {
             self.errors.extend(kinds::param_kind(&spec["paramKind"], "spec.paramKind"));
         }
@@ -111,14 +111,14 @@ impl Check {
         }
     }
 
-    /// Only new and updated objects can be changed.
+    /// Deleted objects cannot be changed.
     fn operations(&mut self, constraints: &Value) {
         let rules = list(&constraints["resourceRules"]).iter();
         for operation in rules.flat_map(|rule| list(&rule["operations"])) {
             let at = "spec.matchConstraints.resourceRules.operations";
-            if !["CREATE", "UPDATE"].iter().any(|known| operation == known) {
+            if !MUTATING_OPERATIONS.iter().any(|known| operation == known) {
                 let shown = Shown::Json(operation.clone());
-                self.errors.push(FieldError::not_supported(at, shown, &["CREATE", "UPDATE"]));
+                self.errors.push(FieldError::not_supported(at, shown, &MUTATING_OPERATIONS));
             }
         }
     }

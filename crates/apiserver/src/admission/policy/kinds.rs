@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{list, text};
-use crate::admission::matching::check::{check_rule, check_selector};
-use crate::field::{Cause, FieldError, Shown};
+use crate::admission::matching::check::{check_given, check_rule, check_selector};
+use crate::field::{Cause, FieldError};
 use crate::names;
 
 const POLICIES: [&str; 2] = ["Equivalent", "Exact"];
@@ -12,11 +12,7 @@ const POLICIES: [&str; 2] = ["Equivalent", "Exact"];
 /// Validates match resources (`validateMatchResources`). Defaults are already set.
 pub(super) fn match_resources(resources: &Value, at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let policy = text(&resources["matchPolicy"]);
-    if !policy.is_empty() && !POLICIES.contains(&policy.as_str()) {
-        let shown = Shown::Json(resources["matchPolicy"].clone());
-        errors.push(FieldError::not_supported(format!("{at}.matchPolicy"), shown, &POLICIES));
-    }
+    check_given(&resources["matchPolicy"], &POLICIES, &format!("{at}.matchPolicy"), &mut errors);
     for field in ["namespaceSelector", "objectSelector"] {
         check_selector(&resources[field], &format!("{at}.{field}"), &mut errors);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::admission::matching::check::{check_known, check_rule, check_selector, list, text};
+use crate::admission::matching::check::{check_given, check_known, check_rule, check_selector, list, text};
 use crate::admission::policy::conditions;
 use crate::admission::policy::expression::Declared;
 use crate::field::{Cause, FieldError};
@@ -65,7 +65,7 @@ fn check_webhook(webhook: &Value, mutating: bool, at: &str, errors: &mut Vec<Fie
         ("reinvocationPolicy", &["IfNeeded", "Never"]),
     ];
     for (field, known) in words.into_iter().take(if mutating { 3 } else { 2 }) {
-        check_known(text(webhook, field), known, &format!("{at}.{field}"), errors);
+        check_given(&webhook[field], known, &format!("{at}.{field}"), errors);
     }
     let (effects, known) = (text(webhook, "sideEffects"), ["None", "NoneOnDryRun"]);
     if effects.is_empty() {

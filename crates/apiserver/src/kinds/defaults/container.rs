@@ -2,14 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, get_or_create, object_in, objects_in_list, set_default};
+use super::{Fields, get_or_create, image, object_in, objects_in_list, set_default};
 use crate::kinds::quantity::Quantity;
 
 /// `SetDefaults_Container` and the defaults below it. Ephemeral containers have the same.
 pub(super) fn container(container: &mut Fields) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let policy = pull_policy(image);
-    set_default(container, "imagePullPolicy", policy);
+    set_pull_policy(container, "image", "imagePullPolicy");
     set_default(container, "terminationMessagePath", "/dev/termination-log");
     set_default(container, "terminationMessagePolicy", "File");
     for port in objects_in_list(container, "ports") {
@@ -31,19 +29,24 @@ pub(super) fn container(container: &mut Fields) {
         }
     }
     if let Some(resources) = object_in(container, "resources") {
-        for list in ["limits", "requests"] {
-            object_in(resources, list).map(resource_list);
-        }
+        resource_lists(resources, &["limits", "requests"]);
     }
 }
 
-/// `Always` for the tag `latest`, which is also the tag of an image without tag and digest.
-pub(super) fn pull_policy(image: &str) -> &'static str {
-    let (reference, digest) = image.split_once('@').map_or((image, false), |(before, _)| (before, true));
-    let tag = reference.rsplit('/').next().unwrap_or_default().split_once(':').map(|(_, tag)| tag);
-    match tag {
+/// Sets an absent pull policy by the image that a field names.
+pub(super) fn set_pull_policy(owner: &mut Fields, image: &str, field: &str) {
+    // Most objects have a policy, and reading the name of an image takes time.
+    if owner.get(field).is_none_or(Value::is_null) {
+        let policy = pull_policy(owner.get(image).and_then(Value::as_str).unwrap_or_default());
+        set_default(owner, field, policy);
+    }
+}
+
+/// `Always` for the tag `latest`, which is also the tag of an image without tag and digest. A malformed reference has no
+/// tag.
+fn pull_policy(image: &str) -> &'static str {
+    match image::tag(image).as_deref() {
         Some("latest") => "Always",
-        None if !digest => "Always",
         _ => "IfNotPresent",
     }
 }
@@ -64,6 +67,13 @@ fn http_get(handler: &mut Fields) {
     if let Some(get) = object_in(handler, "httpGet") {
         set_default(get, "path", "/");
         set_default(get, "scheme", "HTTP");
+    }
+}
+
+/// Rounds the amounts of lists.
+pub(super) fn resource_lists(owner: &mut Fields, lists: &[&str]) {
+    for list in lists {
+        object_in(owner, list).map(resource_list);
     }
 }
 
@@ -113,6 +123,9 @@ mod tests {
             ("registry:5000/a/i", "Always"),
             ("registry:5000/a/i:2", "IfNotPresent"),
             ("quay.io/a/i@sha256:00", "IfNotPresent"),
+            (" i", "IfNotPresent"),
+            ("I", "IfNotPresent"),
+            ("", "IfNotPresent"),
         ] {
             assert_eq!(pull_policy(image), policy, "{image}");
         }

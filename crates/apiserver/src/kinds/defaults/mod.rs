@@ -4,6 +4,7 @@
 mod admission;
 pub(in crate::kinds) mod autoscaler;
 mod container;
+mod image;
 mod other;
 mod pod;
 mod service;
@@ -31,6 +32,7 @@ const TABLE: &[(&str, &str, Filler)] = &[
     ("", "pods", pod::pod),
     ("", "podtemplates", pod::pod_template_object),
     ("", "replicationcontrollers", workload::replication_controller),
+    ("", "resourcequotas", other::resource_quota),
     ("", "secrets", other::secret),
     ("", "services", service::service),
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", admission::mutating_webhooks),

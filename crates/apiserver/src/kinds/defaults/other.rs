@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::defaults::{Fields, get_or_create, object_in, objects_in_list, set_default};
+use crate::kinds::defaults::{Fields, container, get_or_create, object_in, objects_in_list, set_default};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -30,10 +30,11 @@ pub(super) fn node(node: &mut Fields, _minor: u32) {
             _ => {}
         }
     }
-    if let Some(status) = object_in(node, "status")
-        && let Some(capacity) = status.get("capacity").cloned()
-    {
-        set_default(status, "allocatable", capacity);
+    if let Some(status) = object_in(node, "status") {
+        if let Some(capacity) = status.get("capacity").cloned() {
+            set_default(status, "allocatable", capacity);
+        }
+        container::resource_lists(status, &["capacity", "allocatable"]);
     }
 }
 
@@ -51,9 +52,18 @@ pub(super) fn secret(secret: &mut Fields, _minor: u32) {
     }
 }
 
+pub(super) fn resource_quota(quota: &mut Fields, _minor: u32) {
+    for part in ["spec", "status"] {
+        if let Some(part) = object_in(quota, part) {
+            container::resource_lists(part, &["hard", "used"]);
+        }
+    }
+}
+
 pub(super) fn limit_range(range: &mut Fields, _minor: u32) {
     let Some(spec) = object_in(range, "spec") else { return };
     for item in objects_in_list(spec, "limits") {
+        container::resource_lists(item, &["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]);
         if item.get("type").is_none_or(|of| of != "Container") {
             continue;
         }

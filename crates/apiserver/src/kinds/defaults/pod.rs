@@ -10,6 +10,7 @@ use crate::profile::since;
 pub(super) fn pod(pod: &mut Fields, minor: u32) {
     if let Some(status) = object_in(pod, "status") {
         addresses(status);
+        status_amounts(status);
     }
     let Some(spec) = object_in(pod, "spec") else { return };
     pod_spec(spec);
@@ -26,6 +27,22 @@ pub(super) fn pod(pod: &mut Fields, minor: u32) {
         pod_resources(spec);
     }
     set_default(spec, "enableServiceLinks", true);
+}
+
+/// Rounds the amounts in a status.
+fn status_amounts(status: &mut Fields) {
+    own_amounts(status);
+    for list in ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] {
+        objects_in_list(status, list).for_each(own_amounts);
+    }
+}
+
+/// Rounds the amounts of the resources of a pod or a container in a status.
+fn own_amounts(owner: &mut Fields) {
+    container::resource_lists(owner, &["allocatedResources"]);
+    if let Some(resources) = object_in(owner, "resources") {
+        container::resource_lists(resources, &["limits", "requests"]);
+    }
 }
 
 /// Fills limits of huge pages and requests of a pod as a whole from those of its containers
@@ -116,8 +133,6 @@ pub(super) fn pod_spec(spec: &mut Fields) {
         container::resource_list(overhead);
     }
     if let Some(resources) = object_in(spec, "resources") {
-        for list in ["limits", "requests"] {
-            object_in(resources, list).map(container::resource_list);
-        }
+        container::resource_lists(resources, &["limits", "requests"]);
     }
 }

@@ -7,6 +7,32 @@ use super::{Fields, container, object_in, objects_in_list, set_default};
 /// Default mode of the files that a volume provides: 0644.
 const FILE_MODE: i64 = 420;
 
+/// Defaults of the sources that the volumes of pods and persistent volumes have in common.
+const VOLUME_SOURCES: [(&str, &str, &str); 10] = [
+    ("hostPath", "type", ""),
+    ("iscsi", "iscsiInterface", "default"),
+    ("rbd", "pool", "rbd"),
+    ("rbd", "user", "admin"),
+    ("rbd", "keyring", "/etc/ceph/keyring"),
+    ("azureDisk", "cachingMode", "ReadWrite"),
+    ("azureDisk", "kind", "Shared"),
+    ("azureDisk", "fsType", "ext4"),
+    ("scaleIO", "storageMode", "ThinProvisioned"),
+    ("scaleIO", "fsType", "xfs"),
+];
+
+/// Fills the defaults of a source; `owner` is the volume of a pod or the specification of a persistent volume.
+fn source(owner: &mut Fields) {
+    for (source, field, value) in VOLUME_SOURCES {
+        if let Some(source) = object_in(owner, source) {
+            set_default(source, field, value);
+        }
+    }
+    if let Some(disk) = object_in(owner, "azureDisk") {
+        set_default(disk, "readOnly", false);
+    }
+}
+
 /// Defaults of a volume of a pod.
 pub(super) fn volume(volume: &mut Fields) {
     if volume.keys().all(|name| name == "name") {
@@ -30,22 +56,15 @@ pub(super) fn volume(volume: &mut Fields) {
             }
         }
     }
-    if let Some(path) = object_in(volume, "hostPath") {
-        set_default(path, "type", "");
-    }
-    if let Some(iscsi) = object_in(volume, "iscsi") {
-        set_default(iscsi, "iscsiInterface", "default");
-    }
+    source(volume);
     if let Some(image) = object_in(volume, "image") {
-        let reference = image.get("reference").and_then(|it| it.as_str()).unwrap_or_default();
-        let policy = container::pull_policy(reference);
-        set_default(image, "pullPolicy", policy);
+        container::set_pull_policy(image, "reference", "pullPolicy");
     }
     if let Some(ephemeral) = object_in(volume, "ephemeral")
         && let Some(template) = object_in(ephemeral, "volumeClaimTemplate")
         && let Some(spec) = object_in(template, "spec")
     {
-        set_default(spec, "volumeMode", "Filesystem");
+        claim_spec(spec);
     }
 }
 
@@ -57,41 +76,29 @@ fn downward_items(source: &mut Fields) {
     }
 }
 
-pub(super) fn claim(claim: &mut Fields, _minor: u32) {
-    if let Some(spec) = object_in(claim, "spec") {
-        set_default(spec, "volumeMode", "Filesystem");
-    }
-    if let Some(status) = object_in(claim, "status") {
-        set_default(status, "phase", "Pending");
+fn claim_spec(spec: &mut Fields) {
+    set_default(spec, "volumeMode", "Filesystem");
+    if let Some(resources) = object_in(spec, "resources") {
+        container::resource_lists(resources, &["limits", "requests"]);
     }
 }
 
-/// Defaults of the sources of persistent volumes.
-const VOLUME_SOURCES: [(&str, &str, &str); 10] = [
-    ("hostPath", "type", ""),
-    ("iscsi", "iscsiInterface", "default"),
-    ("rbd", "pool", "rbd"),
-    ("rbd", "user", "admin"),
-    ("rbd", "keyring", "/etc/ceph/keyring"),
-    ("azureDisk", "cachingMode", "ReadWrite"),
-    ("azureDisk", "kind", "Shared"),
-    ("azureDisk", "fsType", "ext4"),
-    ("scaleIO", "storageMode", "ThinProvisioned"),
-    ("scaleIO", "fsType", "xfs"),
-];
+pub(super) fn claim(claim: &mut Fields, _minor: u32) {
+    if let Some(spec) = object_in(claim, "spec") {
+        claim_spec(spec);
+    }
+    if let Some(status) = object_in(claim, "status") {
+        set_default(status, "phase", "Pending");
+        container::resource_lists(status, &["capacity", "allocatedResources"]);
+    }
+}
 
 pub(super) fn persistent_volume(volume: &mut Fields, _minor: u32) {
     if let Some(spec) = object_in(volume, "spec") {
         set_default(spec, "persistentVolumeReclaimPolicy", "Retain");
         set_default(spec, "volumeMode", "Filesystem");
-        for (source, field, value) in VOLUME_SOURCES {
-            if let Some(source) = object_in(spec, source) {
-                set_default(source, field, value);
-            }
-        }
-        if let Some(disk) = object_in(spec, "azureDisk") {
-            set_default(disk, "readOnly", false);
-        }
+        container::resource_lists(spec, &["capacity"]);
+        source(spec);
     }
     if let Some(status) = object_in(volume, "status") {
         set_default(status, "phase", "Pending");
@@ -112,4 +119,20 @@ pub(super) fn csi_driver(driver: &mut Fields, _minor: u32) {
     set_default(spec, "volumeLifecycleModes", json!(["Persistent"]));
     set_default(spec, "requiresRepublish", false);
     set_default(spec, "seLinuxMount", false);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_have_the_same_defaults_in_pods_and_persistent_volumes() {
+        let given = json!({ "rbd": { "image": "i" } });
+        let mut of_pod = given.as_object().cloned().unwrap();
+        volume(&mut of_pod);
+        let mut persistent = json!({ "spec": given }).as_object().cloned().unwrap();
+        persistent_volume(&mut persistent, 36);
+        assert_eq!(of_pod["rbd"]["keyring"], "/etc/ceph/keyring");
+        assert_eq!(of_pod["rbd"], persistent["spec"]["rbd"]);
+    }
 }

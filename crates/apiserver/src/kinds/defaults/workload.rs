@@ -77,8 +77,9 @@ pub(super) fn stateful_set(object: &mut Fields, minor: u32) {
         set_default(retention, "whenScaled", "Retain");
     }
     for claim in objects_in_list(spec, "volumeClaimTemplates") {
-        set_default(claim, "apiVersion", "v1");
-        set_default(claim, "kind", "PersistentVolumeClaim");
+        // The server does not keep the type that a client gives.
+        claim.insert("apiVersion".to_owned(), json!("v1"));
+        claim.insert("kind".to_owned(), json!("PersistentVolumeClaim"));
         super::volume::claim(claim, minor);
     }
 }

@@ -118,12 +118,13 @@ impl Allocations {
         old: Option<&Value>,
         store: &Store,
         profile: &Profile,
+        dry_run: bool,
     ) -> Outcome<()> {
         if !kind.is_resource("", "services") {
             return Ok(());
         }
         self.services.update_from_history(store.table(kind.table));
-        let given = service::allocate(object, old, self.network, &mut self.services, profile);
+        let given = service::allocate(object, old, self.network, &mut self.services, profile, dry_run);
         given.map_err(|failure| match failure {
             service::Failure::Invalid(errors) => {
                 Refused::invalid("", "Service", metadata::text(object, "name"), &errors, profile)

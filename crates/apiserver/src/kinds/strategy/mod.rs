@@ -6,9 +6,11 @@ pub(crate) mod allocations;
 mod claim;
 mod gates;
 mod job;
+mod node;
 mod pod;
 mod request;
 pub(crate) mod service;
+mod status;
 mod templates;
 
 use serde_json::{Map, Value, json};
@@ -27,10 +29,9 @@ pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     /// The user of the write.
     pub(crate) user: &'a Identity,
+    /// Whether the labels of the object are the map of its template's labels, because the client gave none.
+    pub(crate) shares_labels: bool,
 }
-
-/// The taint of a node that is not known to be ready (`TaintNodesByCondition`).
-const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 /// Resets fields that a new object must not set, and sets the initial fields of its kind.
 pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'_>) {
@@ -42,7 +43,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
-        ("", "nodes") => add_not_ready_taint(object),
+        ("", "nodes") => node::prepare_create(object),
         ("", "services") => service::prepare_create(object),
         ("", "persistentvolumes" | "persistentvolumeclaims") => {
             volume(kind, object, context);
@@ -50,9 +51,10 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
                 claim::pair_data_sources(object, None);
             }
         }
+        ("storage.k8s.io", "volumeattributesclasses") => protect(object, "kubernetes.io/vac-protection"),
         ("apps", "daemonsets") => count_templates(object, None),
         ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
-        ("batch", "jobs") => job::prepare_create(object, context.minor),
+        ("batch", "jobs") => job::prepare_create(object, context),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
         ("certificates.k8s.io", "certificatesigningrequests") => {
             request::prepare_create(object, context.user);
@@ -85,6 +87,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, minor
             copy_field(object, old, "spec");
             label_namespace(object);
         }
+        ("", "nodes") => node::prepare_update(object, old),
         ("", "pods") => pod::prepare_update(object, old, minor),
         ("", "services") => service::prepare_update(object, old),
         ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
@@ -100,13 +103,6 @@ pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
     if kind.is_resource("", "pods") { pod::copy_profiles(object) } else { Vec::new() }
 }
 
-/// Keeps what a write of the status must not reset.
-pub(crate) fn prepare_status(kind: &Kind, object: &mut Value, old: &Value) {
-    if kind.is_resource("", "pods") {
-        pod::prepare_status(object, old);
-    }
-}
-
 /// Drops the fields of an updated object whose feature gates are off.
 pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
     gates::drop_disabled(kind, object, Some(old), minor);
@@ -120,13 +116,16 @@ pub(crate) fn complete_create(kind: &Kind, object: &mut Value) {
 }
 
 /// Sets and keeps fields in a write of a subresource.
-pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &str, now: Time) {
+pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &str, context: Context<'_>) {
+    if part == "status" {
+        status::prepare(kind, object, old, context);
+    }
     if kind.is_resource("certificates.k8s.io", "certificatesigningrequests") {
         if part == "status" {
             request::keep_decisions(object, old);
         }
         if matches!(part, "status" | "approval") {
-            request::set_times(object, old, now);
+            request::set_times(object, old, context.now);
         }
     }
 }
@@ -157,7 +156,11 @@ fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     if is_volume && context.minor >= since::VOLUME_PHASE_TIME {
         object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
     }
-    let protection = if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" };
+    protect(object, if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" });
+}
+
+/// Adds a finalizer that protects an object while it is in use.
+fn protect(object: &mut Value, protection: &str) {
     let finalizers = metadata::metadata_mut(object).entry("finalizers").or_insert_with(|| json!([]));
     if let Some(finalizers) = finalizers.as_array_mut()
         && !finalizers.iter().any(|name| name == protection)
@@ -174,6 +177,15 @@ fn drop_topology(kind: &Kind, object: &mut Value, old: Option<&Value>) {
     }
     for endpoint in object.get_mut("endpoints").and_then(Value::as_array_mut).into_iter().flatten() {
         endpoint.as_object_mut().map(|endpoint| endpoint.remove("deprecatedTopology"));
+    }
+}
+
+/// Removes the field at a path, unless the stored object has it (the fields of features that are gone).
+fn drop_unless_used(object: &mut Value, old: Option<&Value>, (owner, field): (&str, &str)) {
+    if old.is_none_or(|old| old[owner][field].is_null())
+        && let Some(owner) = object.get_mut(owner).and_then(Value::as_object_mut)
+    {
+        owner.remove(field);
     }
 }
 
@@ -233,16 +245,6 @@ fn label_namespace(object: &mut Value) {
     let labels = metadata::metadata_mut(object).entry("labels").or_insert_with(|| json!({}));
     if let Value::Object(labels) = labels {
         labels.insert("kubernetes.io/metadata.name".to_owned(), json!(name));
-    }
-}
-
-/// Taints a new node, so that it gets no pods until it is known to be ready.
-fn add_not_ready_taint(node: &mut Value) {
-    let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    let taints = spec.entry("taints").or_insert_with(|| json!([]));
-    let Some(taints) = taints.as_array_mut() else { return };
-    if !taints.iter().any(|taint| taint["key"] == NOT_READY && taint["effect"] == "NoSchedule") {
-        taints.push(json!({ "key": NOT_READY, "effect": "NoSchedule" }));
     }
 }
 

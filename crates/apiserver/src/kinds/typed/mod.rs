@@ -142,7 +142,7 @@ fn decode_struct(
             }
             Some(value)
                 if is_empty(value)
-                    && !matches!(field.shape, Shape::Struct(_))
+                    && !matches!(field.shape, Shape::Struct(_) | Shape::Scalar(_))
                     && (structure.name, field.name) != SHOWN_EMPTY =>
             {
                 *value = plan.zero_of(field);

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::{Errors, Path, absent, immutable, text};
+use super::{Errors, Path, TEXT, absent, immutable_as, text};
 use crate::gotext;
 
 /// Maximum size of the data of one object, in bytes.
@@ -81,7 +81,7 @@ pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Errors<'_
     }
     secret_type(object, errors);
     if let Some(old) = old {
-        immutable(&object["type"], Some(&old["type"]), Path::Root.child("type"), errors);
+        immutable_as(TEXT, &object["type"], Some(&old["type"]), Path::Root.child("type"), errors);
         immutable_data(object, Some(old), &["data"], errors);
     }
 }

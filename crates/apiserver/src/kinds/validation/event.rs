@@ -2,24 +2,26 @@
 
 use serde_json::Value;
 
-use super::{Errors, Path, absent, immutable, text};
+use super::{Errors, Path, TEXT, absent, immutable_as, text};
 use crate::names;
 
-/// Fields that an update in `events.k8s.io` must not change, in the order in which the server checks them. It
-/// checks the reason twice, which shows in the causes.
-const IMMUTABLE: [&str; 12] = [
-    "involvedObject",
-    "reason",
-    "message",
-    "source",
-    "firstTimestamp",
-    "lastTimestamp",
-    "count",
-    "reason",
-    "type",
-    "eventTime",
-    "action",
-    "related",
+/// Fields that an update in `events.k8s.io` must not change, in the order in which the server checks them: name, name in
+/// errors, and internal type. It checks the reason twice, which shows in the causes.
+const IMMUTABLE: [(&str, &str, &str); 14] = [
+    ("involvedObject", "involvedObject", "ObjectReference"),
+    ("reason", "reason", TEXT),
+    ("message", "message", TEXT),
+    ("source", "source", "EventSource"),
+    ("firstTimestamp", "firstTimestamp", "?A"),
+    ("lastTimestamp", "lastTimestamp", "?A"),
+    ("count", "count", "n"),
+    ("reason", "reason", TEXT),
+    ("type", "type", TEXT),
+    ("eventTime", "eventTime", "?A"),
+    ("action", "action", TEXT),
+    ("related", "related", "?ObjectReference"),
+    ("reportingComponent", "reportingController", TEXT),
+    ("reportingInstance", "reportingInstance", TEXT),
 ];
 
 /// Validates an event of the core group.
@@ -36,11 +38,8 @@ pub(super) fn new_event(object: &Value, old: Option<&Value>, errors: &mut Errors
     match old {
         None => new(object, errors),
         Some(old) => {
-            for (field, shown) in IMMUTABLE.map(|field| (field, field)).into_iter().chain([
-                ("reportingComponent", "reportingController"),
-                ("reportingInstance", "reportingInstance"),
-            ]) {
-                immutable(&object[field], Some(&old[field]), at(shown), errors);
+            for (field, shown, type_name) in IMMUTABLE {
+                immutable_as(type_name, &object[field], Some(&old[field]), at(shown), errors);
             }
         }
     }
@@ -178,6 +177,13 @@ mod tests {
         let mut patch =
             |patch: Value| rejection(&mut server, &Write::merge_patch(&NEW, "default", "a", patch));
         assert!(patch(json!({"reason": "S"})).contains("reason: Invalid value: \"S\": field is immutable"));
+        assert!(patch(json!({"type": null})).contains("type: Invalid value: \"\": field is immutable"));
+        let reference = patch(json!({"regarding": {"kind": null}}));
+        assert!(
+            reference
+                .contains(r#"involvedObject: Invalid value: {"Kind":"","Namespace":"","Name":"n","UID":""#),
+            "{reference}"
+        );
         let series = |count: u32| json!({"series": {"count": count, "lastObservedTime": "2024-01-01T00:01:00.000000Z"}});
         assert!(patch(series(1)).contains("series.count: Invalid value: \"\": should be at least 2"));
         assert_eq!(patch(series(2)), "");

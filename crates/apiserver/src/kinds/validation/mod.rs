@@ -152,6 +152,17 @@ fn immutable(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Err
     }
 }
 
+/// Requires that a field of an internal type is unchanged. Errors show the zero value of an absent one.
+fn immutable_as(type_name: &str, object: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
+    if old.is_some_and(|old| old != object) {
+        let shown = internal::internal_form(object, type_name);
+        errors.invalid_shown(at, shown.clone(), shown, "field is immutable");
+    }
+}
+
+/// The shape of a string in [`immutable_as`].
+const TEXT: &str = "s";
+
 const NON_NEGATIVE: &str = "must be greater than or equal to 0";
 
 /// Requires that an optional number is not negative (`ValidateNonnegativeField`).
@@ -168,6 +179,21 @@ fn one_of(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) 
         given if !known.contains(&given) => errors.unsupported(at, given, known),
         _ => {}
     }
+}
+
+/// Requires one of the `known` strings in an optional field; an empty one is unknown.
+fn one_of_given(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) {
+    if let Some(given) = value.as_str().filter(|given| !known.contains(given)) {
+        errors.unsupported(at, given, known);
+    }
+}
+
+/// Requires an optional field, and one of the `known` strings in it; an empty one is unknown.
+fn one_of_required(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) {
+    if value.is_null() {
+        errors.required(at, "");
+    }
+    one_of_given(value, known, at, errors);
 }
 
 /// Requires one of the `known` strings, unless the value is absent.

@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
-use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::clock::Time;
 
-const GROUP: &str = "flowcontrol.apiserver.k8s.io";
-const LEVELS: Resource =
-    Resource::cluster(GROUP, "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations");
-const SCHEMAS: Resource = Resource::cluster(GROUP, "v1", "FlowSchema", "flowschemas");
+use super::dangling::{self, LEVELS, SCHEMAS};
+
 const COORDINATION: &str = "coordination.k8s.io";
 
 /// The number of queues and the size of a hand, if requests queue.
@@ -113,13 +111,7 @@ fn schema((name, level, precedence, distinguisher, subjects, requests): Flow, no
     if !distinguisher.is_empty() {
         spec["distinguisherMethod"] = json!({ "type": distinguisher });
     }
-    let message = format!(
-        "This FlowSchema references the PriorityLevelConfiguration object named \"{level}\" and it exists"
-    );
-    let status = json!({ "conditions": [{
-        "type": "Dangling", "status": "False", "lastTransitionTime": rfc3339(now),
-        "reason": "Found", "message": message,
-    }] });
+    let status = json!({ "conditions": [dangling::condition(level, true, now)] });
     json!({ "metadata": metadata(name), "spec": spec, "status": status })
 }
 
@@ -156,6 +148,7 @@ fn resource_rules(requests: &Requests) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
+    use super::dangling::GROUP;
     use super::*;
 
     #[test]

@@ -4,6 +4,7 @@
 //! They have reserved revisions and their own stream of uids, so that they do not change the revisions and uids of objects
 //! that clients create.
 
+mod dangling;
 mod flow;
 mod services;
 

@@ -35,7 +35,7 @@ impl From<FieldError> for Failure {
 }
 
 /// Allocates the addresses and node ports that a service needs. `taken` holds those of the existing services, `old`
-/// is the service that an update replaces.
+/// is the service that an update replaces. A dry run accepts node ports beyond the range.
 ///
 /// # Errors
 /// A requested address or port is taken or out of range, or the range is full.
@@ -45,6 +45,7 @@ pub(crate) fn allocate(
     network: ServiceNetwork,
     taken: &mut AllocatedAddresses,
     profile: &Profile,
+    dry_run: bool,
 ) -> Result<(), Failure> {
     if is_external_name(service) {
         drop_internal_policy(service);
@@ -55,9 +56,9 @@ pub(crate) fn allocate(
     taken.without(&own("namespace"), &own("name"), |taken| {
         let headless = service["spec"]["clusterIP"] == "None";
         if old.is_none_or(is_external_name) && !headless {
-            allocate_address(service, network, &taken.addresses, profile.minor)?;
+            allocate_address(service, network, &taken.addresses, dry_run, profile.minor)?;
         }
-        let mut numbers = Numbers { others: &taken.ports, own: BTreeSet::new() };
+        let mut numbers = Numbers { others: &taken.ports, own: BTreeSet::new(), dry_run };
         if has_node_ports(service) {
             match old {
                 None => initial_ports(service, &mut numbers)?,
@@ -79,6 +80,7 @@ fn allocate_address(
     service: &mut Value,
     network: ServiceNetwork,
     taken: &BTreeSet<Ipv4Addr>,
+    dry_run: bool,
     minor: u32,
 ) -> Result<(), Failure> {
     if !has_cluster_ip(&service["spec"]) {
@@ -94,11 +96,9 @@ fn allocate_address(
     }
     let requested = service["spec"]["clusterIP"].as_str().unwrap_or_default();
     let why = match requested.parse::<Ipv4Addr>() {
-        Ok(address) if !network.contains(address) && minor < since::SERVICE_RANGES => format!(
-            "the provided IP ({address}) is not in the valid range. The range of valid IPs is {}",
-            network.range()
-        ),
-        Ok(address) if !network.contains(address) => OUT_OF_NETWORK.to_owned(),
+        Ok(address) if !network.contains(address) => {
+            out_of_network(address, network, dry_run || minor < since::SERVICE_RANGES)
+        }
         Ok(address) if taken.contains(&address) => "provided IP is already allocated".to_owned(),
         _ => return Ok(()),
     };
@@ -106,15 +106,28 @@ fn allocate_address(
     Err(FieldError::invalid_list("spec.clusterIPs", &service["spec"]["clusterIPs"], "string", text).into())
 }
 
+/// The reason for an address of another network. A dry run and an earlier minor ask the allocator of the one range, other
+/// writes ask all.
+fn out_of_network(address: Ipv4Addr, network: ServiceNetwork, asks_one: bool) -> String {
+    if asks_one {
+        let range = network.range();
+        format!("the provided IP ({address}) is not in the valid range. The range of valid IPs is {range}")
+    } else {
+        OUT_OF_NETWORK.to_owned()
+    }
+}
+
 /// The node ports in use, by other services and by this one.
 struct Numbers<'a> {
     others: &'a BTreeSet<i64>,
     own: BTreeSet<i64>,
+    dry_run: bool,
 }
 
 impl Numbers<'_> {
     fn take(&mut self, number: i64) -> Result<(), &'static str> {
-        if !NODE_PORTS.contains(&number) {
+        // A dry run only looks for the port among those in use.
+        if !self.dry_run && !NODE_PORTS.contains(&number) {
             return Err(OUT_OF_RANGE);
         }
         if self.others.contains(&number) || !self.own.insert(number) {

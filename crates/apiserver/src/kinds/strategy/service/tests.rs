@@ -11,6 +11,10 @@ fn created(spec: &Value) -> Result<Value, String> {
 }
 
 fn written(spec: &Value, old: Option<&Value>) -> Result<Value, String> {
+    tried(spec, old, false)
+}
+
+fn tried(spec: &Value, old: Option<&Value>, dry_run: bool) -> Result<Value, String> {
     let mut service = json!({ "metadata": { "name": "x", "namespace": "a" }, "spec": spec });
     match old {
         None => prepare_create(&mut service),
@@ -19,7 +23,8 @@ fn written(spec: &Value, old: Option<&Value>) -> Result<Value, String> {
     let old = old.map(|old| json!({ "spec": old }));
     let (network, profile) = (ServiceNetwork::default(), Profile::of(36, false));
     let mut taken = AllocatedAddresses::default();
-    allocate(&mut service, old.as_ref(), network, &mut taken, &profile).map_err(|failure| match failure {
+    let done = allocate(&mut service, old.as_ref(), network, &mut taken, &profile, dry_run);
+    done.map_err(|failure| match failure {
         Failure::Invalid(errors) => {
             errors.iter().map(|error| error.text(&profile)).collect::<Vec<_>>().join("; ")
         }
@@ -124,4 +129,15 @@ fn local_load_balancers_have_a_port_for_health_checks() {
     let none =
         json!({ "type": "LoadBalancer", "allocateLoadBalancerNodePorts": false, "ports": [{ "port": 80 }] });
     assert_eq!(created(&none).unwrap()["ports"][0]["nodePort"], Value::Null);
+}
+
+#[test]
+fn a_dry_run_accepts_node_ports_beyond_the_range_and_names_the_range_of_addresses() {
+    let port = json!({ "type": "NodePort", "ports": [{ "port": 1, "nodePort": 80 }] });
+    assert!(tried(&port, None, false).is_err_and(|why| why.contains("not in the valid range")));
+    assert_eq!(tried(&port, None, true).map(|spec| spec["ports"][0]["nodePort"].clone()), Ok(json!(80)));
+    let address = json!({ "type": "ClusterIP", "clusterIP": "1.2.3.4", "clusterIPs": ["1.2.3.4"] });
+    let why = |dry_run| tried(&address, None, dry_run).err().unwrap_or_default();
+    assert!(why(false).ends_with("the provided network does not match the current range"), "{}", why(false));
+    assert!(why(true).ends_with("The range of valid IPs is 10.0.0.0/24"), "{}", why(true));
 }

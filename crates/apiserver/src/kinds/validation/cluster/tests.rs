@@ -82,6 +82,8 @@ fn runtime_classes_have_a_handler_that_stays() {
     }
     let found = errors(runtime_class, &json!({ "handler": "b" }), Some(&json!({ "handler": "a" })));
     assert_eq!(found, "handler: Invalid value: \"b\": field is immutable");
+    let found = errors(runtime_class, &json!({}), Some(&json!({ "handler": "a" })));
+    assert_eq!(found, "handler: Required value; handler: Invalid value: \"\": field is immutable");
 }
 
 #[test]

@@ -15,10 +15,31 @@ use super::items;
 
 /// The internal types, one in each line: the name of the type, then its fields in the order of the struct, as
 /// `NAME:SHAPE`, or `NAME=JSON:SHAPE` if the JSON name is not the name with a small first letter. `^` before a JSON name
-/// means that the field is in the parent object. A shape is `s` (text), `n` (number), `b` (flag), `q` (quantity), `i`
-/// (number or text), `J` (label selector), `M` (metadata), `A` (any value, as in JSON), or the name of a type, after `?`
-/// (pointer), `[` (list) or `%` (map).
+/// means that the field is in the parent object; the name `+` means that the struct embeds another one. A shape is `s`
+/// (text), `n` (number), `b` (flag), `q` (quantity), `i` (number or text), `J` (label selector), `M` (metadata), `A` (any
+/// value, as in JSON), or the name of a type, after `?` (pointer), `[` (list) or `%` (map).
 const TYPES: &str = include_str!("types.txt");
+
+/// The name of a field for a struct that another one embeds.
+const EMBEDDED: &str = "+";
+/// The fields of metadata, in the order of their struct. They are omitted if they are zero.
+const METADATA: [&str; 15] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
 
 #[derive(Debug)]
 struct Field {
@@ -94,7 +115,12 @@ fn structure(value: &Value, parent: &Value, type_name: &str) -> Node {
     let mut entries = Vec::new();
     for field in fields {
         if field.shape == "M" {
-            let Node::Map(own) = in_order(&value["metadata"], &["labels", "annotations"]) else { continue };
+            let Node::Map(own) = in_order(&value["metadata"], &METADATA) else { continue };
+            entries.extend(own);
+            continue;
+        }
+        if field.name == EMBEDDED {
+            let Node::Map(own) = structure(value, parent, field.shape) else { continue };
             entries.extend(own);
             continue;
         }
@@ -133,6 +159,12 @@ mod tests {
         let form = internal_form(&spec, "PodSpec");
         assert!(form.contains(r#""SecurityContext":{"HostNetwork":true,"HostPID":false,"#), "{form}");
         assert!(form.contains(r#""Overhead":{"cpu":"1"},"EnableServiceLinks":null"#), "{form}");
+        let template = json!({ "metadata": { "labels": { "a": "b" }, "name": "n" }, "spec": {} });
+        let form = internal_form(&template, "PodTemplateSpec");
+        assert!(form.starts_with(r#"{"name":"n","labels":{"a":"b"},"Spec":{"Volumes":null,"#), "{form}");
+        let form = internal_form(&json!({ "nfs": { "path": "/" } }), "PersistentVolumeSpec");
+        assert!(form.starts_with(r#"{"Capacity":null,"GCEPersistentDisk":null,"#), "{form}");
+        assert!(form.contains(r#""NFS":{"Server":"","Path":"/","ReadOnly":false}"#), "{form}");
     }
 
     #[test]

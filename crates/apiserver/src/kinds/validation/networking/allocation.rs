@@ -4,8 +4,7 @@
 use serde_json::{Value, json};
 
 use super::ip::{self, Range};
-use crate::kinds::validation::internal::internal_form;
-use crate::kinds::validation::{Errors, Path, items, text};
+use crate::kinds::validation::{Errors, Path, immutable_as, items, text};
 use crate::names;
 
 const IMMUTABLE: &str = "field is immutable";
@@ -15,13 +14,14 @@ pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Valu
     let spec = Path::Root.child("spec");
     let at = spec.child("parentRef");
     let parent = &object["spec"]["parentRef"];
+    check_parent(parent, at, errors);
     if let Some(old) = old {
-        if old["spec"]["parentRef"] != *parent {
-            let shown = internal_form(parent, "ParentReference");
-            errors.invalid_shown(at, shown.clone(), shown, IMMUTABLE);
-        }
-        return;
+        immutable_as("?ParentReference", parent, Some(&old["spec"]["parentRef"]), at, errors);
     }
+}
+
+/// Validates the reference to the object that has the address (`validateIPAddressParentReference`).
+fn check_parent(parent: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if !parent.is_object() {
         errors.required(at, "");
         return;
@@ -53,7 +53,8 @@ pub(in crate::kinds::validation) fn service_cidr(
         return;
     };
     if old.len() != ranges.len() && (old.len(), ranges.len()) != (1, 2) {
-        errors.invalid(list, json!(ranges), IMMUTABLE);
+        let shown = if ranges.is_empty() { Value::Null } else { json!(ranges) };
+        errors.invalid(list, shown, IMMUTABLE);
         return;
     }
     for (index, (range, old)) in ranges.iter().zip(old).enumerate() {

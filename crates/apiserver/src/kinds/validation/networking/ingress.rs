@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{ip, port_number};
-use crate::kinds::validation::{Errors, Path, immutable, items, one_of, text};
+use crate::kinds::validation::{Errors, Path, TEXT, immutable_as, items, one_of_required, text};
 use crate::names;
 
 /// The annotation that named the class before the field existed.
@@ -166,7 +166,7 @@ fn reference(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the parameters of a class (`validateIngressClassParametersReference`).
 fn parameters(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     reference(value, at, errors);
-    one_of(&value["scope"], &["Cluster", "Namespace"], at.child("scope"), errors);
+    one_of_required(&value["scope"], &["Cluster", "Namespace"], at.child("scope"), errors);
     let place = at.child("namespace");
     match (text(&value["scope"]), value["namespace"].as_str()) {
         ("Namespace", None) => errors.required(place, "`parameters.scope` is set to 'Namespace'"),
@@ -206,6 +206,6 @@ pub(in crate::kinds::validation) fn ingress_class(
         parameters(&object["spec"]["parameters"], at.child("parameters"), errors);
     }
     if let Some(old) = old {
-        immutable(&object["spec"]["controller"], Some(&old["spec"]["controller"]), place, errors);
+        immutable_as(TEXT, &object["spec"]["controller"], Some(&old["spec"]["controller"]), place, errors);
     }
 }

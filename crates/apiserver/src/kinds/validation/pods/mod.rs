@@ -24,8 +24,9 @@ pub(super) mod template;
 #[cfg(test)]
 mod tests;
 mod update;
-mod volumes;
+pub(super) mod volumes;
 pub(super) mod warnings;
 
 pub(in crate::kinds) use container::aggregate;
+pub(super) use spec::overhead;
 pub(super) use update::{ephemeral_containers, resize};

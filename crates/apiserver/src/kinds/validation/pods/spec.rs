@@ -85,7 +85,7 @@ fn schedule(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 /// Validates what a runtime class adds to the resources of its pods (`validateOverhead`).
-fn overhead(overhead: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation) fn overhead(overhead: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     container::container_requirements(&serde_json::json!({ "limits": overhead }), None, at, errors);
 }
 

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::kinds::validation::{Errors, Path, absent, immutable, items, one_of, one_of_if_given, text};
+use crate::kinds::validation::{
+    Errors, Path, absent, immutable, items, one_of_if_given, one_of_required, text,
+};
 use crate::names::labels;
 use crate::profile::since;
 
@@ -18,7 +20,7 @@ pub(in crate::kinds::validation) fn storage(object: &Value, old: Option<&Value>,
     parameters(&object["parameters"], at("parameters"), errors);
     one_of_if_given(&object["reclaimPolicy"], &["Delete", "Retain"], at("reclaimPolicy"), errors);
     let modes = ["Immediate", "WaitForFirstConsumer"];
-    one_of(&object["volumeBindingMode"], &modes, at("volumeBindingMode"), errors);
+    one_of_required(&object["volumeBindingMode"], &modes, at("volumeBindingMode"), errors);
     topologies(&object["allowedTopologies"], at("allowedTopologies"), errors);
     let Some(old) = old else { return };
     for field in ["parameters", "provisioner"] {
@@ -82,7 +84,8 @@ fn parameters(parameters: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Validates the topologies, which must differ from each other (`validateAllowedTopologies`).
 fn topologies(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = Vec::new();
+    // A real server compares each term with empty ones too, one for each term.
+    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = vec![BTreeMap::new(); items(list).len()];
     for (index, term) in items(list).iter().enumerate() {
         let at = at.index(index);
         let list = at.child("matchLabelExpressions");
@@ -94,7 +97,7 @@ fn topologies(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
                 errors.duplicate(at.child("key"), key);
             }
         }
-        if seen.contains(&expressions) {
+        for _ in seen.iter().filter(|earlier| **earlier == expressions) {
             errors.duplicate(list, "");
         }
         seen.push(expressions);

@@ -4,7 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::driver_name;
-use crate::kinds::validation::{Errors, Path, absent, internal, items, one_of_if_given, text};
+use crate::kinds::validation::pods::volumes as shared;
+use crate::kinds::validation::{Errors, Path, absent, internal, items, text};
 use crate::names;
 
 /// The sources in the order in which the server looks for them, with the fields that each needs.
@@ -34,8 +35,7 @@ const REQUIRED: [(&str, &[&str]); 22] = [
 ];
 const HOST_PATHS: [&str; 8] =
     ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
-const CACHING: [&str; 3] = ["None", "ReadOnly", "ReadWrite"];
-const DISKS: [&str; 3] = ["Dedicated", "Managed", "Shared"];
+const SECOND: &str = "may not specify more than 1 volume type";
 
 /// The internal type of the sources.
 pub(super) const SOURCE: &str = "PersistentVolumeSource";
@@ -59,17 +59,29 @@ pub(super) fn check(spec: &Value, name: &str, at: Path<'_>, errors: &mut Errors<
     };
     let value = &spec[*source];
     let place = at.child(place);
-    for field in fields.iter().filter(|field| absent(&value[**field])) {
-        errors.required(place.child(field), "");
-    }
+    required(fields, value, place, errors);
     details(source, value, name, place, errors);
     if *source == "local" && spec["nodeAffinity"].is_null() {
         errors.required(at.child("nodeAffinity"), "Local volume requires node affinity");
     }
-    // A flexible volume is allowed beside the first one.
-    for (source, _) in given.filter(|(source, _)| *source != "flexVolume") {
-        let field = if *source == "cephfs" { "cephFS" } else { source };
-        errors.forbidden(at.child(field), "may not specify more than 1 volume type");
+    for (source, fields) in given {
+        match *source {
+            // A flexible volume is allowed beside the first one.
+            "flexVolume" => {
+                let place = at.child(source);
+                required(fields, &spec[*source], place, errors);
+                details(source, &spec[*source], name, place, errors);
+            }
+            "cephfs" => errors.forbidden(at.child("cephFS"), SECOND),
+            _ => errors.forbidden(at.child(source), SECOND),
+        }
+    }
+}
+
+/// Requires fields of a source.
+fn required(fields: &[&str], value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    for field in fields.iter().filter(|field| absent(&value[**field])) {
+        errors.required(at.child(field), "");
     }
 }
 
@@ -91,19 +103,30 @@ fn details(source: &str, value: &Value, name: &str, at: Path<'_>, errors: &mut E
         }
         "iscsi" => iscsi(value, name, at, errors),
         "fc" => fibre_channel(value, at, errors),
-        "cinder" | "storageos" => secret(&value["secretRef"], at.child("secretRef"), errors),
+        "storageos" => storage_os(value, at, errors),
+        "cinder" => secret(&value["secretRef"], at.child("secretRef"), errors),
         "glusterfs" => namespace(value, "endpointsNamespace", at, errors),
         "azureFile" if value["secretNamespace"] == "" => {
             errors.required(at.child("secretNamespace"), "");
         }
-        "azureDisk" => {
-            one_of_if_given(&value["cachingMode"], &CACHING, at.child("cachingMode"), errors);
-            one_of_if_given(&value["kind"], &DISKS, at.child("kind"), errors);
-        }
+        "azureDisk" => shared::azure_disk(value, at, errors),
+        "flocker" => shared::flocker(value, at, errors),
+        "quobyte" => shared::quobyte(value, at, errors),
         "flexVolume" => flexible_options(&value["options"], at.child("options"), errors),
         "csi" => csi(value, at, errors),
         _ => {}
     }
+}
+
+/// Validates the names of a StorageOS volume and its secret.
+fn storage_os(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    for field in ["volumeName", "volumeNamespace"] {
+        let name = text(&value[field]);
+        if !name.is_empty() {
+            errors.each(at.child(field), name, names::label(name));
+        }
+    }
+    secret(&value["secretRef"], at.child("secretRef"), errors);
 }
 
 /// Rejects a path that goes up (`validatePathNoBacksteps`).
@@ -127,10 +150,9 @@ fn iscsi(value: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
                    iscsi.initiatorName is specified.";
         errors.invalid(at.child("targetportal"), portal, why);
     }
-    for (field, shown) in [("iqn", "iqn"), ("initiatorName", "initiatorname")] {
-        let given = text(&value[field]);
-        let known = ["iqn", "eui", "naa"].iter().any(|prefix| given.starts_with(prefix));
-        if !given.is_empty() && !known {
+    let iqn = Some(text(&value["iqn"])).filter(|iqn| !iqn.is_empty());
+    for (given, shown) in [(iqn, "iqn"), (initiator.as_str(), "initiatorname")] {
+        if let Some(given) = given.filter(|given| !shared::is_iscsi_name(given)) {
             errors.invalid(at.child(shown), given, "must be valid format");
         }
     }

@@ -17,6 +17,8 @@ pub(in crate::kinds::validation) fn volume(object: &Value, old: Option<&Value>, 
     let spec = &object["spec"];
     check_spec(spec, text(&object["metadata"]["name"]), at, errors);
     let Some(old) = old.map(|old| &old["spec"]) else { return };
+    // A real server validates an updated specification twice, which shows in the causes.
+    check_spec(spec, text(&object["metadata"]["name"]), at, errors);
     same_source(spec, old, at, errors);
     let mode = Path::Root.child("volumeMode");
     immutable(&spec["volumeMode"], Some(&old["volumeMode"]), mode, errors);

@@ -43,20 +43,23 @@ fn logical_unit(number: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Requires a name in one of the three forms that iSCSI has.
 fn qualified_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    if !matches!(name.get(..3), Some("iqn" | "eui" | "naa")) {
+        errors.invalid(at, name, "must be valid format starting with iqn, eui, or naa");
+    } else if !is_iscsi_name(name) {
+        errors.invalid(at, name, "must be valid format");
+    }
+}
+
+/// Whether a name has one of the three forms that iSCSI has.
+pub(in crate::kinds::validation) fn is_iscsi_name(name: &str) -> bool {
     let is_identifier = |rest: &str, length: usize| {
         rest.len() == length + 1 && rest[1..].bytes().all(|b| b.is_ascii_alphanumeric())
     };
-    let fits = match name.get(..3) {
+    match name.get(..3) {
         Some("iqn") => name.match_indices("iqn.").any(|(start, _)| is_dated_name(&name[start + 4..])),
         Some("eui") => name.is_ascii() && is_identifier(&name[3..], 16),
         Some("naa") => name.is_ascii() && is_identifier(&name[3..], 32),
-        _ => {
-            errors.invalid(at, name, "must be valid format starting with iqn, eui, or naa");
-            return;
-        }
-    };
-    if !fits {
-        errors.invalid(at, name, "must be valid format");
+        _ => false,
     }
 }
 
@@ -77,7 +80,7 @@ fn is_dated_name(text: &str) -> bool {
 }
 
 /// Validates a Flocker data set (`validateFlockerVolumeSource`).
-pub(super) fn flocker(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation) fn flocker(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let (name, id) = (text(&source["datasetName"]), text(&source["datasetUUID"]));
     if name.is_empty() && id.is_empty() {
         errors.required(at, "one of datasetName and datasetUUID is required");
@@ -124,7 +127,7 @@ pub(super) fn flex(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 /// Validates an Azure disk (`validateAzureDisk`).
-pub(super) fn azure(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation) fn azure(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (field, known) in [("cachingMode", &CACHING), ("kind", &AZURE_KINDS)] {
         if let Some(given) = source[field].as_str().filter(|given| !known.contains(given)) {
             errors.unsupported(at.child(field), given, known);

@@ -7,6 +7,9 @@ mod network;
 mod projected;
 mod sources;
 
+pub(in crate::kinds::validation) use disks::{azure as azure_disk, flocker, is_iscsi_name};
+pub(in crate::kinds::validation) use network::quobyte;
+
 use serde_json::Value;
 
 use super::names::label;

@@ -25,7 +25,7 @@ pub(super) fn secret_reference(source: &Value, at: Path<'_>, errors: &mut Errors
 }
 
 /// Validates a Quobyte volume (`validateQuobyteVolumeSource`).
-pub(super) fn quobyte(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+pub(in crate::kinds::validation) fn quobyte(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let registry = text(&source["registry"]);
     if registry.is_empty() {
         errors.required(at.child("registry"), PAIRS);

@@ -8,8 +8,8 @@ use crate::kinds::validation::{Errors, Path, absent, items, non_negative, select
 use crate::names;
 use crate::profile::since;
 
-/// Fields that an update may change; of the claim templates, only the metadata.
-const FREE: [&str; 8] = [
+/// Fields that an update may change.
+const FREE: [&str; 7] = [
     "replicas",
     "ordinals",
     "template",
@@ -17,7 +17,6 @@ const FREE: [&str; 8] = [
     "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
-    "volumeClaimTemplates",
 ];
 const FORBIDDEN: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
     'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
@@ -64,11 +63,7 @@ fn same_but_free(spec: &Value, old: &Value) -> bool {
         let mut fields = spec.as_object().into_iter().flatten();
         fields.all(|(name, value)| FREE.contains(&name.as_str()) || other[name] == *value)
     };
-    let (new, before) = (items(&spec["volumeClaimTemplates"]), items(&old["volumeClaimTemplates"]));
-    fixed(spec, old)
-        && fixed(old, spec)
-        && new.len() == before.len()
-        && new.iter().zip(before).all(|(new, before)| new["spec"] == before["spec"])
+    fixed(spec, old) && fixed(old, spec)
 }
 
 fn check(spec: &Value, skipped: Skipped, errors: &mut Errors<'_>) {

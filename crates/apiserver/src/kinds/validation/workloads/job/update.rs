@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{failure_policy, is_indexed, success_policy};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, immutable, items, selector};
 use crate::profile::since;
 
@@ -53,11 +54,17 @@ fn template(spec: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         take_resources(&mut allowed["spec"], &new["spec"]);
         // A real server compares only the specifications here.
         if allowed["spec"] != new["spec"] {
-            errors.invalid(at.child("template.spec"), new["spec"].clone(), "field is immutable");
+            fixed(&new["spec"], "PodSpec", at.child("template.spec"), errors);
         }
     } else if allowed != *new {
-        errors.invalid(at.child("template"), new.clone(), "field is immutable");
+        fixed(new, "PodTemplateSpec", at.child("template"), errors);
     }
+}
+
+/// Rejects a changed value of an internal type.
+fn fixed(new: &Value, type_name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    let shown = internal_form(new, type_name);
+    errors.invalid_shown(at, shown.clone(), shown, "field is immutable");
 }
 
 fn is_unstarted(job: &Value) -> bool {
