@@ -58,6 +58,8 @@ pub(crate) struct Call<'a> {
     pub(crate) touched: Option<Vec<String>>,
     /// The difference between the baseline and the decoded body.
     pub(crate) delta: Option<Delta>,
+    /// Whether the decoded body has a list or map without elements, which Go can tell from an absent one.
+    pub(crate) gives_empty: bool,
     /// The answers of webhooks to this request.
     pub(crate) attempt: &'a mut Attempt,
 }
@@ -88,6 +90,7 @@ impl<'a> Call<'a> {
             baseline: None,
             touched: None,
             delta: None,
+            gives_empty: false,
             attempt,
         }
     }

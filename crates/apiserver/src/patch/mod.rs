@@ -1,6 +1,7 @@
 //! Patches of objects: JSON patches, merge patches and strategic merge patches.
 
 mod operations;
+mod printed;
 mod strategic;
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use crate::request::options::PatchType;
 use crate::status::{Outcome, Refused};
 
 pub(crate) use operations::apply as apply_operations;
+pub(crate) use printed::printed;
 
 /// Applies a patch of any type but apply to an object.
 pub(crate) fn merged(patch_type: PatchType, patch: &Value, old: &Value, kind: &Kind) -> Outcome<Value> {

@@ -89,7 +89,6 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
         ("", "services") => service::prepare_update(object, old),
         ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
-        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
     }
@@ -104,6 +103,13 @@ pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
 pub(crate) fn prepare_status(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.is_resource("", "pods") {
         pod::prepare_status(object, old);
+    }
+}
+
+/// Resets fields of an updated object after its generation was counted.
+pub(crate) fn complete_update(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.is_resource("discovery.k8s.io", "endpointslices") {
+        drop_topology(kind, object, Some(old));
     }
 }
 

@@ -2,9 +2,10 @@
 //! write.
 //!
 //! Field names are case-sensitive. Unknown fields are removed and reported. Null counts as absent. Zero
-//! values that Go omits are removed, and those that it always writes are added. Times and quantities get
-//! their canonical form; base64 is only checked.
+//! values that Go omits are removed, and those that it always writes are added. Times, quantities and base64
+//! get their canonical form.
 
+mod convert;
 mod plan;
 mod scalar;
 mod time;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 
 use self::plan::{Plan, Shape, Struct, plan};
 use super::Kind;
+use crate::facts::Scalar;
 use crate::facts::go::Zero;
 use crate::gotext::json_type;
 
@@ -39,9 +41,23 @@ enum Step<'a> {
     Key(&'a str),
 }
 
+/// The part of Go's libraries that turns a document into a struct. They differ in the values that they accept, and in their
+/// messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The JSON decoder: bodies, JSON patches and merge patches.
+    #[default]
+    Json,
+    /// The converter of maps: the results of strategic merge patches and of applies.
+    Map,
+}
+
 /// The result of decoding an object.
 #[derive(Debug, Default)]
 struct Findings {
+    source: Source,
+    /// Whether a list or a map outside the metadata was given without elements.
+    gives_empty: bool,
     /// Paths of fields that the type does not have.
     unknown: Vec<String>,
     /// The message for the first value that cannot be decoded.
@@ -54,17 +70,27 @@ struct Findings {
 /// # Errors
 /// The message of Go's decoder for the first value of a wrong type.
 pub(crate) fn decode(kind: &Kind, object: &mut Value) -> Result<Vec<String>, String> {
-    decode_some(kind, object, None)
+    decode_some(kind, object, Source::Json, None).map(|decoded| decoded.unknown)
+}
+
+/// What the decoder found in a valid object.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    /// The paths of unknown fields, which were removed.
+    pub(crate) unknown: Vec<String>,
+    /// Whether a list or a map outside the metadata was given without elements: Go can tell it from an absent one.
+    pub(crate) gives_empty: bool,
 }
 
 /// Like [`decode`], but only for these top-level fields; the others were decoded before.
 pub(crate) fn decode_some(
     kind: &Kind,
     object: &mut Value,
+    source: Source,
     fields: Option<&[String]>,
-) -> Result<Vec<String>, String> {
+) -> Result<Decoded, String> {
     let resource = &kind.resource;
-    read_as((&resource.group, &resource.version, &resource.kind), object, fields)
+    read_as((&resource.group, &resource.version, &resource.kind), object, source, fields)
 }
 
 /// Like [`decode`], for a type that is not a kind of its own, such as `Scale`.
@@ -74,25 +100,34 @@ pub(crate) fn decode_as(
     kind: &str,
     object: &mut Value,
 ) -> Result<Vec<String>, String> {
-    read_as((group, version, kind), object, None)
+    read_as((group, version, kind), object, Source::Json, None).map(|decoded| decoded.unknown)
 }
 
 fn read_as(
     (group, version, kind): (&str, &str, &str),
     object: &mut Value,
+    source: Source,
     fields: Option<&[String]>,
-) -> Result<Vec<String>, String> {
+) -> Result<Decoded, String> {
     let plan = plan();
     let (Some(index), Value::Object(map)) = (plan.of_kind(group, version, kind), object) else {
-        return Ok(Vec::new());
+        return Ok(Decoded::default());
     };
-    let mut findings = Findings::default();
+    let mut findings = Findings { source, ..Findings::default() };
     let root = At { parent: None, step: Step::Root };
     decode_struct(plan, plan.get(index), map, &root, fields, &mut findings);
     match findings.error {
         Some(error) => Err(error),
-        None => Ok(findings.unknown),
+        None => Ok(Decoded { unknown: findings.unknown, gives_empty: findings.gives_empty }),
     }
+}
+
+/// Checks that Go's converter accepts a value for a text.
+///
+/// # Errors
+/// Its message.
+pub(crate) fn check_text(value: &mut Value) -> Result<(), String> {
+    convert::value(&Shape::Scalar(Scalar::String), value)
 }
 
 /// The zero value of a field of a kind, if the kind has that field.
@@ -120,13 +155,14 @@ fn decode_struct(
             if has_type && (name == "apiVersion" || name == "kind") {
                 return true;
             }
-            findings.unknown.push(at.child(name));
+            findings.unknown.push(at.child(name, findings.source));
             return false;
         };
         if value.is_null() {
             return false;
         }
         let field_at = At { parent: Some(at), step: Step::Field(structure.name, &field.via, field.name) };
+        findings.gives_empty |= structure.name != "ObjectMeta" && is_empty_collection(&field.shape, value);
         decode_value(plan, &field.shape, value, &field_at, findings);
         matches!(field.zero, Zero::Always | Zero::Null) || !vanishes(field.zero, value)
     });
@@ -157,6 +193,10 @@ fn vanishes(zero: Zero, value: &Value) -> bool {
         Value::Number(number) => zero == Zero::Never && number.as_f64() == Some(0.0),
         Value::Object(map) => zero == Zero::Never && map.is_empty(),
     }
+}
+
+fn is_empty_collection(shape: &Shape, value: &Value) -> bool {
+    matches!(shape, Shape::List(_) | Shape::Map(_)) && is_empty(value)
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -203,6 +243,11 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
             }
         }
         (Shape::Named(_), Value::String(_)) => {}
+        (shape, value) if findings.source == Source::Map => {
+            if let Err(why) = convert::value(shape, value) {
+                findings.error.get_or_insert(why);
+            }
+        }
         (Shape::Scalar(scalar), value) => {
             if let Err(wrong) = scalar::read(*scalar, value) {
                 findings.error.get_or_insert_with(|| match wrong {
@@ -221,21 +266,23 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
 
 impl At<'_> {
     /// The path of a field below this position, as strict decoding prints it.
-    fn child(&self, name: &str) -> String {
+    fn child(&self, name: &str, source: Source) -> String {
         let mut path = String::new();
-        self.write(&mut path);
+        self.write(&mut path, source);
         if !path.is_empty() {
             path.push('.');
         }
         path + name
     }
 
-    fn write(&self, path: &mut String) {
+    fn write(&self, path: &mut String, source: Source) {
         if let Some(parent) = self.parent {
-            parent.write(path);
+            parent.write(path, source);
         }
         match self.step {
             Step::Root => {}
+            // The converter of maps leaves out keys.
+            Step::Key(_) if source == Source::Map => {}
             Step::Index(index) => path.push_str(&format!("[{index}]")),
             Step::Field(_, _, name) | Step::Key(name) => {
                 if !path.is_empty() {
