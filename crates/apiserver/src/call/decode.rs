@@ -80,8 +80,9 @@ pub(crate) fn object_from(
         let decoded = typed::decode_some(&kind, &mut value, source, touched.as_deref())
             .map_err(|why| unhandled(&kind, &why))?;
         unknown.extend(decoded.unknown);
-        call.gives_empty = decoded.gives_empty;
         defaults::fill(&kind, &mut value, profile.minor);
+        let is_absent = |at: &String| value.pointer(at).is_none_or(Value::is_null);
+        call.gives_empty = decoded.empties.iter().any(is_absent);
         kind.convert_to_stored(&mut value);
     }
     unknown.sort();

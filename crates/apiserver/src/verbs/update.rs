@@ -232,8 +232,10 @@ fn check_uid(call: &Call<'_>, object: &Value, actual: &str) -> Outcome<()> {
         return Ok(());
     }
     let (resource, path) = (&call.kind.resource, etcd::path(&call.kind, &call.key()));
+    // A dry run checks the precondition above the storage, which adds the prefix.
+    let shown = path.strip_prefix("/registry").filter(|_| call.dry_run).unwrap_or(&path);
     let text = format!(
-        "StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+        "StorageError: invalid object, Code: 4, Key: {shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
          UID in precondition: {uid}, UID in object meta: {actual}"
     );
     Err(Refused::conflict(resource, &resource.plural, &call.path.name, &text))

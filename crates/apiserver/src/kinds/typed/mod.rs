@@ -12,7 +12,8 @@ mod time;
 
 use serde_json::{Map, Value};
 
-use self::plan::{Plan, Shape, Struct, plan};
+use self::plan::{Field, Plan, Shape, Struct, plan};
+use self::scalar::ScalarError;
 use super::Kind;
 use crate::facts::Scalar;
 use crate::facts::go::Zero;
@@ -56,12 +57,14 @@ pub(crate) enum Source {
 #[derive(Debug, Default)]
 struct Findings {
     source: Source,
-    /// Whether a list or a map outside the metadata was given without elements.
-    gives_empty: bool,
+    /// The pointers of lists and maps outside the metadata that were given without elements.
+    empties: Vec<String>,
     /// Paths of fields that the type does not have.
     unknown: Vec<String>,
     /// The message for the first value that cannot be decoded.
     error: Option<String>,
+    /// Whether that is the value of a type with a decoder of its own, which ends the decoding.
+    is_aborted: bool,
 }
 
 /// Changes an object to what Go would write after decoding it. Returns the paths of unknown fields, which are
@@ -78,8 +81,9 @@ pub(crate) fn decode(kind: &Kind, object: &mut Value) -> Result<Vec<String>, Str
 pub(crate) struct Decoded {
     /// The paths of unknown fields, which were removed.
     pub(crate) unknown: Vec<String>,
-    /// Whether a list or a map outside the metadata was given without elements: Go can tell it from an absent one.
-    pub(crate) gives_empty: bool,
+    /// The pointers of lists and maps outside the metadata that were given without elements: Go can tell them from
+    /// absent ones.
+    pub(crate) empties: Vec<String>,
 }
 
 /// Like [`decode`], but only for these top-level fields; the others were decoded before.
@@ -118,7 +122,7 @@ fn read_as(
     decode_struct(plan, plan.get(index), map, &root, fields, &mut findings);
     match findings.error {
         Some(error) => Err(error),
-        None => Ok(Decoded { unknown: findings.unknown, gives_empty: findings.gives_empty }),
+        None => Ok(Decoded { unknown: findings.unknown, empties: findings.empties }),
     }
 }
 
@@ -147,8 +151,16 @@ fn decode_struct(
     findings: &mut Findings,
 ) {
     let has_type = matches!(at.step, Step::Root) || EMBEDDED_KINDS.contains(&structure.name);
+    let is_skipped = |name: &str| fields.is_some_and(|fields| !fields.iter().any(|field| field == name));
+    // The converter of maps goes through the fields of the struct, the JSON decoder through those of the document.
+    let is_decoded = findings.source == Source::Map;
+    for field in structure.in_order().filter(|field| is_decoded && !is_skipped(field.name)) {
+        if let Some(value) = map.get_mut(field.name).filter(|value| !value.is_null()) {
+            decode_field(plan, (structure, field), value, at, findings);
+        }
+    }
     map.retain(|name, value| {
-        if fields.is_some_and(|fields| !fields.contains(name)) {
+        if is_skipped(name) {
             return true;
         }
         let Some(field) = structure.field(name) else {
@@ -161,9 +173,9 @@ fn decode_struct(
         if value.is_null() {
             return false;
         }
-        let field_at = At { parent: Some(at), step: Step::Field(structure.name, &field.via, field.name) };
-        findings.gives_empty |= structure.name != "ObjectMeta" && is_empty_collection(&field.shape, value);
-        decode_value(plan, &field.shape, value, &field_at, findings);
+        if !is_decoded {
+            decode_field(plan, (structure, field), value, at, findings);
+        }
         matches!(field.zero, Zero::Always | Zero::Null) || !vanishes(field.zero, value)
     });
     for field in structure.always() {
@@ -183,10 +195,26 @@ fn decode_struct(
     }
 }
 
+/// Decodes the value of a field, which is not null.
+fn decode_field(
+    plan: &Plan,
+    (structure, field): (&Struct, &Field),
+    value: &mut Value,
+    at: &At<'_>,
+    findings: &mut Findings,
+) {
+    let field_at = At { parent: Some(at), step: Step::Field(structure.name, &field.via, field.name) };
+    if structure.name != "ObjectMeta" && is_empty_collection(&field.shape, value) {
+        findings.empties.push(field_at.pointer());
+    }
+    decode_value(plan, &field.shape, value, &field_at, findings);
+}
+
 /// Whether Go omits a value.
 fn vanishes(zero: Zero, value: &Value) -> bool {
     match value {
-        Value::Null => true,
+        // The zero time, to which a pointer can point.
+        Value::Null => zero == Zero::Never,
         Value::Array(items) => zero == Zero::Never && items.is_empty(),
         Value::String(text) => zero == Zero::Never && text.is_empty(),
         Value::Bool(flag) => zero == Zero::Never && !flag,
@@ -250,10 +278,15 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
         }
         (Shape::Scalar(scalar), value) => {
             if let Err(wrong) = scalar::read(*scalar, value) {
-                findings.error.get_or_insert_with(|| match wrong {
-                    scalar::ScalarError::Type(found) => at.mismatch(&found, &plan.go_name(shape)),
-                    scalar::ScalarError::Inner(found, expected) => at.mismatch(&found, expected),
-                    scalar::ScalarError::Text(text) => text,
+                let aborts = !matches!(wrong, ScalarError::Type(_)) && *scalar != Scalar::Bytes;
+                if findings.is_aborted || findings.error.is_some() && !aborts {
+                    return;
+                }
+                findings.is_aborted = aborts;
+                findings.error = Some(match wrong {
+                    ScalarError::Type(found) => at.mismatch(&found, &plan.go_name(shape)),
+                    ScalarError::Inner(found, expected) => at.mismatch(&found, expected),
+                    ScalarError::Text(text) => text,
                 });
             }
         }
@@ -273,6 +306,18 @@ impl At<'_> {
             path.push('.');
         }
         path + name
+    }
+
+    /// The JSON pointer of this position.
+    fn pointer(&self) -> String {
+        let before = self.parent.map(At::pointer).unwrap_or_default();
+        match self.step {
+            Step::Root => before,
+            Step::Index(index) => format!("{before}/{index}"),
+            Step::Field(_, _, name) | Step::Key(name) => {
+                format!("{before}/{}", name.replace('~', "~0").replace('/', "~1"))
+            }
+        }
     }
 
     fn write(&self, path: &mut String, source: Source) {

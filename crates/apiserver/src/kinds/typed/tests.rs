@@ -129,6 +129,17 @@ fn times_quantities_and_base64_have_messages_of_their_own() {
 }
 
 #[test]
+fn a_type_with_a_decoder_of_its_own_ends_the_decoding() {
+    for metadata in [
+        json!({ "a": 1, "deletionTimestamp": "x", "generation": "y" }),
+        json!({ "deletionGracePeriodSeconds": "y", "deletionTimestamp": "x" }),
+    ] {
+        let why = decoded("", "ConfigMap", json!({ "metadata": metadata })).1.unwrap_err();
+        assert!(why.starts_with("parsing time \"x\""), "{why}");
+    }
+}
+
+#[test]
 fn base64_gets_its_canonical_form() {
     for (given, canonical) in [("YW\nJj", "YWJj"), ("YR==", "YQ=="), ("YWL=", "YWI="), ("", "")] {
         let (secret, result) = decoded("", "Secret", json!({ "data": { "k": given } }));
@@ -142,7 +153,7 @@ fn the_zero_time_is_null() {
     let (pod, _) = decoded("", "Pod", json!({ "status": { "conditions": [condition] } }));
     assert_eq!(pod["status"]["conditions"][0].get("lastProbeTime"), Some(&Value::Null));
     let lease = json!({ "spec": { "renewTime": "0001-01-01T00:00:00.000000Z" } });
-    assert_eq!(decoded("coordination.k8s.io", "Lease", lease).0["spec"], json!({}));
+    assert_eq!(decoded("coordination.k8s.io", "Lease", lease).0["spec"], json!({ "renewTime": null }));
 }
 
 /// The object that the converter of maps results in.
@@ -195,6 +206,14 @@ fn the_converter_has_messages_without_a_path() {
 }
 
 #[test]
+fn the_converter_reports_the_first_field_of_a_struct() {
+    let object = json!({ "data": { "k": 1 }, "metadata": { "generation": 1.5, "name": [] } });
+    assert_eq!(converted("", "ConfigMap", object).unwrap_err(), "unrecognized type: string");
+    let object = json!({ "data": { "k": 1 }, "metadata": { "generation": 1.5 } });
+    assert_eq!(converted("", "ConfigMap", object).unwrap_err(), "cannot convert float64 to int64");
+}
+
+#[test]
 fn the_decoder_reports_lists_and_maps_without_elements() {
     for (object, is_reported) in [
         (json!({ "spec": { "podSelector": { "matchLabels": {} } } }), true),
@@ -203,7 +222,7 @@ fn the_decoder_reports_lists_and_maps_without_elements() {
     ] {
         let kind = ("networking.k8s.io", "v1", "NetworkPolicy");
         let found = read_as(kind, &mut object.clone(), Source::Json, None).unwrap();
-        assert_eq!(found.gives_empty, is_reported, "{object}");
+        assert_eq!(!found.empties.is_empty(), is_reported, "{object}");
     }
 }
 
