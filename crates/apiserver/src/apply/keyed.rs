@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::shape::Keys;
 use crate::gotext;
 
-/// The path element of an element in a list with keys. Keys with a default may be absent.
+/// The path element of an element in a list with keys. Keys may be absent, but not all of them, unless they have a default.
 ///
 /// # Errors
 /// The reason why the element is invalid.
-pub(super) fn keyed_element(item: &Value, keys: Keys<'_>) -> Result<String, String> {
+pub(super) fn keyed_element<'a>(item: &'a Value, keys: Keys<'a>) -> Result<String, String> {
     let map = match item {
         Value::Object(map) => map,
         Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
@@ -19,14 +19,15 @@ pub(super) fn keyed_element(item: &Value, keys: Keys<'_>) -> Result<String, Stri
     };
     let mut text = String::with_capacity(64);
     text.push_str("k:{");
-    if keys.count() == 1 {
+    let found = |key: &'a str| Some((key, map.get(key).or_else(|| keys.default(key))?));
+    if let (1, Some((key, value))) = (keys.count(), keys.names().find_map(found)) {
         // Mostly there is one key, so there is nothing to sort.
-        for key in keys.names() {
-            push_pair(&mut text, key, value_of(map, key, keys)?);
-        }
+        push_pair(&mut text, key, value);
     } else {
-        let found = keys.names().map(|key| Ok((key, value_of(map, key, keys)?)));
-        let found = found.collect::<Result<BTreeMap<_, _>, String>>()?;
+        let found: BTreeMap<_, _> = keys.names().filter_map(found).collect();
+        if found.is_empty() {
+            return Err(no_keys(keys));
+        }
         for (index, (key, value)) in found.into_iter().enumerate() {
             if index > 0 {
                 text.push(',');
@@ -38,13 +39,13 @@ pub(super) fn keyed_element(item: &Value, keys: Keys<'_>) -> Result<String, Stri
     Ok(text)
 }
 
-fn value_of<'a>(map: &'a Map<String, Value>, key: &str, keys: Keys<'a>) -> Result<&'a Value, String> {
-    map.get(key).or_else(|| keys.default(key)).ok_or_else(|| {
-        format!(
-            "associative list with keys has an element that omits key field {} (and doesn't have default value)",
-            gotext::quote(key)
-        )
-    })
+fn no_keys(keys: Keys<'_>) -> String {
+    let names: Vec<String> = keys.names().map(gotext::quote).collect();
+    format!(
+        "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for \
+         any key fields)",
+        names.join(" ")
+    )
 }
 
 fn push_pair(text: &mut String, key: &str, value: &Value) {

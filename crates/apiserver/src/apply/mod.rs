@@ -21,5 +21,5 @@ pub(crate) use configuration::configured;
 pub(crate) use managers::Managers;
 pub(crate) use prune::{KUBECTL, LAST_APPLIED};
 pub(crate) use scale::Replicas;
-pub(crate) use tracker::{Applied, Tracker};
+pub(crate) use tracker::{Applied, Tracker, failed};
 pub(crate) use versions::Versions;

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use crate::facts::{ApplyMerge, FieldKind, PatchMerge, Scalar, TypeId, types};
+use crate::facts::go::Zero;
+use crate::facts::{ApplyMerge, Field, FieldKind, PatchMerge, Scalar, TypeId, types};
 use crate::kinds::Kind;
 use crate::schema::Structural;
 use crate::schema::structural::{Additional, ListType};
@@ -52,7 +53,8 @@ pub(crate) enum ListMerge<'a> {
 /// The keys of list elements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Keys<'a> {
-    Static(&'a [&'static str]),
+    /// Of a built-in kind, and the struct of the elements.
+    Static(&'a [&'static str], Option<TypeId>),
     Owned(&'a [String], Option<&'a Structural>),
 }
 
@@ -148,7 +150,10 @@ fn field_form<'a>(
         FieldKind::List(inside) => {
             let merge = match (merge, patch) {
                 (ApplyMerge::Set, _) | (ApplyMerge::Default, PatchMerge::Merge) => ListMerge::Set,
-                (ApplyMerge::Map(keys), _) => ListMerge::Map(Keys::Static(keys)),
+                (ApplyMerge::Map(keys), _) => {
+                    let element = if let FieldKind::Struct(id) = **inside { Some(id) } else { None };
+                    ListMerge::Map(Keys::Static(keys, element))
+                }
                 _ => ListMerge::Atomic,
             };
             Form::List(merge, Shape::inside(inside))
@@ -234,7 +239,7 @@ fn deduced<'a>(value: Option<&Value>) -> Form<'a> {
 impl<'a> Keys<'a> {
     pub(crate) fn names(self) -> impl Iterator<Item = &'a str> {
         (0..self.count()).map(move |index| match self {
-            Self::Static(keys) => keys[index],
+            Self::Static(keys, _) => keys[index],
             Self::Owned(keys, _) => keys[index].as_str(),
         })
     }
@@ -242,19 +247,33 @@ impl<'a> Keys<'a> {
     /// The number of keys.
     pub(crate) fn count(self) -> usize {
         match self {
-            Self::Static(keys) => keys.len(),
+            Self::Static(keys, _) => keys.len(),
             Self::Owned(keys, _) => keys.len(),
         }
     }
 
-    /// The default of a key.
+    /// The default of a key. In built-in kinds, keys that Go always writes have a default: the zero of their type.
     pub(crate) fn default(self, key: &str) -> Option<&'a Value> {
-        // The only default of a key in built-in kinds: the protocol of ports of containers and services.
+        // The only other default in built-in kinds: the protocol of ports of containers and services.
         static PROTOCOL: LazyLock<Value> = LazyLock::new(|| json!("TCP"));
         match self {
-            Self::Static(_) => (key == "protocol").then_some(&*PROTOCOL),
+            Self::Static(_, _) if key == "protocol" => Some(&*PROTOCOL),
+            Self::Static(_, element) => zero_key(types().field(element?, key)?),
             Self::Owned(_, items) => items?.properties.get(key)?.default.as_ref(),
         }
+    }
+}
+
+/// The zero of a key that Go always writes.
+fn zero_key(field: &Field) -> Option<&'static Value> {
+    static ZEROS: LazyLock<[Value; 3]> = LazyLock::new(|| [json!(""), json!(0), json!(false)]);
+    let [text, number, flag] = &*ZEROS;
+    match field.kind {
+        _ if field.zero != Zero::Always => None,
+        FieldKind::Scalar(Scalar::String) => Some(text),
+        FieldKind::Scalar(Scalar::Int32 | Scalar::Int64) => Some(number),
+        FieldKind::Scalar(Scalar::Bool) => Some(flag),
+        _ => None,
     }
 }
 

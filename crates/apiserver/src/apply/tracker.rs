@@ -244,12 +244,16 @@ impl Tracker<'_> {
 
 /// A 500 error about a value that does not have the shape of its kind.
 fn untyped(what: &str, object: &Value, problems: &[Problem]) -> Refused {
+    failed(&format!("create typed {what} object"), object, "", &Problem::text(problems))
+}
+
+/// A 500 error about an object that the server failed to process.
+pub(crate) fn failed(task: &str, object: &Value, target: &str, why: &str) -> Refused {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").rsplit_once('/').unwrap_or(("", text("apiVersion")));
     let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
     Refused::internal(format!(
-        "failed to create typed {what} object ({namespace}/{name}; {group}/{version}, Kind={}): {}",
-        text("kind"),
-        Problem::text(problems)
+        "failed to {task} ({namespace}/{name}; {group}/{version}, Kind={}){target}: {why}",
+        text("kind")
     ))
 }

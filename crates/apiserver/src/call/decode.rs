@@ -4,8 +4,10 @@ use serde_json::{Number, Value, json};
 
 use crate::call::{Call, Owners, body_type};
 use crate::delta::Delta;
+use crate::facts::types;
 use crate::field::FieldError;
 use crate::gotext::quote;
+use crate::kinds::typed::Source;
 use crate::kinds::{Kind, defaults, typed};
 use crate::metadata;
 use crate::profile::Profile;
@@ -34,10 +36,24 @@ pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
 }
 
 /// Decodes a body to an object of the call's kind. Warns about dropped fields.
-pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -> Outcome<Value> {
+pub(crate) fn object(call: &mut Call<'_>, value: Value, profile: &Profile) -> Outcome<Value> {
+    object_from(call, value, Source::Json, profile)
+}
+
+/// Like [`object`], for a value from another source than a body. The converter of maps ignores the type in the object.
+pub(crate) fn object_from(
+    call: &mut Call<'_>,
+    mut value: Value,
+    source: Source,
+    profile: &Profile,
+) -> Outcome<Value> {
     let kind = std::sync::Arc::clone(&call.kind);
-    check_type(&kind, &mut value, profile)?;
     let mut unknown = Vec::new();
+    if source == Source::Map && kind.custom.is_none() {
+        set_type(&kind, &mut value).map_err(|why| unhandled(&kind, &why))?;
+    } else {
+        check_type(&kind, &mut value, profile)?;
+    }
     call.owners = Owners::Given(given_owners(&mut value));
     if let Some(custom) = &kind.custom {
         metadata::check_types(&value["metadata"], "ObjectMeta").map_err(|why| unhandled(&kind, &why))?;
@@ -62,11 +78,14 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
     } else {
         let changed = || call.baseline.as_ref().map(|known| changed_fields(known, &value));
         let touched = call.touched.take().or_else(changed);
-        let dropped = typed::decode_some(&kind, &mut value, touched.as_deref(), profile.minor);
-        unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
+        let decoded = typed::decode_some(&kind, &mut value, source, touched.as_deref(), profile.minor)
+            .map_err(|why| unhandled(&kind, &why))?;
+        unknown.extend(decoded.unknown);
         let is_labelled = value["metadata"]["labels"].is_object();
         defaults::fill(&kind, &mut value, profile.minor);
         call.shares_labels = !is_labelled && value["metadata"]["labels"].is_object();
+        let is_absent = |at: &String| value.pointer(at).is_none_or(Value::is_null);
+        call.gives_empty = decoded.empties.iter().any(is_absent);
         kind.convert_to_stored(&mut value);
     }
     unknown.sort();
@@ -158,6 +177,39 @@ fn unhandled(kind: &Kind, why: &str) -> Refused {
 pub(crate) fn unhandled_prefix(kind: &Kind) -> String {
     let (name, version) = (&kind.resource.kind, &kind.resource.version);
     format!("{name} in version \"{version}\" cannot be handled as a {name}: ")
+}
+
+/// Decodes a patched object without `apiVersion` as a real server does: as the internal type, whose fields have no names in
+/// JSON except those of the metadata, which it embeds. All others are unknown.
+pub(crate) fn unversioned(call: &mut Call<'_>, value: &mut Value) -> Outcome<()> {
+    let kind = std::sync::Arc::clone(&call.kind);
+    let is_absent = |field: &str| value[field].is_null() || value[field] == "";
+    let is_kind = is_absent("kind") || value["kind"] == *kind.resource.kind;
+    if kind.custom.is_some() || !is_absent("apiVersion") || !is_kind {
+        return Ok(());
+    }
+    let Some(fields) = value.as_object_mut().map(std::mem::take) else { return Ok(()) };
+    let fields = fields.into_iter().filter(|(name, _)| name != "apiVersion" && name != "kind");
+    let metadata = types().find("meta", "v1", "ObjectMeta");
+    let is_metadata = |name: &str| metadata.is_some_and(|id| types().field(id, name).is_some());
+    let (known, unknown): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| is_metadata(name));
+    *value = json!({ "metadata": Value::Object(known.into_iter().collect()) });
+    call.touched = None;
+    let mut unknown: Vec<String> = unknown.into_iter().map(|(name, _)| name).collect();
+    unknown.sort();
+    report(call, &kind, &unknown)
+}
+
+/// Sets `apiVersion` and `kind` to those of the kind.
+fn set_type(kind: &Kind, value: &mut Value) -> Result<(), String> {
+    let version = kind.resource.api_version();
+    for (field, text) in [("kind", &*kind.resource.kind), ("apiVersion", &*version)] {
+        if !value[field].is_null() {
+            typed::check_text(&mut value[field])?;
+        }
+        value[field] = json!(text);
+    }
+    Ok(())
 }
 
 /// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`.

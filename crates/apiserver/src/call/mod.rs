@@ -60,6 +60,8 @@ pub(crate) struct Call<'a> {
     pub(crate) delta: Option<Delta>,
     /// Whether the decoded object has the labels of its template, because the body has none.
     pub(crate) shares_labels: bool,
+    /// Whether the decoded body has a list or map without elements, which Go can tell from an absent one.
+    pub(crate) gives_empty: bool,
     /// The answers of webhooks to this request.
     pub(crate) attempt: &'a mut Attempt,
 }
@@ -91,6 +93,7 @@ impl<'a> Call<'a> {
             touched: None,
             delta: None,
             shares_labels: false,
+            gives_empty: false,
             attempt,
         }
     }

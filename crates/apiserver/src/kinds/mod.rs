@@ -115,6 +115,8 @@ pub(crate) enum Generation {
     SpecificationFromZero,
     /// Everything but metadata and status.
     Specification,
+    /// Like `Specification`, but a list or map without elements is a change (`reflect.DeepEqual`).
+    ExactSpecification,
     /// Also changes of annotations.
     SpecificationAndAnnotations,
     /// Also changes of labels.

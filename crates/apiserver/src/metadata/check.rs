@@ -163,9 +163,11 @@ fn has_same_maps(object: &Value, old: &Value) -> bool {
 fn check_changes(object: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        let (new, old) = (&object["metadata"][field], &old["metadata"][field]);
+        // A null is the zero time, which is not the same as no time.
+        let (new, old) = (object["metadata"].get(field), old["metadata"].get(field));
         if new != old {
             let at = format!("metadata.{field}");
+            let new = new.unwrap_or(&Value::Null);
             errors.push(match field {
                 "deletionTimestamp" => FieldError::invalid_time(at, new, "field is immutable"),
                 _ => FieldError::invalid(at, new.clone(), "field is immutable"),

@@ -114,6 +114,13 @@ pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
     unknown
 }
 
+/// Removes the metadata that the storage does not keep.
+pub(crate) fn remove_unstored(object: &mut Value) {
+    let metadata = metadata_mut(object);
+    metadata.remove("selfLink");
+    metadata.remove("resourceVersion");
+}
+
 /// The metadata of an object, created if absent.
 pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     if !object.get("metadata").is_some_and(Value::is_object) {

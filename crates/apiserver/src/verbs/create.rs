@@ -13,6 +13,7 @@ use crate::kinds::{Generation, strategy};
 use crate::metadata;
 use crate::profile::since;
 use crate::reply::Reply;
+use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
@@ -74,7 +75,6 @@ impl ApiServer {
         self.make_name(call, object, &namespace);
         self.allocations.prioritise(&kind, object)?;
         call.new_name = Some(metadata::text(object, "name").to_owned());
-        let version = metadata::text(object, "resourceVersion").to_owned();
         self.begin_metadata(call, object);
         if kind.custom.is_none() {
             call.warnings.extend(strategy::copy_annotations(&kind, object));
@@ -98,15 +98,16 @@ impl ApiServer {
             default::fill(object, &custom.version.schema);
         }
         call.warnings.extend(validation::warnings(&kind, object, None, &self.profile));
-        if !version.is_empty() && version != "0" {
-            return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
-        }
         Ok(())
     }
 
     /// Stores a new object, and updates what the server derives from objects of its kind.
-    fn store_new(&mut self, call: &mut Call<'_>, object: Value, owners: FieldOwners) -> Outcome<Reply> {
+    fn store_new(&mut self, call: &mut Call<'_>, mut object: Value, owners: FieldOwners) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
+        if !call.dry_run {
+            check_version(call, &object)?;
+            metadata::remove_unstored(&mut object);
+        }
         let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
         if let Some(existing) = self.store.get(kind.table, &key.namespace, &key.name) {
             // Etcd checks the size of a request before it compares keys.
@@ -209,8 +210,11 @@ impl ApiServer {
         let counts =
             !matches!(call.kind.rules.generation, Generation::None | Generation::SpecificationFromZero);
         let metadata = metadata::metadata_mut(object);
-        for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
-            metadata.remove(field);
+        // Updates and applies that create an object keep these.
+        if call.request.method == Method::Post {
+            for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+                metadata.remove(field);
+            }
         }
         metadata.insert("uid".to_owned(), json!(uid));
         metadata.insert("creationTimestamp".to_owned(), json!(rfc3339(call.now)));
@@ -218,6 +222,15 @@ impl ApiServer {
             metadata.insert("generation".to_owned(), json!(1));
         }
     }
+}
+
+/// Rejects a new object with a resource version. The storage does so, which ignores versions that are no numbers.
+fn check_version(call: &Call<'_>, object: &Value) -> Outcome<()> {
+    let version = options::version(metadata::text(object, "resourceVersion"));
+    if call.request.method == Method::Post && matches!(version, Ok(Some(1..))) {
+        return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
+    }
+    Ok(())
 }
 
 fn check_creatable(call: &Call<'_>) -> Outcome<()> {

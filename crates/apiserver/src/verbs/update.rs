@@ -25,7 +25,7 @@ use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
 
 /// Metadata that no update can change.
-const IMMUTABLE: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
+const IMMUTABLE: [&str; 2] = ["creationTimestamp", "generation"];
 /// Metadata that an update takes from the stored object if the client omits it.
 const KEPT_IF_ABSENT: [&str; 2] = ["uid", "deletionGracePeriodSeconds"];
 /// Metadata that no update can change once it is set.
@@ -52,6 +52,8 @@ impl ApiServer {
             Ok(entry) => entry.clone(),
             Err(_) if kind.rules.create_on_update && call.path.subresource.is_empty() => {
                 self.check_create_on_update(call)?;
+                check_uid(call, &object, "")?;
+                options::version(metadata::text(&object, "resourceVersion")).map_err(Refused::internal)?;
                 return self.create_object(call, object);
             }
             Err(refused) => return Err(refused),
@@ -91,7 +93,8 @@ impl ApiServer {
             lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
         let owners = owners::keep_times_if_unchanged(&object, owners, &old);
-        count_generation(&kind, &mut object, &old);
+        count_generation(&kind, &mut object, &old, call.gives_empty);
+        strategy::complete_update(&kind, &mut object, &old);
         // With several versions, the stored object may have been checked by the schema of another one.
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
         let was_checked =
@@ -140,17 +143,7 @@ impl ApiServer {
     /// Compares the uid and the resource version of the body with those of the stored object.
     fn check_versions(&self, call: &Call<'_>, object: &mut Value, old: &Value) -> Outcome<()> {
         let (resource, name) = (&call.kind.resource, &*call.path.name);
-        let uid = metadata::text(object, "uid");
-        let actual = metadata::text(old, "uid");
-        // The uid in a patch is no precondition: validation finds that it is immutable.
-        if !uid.is_empty() && uid != actual && call.request.method != Method::Patch {
-            let path = etcd::path(&call.kind, &call.key());
-            let text = format!(
-                "StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: \
-                 Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
-            );
-            return Err(Refused::conflict(resource, &resource.plural, name, &text));
-        }
+        check_uid(call, object, metadata::text(old, "uid"))?;
         let version =
             options::version(metadata::text(object, "resourceVersion")).map_err(Refused::internal)?;
         let current = metadata::text(old, "resourceVersion");
@@ -191,7 +184,10 @@ impl ApiServer {
             let shown = kind.served_form(&last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
-        let object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
+        let mut object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
+        if !call.dry_run {
+            metadata::metadata_mut(&mut object).remove("selfLink");
+        }
         if is_same(&object, &owners, &entry.stored()) {
             call.after = Some(old.clone());
             return Ok(Reply::object(200, kind.served_form(old)));
@@ -233,6 +229,23 @@ impl ApiServer {
             && grace == 0
             && !has_namespace_finalizers
     }
+}
+
+/// Compares the uid in the body of an update with the actual one. The uid in a patch is no precondition: validation finds
+/// that it is immutable.
+fn check_uid(call: &Call<'_>, object: &Value, actual: &str) -> Outcome<()> {
+    let uid = metadata::text(object, "uid");
+    if uid.is_empty() || uid == actual || call.request.method == Method::Patch {
+        return Ok(());
+    }
+    let (resource, path) = (&call.kind.resource, etcd::path(&call.kind, &call.key()));
+    // A dry run checks the precondition above the storage, which adds the prefix.
+    let shown = path.strip_prefix("/registry").filter(|_| call.dry_run).unwrap_or(&path);
+    let text = format!(
+        "StorageError: invalid object, Code: 4, Key: {shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {uid}, UID in object meta: {actual}"
+    );
+    Err(Refused::conflict(resource, &resource.plural, &call.path.name, &text))
 }
 
 /// Rejects an object whose name differs from the name in the path.
@@ -350,21 +363,25 @@ fn is_same(object: &Value, owners: &FieldOwners, other: &Stored) -> bool {
     is_same_tree && owners.entries.as_ref() == other.owners()
 }
 
-/// Increments the generation if the specification changed, or a part of the metadata that counts too.
-fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
+/// Increments the generation if the specification changed, or a part of the metadata that counts too. Some kinds tell an
+/// empty list or map in the body from an absent one.
+fn count_generation(kind: &Kind, object: &mut Value, old: &Value, gives_empty: bool) {
     let rule = kind.rules.generation;
     let first = (rule == Generation::SpecificationFromZero).then_some(0);
     let Some(generation) = old["metadata"]["generation"].as_i64().or(first) else { return };
     let part = match rule {
         Generation::None | Generation::Constant => return,
-        Generation::Specification | Generation::SpecificationFromZero => None,
+        Generation::Specification | Generation::SpecificationFromZero | Generation::ExactSpecification => {
+            None
+        }
         Generation::SpecificationAndAnnotations => Some("annotations"),
         Generation::SpecificationAndLabels => Some("labels"),
     };
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
     let has_new_part = part.is_some_and(|part| object["metadata"].get(part) != old["metadata"].get(part));
-    if has_new_part || differ(object, old, relevant) {
+    let is_exactly_new = gives_empty && rule == Generation::ExactSpecification;
+    if has_new_part || is_exactly_new || differ(object, old, relevant) {
         object["metadata"]["generation"] = json!(generation.saturating_add(1));
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::facts::types;
 use crate::field_set::FieldSet;
 use crate::schema::Structural;
 
@@ -170,9 +171,8 @@ fn validation_errors_have_the_messages_of_the_library() {
             ".set: element 0: associative list without keys has an element that's a map type",
         ),
         (
-            json!({ "keyed": [{ "v": "x" }] }),
-            ".keyed: element 0: associative list with keys has an element that omits key field \"k\" (and doesn't \
-             have default value)",
+            json!({ "keyed": ["x"] }),
+            ".keyed: element 0: associative list with keys may not have non-map elements",
         ),
         (
             json!({ "keyed": [{ "k": "a", "v": 1 }], "n": "x" }),
@@ -184,6 +184,21 @@ fn validation_errors_have_the_messages_of_the_library() {
         assert_eq!(Problem::text(&problems), why, "{value}");
     }
     assert!(with_shape(|shape| validate(&json!({ "set": ["a", "a"] }), shape, true)).is_ok());
+}
+
+#[test]
+fn elements_may_omit_keys_but_not_all_of_them() {
+    let keyed = |element: Value| {
+        let problems = with_shape(|shape| validate(&json!({ "keyed": [element] }), shape, false));
+        problems.map_err(|problems| Problem::text(&problems))
+    };
+    assert_eq!(keyed(json!({ "v": "x" })), Ok(()), "the key p has a default");
+    let deployment = types().find("apps", "v1", "Deployment").unwrap();
+    let shape = Shape::Struct { id: deployment, atomic: false };
+    let condition = json!({ "status": { "conditions": [{ "status": "True" }] } });
+    assert!(validate(&condition, shape, false).is_ok(), "Go always writes the type");
+    let fields = fields(&condition, shape).into_value();
+    assert!(fields["f:status"]["f:conditions"].get("k:{\"type\":\"\"}").is_some(), "{fields}");
 }
 
 #[test]

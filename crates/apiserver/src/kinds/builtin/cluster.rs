@@ -2,7 +2,8 @@
 //! cluster.
 
 use super::{
-    CONDITIONAL, COUNTED, Generation, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, UPSERT, rows,
+    CONDITIONAL, COUNTED, COUNTED_EXACTLY, Generation, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS,
+    UPSERT, rows,
 };
 use crate::names::NameRule;
 
@@ -21,7 +22,7 @@ pub(super) const ROWS: &[Row] = rows! {
     namespaced "coordination.k8s.io", "v1", "Lease", "leases", LEASE, [];
     namespaced "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", SLICE, [];
     namespaced "discovery.k8s.io", "v1beta1", "EndpointSlice", "endpointslices", SLICE, [], 0..=24;
-    namespaced "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", COUNTED, ["netpol"];
+    namespaced "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", COUNTED_EXACTLY, ["netpol"];
     namespaced "networking.k8s.io", "v1", "Ingress", "ingresses", SPEC_AND_STATUS, ["ing"];
     cluster    "networking.k8s.io", "v1", "IngressClass", "ingressclasses", COUNTED, [];
     cluster    "networking.k8s.io", "v1", "IPAddress", "ipaddresses", ADDRESS, ["ip"], 33..=u32::MAX;

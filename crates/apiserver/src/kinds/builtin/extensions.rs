@@ -2,7 +2,8 @@
 //! servers.
 
 use super::{
-    COUNTED_CONDITIONAL, REVIEW, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, UPSERT, rows,
+    COUNTED_CONDITIONAL, COUNTED_EXACTLY, REVIEW, Resource, Row, Rules, SPEC_AND_STATUS, STATUS,
+    StatusMetadata, UPSERT, rows,
 };
 use crate::names::NameRule;
 
@@ -10,6 +11,7 @@ const ACCESS: Rules = Rules { names: NameRule::PathSegment, ..UPSERT };
 const DEFINITION: Rules =
     Rules { status_metadata: StatusMetadata::Ignored, unconditional_update: false, ..SPEC_AND_STATUS };
 const API_SERVICE: Rules = Rules { names: NameRule::PathSegment, unconditional_update: false, ..STATUS };
+const CONFIGURATION: Rules = Rules { unconditional_update: false, ..COUNTED_EXACTLY };
 const POLICY: Rules = Rules { unconditional_update: false, ..SPEC_AND_STATUS };
 const SIGNING_REQUEST: Rules = Rules { names: NameRule::PathSegment, ..STATUS };
 
@@ -30,8 +32,8 @@ pub(super) const ROWS: &[Row] = rows! {
     cluster    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", REVIEW, [];
     cluster    "apiregistration.k8s.io", "v1", "APIService", "apiservices", API_SERVICE, [];
     cluster    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", DEFINITION, ["crd", "crds"];
-    cluster    ADMISSION, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", COUNTED_CONDITIONAL, [];
-    cluster    ADMISSION, "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", COUNTED_CONDITIONAL, [];
+    cluster    ADMISSION, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", CONFIGURATION, [];
+    cluster    ADMISSION, "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", CONFIGURATION, [];
     cluster    ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", POLICY, [], 30..=u32::MAX;
     cluster    ADMISSION, "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", COUNTED_CONDITIONAL, [], 30..=u32::MAX;
     cluster    ADMISSION, "v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", COUNTED_CONDITIONAL, [], 36..=u32::MAX;

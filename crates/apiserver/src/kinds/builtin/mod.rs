@@ -37,6 +37,8 @@ const PLAIN: Rules = Rules {
 const SPEC_AND_STATUS: Rules = Rules { status: true, generation: Generation::Specification, ..PLAIN };
 /// A generation that counts changes of the specification.
 const COUNTED: Rules = Rules { generation: Generation::Specification, ..PLAIN };
+/// A generation that also counts lists and maps without elements.
+const COUNTED_EXACTLY: Rules = Rules { generation: Generation::ExactSpecification, ..PLAIN };
 /// A status, but no generation.
 const STATUS: Rules = Rules { status: true, ..PLAIN };
 /// Reviews: the server answers them on creation and does not store them.

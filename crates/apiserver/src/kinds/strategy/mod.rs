@@ -92,7 +92,6 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, minor
         ("", "services") => service::prepare_update(object, old),
         ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
-        ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
     }
@@ -101,6 +100,13 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, minor
 /// Copies annotations of a new object to the fields that replace them, and returns warnings about them.
 pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
     if kind.is_resource("", "pods") { pod::copy_profiles(object) } else { Vec::new() }
+}
+
+/// Resets fields of an updated object after its generation was counted.
+pub(crate) fn complete_update(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.is_resource("discovery.k8s.io", "endpointslices") {
+        drop_topology(kind, object, Some(old));
+    }
 }
 
 /// Drops the fields of an updated object whose feature gates are off.

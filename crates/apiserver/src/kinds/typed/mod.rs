@@ -2,18 +2,21 @@
 //! write.
 //!
 //! Field names are case-sensitive. Unknown fields are removed and reported. Null counts as absent. Zero
-//! values that Go omits are removed, and those that it always writes are added. Times and quantities get
-//! their canonical form; base64 is only checked.
+//! values that Go omits are removed, and those that it always writes are added. Times, quantities and base64
+//! get their canonical form.
 
 pub(crate) mod absent_times;
+mod convert;
 mod plan;
 mod scalar;
 mod time;
 
 use serde_json::{Map, Value};
 
-use self::plan::{Plan, Shape, Struct, plan};
+use self::plan::{Field, Plan, Shape, Struct, plan};
+use self::scalar::ScalarError;
 use super::Kind;
+use crate::facts::Scalar;
 use crate::facts::go::Zero;
 use crate::gotext::json_type;
 
@@ -40,15 +43,31 @@ enum Step<'a> {
     Key(&'a str),
 }
 
+/// The part of Go's libraries that turns a document into a struct. They differ in the values that they accept, and in their
+/// messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The JSON decoder: bodies, JSON patches and merge patches.
+    #[default]
+    Json,
+    /// The converter of maps: the results of strategic merge patches and of applies.
+    Map,
+}
+
 /// The result of decoding an object.
 #[derive(Debug, Default)]
 struct Findings {
     /// The minor whose fields are known.
     minor: u32,
+    source: Source,
+    /// The pointers of lists and maps outside the metadata that were given without elements.
+    empties: Vec<String>,
     /// Paths of fields that the type does not have.
     unknown: Vec<String>,
     /// The message for the first value that cannot be decoded.
     error: Option<String>,
+    /// Whether that is the value of a type with a decoder of its own, which ends the decoding.
+    is_aborted: bool,
 }
 
 /// Changes an object to what Go would write after decoding it. Returns the paths of unknown fields, which are
@@ -57,18 +76,29 @@ struct Findings {
 /// # Errors
 /// The message of Go's decoder for the first value of a wrong type.
 pub(crate) fn decode(kind: &Kind, object: &mut Value, minor: u32) -> Result<Vec<String>, String> {
-    decode_some(kind, object, None, minor)
+    decode_some(kind, object, Source::Json, None, minor).map(|decoded| decoded.unknown)
+}
+
+/// What the decoder found in a valid object.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    /// The paths of unknown fields, which were removed.
+    pub(crate) unknown: Vec<String>,
+    /// The pointers of lists and maps outside the metadata that were given without elements: Go can tell them from
+    /// absent ones.
+    pub(crate) empties: Vec<String>,
 }
 
 /// Like [`decode`], but only for these top-level fields; the others were decoded before.
 pub(crate) fn decode_some(
     kind: &Kind,
     object: &mut Value,
+    source: Source,
     fields: Option<&[String]>,
     minor: u32,
-) -> Result<Vec<String>, String> {
+) -> Result<Decoded, String> {
     let resource = &kind.resource;
-    read_as((&resource.group, &resource.version, &resource.kind), object, fields, minor)
+    read_as((&resource.group, &resource.version, &resource.kind), object, source, fields, minor)
 }
 
 /// Like [`decode`], for a type that is not a kind of its own, such as `Scale`, with the fields of all minors.
@@ -78,26 +108,35 @@ pub(crate) fn decode_as(
     kind: &str,
     object: &mut Value,
 ) -> Result<Vec<String>, String> {
-    read_as((group, version, kind), object, None, u32::MAX)
+    read_as((group, version, kind), object, Source::Json, None, u32::MAX).map(|decoded| decoded.unknown)
 }
 
 fn read_as(
     (group, version, kind): (&str, &str, &str),
     object: &mut Value,
+    source: Source,
     fields: Option<&[String]>,
     minor: u32,
-) -> Result<Vec<String>, String> {
+) -> Result<Decoded, String> {
     let plan = plan();
     let (Some(index), Value::Object(map)) = (plan.of_kind(group, version, kind), object) else {
-        return Ok(Vec::new());
+        return Ok(Decoded::default());
     };
-    let mut findings = Findings { minor, ..Findings::default() };
+    let mut findings = Findings { minor, source, ..Findings::default() };
     let root = At { parent: None, step: Step::Root };
     decode_struct(plan, plan.get(index), map, &root, fields, &mut findings);
     match findings.error {
         Some(error) => Err(error),
-        None => Ok(findings.unknown),
+        None => Ok(Decoded { unknown: findings.unknown, empties: findings.empties }),
     }
+}
+
+/// Checks that Go's converter accepts a value for a text.
+///
+/// # Errors
+/// Its message.
+pub(crate) fn check_text(value: &mut Value) -> Result<(), String> {
+    convert::value(&Shape::Scalar(Scalar::String), value)
 }
 
 /// The zero value of a field of a kind, if the kind has that field.
@@ -117,22 +156,34 @@ fn decode_struct(
     findings: &mut Findings,
 ) {
     let has_type = matches!(at.step, Step::Root) || EMBEDDED_KINDS.contains(&structure.name);
+    let is_skipped = |name: &str| fields.is_some_and(|fields| !fields.iter().any(|field| field == name));
+    // The converter of maps goes through the fields of the struct, the JSON decoder through those of the document.
+    let is_decoded = findings.source == Source::Map;
+    let minor = findings.minor;
+    for field in
+        structure.in_order().filter(|field| is_decoded && field.since <= minor && !is_skipped(field.name))
+    {
+        if let Some(value) = map.get_mut(field.name).filter(|value| !value.is_null()) {
+            decode_field(plan, (structure, field), value, at, findings);
+        }
+    }
     map.retain(|name, value| {
-        if fields.is_some_and(|fields| !fields.contains(name)) {
+        if is_skipped(name) {
             return true;
         }
         let Some(field) = structure.field(name).filter(|field| field.since <= findings.minor) else {
             if has_type && (name == "apiVersion" || name == "kind") {
                 return true;
             }
-            findings.unknown.push(at.child(name));
+            findings.unknown.push(at.child(name, findings.source));
             return false;
         };
         if value.is_null() {
             return false;
         }
-        let field_at = At { parent: Some(at), step: Step::Field(structure.name, &field.via, field.name) };
-        decode_value(plan, &field.shape, value, &field_at, findings);
+        if !is_decoded {
+            decode_field(plan, (structure, field), value, at, findings);
+        }
         matches!(field.zero, Zero::Always | Zero::Null) || !vanishes(field.zero, value)
     });
     for field in structure.always() {
@@ -152,16 +203,36 @@ fn decode_struct(
     }
 }
 
+/// Decodes the value of a field, which is not null.
+fn decode_field(
+    plan: &Plan,
+    (structure, field): (&Struct, &Field),
+    value: &mut Value,
+    at: &At<'_>,
+    findings: &mut Findings,
+) {
+    let field_at = At { parent: Some(at), step: Step::Field(structure.name, &field.via, field.name) };
+    if structure.name != "ObjectMeta" && is_empty_collection(&field.shape, value) {
+        findings.empties.push(field_at.pointer());
+    }
+    decode_value(plan, &field.shape, value, &field_at, findings);
+}
+
 /// Whether Go omits a value.
 fn vanishes(zero: Zero, value: &Value) -> bool {
     match value {
-        Value::Null => true,
+        // The zero time, to which a pointer can point.
+        Value::Null => zero == Zero::Never,
         Value::Array(items) => zero == Zero::Never && items.is_empty(),
         Value::String(text) => zero == Zero::Never && text.is_empty(),
         Value::Bool(flag) => zero == Zero::Never && !flag,
         Value::Number(number) => zero == Zero::Never && number.as_f64() == Some(0.0),
         Value::Object(map) => zero == Zero::Never && map.is_empty(),
     }
+}
+
+fn is_empty_collection(shape: &Shape, value: &Value) -> bool {
+    matches!(shape, Shape::List(_) | Shape::Map(_)) && is_empty(value)
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -208,12 +279,22 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
             }
         }
         (Shape::Named(_), Value::String(_)) => {}
+        (shape, value) if findings.source == Source::Map => {
+            if let Err(why) = convert::value(shape, value) {
+                findings.error.get_or_insert(why);
+            }
+        }
         (Shape::Scalar(scalar), value) => {
             if let Err(wrong) = scalar::read(*scalar, value) {
-                findings.error.get_or_insert_with(|| match wrong {
-                    scalar::ScalarError::Type(found) => at.mismatch(&found, &plan.go_name(shape)),
-                    scalar::ScalarError::Inner(found, expected) => at.mismatch(&found, expected),
-                    scalar::ScalarError::Text(text) => text,
+                let aborts = !matches!(wrong, ScalarError::Type(_)) && *scalar != Scalar::Bytes;
+                if findings.is_aborted || findings.error.is_some() && !aborts {
+                    return;
+                }
+                findings.is_aborted = aborts;
+                findings.error = Some(match wrong {
+                    ScalarError::Type(found) => at.mismatch(&found, &plan.go_name(shape)),
+                    ScalarError::Inner(found, expected) => at.mismatch(&found, expected),
+                    ScalarError::Text(text) => text,
                 });
             }
         }
@@ -226,21 +307,35 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
 
 impl At<'_> {
     /// The path of a field below this position, as strict decoding prints it.
-    fn child(&self, name: &str) -> String {
+    fn child(&self, name: &str, source: Source) -> String {
         let mut path = String::new();
-        self.write(&mut path);
+        self.write(&mut path, source);
         if !path.is_empty() {
             path.push('.');
         }
         path + name
     }
 
-    fn write(&self, path: &mut String) {
+    /// The JSON pointer of this position.
+    fn pointer(&self) -> String {
+        let before = self.parent.map(At::pointer).unwrap_or_default();
+        match self.step {
+            Step::Root => before,
+            Step::Index(index) => format!("{before}/{index}"),
+            Step::Field(_, _, name) | Step::Key(name) => {
+                format!("{before}/{}", name.replace('~', "~0").replace('/', "~1"))
+            }
+        }
+    }
+
+    fn write(&self, path: &mut String, source: Source) {
         if let Some(parent) = self.parent {
-            parent.write(path);
+            parent.write(path, source);
         }
         match self.step {
             Step::Root => {}
+            // The converter of maps leaves out keys.
+            Step::Key(_) if source == Source::Map => {}
             Step::Index(index) => path.push_str(&format!("[{index}]")),
             Step::Field(_, _, name) | Step::Key(name) => {
                 if !path.is_empty() {

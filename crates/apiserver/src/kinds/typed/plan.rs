@@ -17,6 +17,8 @@ pub(super) struct Struct {
     pub(super) go: String,
     /// Sorted by [`rank`].
     fields: Vec<Field>,
+    /// Indices of the fields in the order of Go's struct.
+    order: Vec<usize>,
     /// Indices of the fields that are always written.
     pub(super) always: Vec<usize>,
 }
@@ -97,10 +99,19 @@ impl Plan {
         let at = self.structs.len();
         self.index.insert(id, at);
         let go = format!("{}.{}", of.version, of.name);
-        self.structs.push(Struct { name: of.name, go, fields: Vec::new(), always: Vec::new() });
+        self.structs.push(Struct {
+            name: of.name,
+            go,
+            fields: Vec::new(),
+            order: Vec::new(),
+            always: Vec::new(),
+        });
         let mut planned = Vec::new();
         self.add_fields(types, id, &[], &mut planned);
+        let declared: Vec<&str> = planned.iter().map(|field| field.name).collect();
         planned.sort_by_key(|field| rank(field.name));
+        let index = |name: &str| planned.binary_search_by_key(&rank(name), |field| rank(field.name)).ok();
+        self.structs[at].order = declared.into_iter().filter_map(index).collect();
         let always =
             planned.iter().enumerate().filter(|(_, field)| matches!(field.zero, Zero::Always | Zero::Null));
         self.structs[at].always = always.map(|(index, _)| index).collect();
@@ -226,6 +237,10 @@ impl Struct {
     pub(super) fn field(&self, name: &str) -> Option<&Field> {
         let at = self.fields.binary_search_by_key(&rank(name), |field| rank(field.name)).ok()?;
         self.fields.get(at)
+    }
+
+    pub(super) fn in_order(&self) -> impl Iterator<Item = &Field> {
+        self.order.iter().filter_map(|index| self.fields.get(*index))
     }
 
     pub(super) fn always(&self) -> impl Iterator<Item = &Field> {

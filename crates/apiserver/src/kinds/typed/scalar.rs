@@ -7,6 +7,11 @@ use crate::facts::Scalar;
 use crate::gotext::json_type;
 use crate::kinds::quantity;
 
+/// The time that Go writes as null, in both forms.
+const ZERO_TIMES: [&str; 2] = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"];
+/// The digits of base64.
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// The reason why a value cannot be decoded.
 pub(super) enum ScalarError {
     /// It has another JSON type: Go's name for that.
@@ -41,7 +46,13 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError>
             }
         }
         (Scalar::Bytes, Value::String(text)) => match check_base64(text) {
-            None => Ok(()),
+            None => {
+                let canonical = canonical_base64(text);
+                if canonical != *text {
+                    *value = json!(canonical);
+                }
+                Ok(())
+            }
             Some(at) => Err(ScalarError::Text(format!("illegal base64 data at input byte {at}"))),
         },
         (Scalar::Quantity, found) => {
@@ -62,7 +73,9 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError>
         (Scalar::IntOrString, found) => Err(ScalarError::Inner(json_type(found).to_owned(), "int32")),
         (Scalar::Time | Scalar::MicroTime, Value::String(text)) => {
             let canonical = time::canonical(text, scalar == Scalar::MicroTime).map_err(ScalarError::Text)?;
-            if canonical != *text {
+            if ZERO_TIMES.contains(&&*canonical) {
+                *value = Value::Null;
+            } else if canonical != *text {
                 *value = json!(canonical);
             }
             Ok(())
@@ -89,6 +102,21 @@ pub(super) fn check_base64(text: &str) -> Option<usize> {
         }
     }
     (in_quantum != 0).then(|| at - in_quantum)
+}
+
+/// Valid base64 as Go writes it again: without line breaks, and with zeros in the bits beyond the last byte.
+fn canonical_base64(text: &str) -> String {
+    let mut canonical: String = text.chars().filter(|letter| !matches!(letter, '\n' | '\r')).collect();
+    let padding = canonical.bytes().rev().take_while(|byte| *byte == b'=').count();
+    let at = canonical.len() - padding;
+    let spare = 2 * u32::try_from(padding).unwrap_or_default();
+    if let Some(last) = at.checked_sub(1).filter(|_| padding > 0)
+        && let Some(place) = ALPHABET.iter().position(|letter| *letter == canonical.as_bytes()[last])
+    {
+        let letter = char::from(ALPHABET[place >> spare << spare]);
+        canonical.replace_range(last..at, letter.encode_utf8(&mut [0; 4]));
+    }
+    canonical
 }
 
 /// Checks the text after the first padding character, which is at `at - 1`.

@@ -129,6 +129,104 @@ fn times_quantities_and_base64_have_messages_of_their_own() {
 }
 
 #[test]
+fn a_type_with_a_decoder_of_its_own_ends_the_decoding() {
+    for metadata in [
+        json!({ "a": 1, "deletionTimestamp": "x", "generation": "y" }),
+        json!({ "deletionGracePeriodSeconds": "y", "deletionTimestamp": "x" }),
+    ] {
+        let why = decoded("", "ConfigMap", json!({ "metadata": metadata })).1.unwrap_err();
+        assert!(why.starts_with("parsing time \"x\""), "{why}");
+    }
+}
+
+#[test]
+fn base64_gets_its_canonical_form() {
+    for (given, canonical) in [("YW\nJj", "YWJj"), ("YR==", "YQ=="), ("YWL=", "YWI="), ("", "")] {
+        let (secret, result) = decoded("", "Secret", json!({ "data": { "k": given } }));
+        assert_eq!((&secret["data"]["k"], result), (&json!(canonical), Ok(Vec::new())));
+    }
+}
+
+#[test]
+fn the_zero_time_is_null() {
+    let condition = json!({ "type": "Ready", "status": "True", "lastProbeTime": "0001-01-01T00:00:00Z" });
+    let (pod, _) = decoded("", "Pod", json!({ "status": { "conditions": [condition] } }));
+    assert_eq!(pod["status"]["conditions"][0].get("lastProbeTime"), Some(&Value::Null));
+    let lease = json!({ "spec": { "renewTime": "0001-01-01T00:00:00.000000Z" } });
+    assert_eq!(decoded("coordination.k8s.io", "Lease", lease).0["spec"], json!({ "renewTime": null }));
+}
+
+/// The object that the converter of maps results in.
+fn converted(group: &str, kind: &str, mut object: Value) -> Result<Value, String> {
+    read_as((group, "v1", kind), &mut object, Source::Map, None, 36).map(|_| object)
+}
+
+#[test]
+fn the_converter_takes_whole_numbers_with_a_point_and_cuts_large_ones() {
+    for (given, taken) in [
+        (json!(2.0), json!(2)),
+        (json!(i64::MAX), json!(-1)),
+        (json!(4_294_967_297_i64), json!(1)),
+        (json!(1e300), json!(0)),
+    ] {
+        let object = converted("apps", "Deployment", json!({ "spec": { "replicas": given } })).unwrap();
+        assert_eq!(object["spec"]["replicas"], taken, "{given}");
+    }
+    let service = converted("", "Service", json!({ "spec": { "ports": [{ "targetPort": 80.0 }] } })).unwrap();
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], json!(80));
+}
+
+#[test]
+fn the_converter_has_messages_without_a_path() {
+    for (group, kind, object, why) in [
+        ("", "ConfigMap", json!({ "data": { "k": 1 } }), "cannot convert int64 to string"),
+        ("", "ConfigMap", json!({ "data": { "k": 1.5 } }), "unrecognized type: string"),
+        ("", "ConfigMap", json!({ "data": "x" }), "cannot restore map from string"),
+        ("", "ConfigMap", json!({ "metadata": [] }), "cannot restore struct from: slice"),
+        ("", "ConfigMap", json!({ "immutable": "x" }), "unrecognized type: bool"),
+        ("apps", "Deployment", json!({ "spec": { "replicas": 1.5 } }), "cannot convert float64 to int32"),
+        ("apps", "Deployment", json!({ "spec": { "replicas": true } }), "unrecognized type: int32"),
+        ("", "Pod", json!({ "spec": { "containers": {} } }), "cannot restore slice from map"),
+        ("", "Pod", json!({ "spec": { "restartPolicy": 1 } }), "cannot convert int64 to v1.RestartPolicy"),
+        (
+            "",
+            "Secret",
+            json!({ "data": { "k": "not base64" } }),
+            "error decoding from json: illegal base64 data at input byte 3",
+        ),
+        (
+            "",
+            "Pod",
+            json!({ "metadata": { "creationTimestamp": 5 } }),
+            "json: cannot unmarshal number into Go value of type string",
+        ),
+    ] {
+        assert_eq!(converted(group, kind, object).unwrap_err(), why);
+    }
+}
+
+#[test]
+fn the_converter_reports_the_first_field_of_a_struct() {
+    let object = json!({ "data": { "k": 1 }, "metadata": { "generation": 1.5, "name": [] } });
+    assert_eq!(converted("", "ConfigMap", object).unwrap_err(), "unrecognized type: string");
+    let object = json!({ "data": { "k": 1 }, "metadata": { "generation": 1.5 } });
+    assert_eq!(converted("", "ConfigMap", object).unwrap_err(), "cannot convert float64 to int64");
+}
+
+#[test]
+fn the_decoder_reports_lists_and_maps_without_elements() {
+    for (object, is_reported) in [
+        (json!({ "spec": { "podSelector": { "matchLabels": {} } } }), true),
+        (json!({ "spec": { "ingress": [] } }), true),
+        (json!({ "spec": { "podSelector": {} }, "metadata": { "labels": {} } }), false),
+    ] {
+        let kind = ("networking.k8s.io", "v1", "NetworkPolicy");
+        let found = read_as(kind, &mut object.clone(), Source::Json, None, 36).unwrap();
+        assert_eq!(!found.empties.is_empty(), is_reported, "{object}");
+    }
+}
+
+#[test]
 fn unknown_fields_are_removed_and_reported_by_path() {
     let pod = json!({ "spec": { "containers": [{ "name": "c", "Image": "i", "env": [{ "name": "a", "x": 1 }] }] }, "y": 1 });
     let (pod, unknown) = decoded("", "Pod", pod);

@@ -7,7 +7,7 @@ mod list;
 
 use serde_json::{Map, Value};
 
-use crate::facts::{FieldKind, PatchMerge, TypeId, types};
+use crate::facts::{FieldKind, PatchMerge, Scalar, TypeId, types};
 use crate::gotext;
 use crate::kinds::{Kind, strategy};
 use crate::status::{Outcome, Refused};
@@ -36,6 +36,8 @@ enum At {
     Struct(TypeId),
     /// A map from strings to values of this type.
     Map(&'static FieldKind),
+    /// A struct that holds any JSON: its Go name. It has no fields of its own.
+    Raw(&'static str),
     /// A value without a schema.
     Unknown,
 }
@@ -45,6 +47,8 @@ impl At {
         match kind {
             Some(FieldKind::Struct(id)) => Self::Struct(*id),
             Some(FieldKind::Map(inside)) => Self::Map(inside),
+            Some(FieldKind::Scalar(Scalar::Object)) => Self::Raw("RawExtension"),
+            Some(FieldKind::Scalar(Scalar::Json)) => Self::Raw("JSON"),
             _ => Self::Unknown,
         }
     }
@@ -54,16 +58,18 @@ impl At {
         match self {
             Self::Struct(id) => match types().field(id, name) {
                 Some(field) => Ok((Some(&field.kind), field.patch)),
-                None => Err(Refused::internal(format!(
-                    "unable to find api field in struct {} for the json field {}",
-                    types().get(id).name,
-                    gotext::quote(name)
-                ))),
+                None => Err(no_field(types().get(id).name, name)),
             },
+            Self::Raw(owner) => Err(no_field(owner, name)),
             Self::Map(inside) => Ok((Some(inside), PatchMerge::Default)),
             Self::Unknown => Ok((None, PatchMerge::Default)),
         }
     }
+}
+
+fn no_field(owner: &str, name: &str) -> Refused {
+    let name = gotext::quote(name);
+    Refused::internal(format!("unable to find api field in struct {owner} for the json field {name}"))
 }
 
 fn merge_map(original: &mut Map<String, Value>, mut patch: Map<String, Value>, at: At) -> Outcome<()> {

@@ -72,6 +72,18 @@ fn directives_replace_empty_and_prune_maps() {
 }
 
 #[test]
+fn a_patch_cannot_merge_into_a_value_without_a_schema() {
+    let old = json!({ "data": { "a": { "b": 1 }, "c": 2 } });
+    let patch = |patch: Value| patched("controllerrevisions", &old, &json!({ "data": patch }));
+    let merged = patch(json!({ "c": 3 })).unwrap();
+    assert_eq!(merged["data"], json!({ "a": { "b": 1 }, "c": 3 }));
+    assert_eq!(
+        patch(json!({ "a": { "b": 2 } })).unwrap_err(),
+        "unable to find api field in struct RawExtension for the json field \"a\""
+    );
+}
+
+#[test]
 fn apply_rejects_invalid_patches_with_the_messages_of_go() {
     let old = pod(&json!([{ "name": "a" }]));
     for (patch, why) in [

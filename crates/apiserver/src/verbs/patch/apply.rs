@@ -6,22 +6,21 @@ use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::yaml::{self, YamlError};
 
+use crate::apply::failed;
 use crate::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
 use crate::call::decode;
 use crate::call::{Call, Owners};
 use crate::gotext::{self, json_type};
+use crate::kinds::Kind;
+use crate::kinds::typed::Source;
 use crate::metadata;
 use crate::reply::Reply;
 use crate::request::Body;
-use crate::request::body;
 use crate::request::options::FieldValidation;
+use crate::request::{body, options};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::update;
-
-/// The metadata of new objects that only the server sets (`WipeObjectMetaSystemFields`).
-const SYSTEM_FIELDS: [&str; 5] =
-    ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"];
 
 impl ApiServer {
     pub(super) fn apply_patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
@@ -45,11 +44,12 @@ impl ApiServer {
         let mut object = object.unwrap_or(base);
         update_last_applied(call, &mut object, &config);
         if is_new {
-            check_new(call, &mut object)?;
+            check_new(call, &object)?;
         }
         // The apply already rejected unknown fields, with another message.
         call.options.field_validation = FieldValidation::Ignore;
-        let object = decode::object(call, object, &self.profile)?;
+        let object = decode::object_from(call, object, Source::Map, &self.profile)
+            .map_err(|refused| unconverted(refused, &kind, &config))?;
         call.owners = Owners::Decided(managers);
         if is_new {
             self.check_create_on_update(call)?;
@@ -143,8 +143,20 @@ pub(crate) fn report_repeated_keys(call: &mut Call<'_>) -> Outcome<()> {
     Ok(())
 }
 
-/// Checks the uid and the name of a new object, and removes the metadata that only the server sets.
-fn check_new(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
+/// The error for a merged object that is none of the kind. Custom resources are not converted.
+fn unconverted(refused: Refused, kind: &Kind, config: &Value) -> Refused {
+    if kind.custom.is_some() {
+        return refused;
+    }
+    let why = refused.message.strip_prefix(&decode::unhandled_prefix(kind)).unwrap_or(&refused.message);
+    let resource = &kind.resource;
+    let gvk = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
+    let converted = format!("unable to convert unstructured object to {gvk}: {why}");
+    failed("convert new object", config, " to proper version", &converted)
+}
+
+/// Checks the uid, the version and the name of a new object.
+fn check_new(call: &Call<'_>, object: &Value) -> Outcome<()> {
     let (resource, name) = (&call.kind.resource, &*call.path.name);
     let uid = metadata::text(object, "uid");
     if !uid.is_empty() {
@@ -154,11 +166,7 @@ fn check_new(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
         return Err(Refused::conflict(resource, &resource.plural, name, &text));
     }
     update::check_name(call, object)?;
-    let metadata = metadata::metadata_mut(object);
-    for field in SYSTEM_FIELDS {
-        metadata.remove(field);
-    }
-    Ok(())
+    options::version(metadata::text(object, "resourceVersion")).map(drop).map_err(Refused::internal)
 }
 
 /// Updates the annotation of kubectl's client-side apply, if the object has one and `kubectl` is the field manager.

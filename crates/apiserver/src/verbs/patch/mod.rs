@@ -9,7 +9,8 @@ use crate::call::decode;
 use crate::field::FieldError;
 use crate::gotext;
 use crate::kinds::Kind;
-use crate::patch::merged;
+use crate::kinds::typed::Source;
+use crate::patch::{merged, printed};
 use crate::profile::Profile;
 use crate::reply::Reply;
 use crate::request::body;
@@ -33,13 +34,17 @@ impl ApiServer {
         let entry = self.entry(call)?;
         let old = call.kind.served(entry);
         // Only a patch that changes the owners of fields needs an object with its owners.
-        let object = if changes_owners(kind, &patch) {
+        let mut object = if changes_owners(kind, &patch) {
             merged(kind, &patch, &old.whole(), &call.kind)?
         } else {
             merged(kind, &patch, &old, &call.kind)?
         };
         // Error messages show the object with the owners of its fields.
-        let shown = |call: &Call<'_>| merged(kind, &patch, &old.whole(), &call.kind).unwrap_or_default();
+        let shown = |call: &Call<'_>| {
+            let old = old.whole();
+            let object = merged(kind, &patch, &old, &call.kind).unwrap_or_default();
+            printed(kind, &patch, &old, &object, &call.kind)
+        };
         if kind == PatchType::Json {
             let problems = strict_decoding_errors(&patch, repeated);
             match call.options.field_validation {
@@ -48,7 +53,7 @@ impl ApiServer {
                 FieldValidation::Strict if problems.is_empty() => {}
                 FieldValidation::Strict => {
                     let why = format!("strict decoding error: {}", problems.join(", "));
-                    let error = FieldError::invalid("patch", shown(call).to_string(), why);
+                    let error = FieldError::invalid("patch", shown(call), why);
                     return Err(Refused::invalid("", "", "", &[error], &self.profile));
                 }
             }
@@ -56,11 +61,16 @@ impl ApiServer {
             call.duplicates = repeated;
         }
         call.touched = touched(kind, &patch, &call.kind);
-        let object = decode::object(call, object, &self.profile).map_err(|refused| {
+        let decoded = if kind == PatchType::Strategic {
+            decode::object_from(call, object, Source::Map, &self.profile)
+        } else {
+            decode::unversioned(call, &mut object).and_then(|()| decode::object(call, object, &self.profile))
+        };
+        let object = decoded.map_err(|refused| {
             let shown = match kind {
                 PatchType::Strategic => gotext::plain(&patch),
                 // Patch the object a second time for the message: cheaper than a copy of every patched object.
-                _ => shown(call).to_string(),
+                _ => shown(call),
             };
             undecodable(refused, &call.kind, shown, &self.profile)
         })?;
