@@ -288,6 +288,11 @@ pub(crate) mod since {
     pub(crate) const DECLARATIVE_AUTOSCALER: u32 = 36;
     /// The target of an autoscaler must name an API group.
     pub(crate) const AUTOSCALER_TARGET_GROUP: u32 = 34;
+    /// Devices have taints, partitions, conditions for binding and names of extended resources (`DRADeviceTaints` and
+    /// others, beta).
+    pub(crate) const DEVICE_FEATURES: u32 = 36;
+    /// Claims share a device (`DRAConsumableCapacity`, beta).
+    pub(crate) const CONSUMABLE_CAPACITY: u32 = 36;
     /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }

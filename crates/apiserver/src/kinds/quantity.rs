@@ -130,11 +130,15 @@ impl Quantity {
         self.nanos % NANOS == 0
     }
 
+    /// The integer that is not less (`Value`).
+    pub(crate) fn rounded_up(self) -> i128 {
+        self.nanos.div_euclid(NANOS) + i128::from(self.nanos.rem_euclid(NANOS) != 0)
+    }
+
     /// Whether it is a whole number of times another one, both rounded up to integers.
     pub(crate) fn is_multiple_of(self, other: Self) -> bool {
-        let up = |nanos: i128| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0);
-        let unit = up(other.nanos);
-        unit != 0 && up(self.nanos) % unit == 0
+        let unit = other.rounded_up();
+        unit != 0 && self.rounded_up() % unit == 0
     }
 
     /// Rounds up to thousandths.

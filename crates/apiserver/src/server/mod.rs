@@ -5,6 +5,7 @@ mod admission;
 pub(crate) mod builder;
 pub(crate) mod control_plane;
 pub(crate) mod definitions;
+mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;
 pub(crate) mod faults;

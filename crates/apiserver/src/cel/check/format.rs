@@ -130,6 +130,7 @@ impl AcceptedTypes {
 fn type_name(ty: &Type) -> &str {
     match ty {
         Type::Dyn | Type::Param(_) => "dyn",
+        Type::Any => "google.protobuf.Any",
         Type::Error => "!error!",
         Type::Null => "null_type",
         Type::Bool => "bool",

@@ -12,7 +12,7 @@ use self::texts::{exceeded, show};
 use crate::cel::Program;
 use crate::cel::decl::Decl;
 use crate::cel::escape::escape;
-use crate::cel::estimate::estimate;
+use crate::cel::estimate::{Paths, estimate};
 use crate::cel::types::Type;
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::Profile;
@@ -222,7 +222,7 @@ impl Check<'_> {
                     let why = "cel expression must evaluate to a bool";
                     self.refuse(at, "rule", rule, why);
                 }
-                let cost = estimate(program, &[decl, decl]).saturating_mul(times);
+                let cost = estimate(program, &[decl, decl], Paths::AllFromVariable).saturating_mul(times);
                 self.cost("estimated rule cost", format!("{at}.rule"), cost);
             }
             Err(why) => self.refuse(at, "rule", rule, &format!("compilation failed: {why}")),
@@ -311,7 +311,7 @@ impl Check<'_> {
     }
 
     fn expression_cost(&mut self, program: &Program, decl: &Decl, at: &str) {
-        let cost = estimate(program, &[decl, decl]);
+        let cost = estimate(program, &[decl, decl], Paths::AllFromVariable);
         self.cost("estimated messageExpression cost", format!("{at}.messageExpression"), cost);
     }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod allocations;
 mod claim;
+mod devices;
 mod gates;
 mod job;
 mod pod;
@@ -39,6 +40,8 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     }
     templates::drop_disabled(kind, object, None);
     gates::drop_disabled(kind, object, None, context.minor);
+    devices::drop_disabled(kind, object, None, context.minor);
+    devices::set_times(kind, object, context.now);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
@@ -50,6 +53,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
                 claim::pair_data_sources(object, None);
             }
         }
+        ("storage.k8s.io", "volumeattributesclasses") => protect(object, "kubernetes.io/vac-protection"),
         ("apps", "daemonsets") => count_templates(object, None),
         ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
@@ -110,6 +114,7 @@ pub(crate) fn prepare_status(kind: &Kind, object: &mut Value, old: &Value) {
 /// Drops the fields of an updated object whose feature gates are off.
 pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
     gates::drop_disabled(kind, object, Some(old), minor);
+    devices::drop_disabled(kind, object, Some(old), minor);
 }
 
 /// Sets the fields of a valid new object that reading it sets.
@@ -121,6 +126,11 @@ pub(crate) fn complete_create(kind: &Kind, object: &mut Value) {
 
 /// Sets and keeps fields in a write of a subresource.
 pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &str, now: Time) {
+    match part {
+        "" => devices::set_times(kind, object, now),
+        "status" => devices::drop_deallocated(kind, object, old),
+        _ => {}
+    }
     if kind.is_resource("certificates.k8s.io", "certificatesigningrequests") {
         if part == "status" {
             request::keep_decisions(object, old);
@@ -157,7 +167,11 @@ fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     if is_volume && context.minor >= since::VOLUME_PHASE_TIME {
         object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
     }
-    let protection = if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" };
+    protect(object, if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" });
+}
+
+/// Adds the finalizer that protects an object in use.
+fn protect(object: &mut Value, protection: &str) {
     let finalizers = metadata::metadata_mut(object).entry("finalizers").or_insert_with(|| json!([]));
     if let Some(finalizers) = finalizers.as_array_mut()
         && !finalizers.iter().any(|name| name == protection)

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use self::plan::{Plan, Shape, Struct, plan};
 use super::Kind;
+use crate::facts::Scalar;
 use crate::facts::go::Zero;
 use crate::gotext::json_type;
 
@@ -137,7 +138,7 @@ fn decode_struct(
             }
             Some(value)
                 if is_empty(value)
-                    && !matches!(field.shape, Shape::Struct(_))
+                    && !matches!(field.shape, Shape::Struct(_) | Shape::Scalar(Scalar::Object))
                     && (structure.name, field.name) != SHOWN_EMPTY =>
             {
                 *value = plan.zero_of(field);

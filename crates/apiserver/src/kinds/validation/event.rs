@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Errors, Path, absent, immutable, text};
+use super::internal::internal_form;
+use super::{Errors, Path, absent, text};
 use crate::names;
 
 /// Fields that an update in `events.k8s.io` must not change, in the order in which the server checks them. It
@@ -40,9 +41,25 @@ pub(super) fn new_event(object: &Value, old: Option<&Value>, errors: &mut Errors
                 ("reportingComponent", "reportingController"),
                 ("reportingInstance", "reportingInstance"),
             ]) {
-                immutable(&object[field], Some(&old[field]), at(shown), errors);
+                unchanged(field, &object[field], &old[field], at(shown), errors);
             }
         }
+    }
+}
+
+/// Requires that a field is unchanged; an error shows the value of the internal type.
+fn unchanged(field: &str, new: &Value, old: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let shape = match field {
+        "involvedObject" => "ObjectReference",
+        "related" => "?ObjectReference",
+        "source" => "EventSource",
+        "count" => "n",
+        "firstTimestamp" | "lastTimestamp" | "eventTime" => "A",
+        _ => "s",
+    };
+    if new != old {
+        let shown = internal_form(new, shape);
+        errors.invalid_shown(at, shown.clone(), shown, "field is immutable");
     }
 }
 

@@ -2,42 +2,30 @@
 
 use serde_json::Value;
 
-use super::node::resource;
 use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::networking::label_map;
-use crate::kinds::validation::pods::scheduling;
-use crate::kinds::validation::resource_names::is_container_resource;
+use crate::kinds::validation::pods::{self, scheduling};
 use crate::kinds::validation::{Errors, Path, immutable, items, text};
 use crate::names;
 
-/// Validates a runtime class. An update validates only that the handler is the same.
+/// Validates a runtime class, whose handler no update changes.
 pub(in crate::kinds::validation) fn runtime_class(
     object: &Value,
     old: Option<&Value>,
     errors: &mut Errors<'_>,
 ) {
     let at = Path::Root.child("handler");
-    if let Some(old) = old {
-        immutable(&object["handler"], Some(&old["handler"]), at, errors);
-        return;
-    }
     match text(&object["handler"]) {
         "" => errors.required(at, ""),
         handler => errors.each(at, handler, names::label(handler)),
     }
-    let overhead = Path::Root.child("overhead");
-    let limits = overhead.child("limits");
-    for (name, amount) in object["overhead"]["podFixed"].as_object().into_iter().flatten() {
-        let at = limits.key(name);
-        if !name.contains('/') && !is_container_resource(name) {
-            errors.invalid(at, name.as_str(), "must be a standard resource type or fully qualified");
-            errors.invalid(at, name.as_str(), "must be a standard resource for containers");
-        }
-        resource(name, amount, at, errors);
-    }
+    pods::overhead(&object["overhead"]["podFixed"], Path::Root.child("overhead"), errors);
     let at = Path::Root.child("scheduling");
     label_map(&object["scheduling"]["nodeSelector"], at.child("nodeSelector"), errors);
     tolerations(items(&object["scheduling"]["tolerations"]), at.child("tolerations"), errors);
+    if let Some(old) = old {
+        immutable(&object["handler"], Some(&old["handler"]), Path::Root.child("handler"), errors);
+    }
 }
 
 /// Validates tolerations, which differ from each other (`validateTolerations`).

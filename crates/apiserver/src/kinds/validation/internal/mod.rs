@@ -20,6 +20,24 @@ use super::items;
 /// (pointer), `[` (list) or `%` (map).
 const TYPES: &str = include_str!("types.txt");
 
+/// The fields of metadata, in the order of the Go struct.
+const METADATA: [&str; 14] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
+
 #[derive(Debug)]
 struct Field {
     name: &'static str,
@@ -94,7 +112,7 @@ fn structure(value: &Value, parent: &Value, type_name: &str) -> Node {
     let mut entries = Vec::new();
     for field in fields {
         if field.shape == "M" {
-            let Node::Map(own) = in_order(&value["metadata"], &["labels", "annotations"]) else { continue };
+            let Node::Map(own) = in_order(&value["metadata"], &METADATA) else { continue };
             entries.extend(own);
             continue;
         }

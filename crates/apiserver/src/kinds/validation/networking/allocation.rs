@@ -15,13 +15,15 @@ pub(in crate::kinds::validation) fn ip_address(object: &Value, old: Option<&Valu
     let spec = Path::Root.child("spec");
     let at = spec.child("parentRef");
     let parent = &object["spec"]["parentRef"];
-    if let Some(old) = old {
-        if old["spec"]["parentRef"] != *parent {
-            let shown = internal_form(parent, "ParentReference");
-            errors.invalid_shown(at, shown.clone(), shown, IMMUTABLE);
-        }
-        return;
+    parent_reference(parent, at, errors);
+    if old.is_some_and(|old| old["spec"]["parentRef"] != *parent) {
+        let shown = internal_form(parent, "?ParentReference");
+        errors.invalid_shown(at, shown.clone(), shown, IMMUTABLE);
     }
+}
+
+/// Requires a reference to the object that has the address (`validateIPAddressParentReference`).
+fn parent_reference(parent: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if !parent.is_object() {
         errors.required(at, "");
         return;
@@ -53,7 +55,8 @@ pub(in crate::kinds::validation) fn service_cidr(
         return;
     };
     if old.len() != ranges.len() && (old.len(), ranges.len()) != (1, 2) {
-        errors.invalid(list, json!(ranges), IMMUTABLE);
+        let shown = internal_form(&object["spec"]["cidrs"], "[s");
+        errors.invalid_shown(list, shown.clone(), shown, IMMUTABLE);
         return;
     }
     for (index, (range, old)) in ranges.iter().zip(old).enumerate() {

@@ -28,4 +28,5 @@ mod volumes;
 pub(super) mod warnings;
 
 pub(in crate::kinds) use container::aggregate;
+pub(super) use container::overhead;
 pub(super) use update::{ephemeral_containers, resize};

@@ -86,7 +86,7 @@ fn schedule(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Validates what a runtime class adds to the resources of its pods (`validateOverhead`).
 fn overhead(overhead: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    container::container_requirements(&serde_json::json!({ "limits": overhead }), None, at, errors);
+    container::overhead(overhead, at, errors);
 }
 
 /// Validates references to resource claims (`validatePodResourceClaims`).

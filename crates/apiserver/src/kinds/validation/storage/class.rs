@@ -59,7 +59,7 @@ fn driver(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         "" => errors.required(at, ""),
         name => {
             let name = name.to_lowercase();
-            errors.each(at, &name, labels::qualified(&name, "a qualified name"));
+            errors.each(at, &name, labels::label_key(&name));
         }
     }
 }

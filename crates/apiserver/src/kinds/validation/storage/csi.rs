@@ -118,7 +118,7 @@ fn node_driver(driver: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         if keys[..index].contains(key) {
             errors.duplicate(at, text(key));
         }
-        errors.each(at, text(key), labels::qualified(text(key), "a qualified name"));
+        errors.each(at, text(key), labels::label_key(text(key)));
     }
 }
 
