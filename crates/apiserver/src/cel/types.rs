@@ -127,6 +127,39 @@ impl Type {
         self.same_head(other) && mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(a, b)| a.same(b))
     }
 
+    /// The name of the type without its type parameters (`TypeName`).
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Dyn | Self::Param(_) => "dyn",
+            Self::Any => "google.protobuf.Any",
+            Self::Error => "!error!",
+            Self::Null => "null_type",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Timestamp => "google.protobuf.Timestamp",
+            Self::Duration => "google.protobuf.Duration",
+            Self::Type(_) => "type",
+            Self::List(_) => "list",
+            Self::Map(..) => "map",
+            Self::Object(decl) => &decl.name,
+            Self::Opaque(name, _) => name,
+        }
+    }
+
+    /// The name of the type with its type parameters (`String`).
+    pub(crate) fn full_name(&self) -> String {
+        let parameters: Vec<String> = self.parameters().into_iter().map(Self::full_name).collect();
+        if parameters.is_empty() {
+            self.name().to_owned()
+        } else {
+            format!("{}({})", self.name(), parameters.join(", "))
+        }
+    }
+
     /// Whether values of the type have a fixed size (`isScalar`).
     pub(crate) fn is_scalar(&self) -> bool {
         match self {

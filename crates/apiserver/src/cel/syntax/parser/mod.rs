@@ -22,10 +22,8 @@ pub(crate) fn parse(source: &str) -> Result<(Node, usize), Vec<Issue>> {
     let tokens = lexer::tokens(source)?;
     let mut parser = Parser { tokens, next: 0, ids: 0, depth: 0 };
     let node = parser.expression().map_err(|issue| vec![issue])?;
-    let rest = parser.peek();
-    if rest.kind != TokenKind::End {
-        let text = format!("Syntax error: mismatched input '{}' expecting <EOF>", rest.text);
-        return Err(vec![Issue::new(rest.at, text)]);
+    if parser.peek().kind != TokenKind::End {
+        return Err(vec![parser.unexpected("<EOF>", &TokenKind::End)]);
     }
     Ok((node, parser.ids))
 }
@@ -65,12 +63,16 @@ impl Parser {
         self.next_is(op).then(|| self.take().at)
     }
 
-    fn expect(&mut self, op: &str) -> Parsed<usize> {
+    fn expect(&mut self, op: &'static str) -> Parsed<usize> {
+        self.eat(op).ok_or_else(|| self.unexpected(&format!("'{op}'"), &TokenKind::Op(op)))
+    }
+
+    /// The mistake that the next token is not the wanted one, which may come right after it.
+    fn unexpected(&self, shown: &str, wanted: &TokenKind) -> Issue {
+        let is_extra = self.tokens.get(self.next + 1).is_some_and(|token| token.kind == *wanted);
+        let what = if is_extra { "extraneous" } else { "mismatched" };
         let next = self.peek();
-        let (at, text) = (next.at, next.text.clone());
-        self.eat(op).ok_or_else(|| {
-            Issue::new(at, format!("Syntax error: mismatched input '{text}' expecting '{op}'"))
-        })
+        Issue::new(next.at, format!("Syntax error: {what} input '{}' expecting {shown}", next.text))
     }
 
     fn expression(&mut self) -> Parsed<Node> {
@@ -231,6 +233,9 @@ impl Parser {
             }
             if let Some(at) = self.eat(".") {
                 let optional = self.eat("?").is_some();
+                if !optional {
+                    self.require_field()?;
+                }
                 let name = self.name(true)?;
                 operand = if self.next_is("(") && !optional {
                     self.member_call(operand, name)?
@@ -257,6 +262,17 @@ impl Parser {
         let at = self.expect("(")?;
         let args = self.arguments()?;
         macros::member(self, at, target, function, args)
+    }
+
+    /// Rejects an operator or the end after a dot.
+    fn require_field(&self) -> Parsed<()> {
+        let next = self.peek();
+        let text = match next.kind {
+            TokenKind::End => "",
+            TokenKind::Op(op) => op,
+            _ => return Ok(()),
+        };
+        Err(Issue::new(next.at, format!("Syntax error: no viable alternative at input '.{text}'")))
     }
 
     /// Parses a name. After a dot, reserved words are valid names.

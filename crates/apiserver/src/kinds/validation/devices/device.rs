@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::attributes::{attribute, values};
 use super::collections::{by, each, each_unique, entries};
+use super::counters::counters;
 use super::names::{self, LONGEST_NAME};
-use super::slice::{counters, flag, node_name};
+use super::nodes::{flag, node_name};
 use super::{binding, policy, taint};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::resource_names::is_native;

@@ -56,7 +56,7 @@ fn expression(source: &str, stored: bool, at: Path<'_>, errors: &mut Errors<'_>)
         Err(why) => return errors.invalid(at, source, format!("compilation failed: {why}")),
     };
     if !matches!(program.result(), Type::Bool | Type::Any) {
-        let why = format!("must evaluate to bool or the unknown type, not {}", program.result());
+        let why = format!("must evaluate to bool or the unknown type, not {}", program.result().full_name());
         errors.invalid(at, source, why);
     } else if estimate(&program, &[&device], Paths::Checked) > MOST_COST {
         errors.forbidden(at, "too complex, exceeds cost limit");

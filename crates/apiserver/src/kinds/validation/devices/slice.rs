@@ -2,20 +2,18 @@
 
 use serde_json::Value;
 
-use super::collections::{by, each_unique, entries};
+use super::collections::{by, each_unique};
+use super::counters::counters;
 use super::device::device;
 use super::names;
+use super::nodes::{flag, node_name};
 use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, absent, immutable, items, node_selector, text};
-use crate::names as rules;
 
 const MOST_DEVICES: usize = 128;
 /// Maximum number of devices if one of them uses a newer feature.
 const MOST_ADVANCED_DEVICES: usize = 64;
 const MOST_COUNTER_SETS: usize = 8;
-const MOST_COUNTERS: usize = 32;
-/// Maximum length of a counter's name in paths.
-const LONGEST_COUNTER: usize = 63;
 const UNION: &str =
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
 
@@ -88,40 +86,6 @@ fn nodes(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Validates an optional name of a node, and adds it to the given fields.
-pub(super) fn node_name(
-    name: &Value,
-    empty: &str,
-    at: Path<'_>,
-    given: &mut Vec<&str>,
-    errors: &mut Errors<'_>,
-) {
-    let Some(name) = name.as_str() else { return };
-    let at = at.child("nodeName");
-    if name.is_empty() {
-        errors.invalid(at, name, empty);
-    } else {
-        given.push("`nodeName`");
-        errors.each(at, name, rules::subdomain(name));
-    }
-}
-
-/// Validates an optional flag, which is true if it is given, and adds it to the given fields.
-pub(super) fn flag<'s>(
-    flag: &Value,
-    field: &str,
-    shown: &'s str,
-    at: Path<'_>,
-    given: &mut Vec<&'s str>,
-    errors: &mut Errors<'_>,
-) {
-    match flag.as_bool() {
-        Some(true) => given.push(shown),
-        Some(false) => errors.invalid(at.child(field), false, "must be either unset or set to true"),
-        None => {}
-    }
-}
-
 fn devices(spec: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = &spec["devices"];
     let is_advanced = items(list).iter().any(|device| {
@@ -141,24 +105,6 @@ fn has_lists(device: &Value) -> bool {
     attributes.any(|(_, value)| {
         ["bools", "ints", "strings", "versions"].iter().any(|field| !value[*field].is_null())
     })
-}
-
-/// Requires named counters of a set, whose own name is in `field` (`validateCounterSet`,
-/// `validateDeviceCounterConsumption`).
-pub(super) fn counters(set: &Value, field: &'static str, at: Path<'_>, errors: &mut Errors<'_>) {
-    let name = text(&set[field]);
-    if name.is_empty() {
-        errors.required(at.child(field), "");
-    } else {
-        names::label(name, at.child(field), errors);
-    }
-    let (counters, at) = (&set["counters"], at.child("counters"));
-    let count = counters.as_object().map_or(0, serde_json::Map::len);
-    match count {
-        0 => errors.required(at, ""),
-        1..=MOST_COUNTERS => entries(counters, LONGEST_COUNTER, at, errors, names::label, |_, _, _| {}),
-        _ => errors.too_many(at, count, MOST_COUNTERS),
-    }
 }
 
 /// Warns about capital letters in the name of the driver.
