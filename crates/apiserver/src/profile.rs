@@ -293,6 +293,8 @@ pub(crate) mod since {
     pub(crate) const DEVICE_FEATURES: u32 = 36;
     /// Claims share a device (`DRAConsumableCapacity`, beta).
     pub(crate) const CONSUMABLE_CAPACITY: u32 = 36;
+    /// Writes of a claim's status need permissions for its parts (`DRAResourceClaimGranularStatusAuthorization`, beta).
+    pub(crate) const CLAIM_STATUS_PERMISSIONS: u32 = 36;
     /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }

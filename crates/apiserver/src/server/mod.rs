@@ -3,6 +3,7 @@
 mod access;
 mod admission;
 pub(crate) mod builder;
+mod claims;
 pub(crate) mod control_plane;
 pub(crate) mod definitions;
 mod devices;

@@ -96,7 +96,8 @@ impl ApiServer {
         let subresource = &*call.path.subresource;
         let part =
             call.writes_part().then_some(StatusWrite { subresource, object: &delta, status, was_checked });
-        let earlier = self.check_admin_access(call, &object, Some(&old));
+        let mut earlier = self.check_admin_access(call, &object, Some(&old));
+        earlier.extend(self.check_claim_permissions(call, &object, &old));
         let rules = Validation { profile: &self.profile, draws: &mut self.draws, earlier };
         validation::validate_update(&kind, &object, &old, part, rules, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
