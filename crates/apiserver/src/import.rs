@@ -17,7 +17,7 @@ use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
-use crate::verbs::validate_new;
+use crate::verbs::{Validation, validate_new};
 
 /// The result of an import.
 #[derive(Debug, Clone, Default)]
@@ -151,7 +151,11 @@ impl ApiServer {
             .map_err(|why| Refused::bad_request(decode::unhandled_prefix(&kind) + &why))?;
         self.complete(&kind, &mut object, now);
         strategy::complete_imported(&kind, &mut object);
-        let validated = validate_new(&kind, &object, &profile, &mut self.draws);
+        let validated = validate_new(
+            &kind,
+            &object,
+            Validation { profile: &profile, draws: &mut self.draws, earlier: Vec::new() },
+        );
         if let Some(custom) = kind.custom.as_ref().filter(|custom| custom.family.conversion.is_none()) {
             object = custom.convert(&object, &custom.family.storage, &kind.resource.group);
         }

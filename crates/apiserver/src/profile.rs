@@ -338,6 +338,13 @@ pub(crate) mod since {
     pub(crate) const SLICE_ADDRESSES: u32 = 33;
     /// Numbers in custom resources must be in the range of their type and format (kube-openapi). Recorded.
     pub(crate) const NUMBER_RANGES: u32 = 36;
+    /// Devices have taints, partitions, conditions for binding and names of extended resources (`DRADeviceTaints` and
+    /// others, beta). Read.
+    pub(crate) const DEVICE_FEATURES: u32 = 36;
+    /// Claims share a device (`DRAConsumableCapacity`, beta). Read.
+    pub(crate) const CONSUMABLE_CAPACITY: u32 = 36;
+    /// Writes of a claim's status need permissions for its parts (`DRAResourceClaimGranularStatusAuthorization`, beta). Read.
+    pub(crate) const CLAIM_STATUS_PERMISSIONS: u32 = 36;
     /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta). Read.
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }

@@ -141,18 +141,22 @@ impl Quantity {
         self.nanos % NANOS == 0
     }
 
+    /// The integer that is not less (`Value`).
+    #[must_use]
+    pub fn whole_above(self) -> i128 {
+        self.nanos.div_euclid(NANOS) + i128::from(self.nanos.rem_euclid(NANOS) != 0)
+    }
+
     /// Whether it is a whole number of times another one, both rounded up to integers.
     pub fn is_multiple_of(self, other: Self) -> bool {
-        let up = |nanos: i128| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0);
-        let unit = up(other.nanos);
-        unit != 0 && up(self.nanos) % unit == 0
+        let unit = other.whole_above();
+        unit != 0 && self.whole_above() % unit == 0
     }
 
     /// Rounds up to an integer.
     #[must_use]
     pub fn rounded_up(self) -> Self {
-        let up = i128::from(self.nanos.rem_euclid(NANOS) != 0);
-        Self { nanos: (self.nanos.div_euclid(NANOS) + up) * NANOS, ..self }
+        Self { nanos: self.whole_above() * NANOS, ..self }
     }
 
     /// Rounds up to thousandths.

@@ -23,6 +23,9 @@ pub(crate) struct Decl {
 pub(crate) enum Shape {
     /// int-or-string.
     IntOrString,
+    /// A value of any type (`google.protobuf.Any`).
+    Any,
+    Quantity,
     Bool,
     Int,
     Double,
@@ -35,7 +38,11 @@ pub(crate) enum Shape {
         items: Arc<Decl>,
         equality: ListEquality,
     },
-    Map(Arc<Decl>),
+    Map {
+        values: Arc<Decl>,
+        /// Maximum length of a key; 0 if it is not declared.
+        longest_key: u64,
+    },
     /// Fields, by escaped name.
     Object(BTreeMap<String, Arc<Decl>>),
 }
@@ -64,11 +71,19 @@ impl Decl {
         }
     }
 
+    /// Returns the declaration of what a selection of a name gets: a field, or an entry of a map to values of any type.
+    pub(crate) fn selected(&self, name: &str) -> Option<&Arc<Self>> {
+        match &self.shape {
+            Shape::Map { values, .. } if matches!(values.shape, Shape::Any) => Some(values),
+            _ => self.field(name),
+        }
+    }
+
     /// Returns the declaration of the elements of a list or the values of a map.
     pub(crate) fn element(&self) -> Option<&Arc<Self>> {
         match &self.shape {
             Shape::List { items, .. } => Some(items),
-            Shape::Map(values) => Some(values),
+            Shape::Map { values, .. } => Some(values),
             _ => None,
         }
     }

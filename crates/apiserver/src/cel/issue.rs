@@ -24,6 +24,9 @@ pub(crate) fn show(source: &str, issues: &[Issue]) -> String {
 }
 
 fn show_one(source: &str, issue: &Issue) -> String {
+    if source.is_empty() {
+        return format!("ERROR: <input>:1:0: {}", issue.text);
+    }
     let before: String = source.chars().take(issue.at).collect();
     let number = before.matches('\n').count();
     let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
@@ -38,6 +41,11 @@ fn show_one(source: &str, issue: &Issue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_source_has_no_line_to_print() {
+        assert_eq!(show("", &[Issue::new(0, "nothing")]), "ERROR: <input>:1:0: nothing");
+    }
 
     #[test]
     fn prints_a_mistake_with_its_line_and_a_mark_below_its_position() {

@@ -8,6 +8,8 @@ use serde_json::Value as Json;
 use super::decl::{Decl, Shape};
 use super::escape::{escape, from_base64, to_base64, unescape};
 use super::time;
+use super::value::opaque::Opaque;
+use super::value::quantity::CelQuantity;
 use super::value::{EvalError, Key, List, Map, Outcome, Value};
 use crate::gotext;
 
@@ -15,10 +17,13 @@ use crate::gotext;
 pub(crate) fn from_json<'a>(json: &'a Json, decl: Option<&'a Decl>) -> Outcome<'a> {
     let Some(decl) = decl else { return Ok(untyped(json)) };
     match (&decl.shape, json) {
+        (Shape::Any, _) => Ok(untyped(json)),
         (_, Json::Null) if decl.nullable => Ok(Value::Null),
         (_, Json::Null) => Err(EvalError::new("invalid data, got null for schema with nullable=false")),
         (Shape::IntOrString, Json::String(text)) => Ok(Value::String(Cow::Borrowed(text))),
-        (Shape::Object(_) | Shape::Map(_), Json::Object(map)) => Ok(Value::Map(Map::Json(map, Some(decl)))),
+        (Shape::Object(_) | Shape::Map { .. }, Json::Object(map)) => {
+            Ok(Value::Map(Map::Json(map, Some(decl))))
+        }
         (Shape::List { .. }, Json::Array(items)) => Ok(Value::List(List::Json(items, Some(decl)))),
         (Shape::Bool, Json::Bool(flag)) => Ok(Value::Bool(*flag)),
         (Shape::Int | Shape::IntOrString, Json::Number(number)) if number.is_i64() => {
@@ -33,6 +38,9 @@ pub(crate) fn from_json<'a>(json: &'a Json, decl: Option<&'a Decl>) -> Outcome<'
 fn read_text<'a>(text: &'a str, shape: &Shape) -> Outcome<'a> {
     match shape {
         Shape::String => Ok(Value::String(Cow::Borrowed(text))),
+        Shape::Quantity => CelQuantity::parse(text)
+            .map(|found| Value::opaque(Opaque::Quantity(found)))
+            .ok_or_else(|| EvalError::new(format!("Invalid quantity {text}"))),
         Shape::Bytes => from_base64(text)
             .map(|bytes| Value::Bytes(bytes.into()))
             .ok_or_else(|| EvalError::new(format!("Invalid byte formatted string {text}"))),
@@ -61,7 +69,7 @@ fn wrong(shape: &Shape, found: &Json) -> EvalError {
         Shape::IntOrString => {
             "invalid data, expected XIntOrString value to be either a string or integer".to_owned()
         }
-        Shape::Object(_) | Shape::Map(_) => {
+        Shape::Object(_) | Shape::Map { .. } => {
             "invalid data, expected a map for the provided schema with type=object".to_owned()
         }
         Shape::List { .. } => {

@@ -10,6 +10,8 @@ use super::decl::{Decl, Shape};
 pub(crate) enum Type {
     /// Any type; checked at run time.
     Dyn,
+    /// Any type, like `Dyn`, but no range of a macro (`google.protobuf.Any`).
+    Any,
     /// The type of an expression that was already rejected.
     Error,
     Null,
@@ -35,12 +37,16 @@ pub(crate) enum Type {
 
 /// The type name of optional values.
 pub(crate) const OPTIONAL: &str = "optional_type";
+/// The type name of quantities.
+pub(crate) const QUANTITY: &str = "kubernetes.Quantity";
 
 impl Decl {
     /// The type of expressions with this declaration.
     pub(crate) fn as_type(self: &Arc<Self>) -> Type {
         match &self.shape {
             Shape::IntOrString => Type::Dyn,
+            Shape::Any => Type::Any,
+            Shape::Quantity => Type::Opaque(QUANTITY, Vec::new()),
             Shape::Bool => Type::Bool,
             Shape::Int => Type::Int,
             Shape::Double => Type::Double,
@@ -49,7 +55,7 @@ impl Decl {
             Shape::Duration => Type::Duration,
             Shape::Date | Shape::DateTime => Type::Timestamp,
             Shape::List { items, .. } => Type::list(items.as_type()),
-            Shape::Map(values) => Type::map(Type::String, values.as_type()),
+            Shape::Map { values, .. } => Type::map(Type::String, values.as_type()),
             Shape::Object(_) => Type::Object(Arc::clone(self)),
         }
     }
@@ -77,7 +83,7 @@ impl Type {
     }
 
     pub(crate) fn is_dyn_or_error(&self) -> bool {
-        matches!(self, Self::Dyn | Self::Error)
+        matches!(self, Self::Dyn | Self::Any | Self::Error)
     }
 
     /// The type parameters of this type.
@@ -121,6 +127,39 @@ impl Type {
         self.same_head(other) && mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(a, b)| a.same(b))
     }
 
+    /// The name of the type without its type parameters (`TypeName`).
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Dyn | Self::Param(_) => "dyn",
+            Self::Any => "google.protobuf.Any",
+            Self::Error => "!error!",
+            Self::Null => "null_type",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Timestamp => "google.protobuf.Timestamp",
+            Self::Duration => "google.protobuf.Duration",
+            Self::Type(_) => "type",
+            Self::List(_) => "list",
+            Self::Map(..) => "map",
+            Self::Object(decl) => &decl.name,
+            Self::Opaque(name, _) => name,
+        }
+    }
+
+    /// The name of the type with its type parameters (`String`).
+    pub(crate) fn full_name(&self) -> String {
+        let parameters: Vec<String> = self.parameters().into_iter().map(Self::full_name).collect();
+        if parameters.is_empty() {
+            self.name().to_owned()
+        } else {
+            format!("{}({})", self.name(), parameters.join(", "))
+        }
+    }
+
     /// Whether values of the type have a fixed size (`isScalar`).
     pub(crate) fn is_scalar(&self) -> bool {
         match self {
@@ -136,6 +175,7 @@ impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
             Self::Dyn => "dyn",
+            Self::Any => "any",
             Self::Error => "!error!",
             Self::Null => "null",
             Self::Bool => "bool",

@@ -107,8 +107,8 @@ pub(super) fn most_general(a: &Type, b: &Type) -> Type {
 
 fn is_less_specific(a: &Type, b: &Type) -> bool {
     match (a, b) {
-        (Type::Dyn | Type::Param(_), _) | (Type::Type(_), Type::Type(_)) => true,
-        (_, Type::Dyn | Type::Param(_)) => false,
+        (Type::Dyn | Type::Any | Type::Param(_), _) | (Type::Type(_), Type::Type(_)) => true,
+        (_, Type::Dyn | Type::Any | Type::Param(_)) => false,
         _ => a.same_head(b) && a.parameters().iter().zip(b.parameters()).all(|(a, b)| is_less_specific(a, b)),
     }
 }

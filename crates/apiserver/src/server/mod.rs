@@ -3,8 +3,10 @@
 mod access;
 mod admission;
 pub(crate) mod builder;
+mod claims;
 pub(crate) mod control_plane;
 pub(crate) mod definitions;
+mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;
 pub(crate) mod faults;

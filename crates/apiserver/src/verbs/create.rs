@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
 
-use super::validation;
+use super::validation::{self, Validation};
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
 use crate::call::decode;
@@ -92,7 +92,9 @@ impl ApiServer {
             lifecycle::prepare_create(object, &self.profile);
         }
         self.allocations.allocate(&kind, object, None, &self.store, &self.profile, call.dry_run)?;
-        validation::validate_new(&kind, object, &self.profile, &mut self.draws)?;
+        let earlier = self.check_admin_access(call, object, None);
+        let rules = Validation { profile: &self.profile, draws: &mut self.draws, earlier };
+        validation::validate_new(&kind, object, rules)?;
         strategy::complete_create(&kind, object);
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);

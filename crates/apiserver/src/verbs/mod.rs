@@ -12,4 +12,4 @@ mod validation;
 mod watch;
 
 pub(crate) use patch::patched;
-pub(crate) use validation::validate_new;
+pub(crate) use validation::{Validation, validate_new};

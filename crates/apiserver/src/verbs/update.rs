@@ -7,7 +7,7 @@ use windtunnel_core::Key;
 use windtunnel_core::clock::Time;
 
 use super::owners;
-use super::validation::{self, StatusWrite};
+use super::validation::{self, StatusWrite, Validation};
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
 use crate::call::decode;
@@ -106,8 +106,10 @@ impl ApiServer {
         let subresource = &*call.path.subresource;
         let part =
             call.writes_part().then_some(StatusWrite { subresource, object: &delta, status, was_checked });
-        let (warnings, draws) = (&mut call.warnings, &mut self.draws);
-        validation::validate_update(&kind, &object, &old, part, &self.profile, warnings, draws)?;
+        let mut earlier = self.check_admin_access(call, &object, Some(&old));
+        earlier.extend(self.check_claim_permissions(call, &object, &old));
+        let rules = Validation { profile: &self.profile, draws: &mut self.draws, earlier };
+        validation::validate_update(&kind, &object, &old, part, rules, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         } else if call.path.subresource == "status" {

@@ -34,11 +34,23 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
     Ok(())
 }
 
+/// What validation needs besides the object.
+#[derive(Debug)]
+pub(crate) struct Validation<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) draws: &'a mut Draws,
+    /// The errors that were found before.
+    pub(crate) earlier: Vec<FieldError>,
+}
+
 /// Validates a new object.
-pub(crate) fn validate_new(kind: &Kind, object: &Value, profile: &Profile, draws: &mut Draws) -> Outcome<()> {
+pub(crate) fn validate_new(kind: &Kind, object: &Value, validation: Validation<'_>) -> Outcome<()> {
+    let Validation { profile, draws, earlier: mut errors } = validation;
     let checks = kind.metadata;
     let of_metadata = || metadata::check_new(object, kind.rules.names.of_minor(profile), checks, profile);
-    let mut errors = if checks.on_create { of_metadata() } else { Vec::new() };
+    if checks.on_create {
+        errors.extend(of_metadata());
+    }
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "" };
         let found = validate::validate(object, None, &custom.version.schema, context);
@@ -82,13 +94,13 @@ pub(super) fn validate_update(
     object: &Value,
     old: &Value,
     status: Option<StatusWrite<'_>>,
-    profile: &Profile,
+    validation: Validation<'_>,
     warnings: &mut Vec<String>,
-    draws: &mut Draws,
 ) -> Outcome<()> {
+    let Validation { profile, draws, earlier: mut errors } = validation;
     let checks = kind.metadata;
     let counts = if status.is_some() { checks.status } else { checks.update };
-    let mut errors = metadata::check_update(object, old, checks, counts, profile);
+    errors.extend(metadata::check_update(object, old, checks, counts, profile));
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile, warnings, draws));
     } else {

@@ -70,7 +70,7 @@ fn without_precision(clause: &str) -> Result<&str, String> {
 /// The argument types that a clause accepts.
 struct AcceptedTypes {
     clause: &'static str,
-    /// Names of types, as [`type_name`] returns them.
+    /// Names of types, as [`Type::name`] returns them.
     types: &'static [&'static str],
 }
 
@@ -109,7 +109,7 @@ impl AcceptedTypes {
     }
 
     fn check(&self, arg: &Node, types: &[Type]) -> Result<(), Mistake> {
-        let found = type_name(types.get(arg.id).unwrap_or(&Type::Dyn));
+        let found = types.get(arg.id).unwrap_or(&Type::Dyn).name();
         if found != "dyn" && !self.types.contains(&found) {
             return Err((
                 Some(arg.at),
@@ -123,27 +123,5 @@ impl AcceptedTypes {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// The name of a type without its type parameters.
-fn type_name(ty: &Type) -> &str {
-    match ty {
-        Type::Dyn | Type::Param(_) => "dyn",
-        Type::Error => "!error!",
-        Type::Null => "null_type",
-        Type::Bool => "bool",
-        Type::Int => "int",
-        Type::Uint => "uint",
-        Type::Double => "double",
-        Type::String => "string",
-        Type::Bytes => "bytes",
-        Type::Timestamp => "google.protobuf.Timestamp",
-        Type::Duration => "google.protobuf.Duration",
-        Type::Type(_) => "type",
-        Type::List(_) => "list",
-        Type::Map(..) => "map",
-        Type::Object(decl) => &decl.name,
-        Type::Opaque(name, _) => name,
     }
 }

@@ -293,7 +293,7 @@ impl Checker<'_> {
             Type::List(items) => vec![(**items).clone()],
             Type::Map(keys, values) if two => vec![(**keys).clone(), (**values).clone()],
             Type::Map(keys, _) => vec![(**keys).clone()],
-            other if other.is_dyn_or_error() || matches!(other, Type::Param(_)) => {
+            Type::Dyn | Type::Error | Type::Param(_) => {
                 vec![Type::Dyn; inner.vars.len()]
             }
             other => {

@@ -18,11 +18,21 @@ use super::program::Program;
 use super::syntax::{self, Access, Element, Kind, Literal, Node};
 use super::types::Type;
 
+/// How sizes are found for a path that does not begin with a variable, such as that of a field of a call's result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paths {
+    /// The first step is dropped as if it were the first variable (rules of schemas).
+    AllFromVariable,
+    /// Only paths that begin with a variable have sizes (selectors of devices).
+    Checked,
+}
+
 /// Estimates the maximum cost of a program, given the declarations of its variables.
-pub(crate) fn estimate(program: &Program, variables: &[&Decl]) -> u64 {
+pub(crate) fn estimate(program: &Program, variables: &[&Decl], paths: Paths) -> u64 {
     let mut estimator = Estimator {
         types: &program.types,
         variables,
+        paths,
         places: BTreeMap::new(),
         sizes: BTreeMap::new(),
         entries: BTreeMap::new(),
@@ -34,6 +44,7 @@ pub(crate) fn estimate(program: &Program, variables: &[&Decl]) -> u64 {
 struct Estimator<'p> {
     types: &'p [Type],
     variables: &'p [&'p Decl],
+    paths: Paths,
     /// The declared data that a node represents.
     places: BTreeMap<usize, DataSource<'p>>,
     /// Sizes of nodes that are not declared data.
@@ -47,8 +58,8 @@ struct Estimator<'p> {
 #[derive(Debug, Clone, Copy)]
 enum DataSource<'p> {
     Declared(&'p Decl),
-    /// A key of a declared map: a text of undeclared length.
-    Key,
+    /// A key of a declared map: a text of at most this length; 0 if that is not declared.
+    Key(u64),
     /// Undeclared data below declared data.
     Undeclared,
 }
@@ -75,9 +86,10 @@ impl<'p> Estimator<'p> {
         }
     }
 
-    /// The first variable.
+    /// The data of a path that does not begin with a variable.
     fn first(&self) -> DataSource<'p> {
-        self.variables.first().map_or(DataSource::Undeclared, |decl| DataSource::Declared(decl))
+        let first = self.variables.first().filter(|_| self.paths == Paths::AllFromVariable);
+        first.map_or(DataSource::Undeclared, |decl| DataSource::Declared(decl))
     }
 
     /// The data one step below a node. The server drops the first step of each path, assuming that it is the
@@ -86,7 +98,7 @@ impl<'p> Estimator<'p> {
         match self.place(node) {
             None => self.first(),
             Some(DataSource::Declared(decl)) => step(decl).unwrap_or(DataSource::Undeclared),
-            Some(DataSource::Key | DataSource::Undeclared) => DataSource::Undeclared,
+            Some(DataSource::Key(_) | DataSource::Undeclared) => DataSource::Undeclared,
         }
     }
 
@@ -123,7 +135,8 @@ impl<'p> Estimator<'p> {
             cost = cost.saturating_add(1);
         }
         if how == Access::Value {
-            let place = self.below(operand, |decl| decl.field(field).map(|decl| DataSource::Declared(decl)));
+            let place =
+                self.below(operand, |decl| decl.selected(field).map(|decl| DataSource::Declared(decl)));
             self.places.insert(node.id, place);
         }
         cost
@@ -212,7 +225,7 @@ fn size_of_literal(node: &Node) -> Option<Size> {
 fn declared_size(place: DataSource<'_>) -> Option<Size> {
     match place {
         DataSource::Declared(decl) => Some(Size::up_to(decl.max_elements)),
-        DataSource::Key => Some(Size::exactly(0)),
+        DataSource::Key(longest) => Some(Size::up_to(longest)),
         DataSource::Undeclared => None,
     }
 }
@@ -223,5 +236,8 @@ fn element(decl: &Decl) -> Option<DataSource<'_>> {
 }
 
 fn key<'p>(decl: &Decl) -> Option<DataSource<'p>> {
-    matches!(decl.shape, Shape::Map(_)).then_some(DataSource::Key)
+    match decl.shape {
+        Shape::Map { longest_key, .. } => Some(DataSource::Key(longest_key)),
+        _ => None,
+    }
 }

@@ -91,7 +91,7 @@ impl Overload {
 
 fn value_has_type(param: &Type, value: &Value<'_>) -> bool {
     match param {
-        Type::Dyn | Type::Param(_) | Type::Error => true,
+        Type::Dyn | Type::Any | Type::Param(_) | Type::Error => true,
         Type::Null => matches!(value, Value::Null),
         Type::Bool => matches!(value, Value::Bool(_)),
         Type::Int => matches!(value, Value::Int(_)),

@@ -113,7 +113,11 @@ impl Lexer {
                 Some(TokenKind::Op(op))
             }
             None => {
-                let issue = format!("Syntax error: token recognition error at: '{first}'");
+                // Half an operator is reported with the character that does not fit.
+                let is_half = OPERATORS.iter().any(|op| op.len() == 2 && op.starts_with(first));
+                let next = self.chars.get(self.at + 1).filter(|_| is_half);
+                let text: String = [first].iter().chain(next).collect();
+                let issue = format!("Syntax error: token recognition error at: '{text}'");
                 self.issues.push(Issue::new(self.at, issue));
                 None
             }

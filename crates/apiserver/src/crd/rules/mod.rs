@@ -11,7 +11,7 @@ use serde_json::Value;
 use self::texts::{exceeded, show};
 use crate::cel::decl::Decl;
 use crate::cel::escape::escape;
-use crate::cel::estimate::estimate;
+use crate::cel::estimate::{Paths, estimate};
 use crate::cel::types::Type;
 use crate::field::{Cause, FieldError};
 use crate::profile::Profile;
@@ -191,7 +191,7 @@ impl Check<'_> {
             Ok(program) => {
                 uses_old_self = compiled.uses_old_self;
                 let times = place.times.unwrap_or_else(|| declare::cardinality(decl));
-                let cost = estimate(program, &[decl, decl]).saturating_mul(times);
+                let cost = estimate(program, &[decl, decl], Paths::AllFromVariable).saturating_mul(times);
                 self.cost("estimated rule cost", format!("{at}.rule"), cost);
                 if self.profile.rules_have_expressions {
                     self.expression(rule, &compiled, decl, at);
@@ -222,7 +222,7 @@ impl Check<'_> {
                 self.refuse(at, "messageExpression", rule, "messageExpression must evaluate to a string");
             }
             Some(Ok(program)) => {
-                let cost = estimate(program, &[decl, decl]);
+                let cost = estimate(program, &[decl, decl], Paths::AllFromVariable);
                 self.cost("estimated messageExpression cost", format!("{at}.messageExpression"), cost);
             }
         }

@@ -52,12 +52,17 @@ const TABLE: &[(&str, &str, Checks)] = &[
     ("networking.k8s.io", "ingresses", CORE_BOTH),
     ("networking.k8s.io", "ipaddresses", CORE_BOTH),
     ("networking.k8s.io", "ingressclasses", CORE_BOTH),
+    ("networking.k8s.io", "ipaddresses", CORE_BOTH),
+    ("node.k8s.io", "runtimeclasses", Checks { update: BOTH, ..GENERIC }),
     (RBAC, "roles", CORE_BOTH),
     (RBAC, "rolebindings", CORE_BOTH),
     (RBAC, "clusterroles", CORE_BOTH),
     (RBAC, "clusterrolebindings", CORE_BOTH),
     ("storage.k8s.io", "volumeattachments", Checks { status: NEW, ..CORE_NEW }),
     ("storage.k8s.io", "csinodes", CORE_NEW),
+    ("storage.k8s.io", "csistoragecapacities", CORE_BOTH),
+    ("storage.k8s.io", "storageclasses", CORE_BOTH),
+    ("storage.k8s.io", "volumeattributesclasses", CORE_BOTH),
     (ADMISSION, "validatingwebhookconfigurations", CONFIGURATION),
     (ADMISSION, "mutatingwebhookconfigurations", CONFIGURATION),
     (ADMISSION, "validatingadmissionpolicies", CONFIGURATION),
@@ -68,6 +73,7 @@ const TABLE: &[(&str, &str, Checks)] = &[
     ("apiregistration.k8s.io", "apiservices", Checks { update: BOTH, ..GENERIC }),
     ("resource.k8s.io", "resourceclaims", CORE_BOTH),
     ("resource.k8s.io", "deviceclasses", CORE_BOTH),
+    ("resource.k8s.io", "resourceclaimtemplates", CORE_BOTH),
 ];
 
 /// The checks of a kind.

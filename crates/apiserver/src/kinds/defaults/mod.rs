@@ -4,6 +4,7 @@
 mod admission;
 pub(in crate::kinds) mod autoscaler;
 mod container;
+mod devices;
 mod image;
 mod other;
 mod pod;
@@ -56,6 +57,9 @@ const TABLE: &[(&str, &str, Filler)] = &[
     ("networking.k8s.io", "networkpolicies", service::network_policy),
     ("rbac.authorization.k8s.io", "clusterrolebindings", other::role_binding),
     ("rbac.authorization.k8s.io", "rolebindings", other::role_binding),
+    ("resource.k8s.io", "resourceclaims", devices::claim),
+    ("resource.k8s.io", "resourceclaimtemplates", devices::template),
+    ("resource.k8s.io", "resourceslices", devices::slice),
     ("scheduling.k8s.io", "priorityclasses", other::priority_class),
     ("storage.k8s.io", "csidrivers", volume::csi_driver),
     ("storage.k8s.io", "storageclasses", volume::storage_class),

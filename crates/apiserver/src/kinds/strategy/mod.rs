@@ -4,6 +4,7 @@
 
 pub(crate) mod allocations;
 mod claim;
+mod devices;
 mod gates;
 mod job;
 mod node;
@@ -40,6 +41,8 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     }
     templates::drop_disabled(kind, object, None, context.minor);
     gates::drop_disabled(kind, object, None, context.minor);
+    devices::drop_disabled(kind, object, None, context.minor);
+    devices::set_times(kind, object, context.now);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
@@ -112,6 +115,7 @@ pub(crate) fn complete_update(kind: &Kind, object: &mut Value, old: &Value) {
 /// Drops the fields of an updated object whose feature gates are off.
 pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
     gates::drop_disabled(kind, object, Some(old), minor);
+    devices::drop_disabled(kind, object, Some(old), minor);
 }
 
 /// Sets the fields of a valid new object that reading it sets.
@@ -123,8 +127,13 @@ pub(crate) fn complete_create(kind: &Kind, object: &mut Value) {
 
 /// Sets and keeps fields in a write of a subresource.
 pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &str, context: Context<'_>) {
-    if part == "status" {
-        status::prepare(kind, object, old, context);
+    match part {
+        "" => devices::set_times(kind, object, context.now),
+        "status" => {
+            devices::drop_deallocated(kind, object, old);
+            status::prepare(kind, object, old, context);
+        }
+        _ => {}
     }
     if kind.is_resource("certificates.k8s.io", "certificatesigningrequests") {
         if part == "status" {

@@ -5,6 +5,7 @@ mod certificates;
 mod cluster;
 mod conditions;
 mod configuration;
+mod devices;
 mod event;
 #[cfg(test)]
 mod examples;
@@ -21,6 +22,7 @@ mod resource_names;
 mod selector;
 mod status;
 mod storage;
+mod template_metadata;
 mod warnings;
 pub(super) mod workloads;
 
@@ -80,6 +82,10 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("rbac.authorization.k8s.io", "clusterroles", access::cluster_role, status::accept_any),
     ("rbac.authorization.k8s.io", "rolebindings", access::binding, status::accept_any),
     ("rbac.authorization.k8s.io", "roles", access::role, status::accept_any),
+    ("resource.k8s.io", "deviceclasses", devices::class, status::accept_any),
+    ("resource.k8s.io", "resourceclaims", devices::claim, devices::status),
+    ("resource.k8s.io", "resourceclaimtemplates", devices::template, status::accept_any),
+    ("resource.k8s.io", "resourceslices", devices::slice, status::accept_any),
     ("scheduling.k8s.io", "priorityclasses", priority_class::priority_class, status::accept_any),
     ("storage.k8s.io", "csidrivers", storage::csi::driver, status::accept_any),
     ("storage.k8s.io", "csinodes", storage::csi::node, status::accept_any),

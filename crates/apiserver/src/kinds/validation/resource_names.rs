@@ -85,7 +85,7 @@ pub(super) fn is_native(name: &str) -> bool {
 }
 
 /// Whether a device plug-in defines the resource (`IsExtendedResourceName`).
-fn is_extended(name: &str) -> bool {
+pub(super) fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
         && labels::label_key(&format!("requests.{name}")).is_empty()

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::certificates::key_pair;
+use super::devices::slice_warnings;
 use super::limits::quota;
 use super::networking::{ip, warnings as networking};
 use super::node_labels::deprecated_label;
@@ -35,6 +36,7 @@ const TABLE: &[(&str, &str, Warner)] = &[
     ("networking.k8s.io", "ingresses", networking::ingress),
     ("networking.k8s.io", "networkpolicies", networking::policy),
     ("node.k8s.io", "runtimeclasses", runtime_class),
+    ("resource.k8s.io", "resourceslices", slice_warnings),
     ("storage.k8s.io", "csidrivers", storage::driver),
     ("storage.k8s.io", "csistoragecapacities", storage::capacity),
     ("storage.k8s.io", "storageclasses", storage::class),

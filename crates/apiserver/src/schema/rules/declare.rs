@@ -66,7 +66,7 @@ fn object(schema: &Structural, root: bool, name: &str) -> Option<Decl> {
         let values = declare(inner, inner.embedded_resource, &format!("{name}.@elem"))?;
         // Without the braces; each entry has two quotes, a colon, a comma and two characters of a key.
         let most = schema.checks.max_properties.unwrap_or(LONGEST / (values.min_size + 6));
-        return Some(Decl::new(Shape::Map(values), most, 2));
+        return Some(Decl::new(Shape::Map { values, longest_key: 0 }, most, 2));
     }
     let mut fields = BTreeMap::new();
     let mut size = 2;

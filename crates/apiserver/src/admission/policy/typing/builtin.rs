@@ -55,7 +55,9 @@ fn value(kind: &FieldKind, name: &str, outer: &mut Vec<TypeId>) -> Option<Arc<De
             let items = value(inner, &format!("{name}.@idx"), outer)?;
             simple(Shape::List { items, equality: ListEquality::Ordered })
         }
-        FieldKind::Map(inner) => simple(Shape::Map(value(inner, &format!("{name}.@elem"), outer)?)),
+        FieldKind::Map(inner) => {
+            simple(Shape::Map { values: value(inner, &format!("{name}.@elem"), outer)?, longest_key: 0 })
+        }
     })
 }
 

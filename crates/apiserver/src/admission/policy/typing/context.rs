@@ -29,7 +29,10 @@ pub(super) fn request() -> Arc<Decl> {
     let kind = || object("GroupVersionKind", texts(&["group", "version", "kind"]));
     let resource = || object("GroupVersionResource", texts(&["group", "version", "resource"]));
     let mut user = texts(&["username", "uid"]);
-    user.extend([("groups", text_list()), ("extra", simple(Shape::Map(text_list())))]);
+    user.extend([
+        ("groups", text_list()),
+        ("extra", simple(Shape::Map { values: text_list(), longest_key: 0 })),
+    ]);
     let mut fields = texts(&["subResource", "requestSubResource", "name", "namespace", "operation"]);
     fields.extend([
         ("kind", kind()),
@@ -48,7 +51,7 @@ pub(super) fn request() -> Arc<Decl> {
 pub(super) fn namespace() -> Arc<Decl> {
     let time = || simple(Shape::DateTime);
     let number = || simple(Shape::Int);
-    let text_map = || simple(Shape::Map(simple(Shape::String)));
+    let text_map = || simple(Shape::Map { values: simple(Shape::String), longest_key: 0 });
     let mut condition = texts(&["status", "type", "message", "reason"]);
     condition.push(("lastTransitionTime", time()));
     let conditions = list(object("NamespaceCondition", condition));

@@ -61,7 +61,7 @@ fn common(object: &Value, errors: &mut Errors<'_>) {
 }
 
 /// Validates an amount of a resource (`ValidateResourceQuantityValue`).
-pub(super) fn resource(name: &str, amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+fn resource(name: &str, amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let Some(given) = amount.as_str().and_then(|text| Quantity::parse(text).ok().flatten()) else { return };
     if given.is_negative() {
         errors.invalid(at, given.text(), NON_NEGATIVE);

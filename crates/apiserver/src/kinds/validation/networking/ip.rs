@@ -175,6 +175,21 @@ impl Range {
     }
 }
 
+/// Requires the canonical form of an address with the length of its prefix (`IsValidInterfaceAddress`).
+pub(in crate::kinds::validation) fn check_interface(text: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    let Some(range) = Range::parse(text) else {
+        let why = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
+        errors.invalid(at, text, why);
+        return;
+    };
+    let address = range.address.to_canonical();
+    let length = if address.is_ipv4() && range.length > 32 { range.length - 96 } else { range.length };
+    let form = format!("{address}/{length}");
+    if form != text {
+        errors.invalid(at, text, not_canonical(&form));
+    }
+}
+
 /// The errors of a range, stricter since `since::STRICT_ADDRESSES` (`IsValidCIDRForLegacyField`).
 pub(in crate::kinds::validation) fn check_range(text: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     check_range_form(text, errors.profile.minor >= since::STRICT_ADDRESSES, at, errors);

@@ -28,5 +28,5 @@ pub(super) mod volumes;
 pub(super) mod warnings;
 
 pub(in crate::kinds) use container::aggregate;
-pub(super) use spec::overhead;
+pub(super) use container::overhead;
 pub(super) use update::{ephemeral_containers, resize};

@@ -44,7 +44,7 @@ pub(super) fn spec(spec: &Value, owner: Option<&Value>, at: Path<'_>, errors: &m
     security::operating_system(spec, at, errors);
     schedule(spec, at, errors);
     if spec["overhead"].is_object() {
-        overhead(&spec["overhead"], at.child("overhead"), errors);
+        container::overhead(&spec["overhead"], at.child("overhead"), errors);
     }
     file_key_volumes(spec, at, errors);
 }
@@ -82,11 +82,6 @@ fn schedule(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let constraints = &spec["topologySpreadConstraints"];
     scheduling::spread_constraints(constraints, at.child("topologySpreadConstraints"), errors);
     scheduling::tolerations(&spec["tolerations"], at.child("tolerations"), errors);
-}
-
-/// Validates what a runtime class adds to the resources of its pods (`validateOverhead`).
-pub(in crate::kinds::validation) fn overhead(overhead: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    container::container_requirements(&serde_json::json!({ "limits": overhead }), None, at, errors);
 }
 
 /// Validates references to resource claims (`validatePodResourceClaims`).

@@ -2,21 +2,17 @@
 
 use serde_json::Value;
 
-use crate::field::{Cause, FieldError};
 use crate::kinds::validation::networking::label_map;
 use crate::kinds::validation::pods::{self, pod};
-use crate::kinds::validation::{Errors, Path, items, selector, text};
-use crate::names::labels;
+use crate::kinds::validation::{Errors, Path, items, selector, template_metadata, text};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
-/// Maximum size of all annotations, in bytes (`TotalAnnotationSizeLimitB`).
-const ANNOTATIONS_MAX: u64 = 256 << 10;
 
 /// Validates a template (`ValidatePodTemplateSpec`).
 pub(super) fn check(template: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     // A real server leaves `metadata` out of these paths.
     check_labels(template, at, errors);
-    check_annotations(&template["metadata"]["annotations"], at.child("annotations"), errors);
+    template_metadata::annotations(&template["metadata"]["annotations"], at.child("annotations"), errors);
     pods::template::annotations(template, at, errors);
     let spec = at.child("spec");
     pod::spec(&template["spec"], spec, errors);
@@ -29,19 +25,6 @@ pub(super) fn check(template: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates the labels of a template (`ValidateLabels`).
 pub(super) fn check_labels(template: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     label_map(&template["metadata"]["labels"], at.child("labels"), errors);
-}
-
-/// Validates annotations (`ValidateAnnotations`).
-fn check_annotations(annotations: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let mut size = 0;
-    for (key, value) in annotations.as_object().into_iter().flatten() {
-        errors.each(at, key, labels::label_key(&key.to_lowercase()));
-        size += (key.len() + text(value).len()) as u64;
-    }
-    if size > ANNOTATIONS_MAX {
-        let why = errors.profile.too_many_bytes_text(ANNOTATIONS_MAX);
-        errors.found.push(FieldError::new(Cause::TooLong, at.text(), Value::Null, why));
-    }
 }
 
 /// Requires that the pods of a template restart always and without a deadline. `kind` is in the message.

@@ -18,6 +18,7 @@ use crate::kinds::validation::{Errors, Path, items, one_of, text};
 pub(super) use ephemeral::ephemeral_containers;
 pub(super) use references::{FIELDS_OF_VOLUMES, container_resource, object_field};
 pub(in crate::kinds) use resources::aggregate;
+pub(in crate::kinds::validation) use resources::overhead;
 pub(super) use resources::{container_requirements, pod_resources};
 pub(super) use restarts::is_sidecar;
 

@@ -31,6 +31,11 @@ pub(in crate::kinds::validation::pods) fn container_requirements(
     claims(&resources["claims"], pod, at.child("claims"), errors);
 }
 
+/// Validates the resources that pods take beyond those of their containers (`validateOverhead`).
+pub(in crate::kinds::validation) fn overhead(amounts: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    requirements(&serde_json::json!({ "limits": amounts }), container_resource_name, at, errors);
+}
+
 /// Validates limits and requests (`validateResourceRequirements`).
 fn requirements(resources: &Value, name_rule: NameRule, at: Path<'_>, errors: &mut Errors<'_>) {
     let (mut has_compute, mut has_huge_pages) = (false, false);

@@ -1,0 +1,27 @@
+//! Validation of devices, their classes, and the claims for them (`pkg/apis/resource/validation`).
+
+mod attributes;
+mod binding;
+mod claim;
+mod class;
+mod collections;
+mod configuration;
+mod counters;
+mod device;
+mod names;
+mod nodes;
+mod policy;
+mod request;
+mod selector;
+mod slice;
+mod status;
+mod taint;
+mod template;
+#[cfg(test)]
+mod tests;
+
+pub(super) use claim::claim;
+pub(super) use class::class;
+pub(super) use slice::{slice, warn as slice_warnings};
+pub(super) use status::status;
+pub(super) use template::template;
