@@ -1,32 +1,10 @@
 //! Mutants whose writes get a false answer: an error although nothing is wrong.
 
-use std::fmt;
-
 use serde_json::Value;
 use windtunnel_core::{Operation, Refusal, Write};
 
+use super::mutant::FalseAnswer;
 use super::tampering::{Passed, State};
-
-/// A false answer to the writes of a component.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) enum FalseAnswer {
-    /// No write is made, and each one gets an internal error.
-    Failure,
-    /// The first change of an object is not made, and gets a conflict.
-    Conflict,
-    /// The first write is made, and gets a timeout.
-    Timeout,
-}
-
-impl fmt::Display for FalseAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Failure => "fail with 500",
-            Self::Conflict => "the first fails with 409",
-            Self::Timeout => "the answer to the first is lost",
-        })
-    }
-}
 
 impl State {
     /// Answers a write of a component falsely, if it is one of those that the mutant is about.

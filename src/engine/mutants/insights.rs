@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use windtunnel_core::yaml;
 use windtunnel_update_status::insight::published;
 
-use super::answers::{self, FalseAnswer};
-use super::mutant::{Defect, Mutant, altered};
+use super::answers;
+use super::mutant::{Defect, FalseAnswer, Mutant, altered};
 use super::tampering::{State, Tampering, component};
 
 /// The kind of the objects that insights are published in, besides the ConfigMap, and its plural.

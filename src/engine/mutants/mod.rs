@@ -7,14 +7,14 @@
 mod actor;
 mod answers;
 mod insights;
+mod memory;
 mod mutant;
 mod outdated;
 mod place;
 mod returned;
 mod tampering;
 
-pub(super) use answers::FalseAnswer;
 pub use mutant::Mutant;
-pub(super) use mutant::{Defect, Request, altered};
+pub(super) use mutant::{Defect, FalseAnswer, Request, altered};
 pub(super) use place::Place;
 pub(super) use tampering::{Observed, Tampering, component};

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::answers::FalseAnswer;
 use super::place::Place;
 
 /// The delay of whatever a mutant does too late, in minutes.
@@ -49,6 +48,27 @@ pub(in crate::engine) enum Defect {
     Unnoticed,
     /// The component sees the first changes of the objects too late.
     Outdated,
+}
+
+/// A false answer to the writes of a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) enum FalseAnswer {
+    /// No write is made, and each one gets an internal error.
+    Failure,
+    /// The first change of an object is not made, and gets a conflict.
+    Conflict,
+    /// The first write is made, and gets a timeout.
+    Timeout,
+}
+
+impl fmt::Display for FalseAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Failure => "fail with 500",
+            Self::Conflict => "the first fails with 409",
+            Self::Timeout => "the answer to the first is lost",
+        })
+    }
 }
 
 /// A kind of requests.

@@ -1,21 +1,11 @@
 //! Mutants that see the changes of other clients too late, like a client with an outdated cache.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Answer, Change, Key, View};
 
+use super::memory::due;
 use super::mutant::{Defect, Mutant};
-use super::tampering::{State, due};
-
-/// The objects whose first change the component has not seen yet.
-#[derive(Debug, Default)]
-pub(in crate::engine) struct Unseen {
-    /// When they changed.
-    since: BTreeMap<Key, Time>,
-    /// The objects whose changes are seen at once from now on.
-    known: BTreeSet<Key>,
-}
+use super::tampering::State;
 
 impl State {
     /// Decides whether a change of the cluster is kept from the component.

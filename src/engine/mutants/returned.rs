@@ -1,44 +1,11 @@
 //! Mutants that write an old value again: a late request, or a second process with an outdated cache.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
 use windtunnel_core::clock::Time;
-use windtunnel_core::{Key, Operation, View, Write, patch};
+use windtunnel_core::{Operation, View, Write, patch};
 
+use super::memory::{Noted, Return};
 use super::place::Place;
-use super::tampering::{Noted, State, due};
-
-/// The old values that return, one for each object.
-#[derive(Debug, Default)]
-pub(in crate::engine) struct Returns(BTreeMap<Key, Return>);
-
-#[derive(Debug)]
-struct Return {
-    uid: String,
-    /// The actor, and the write with which it replaced the old value.
-    by: String,
-    write: Write,
-    place: Place,
-    old: Value,
-    replaced: Time,
-    is_over: bool,
-}
-
-impl Returns {
-    /// When the next old value of an actor is written.
-    pub(super) fn next(&self, by: &str) -> Option<Time> {
-        let own = self.0.values().filter(|one| one.by == by && !one.is_over);
-        own.map(|one| due(one.replaced)).min()
-    }
-
-    /// Takes the first old value of an actor that is due now.
-    fn take(&mut self, by: &str, now: Time) -> Option<(Key, Return)> {
-        let is_due = |one: &Return| one.by == by && !one.is_over && due(one.replaced) <= now;
-        let key = self.0.iter().find(|(_, one)| is_due(one))?.0.clone();
-        self.0.remove_entry(&key)
-    }
-}
+use super::tampering::State;
 
 impl State {
     /// Remembers the value that a write replaces, if it is the first of its object.

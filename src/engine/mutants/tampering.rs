@@ -6,15 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::clock::{Time, after};
+use windtunnel_core::clock::Time;
 use windtunnel_core::{Answer, Change, ChangeKind, Key, Object, Operation, Refusal, View, Write, patch};
 
-use super::mutant::{Defect, LATE_MINUTES, Mutant, Request, altered};
-use super::outdated::Unseen;
+use super::memory::{Noted, Returns, Unseen, due};
+use super::mutant::{Defect, Mutant, Request, altered};
 use super::place::Place;
-use super::returned::Returns;
 
 /// A handle to the state. The simulation and its wrapped actors share it, so a simulation with one must not be
 /// copied.
@@ -63,19 +61,6 @@ pub(in crate::engine) struct InsightState {
     pub(in crate::engine) meant: Option<Value>,
     /// The first published values, by uid.
     pub(in crate::engine) first: BTreeMap<(String, Place), Option<Value>>,
-}
-
-/// The changes of one object's writes.
-pub(super) struct Noted {
-    pub(super) uid: String,
-    /// The actor, and the write that it meant to make.
-    pub(super) by: String,
-    pub(super) write: Write,
-    pub(super) place: Place,
-    /// The value after the changed write.
-    pub(super) left: Option<Value>,
-    /// The value that the component meant.
-    pub(super) meant: Option<Value>,
 }
 
 /// A write of the component after the mutant had it.
@@ -397,15 +382,4 @@ impl State {
         };
         keys.into_iter().filter_map(late).collect()
     }
-}
-
-impl Noted {
-    fn is_about(&self, object: &Object) -> bool {
-        self.uid.is_empty() || self.uid == object.uid()
-    }
-}
-
-/// When a mutant does what was due at `first`.
-pub(super) fn due(first: Time) -> Time {
-    after(first, SignedDuration::from_mins(LATE_MINUTES))
 }

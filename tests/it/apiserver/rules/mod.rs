@@ -293,7 +293,7 @@ fn crds_with_invalid_rules_are_rejected() {
         (json!({ "rule": " " }), format!("{at}.rule: Required value: rule is not specified")),
         (
             json!({ "rule": "true", "message": " " }),
-            format!(r#"{at}.message: Invalid value: " ": must be non-empty if specified"#),
+            format!(r#"{at}.message: Invalid value: " ": message must be non-empty if specified"#),
         ),
         (
             json!({ "rule": "true\n&& true" }),

@@ -26,6 +26,9 @@ pub(crate) struct Environment {
 pub(crate) const OBJECT: &str = "Object";
 pub(crate) const JSON_PATCH: &str = "JSONPatch";
 
+/// How the type names of libraries begin that are structs without known fields. The other types of libraries are opaque.
+const LIBRARY_STRUCTS: &str = "kubernetes.";
+
 /// Types by their name in expressions, with their name as a value of `type()`.
 const TYPES: [(&str, &str, Type); 15] = [
     ("bool", "bool", Type::Bool),
@@ -198,6 +201,10 @@ impl Checker<'_> {
                 Type::Dyn
             }
             other if other.is_dyn_or_error() => Type::Dyn,
+            Type::Opaque(name, _) if name.starts_with(LIBRARY_STRUCTS) => {
+                self.issue(at, format!("unexpected failed resolution of '{name}'"));
+                Type::Dyn
+            }
             other => {
                 self.issue(at, format!("type '{other}' does not support field selection"));
                 Type::Dyn

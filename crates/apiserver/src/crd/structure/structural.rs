@@ -15,8 +15,9 @@ enum Level {
     Field,
 }
 
-/// Finds a keyword that structural schemas cannot have, anywhere in a schema.
+/// Finds a keyword, or a value of one, that structural schemas cannot have, anywhere in a schema.
 pub(super) fn unsupported(schema: &Value) -> Option<&'static str> {
+    const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
     const KEYWORDS: [(&str, &str); 7] = [
         ("id", "id"),
         ("$schema", "schema"),
@@ -28,6 +29,7 @@ pub(super) fn unsupported(schema: &Value) -> Option<&'static str> {
     ];
     let here = KEYWORDS.iter().find(|(name, _)| is_set(schema, name)).map(|(_, shown)| *shown);
     let items = schema["items"].is_array().then_some("items");
+    let prunes = (schema[PRESERVE] == false).then_some(PRESERVE);
     let below = || {
         properties(schema)
             .map(|(_, property)| property)
@@ -35,7 +37,7 @@ pub(super) fn unsupported(schema: &Value) -> Option<&'static str> {
             .chain(["allOf", "oneOf", "anyOf"].iter().flat_map(|name| list(schema, name)))
             .find_map(unsupported)
     };
-    here.or(items).or_else(below)
+    here.or(items).or(prunes).or_else(below)
 }
 
 /// Returns all errors, ordered by their texts.

@@ -7,11 +7,10 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::{Object, View, Write};
 
-use super::revisions::current_hash;
 use crate::owners;
 use crate::scheduler::placement::is_chosen;
 use crate::scheduler::taints::find_untolerated;
-use crate::workloads::revisions::REVISION;
+use crate::workloads::revisions::{History, REVISION};
 use crate::workloads::shares::resolve_int_or_percent;
 
 /// The label with the generation of the template.
@@ -257,4 +256,11 @@ fn pod(set: &Object, hash: &str, node: &str) -> Value {
     }
     spec["tolerations"] = json!(tolerations);
     pod
+}
+
+/// The hash of the current template: that of its revision, if there is one.
+fn current_hash(set: &Object, view: &View) -> String {
+    let history = History::of(set, DAEMON_SETS, REVISION, view);
+    let known = history.current().map(|revision| history.hash(revision).to_owned());
+    known.unwrap_or_else(|| owners::template_hash(&set["spec"]["template"]))
 }

@@ -8,13 +8,6 @@ use super::daemons::Daemons;
 use crate::owners;
 use crate::workloads::revisions::{History, REVISION};
 
-/// The hash of the current template: that of its revision, if there is one.
-pub(super) fn current_hash(set: &Object, view: &View) -> String {
-    let history = History::of(set, DAEMON_SETS, REVISION, view);
-    let known = history.current().map(|revision| history.hash(revision).to_owned());
-    known.unwrap_or_else(|| owners::template_hash(&set["spec"]["template"]))
-}
-
 /// The writes that keep one revision of the current template, and those that pods or a rollback may need.
 pub(super) fn revision_writes(set: &Object, daemons: &Daemons<'_>, view: &View) -> Vec<Write> {
     let history = History::of(set, DAEMON_SETS, REVISION, view);

@@ -1,5 +1,6 @@
 //! The StatefulSet controller: pods with stable names and volumes, created in order and replaced in reverse order.
 
+mod ordinals;
 mod pods;
 mod rollout;
 mod status;
@@ -82,7 +83,7 @@ impl StatefulSetController {
 
 /// Whether a set selects a pod: by its labels and its name.
 fn selects(set: &Object, pod: &Object) -> bool {
-    pods::ordinal(set, pod.name()).is_some()
+    ordinals::ordinal(set, pod.name()).is_some()
         && selector_matches(&set["spec"]["selector"], &pod["metadata"]["labels"])
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::resources::STATEFUL_SETS;
 
-use super::volumes;
+use super::{ordinals, volumes};
 use crate::owners;
 use crate::workloads::revisions::REVISION;
 
@@ -13,26 +13,9 @@ pub(super) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 /// The label of a pod with its ordinal.
 pub(super) const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 
-/// The name of the pod with this ordinal.
-pub(super) fn name(set: &Object, ordinal: i64) -> String {
-    format!("{}-{ordinal}", set.name())
-}
-
-/// The ordinal of a pod of this name; `None` if it is not the name of a pod of the set.
-pub(super) fn ordinal(set: &Object, pod: &str) -> Option<i64> {
-    let digits = pod.strip_prefix(set.name())?.strip_prefix('-')?;
-    let ordinal: i32 = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??;
-    Some(i64::from(ordinal))
-}
-
-/// The ordinal of the first pod.
-pub(super) fn first_ordinal(set: &Object) -> i64 {
-    set.number("/spec/ordinals/start").unwrap_or(0)
-}
-
 /// The pod with this ordinal, from a pod template and for the revision of that template.
 pub(super) fn build(set: &Object, template: &Value, revision: &str, ordinal: i64) -> Value {
-    let name = name(set, ordinal);
+    let name = ordinals::name(set, ordinal);
     let index = ordinal.to_string();
     let labels = [(POD_NAME, name.as_str()), (POD_INDEX, index.as_str()), (REVISION, revision)];
     let mut pod = owners::unnamed_pod(set, &STATEFUL_SETS, template, &labels);
@@ -58,26 +41,4 @@ pub(super) fn corrected(set: &Object, pod: &Object, ordinal: i64) -> Option<Valu
         correct["spec"]["volumes"] = json!(volumes);
     }
     (correct != **pod).then_some(correct)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_ordinal_of_a_pod_is_in_its_name() {
-        let set = Object::new(json!({ "metadata": { "name": "db" } }));
-        for (pod, expected) in [
-            ("db-0", Some(0)),
-            ("db-12", Some(12)),
-            ("db", None),
-            ("db-", None),
-            ("db-x", None),
-            ("db-+1", None),
-            ("db-other-0", None),
-            ("db-99999999999", None),
-        ] {
-            assert_eq!(ordinal(&set, pod), expected, "{pod}");
-        }
-    }
 }

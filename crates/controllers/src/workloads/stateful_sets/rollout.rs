@@ -7,7 +7,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{PODS, STATEFUL_SETS};
 use windtunnel_core::{Object, View, Write};
 
-use super::{pods, volumes};
+use super::{ordinals, pods, volumes};
 use crate::owners;
 use crate::workloads::revisions::{self, History, REVISION};
 use crate::workloads::shares::resolve_int_or_percent;
@@ -49,19 +49,20 @@ impl<'v> Rollout<'v> {
         let current_revision =
             history.get(current).map_or_else(|| update_revision.clone(), |found| found.name().to_owned());
         let pods: Vec<&Object> =
-            owners::pods_of(view, set).filter(|pod| pods::ordinal(set, pod.name()).is_some()).collect();
+            owners::pods_of(view, set).filter(|pod| ordinals::ordinal(set, pod.name()).is_some()).collect();
         let wanted = set.number("/spec/replicas").unwrap_or(1).max(0);
-        let first = pods::first_ordinal(set);
+        let first = ordinals::first_ordinal(set);
         let find = |index: i64| {
-            let name = pods::name(set, first + index);
+            let name = ordinals::name(set, first + index);
             pods.iter().copied().find(|pod| pod.name() == name)
         };
         let replicas = (0..wanted).map(find).collect();
         let is_wanted = |pod: &Object| {
-            pods::ordinal(set, pod.name()).is_some_and(|ordinal| (first..first + wanted).contains(&ordinal))
+            ordinals::ordinal(set, pod.name())
+                .is_some_and(|ordinal| (first..first + wanted).contains(&ordinal))
         };
         let mut condemned: Vec<&Object> = pods.iter().copied().filter(|pod| !is_wanted(pod)).collect();
-        condemned.sort_by_key(|pod| Reverse(pods::ordinal(set, pod.name())));
+        condemned.sort_by_key(|pod| Reverse(ordinals::ordinal(set, pod.name())));
         Self { set, view, now, history, hash, current_revision, update_revision, pods, replicas, condemned }
     }
 
@@ -172,13 +173,13 @@ impl<'v> Rollout<'v> {
     }
 
     fn claim_updates(&self, pod: &Object, is_removed: bool) -> Vec<Write> {
-        let ordinal = pods::ordinal(self.set, pod.name());
+        let ordinal = ordinals::ordinal(self.set, pod.name());
         let updates = |ordinal| volumes::owner_updates(self.set, pod, ordinal, is_removed, self.view);
         ordinal.map(updates).unwrap_or_default()
     }
 
     fn ordinal(&self, index: usize) -> i64 {
-        pods::first_ordinal(self.set).saturating_add(i64::try_from(index).unwrap_or(i64::MAX))
+        ordinals::first_ordinal(self.set).saturating_add(i64::try_from(index).unwrap_or(i64::MAX))
     }
 
     /// A new pod. Pods below the partition get the template from which the rollout started.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::{PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
 use windtunnel_core::{Object, Resource, View, Write};
 
-use super::pods;
+use super::ordinals;
 use crate::owners;
 
 /// The part of a retention policy that applies when the set is deleted, or scaled down.
@@ -21,7 +21,7 @@ fn template_name(template: &Value) -> &str {
 }
 
 fn claim_name(set: &Object, template: &Value, ordinal: i64) -> String {
-    format!("{}-{}", template_name(template), pods::name(set, ordinal))
+    format!("{}-{}", template_name(template), ordinals::name(set, ordinal))
 }
 
 /// The existing claims of the pod with this ordinal.
@@ -53,7 +53,7 @@ fn claim(set: &Object, template: &Value, name: &str) -> Value {
 /// Whether a claim of the pod with this ordinal delays its creation: it is being deleted, or belongs to a former pod of
 /// the name.
 pub(super) fn delay_creation(set: &Object, ordinal: i64, view: &View) -> bool {
-    let name = pods::name(set, ordinal);
+    let name = ordinals::name(set, ordinal);
     let is_stale = |claim: &Object| {
         let owners = claim.list("/metadata/ownerReferences").iter();
         deletes(set, "whenScaled") && owners.into_iter().any(|owner| refers_to(owner, &PODS, &name))

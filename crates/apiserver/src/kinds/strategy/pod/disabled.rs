@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// A field of a specification, as its path through objects and lists, and the first minor that has its gate on by default.
-/// `containers` stands for the containers of all three lists.
+/// `containers` means the containers of all three lists.
 type Row = (&'static [&'static str], u32);
 
 const NEVER: u32 = u32::MAX;
