@@ -1,9 +1,10 @@
 //! Validation of the objects that record the addresses of services: IPAddress and ServiceCIDR
 //! (`ValidateIPAddress`, `ValidateServiceCIDR`).
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ip::{self, Range};
+use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, immutable_as, items, text};
 use crate::names;
 
@@ -53,8 +54,8 @@ pub(in crate::kinds::validation) fn service_cidr(
         return;
     };
     if old.len() != ranges.len() && (old.len(), ranges.len()) != (1, 2) {
-        let shown = if ranges.is_empty() { Value::Null } else { json!(ranges) };
-        errors.invalid(list, shown, IMMUTABLE);
+        let shown = internal_form(&object["spec"]["cidrs"], "[s");
+        errors.invalid_shown(list, shown.clone(), shown, IMMUTABLE);
         return;
     }
     for (index, (range, old)) in ranges.iter().zip(old).enumerate() {
