@@ -1,7 +1,7 @@
 //! Validation of the objects that record the addresses of services: IPAddress and ServiceCIDR
 //! (`ValidateIPAddress`, `ValidateServiceCIDR`).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ip::{self, Range};
 use crate::kinds::validation::internal::internal_form;
