@@ -24,6 +24,10 @@ pub(super) fn check(spec: &Value, mutating: bool) -> Vec<FieldError> {
     }
     if spec["matchResources"].is_object() {
         errors.extend(kinds::match_resources(&spec["matchResources"], "spec.matchResources"));
+        if mutating {
+            let at = "spec.matchResources.resourceRules.operations";
+            errors.extend(kinds::mutating_operations(&spec["matchResources"], at));
+        }
     }
     if !mutating {
         errors.extend(actions(list(&spec["validationActions"])));

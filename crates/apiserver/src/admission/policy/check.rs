@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, environment};
+use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, declare_no_others, environment};
 use super::{bindings, conditions, kinds, list, text};
 use crate::admission::matching::check::check_given;
 use crate::cel::escape::is_reserved;
@@ -12,7 +12,6 @@ use crate::kinds::Kind;
 use crate::names;
 use crate::profile::Profile;
 
-const MUTATING_OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
 const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
@@ -88,7 +87,8 @@ impl Check {
                 self.errors.push(FieldError::required("spec.matchConstraints.resourceRules", ""));
             }
             if self.declared.objects {
-                self.operations(constraints);
+                let at = "spec.matchConstraints.resourceRules.operations";
+                self.errors.extend(kinds::mutating_operations(constraints, at));
             }
         } else {
             self.errors.push(FieldError::required("spec.matchConstraints", ""));
@@ -111,18 +111,6 @@ impl Check {
         }
     }
 
-    /// Deleted objects cannot be changed.
-    fn operations(&mut self, constraints: &Value) {
-        let rules = list(&constraints["resourceRules"]).iter();
-        for operation in rules.flat_map(|rule| list(&rule["operations"])) {
-            let at = "spec.matchConstraints.resourceRules.operations";
-            if !MUTATING_OPERATIONS.iter().any(|known| operation == known) {
-                let shown = Shown::Json(operation.clone());
-                self.errors.push(FieldError::not_supported(at, shown, &MUTATING_OPERATIONS));
-            }
-        }
-    }
-
     /// The environment of an expression. An expression in `known` may use functions of any minor.
     fn environment(&self, source: &str, known: &[String], variables: &[Variable]) -> Environment {
         let minor = if known.iter().any(|stored| stored == source) { ANY_MINOR } else { self.minor };
@@ -130,6 +118,7 @@ impl Check {
         for (name, program) in variables {
             declare(&mut env, name, program);
         }
+        declare_no_others(&mut env);
         env
     }
 
@@ -307,6 +296,7 @@ impl Check {
         for (name, program) in variables {
             declare(&mut env, name, program);
         }
+        declare_no_others(&mut env);
         self.compile(source, &env, Wanted::Text, &at);
     }
 

@@ -1,8 +1,12 @@
 //! The expressions of a policy, and the variables that they may use.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::Value as Json;
 
 use super::{list, text};
+use crate::cel::decl::{Decl, Shape};
 use crate::cel::types::Type;
 use crate::cel::value::authorization::{AUTHORIZER, RESOURCE};
 use crate::cel::value::{EvalError, Value};
@@ -140,6 +144,13 @@ pub(in crate::admission) fn declare(
     environment.variables.push((format!("variables.{name}"), variable_type));
 }
 
+/// Declares that there are no other variables of the policy than those declared before. Only for validation: a program with
+/// this declaration does not run.
+pub(in crate::admission) fn declare_no_others(environment: &mut Environment) {
+    let none = Decl::new(Shape::Object(BTreeMap::new()), 0, 0);
+    environment.variables.push(("variables".to_owned(), Type::Object(Arc::new(none))));
+}
+
 /// The conditions of a policy or a webhook (`matchConditions`).
 pub(in crate::admission) fn conditions(object: &Json) -> Vec<Condition> {
     let plain = environment(ANY_MINOR, Declared::ALL);
@@ -173,5 +184,20 @@ impl Expressions {
     pub(in crate::admission) fn optional(&self, source: &Json) -> Option<Program> {
         source.as_str().filter(|text| !text.trim().is_empty())?;
         self.condition(source).program.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_a_policy_lacks_are_undefined_fields() {
+        let mut known = environment(ANY_MINOR, Declared::ALL);
+        known.variables.push(("variables.v".to_owned(), Type::Dyn));
+        declare_no_others(&mut known);
+        let error = |source: &str| compile_new(source, &known, Wanted::Any).err().unwrap_or_default();
+        assert_eq!(error("variables.v == 'x'"), "");
+        assert!(error("variables.w == 'x'").contains("undefined field 'w'"), "{}", error("variables.w"));
     }
 }

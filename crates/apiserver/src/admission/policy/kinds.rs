@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::{list, text};
 use crate::admission::matching::check::{check_given, check_rule, check_selector};
-use crate::field::{Cause, FieldError};
+use crate::field::{Cause, FieldError, Shown};
 use crate::names;
 
+const MUTATING_OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 const POLICIES: [&str; 2] = ["Equivalent", "Exact"];
 
 /// Validates match resources (`validateMatchResources`). Defaults are already set.
@@ -24,6 +25,17 @@ pub(super) fn match_resources(resources: &Value, at: &str) -> Vec<FieldError> {
         }
     }
     errors
+}
+
+/// Rejects operations that no policy can change: deleted objects stay as they are.
+pub(super) fn mutating_operations(resources: &Value, at: &str) -> Vec<FieldError> {
+    let rules = list(&resources["resourceRules"]).iter();
+    let wrong = rules
+        .flat_map(|rule| list(&rule["operations"]))
+        .filter(|operation| !MUTATING_OPERATIONS.iter().any(|known| *operation == known));
+    wrong
+        .map(|given| FieldError::not_supported(at, Shown::Json(given.clone()), &MUTATING_OPERATIONS))
+        .collect()
 }
 
 fn resource_names(given: &[Value], at: &str) -> Vec<FieldError> {

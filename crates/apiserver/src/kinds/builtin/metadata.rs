@@ -48,7 +48,7 @@ const TABLE: &[(&str, &str, Checks)] = &[
     ("discovery.k8s.io", "endpointslices", CORE_NEW),
     (FLOW, "flowschemas", CORE_NEW),
     (FLOW, "prioritylevelconfigurations", CORE_NEW),
-    ("node.k8s.io", "runtimeclasses", CORE_BOTH),
+    ("node.k8s.io", "runtimeclasses", Checks { update: BOTH, ..GENERIC }),
     ("networking.k8s.io", "ingresses", CORE_BOTH),
     ("networking.k8s.io", "ipaddresses", CORE_BOTH),
     ("networking.k8s.io", "ingressclasses", CORE_BOTH),

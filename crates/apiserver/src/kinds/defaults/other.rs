@@ -7,6 +7,9 @@ use crate::kinds::defaults::{Fields, container, get_or_create, object_in, object
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn namespace(namespace: &mut Fields, _minor: u32) {
+    if let Some(status) = object_in(namespace, "status") {
+        set_default(status, "phase", "Active");
+    }
     let Some(metadata) = get_or_create(namespace, "metadata") else { return };
     let Some(name) = metadata.get("name").cloned() else { return };
     if let Some(labels) = get_or_create(metadata, "labels") {

@@ -106,7 +106,10 @@ pub(super) fn job(object: &mut Fields, minor: u32) {
     if let Some(policy) = object_in(spec, "podFailurePolicy") {
         for rule in objects_in_list(policy, "rules") {
             for pattern in objects_in_list(rule, "onPodConditions") {
-                set_default(pattern, "status", "True");
+                // Decoding an absent status makes it empty.
+                if pattern.get("status").is_none_or(|status| *status == json!("")) {
+                    pattern.insert("status".to_owned(), json!("True"));
+                }
             }
         }
     }

@@ -32,6 +32,8 @@ const TABLE: &[Row] = &[
     // `HPAConfigurableTolerance`
     ("autoscaling", AUTOSCALERS, "/spec/behavior/scaleUp", "tolerance", since::AUTOSCALER_TOLERANCE),
     ("autoscaling", AUTOSCALERS, "/spec/behavior/scaleDown", "tolerance", since::AUTOSCALER_TOLERANCE),
+    // `VolumeLimitScaling`
+    ("storage.k8s.io", "csidrivers", "/spec", "preventPodSchedulingIfMissing", NEVER),
     // `CoordinatedLeaderElection`
     ("coordination.k8s.io", "leases", "/spec", "strategy", NEVER),
     ("coordination.k8s.io", "leases", "/spec", "preferredHolder", NEVER),

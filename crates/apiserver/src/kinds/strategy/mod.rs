@@ -55,6 +55,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
             }
         }
         ("storage.k8s.io", "volumeattributesclasses") => protect(object, "kubernetes.io/vac-protection"),
+        ("", "serviceaccounts") => name_secrets(object),
         ("apps", "daemonsets") => count_templates(object, None),
         ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
         ("batch", "jobs") => job::prepare_create(object, context),
@@ -94,6 +95,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, minor
         ("", "pods") => pod::prepare_update(object, old, minor),
         ("", "services") => service::prepare_update(object, old),
         ("", "persistentvolumeclaims") => claim::pair_data_sources(object, Some(old)),
+        ("", "serviceaccounts") => name_secrets(object),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
@@ -181,6 +183,15 @@ fn protect(object: &mut Value, protection: &str) {
         && !finalizers.iter().any(|name| name == protection)
     {
         finalizers.push(json!(protection));
+    }
+}
+
+/// Keeps only the names in the references to secrets (`cleanSecretReferences`).
+fn name_secrets(account: &mut Value) {
+    for secret in account.get_mut("secrets").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(reference) = secret.as_object_mut() {
+            reference.retain(|field, _| field == "name");
+        }
     }
 }
 
@@ -280,4 +291,17 @@ fn object_at<'a>(value: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<Stri
         at = at.entry((*field).to_owned()).or_insert_with(|| json!({})).as_object_mut()?;
     }
     Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_of_service_accounts_to_secrets_have_only_names() {
+        let mut account =
+            json!({ "secrets": [{ "kind": "Secret", "name": "s", "uid": "u" }, { "namespace": "n" }] });
+        name_secrets(&mut account);
+        assert_eq!(account, json!({ "secrets": [{ "name": "s" }, {}] }));
+    }
 }

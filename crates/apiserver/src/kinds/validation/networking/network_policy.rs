@@ -47,8 +47,7 @@ pub(in crate::kinds::validation) fn network_policy(
 }
 
 fn port(port: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let protocol = text(&port["protocol"]);
-    if !protocol.is_empty() && !PROTOCOLS.contains(&protocol) {
+    if let Some(protocol) = port["protocol"].as_str().filter(|protocol| !PROTOCOLS.contains(protocol)) {
         errors.unsupported(at.child("protocol"), protocol, &PROTOCOLS);
     }
     number_or_name(&port["port"], at.child("port"), errors);
