@@ -91,9 +91,8 @@ fn distance(mutant: &Mutant, check: &str) -> u32 {
     }
     match place {
         Some(place) if has(&place.short_name()) => weakness,
-        Some(_) => 2 + weakness,
         None if mutant.is_insight() => 0,
-        None => 2 + weakness,
+        _ => 2 + weakness,
     }
 }
 

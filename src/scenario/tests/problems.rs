@@ -225,6 +225,10 @@ fn reports_invalid_steps() {
         "  - within: 1h\n    expect: {update: complete}",
         "s.yaml:6:5: a step does one thing: expected one key, found `expect` too; if `within` belongs to `expect`, indent it more than `expect`",
     );
+}
+
+#[test]
+fn reports_invalid_values_of_steps() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\

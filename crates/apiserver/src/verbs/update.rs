@@ -79,15 +79,7 @@ impl ApiServer {
         }
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
-        prepare(call, &mut object, &old, self.profile.minor);
-        let context = strategy::Context {
-            minor: self.profile.minor,
-            now: call.now,
-            user: call.request.user,
-            shares_labels: false,
-        };
-        strategy::prepare_part(&kind, &mut object, &old, &call.path.subresource, context);
-        strategy::drop_disabled(&kind, &mut object, &old, self.profile.minor);
+        self.apply_strategy(call, &mut object, &old);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
             lifecycle::prepare_update(&mut object, &old, &self.profile);
@@ -117,6 +109,16 @@ impl ApiServer {
         }
         self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_update(call, &kind, object, owners, &entry, &old)
+    }
+
+    /// Sets, keeps and drops fields as the strategy of the kind says.
+    fn apply_strategy(&self, call: &Call<'_>, object: &mut Value, old: &Value) {
+        let minor = self.profile.minor;
+        prepare(call, object, old, minor);
+        let context =
+            strategy::Context { minor, now: call.now, user: call.request.user, shares_labels: false };
+        strategy::prepare_part(&call.kind, object, old, &call.path.subresource, context);
+        strategy::drop_disabled(&call.kind, object, old, minor);
     }
 
     /// Sets the stored object as the baseline for decoding the body of an update: the decoder skips unchanged fields, which

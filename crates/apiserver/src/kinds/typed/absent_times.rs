@@ -45,7 +45,9 @@ fn visit(plan: &Plan, shape: &Shape, value: &mut Value) {
             }
         }
         (Shape::List(inside), Value::Array(items)) => {
-            items.iter_mut().for_each(|item| visit(plan, inside, item));
+            for item in items {
+                visit(plan, inside, item);
+            }
         }
         (Shape::Map(inside), Value::Object(map)) => {
             map.values_mut().for_each(|item| visit(plan, inside, item));

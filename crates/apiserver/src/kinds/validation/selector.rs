@@ -34,7 +34,7 @@ pub(super) fn invalid(selector: &Value, at: Path<'_>, why: &str, errors: &mut Er
     let requirements = items(&selector["matchExpressions"]).iter().map(|one| {
         let values = Shown::list(&one["values"], "string").list_syntax();
         let (key, operator) = (gotext::quote(text(&one["key"])), gotext::quote(text(&one["operator"])));
-        format!("v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:{values}}}",)
+        format!("v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:{values}}}")
     });
     let requirements: Vec<String> = requirements.collect();
     let requirements = if requirements.is_empty() {

@@ -62,7 +62,9 @@ impl StatefulSetController {
         let owners: Vec<Key> =
             owners.filter_map(|object| owners::controller_of(object, &STATEFUL_SETS)).collect();
         if !owners.is_empty() {
-            owners.into_iter().for_each(|set| self.queue.add(set));
+            for set in owners {
+                self.queue.add(set);
+            }
             return;
         }
         if owners::controller(&change.object).is_some() {

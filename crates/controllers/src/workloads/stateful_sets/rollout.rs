@@ -86,11 +86,6 @@ impl<'v> Rollout<'v> {
         &self.update_revision
     }
 
-    /// Whether a pod is running and ready.
-    pub(super) fn is_ready(&self, pod: &Object) -> bool {
-        pod.text("/status/phase") == "Running" && owners::available_at(pod, 0).is_some()
-    }
-
     /// Whether a pod has been ready for long enough.
     pub(super) fn is_available(&self, pod: &Object) -> bool {
         self.available_at(pod).is_some_and(|at| at <= self.now)
@@ -161,7 +156,7 @@ impl<'v> Rollout<'v> {
             writes.extend(volumes::creations(self.set, ordinal, self.view));
             writes.extend(self.claim_updates(pod, false));
         }
-        if in_order && (pod.is_terminating() || !self.is_ready(pod) || !self.is_available(pod)) {
+        if in_order && (pod.is_terminating() || !is_ready(pod) || !self.is_available(pod)) {
             return Pace::Waits;
         }
         if !volumes::matches(self.set, pod, ordinal) {
@@ -205,7 +200,7 @@ impl<'v> Rollout<'v> {
         if pod.is_terminating() {
             return Pace::Waits;
         }
-        let healthy = self.is_ready(pod) && self.is_available(pod);
+        let healthy = is_ready(pod) && self.is_available(pod);
         if in_order && !healthy && !self.is_first_unavailable(pod) {
             return Pace::Waits;
         }
@@ -234,8 +229,8 @@ impl<'v> Rollout<'v> {
             Value::Null => 1,
             value => resolve_int_or_percent(value, all, false).unwrap_or(1).max(1),
         };
-        let is_missing = |pod: &&Option<&Object>| pod.is_none_or(|pod| self.is_unavailable(pod));
-        let missing = self.replicas.iter().filter(is_missing).count();
+        let is_missing = |pod: Option<&Object>| pod.is_none_or(|pod| self.is_unavailable(pod));
+        let missing = self.replicas.iter().filter(|pod| is_missing(**pod)).count();
         let room = usize::try_from(most).unwrap_or(0).saturating_sub(missing);
         let partition = strategy["rollingUpdate"]["partition"].as_u64().unwrap_or(0);
         let partition = usize::try_from(partition).unwrap_or(usize::MAX);
@@ -245,6 +240,11 @@ impl<'v> Rollout<'v> {
         let outdated = self.replicas.iter().skip(partition).rev().flatten().copied().filter(is_outdated);
         outdated.take(room).map(delete).collect()
     }
+}
+
+/// Whether a pod is running and ready.
+pub(super) fn is_ready(pod: &Object) -> bool {
+    pod.text("/status/phase") == "Running" && owners::available_at(pod, 0).is_some()
 }
 
 fn delete(pod: &Object) -> Write {

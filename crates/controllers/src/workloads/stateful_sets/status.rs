@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::STATEFUL_SETS;
 use windtunnel_core::{Object, Write};
 
-use super::rollout::Rollout;
+use super::rollout::{Rollout, is_ready};
 use crate::workloads::revisions::REVISION;
 
 /// The fields of the status in which a difference causes a write.
@@ -43,7 +43,7 @@ fn status(set: &Object, rollout: &Rollout<'_>) -> Value {
     let with_revision =
         |revision: &str| count(&|pod| !pod.is_terminating() && pod.label(REVISION) == Some(revision));
     let all = rollout.pods().len();
-    let ready = count(&|pod| rollout.is_ready(pod));
+    let ready = count(&is_ready);
     let updated = with_revision(rollout.update_revision());
     let wanted = rollout.wanted();
     let mut current = (rollout.current_revision(), with_revision(rollout.current_revision()));

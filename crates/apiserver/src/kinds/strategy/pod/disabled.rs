@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    fn dropped(spec: Value, old: Option<&Value>, minor: u32) -> Value {
+    fn dropped(spec: &Value, old: Option<&Value>, minor: u32) -> Value {
         let mut object = json!({ "spec": spec });
         drop_disabled(&mut object, old, minor);
         object["spec"].take()
@@ -109,23 +109,23 @@ mod tests {
     #[test]
     fn a_field_stays_from_the_minor_of_its_gate_on() {
         let spec = json!({ "initContainers": [{ "name": "c", "resizePolicy": [] }] });
-        assert_eq!(dropped(spec.clone(), None, 32), json!({ "initContainers": [{ "name": "c" }] }));
-        assert_eq!(dropped(spec.clone(), None, 33), spec);
+        assert_eq!(dropped(&spec, None, 32), json!({ "initContainers": [{ "name": "c" }] }));
+        assert_eq!(dropped(&spec, None, 33), spec);
     }
 
     #[test]
     fn a_field_that_the_old_pod_has_stays() {
         let spec = json!({ "containers": [{ "resources": { "claims": [{ "name": "x" }] } }] });
         let old = json!({ "spec": { "initContainers": [{ "resources": { "claims": [] } }] } });
-        assert_eq!(dropped(spec.clone(), Some(&old), 32)["containers"][0], json!({ "resources": {} }));
+        assert_eq!(dropped(&spec, Some(&old), 32)["containers"][0], json!({ "resources": {} }));
         let old = json!({ "spec": spec });
-        assert_eq!(dropped(spec.clone(), Some(&old), 32), spec);
+        assert_eq!(dropped(&spec, Some(&old), 32), spec);
     }
 
     #[test]
     fn a_lifecycle_with_only_a_stop_signal_vanishes() {
         let spec =
             json!({ "containers": [{ "lifecycle": { "stopSignal": "SIGTERM" } }, { "lifecycle": {} }] });
-        assert_eq!(dropped(spec, None, 36), json!({ "containers": [{}, { "lifecycle": {} }] }));
+        assert_eq!(dropped(&spec, None, 36), json!({ "containers": [{}, { "lifecycle": {} }] }));
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
     let shown = || Value::Array(addresses.to_vec());
     match (text(&spec["clusterIP"]), addresses.first()) {
         ("", Some(_)) => {
-            errors.invalid_list(list, &shown(), "string", "must be empty when `clusterIP` is not specified")
+            errors.invalid_list(list, &shown(), "string", "must be empty when `clusterIP` is not specified");
         }
         ("", None) => {}
         (_, None) => errors.required(list, ""),
