@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use kube::api::Api;
+use regex::Regex;
 use serde_json::Value;
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
@@ -22,6 +23,12 @@ const START: &str = "2024-01-01T00:00:00Z";
 fn put(server: &Shared, resource: &Resource, object: &Value) {
     let write = Write::create(resource, object.clone());
     server.write(&write, &Identity::admin(), START.parse().unwrap()).unwrap();
+}
+
+/// A recorded status without the numbers that the real controller appends to the names of types, which are a time.
+fn without_numbers(status: &Value) -> Value {
+    let number = Regex::new(r"([A-Z][A-Za-z]+)\d{4,}\b").unwrap();
+    serde_json::from_str(&number.replace_all(&status.to_string(), "$1")).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,6 +49,6 @@ async fn policies_get_the_warnings_of_a_real_controller() {
     for case in recorded {
         let name = case["policy"]["metadata"]["name"].as_str().unwrap();
         let status = serde_json::to_value(policies.get(name).await.unwrap().status).unwrap();
-        assert_eq!(status, case["status"], "{name}");
+        assert_eq!(status, without_numbers(&case["status"]), "{name}");
     }
 }

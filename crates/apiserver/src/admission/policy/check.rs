@@ -31,6 +31,7 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
         name: text(&object["metadata"]["name"]),
         minor: profile.minor.saturating_sub(1),
         declared: Declared { params, authorizer: true, objects: mutating },
+        has_variables: !list(&spec["variables"]).is_empty(),
         known: old.map(|old| Known::from_spec(&old["spec"])).unwrap_or_default(),
         errors: Vec::new(),
     };
@@ -70,6 +71,8 @@ struct Check {
     /// The minor whose functions new expressions may use.
     minor: u32,
     declared: Declared,
+    /// Whether the policy has variables; otherwise its expressions do not know the name `variables`.
+    has_variables: bool,
     known: Known,
     errors: Vec<FieldError>,
 }
@@ -118,7 +121,9 @@ impl Check {
         for (name, program) in variables {
             declare(&mut env, name, program);
         }
-        declare_no_others(&mut env);
+        if self.has_variables {
+            declare_no_others(&mut env);
+        }
         env
     }
 
@@ -296,7 +301,9 @@ impl Check {
         for (name, program) in variables {
             declare(&mut env, name, program);
         }
-        declare_no_others(&mut env);
+        if self.has_variables {
+            declare_no_others(&mut env);
+        }
         self.compile(source, &env, Wanted::Text, &at);
     }
 

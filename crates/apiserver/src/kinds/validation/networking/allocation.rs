@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::ip::{self, Range};
-use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, immutable_as, items, text};
 use crate::names;
 
@@ -54,8 +53,7 @@ pub(in crate::kinds::validation) fn service_cidr(
         return;
     };
     if old.len() != ranges.len() && (old.len(), ranges.len()) != (1, 2) {
-        let shown = internal_form(&object["spec"]["cidrs"], "[s");
-        errors.invalid_shown(list, shown.clone(), shown, IMMUTABLE);
+        errors.invalid(list, json!(ranges), IMMUTABLE);
         return;
     }
     for (index, (range, old)) in ranges.iter().zip(old).enumerate() {
