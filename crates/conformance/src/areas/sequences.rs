@@ -100,9 +100,9 @@ impl Subject<'_> {
         let mut body = self.edited(rng, "");
         match rng.u8(..6) {
             0 => {}
-            1 => body["metadata"]["resourceVersion"] = json!("1"),
-            2 => body["metadata"]["uid"] = json!("${uid}"),
-            _ => body["metadata"]["resourceVersion"] = json!("${rv}"),
+            1 => set_metadata(&mut body, "resourceVersion", "1"),
+            2 => set_metadata(&mut body, "uid", "${uid}"),
+            _ => set_metadata(&mut body, "resourceVersion", "${rv}"),
         }
         json!({"method": "PUT", "path": self.path, "query": manager(rng), "body": body})
     }
@@ -147,7 +147,7 @@ impl Subject<'_> {
             2 => json!({"method": "PATCH", "path": path, "type": "application/apply-patch+yaml",
                 "query": {"fieldManager": "one", "force": "true"}, "body": body}),
             _ => {
-                body["metadata"]["resourceVersion"] = json!("${rv}");
+                set_metadata(&mut body, "resourceVersion", "${rv}");
                 json!({"method": "PUT", "path": path, "query": manager(rng), "body": body})
             }
         }
@@ -251,5 +251,12 @@ fn leaves(value: &Value, pointer: &str, found: &mut Vec<String>) {
             found.push(pointer.clone());
         }
         leaves(inner, &pointer, found);
+    }
+}
+
+/// Sets a field of the metadata, unless a mutation replaced these by something else.
+fn set_metadata(body: &mut Value, field: &str, value: &str) {
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert(field.to_owned(), json!(value));
     }
 }
