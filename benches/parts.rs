@@ -53,9 +53,13 @@ fn with_timeline(plan: &Plan, span: SignedDuration, keep: impl Fn(&Step) -> bool
 fn is_about_insights(step: &Step) -> bool {
     match step {
         Step::Act(action) => matches!(action, Action::PublishInsights),
-        Step::Run(_) | Step::Try(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) | Step::Retry(_) => {
-            false
-        }
+        Step::Run(_)
+        | Step::Try(_)
+        | Step::Advance(_)
+        | Step::At(_)
+        | Step::Keep(_)
+        | Step::KeepCluster(_)
+        | Step::Retry(_) => false,
         Step::Expect(Expectation { what, .. }) => matches!(
             what,
             ExpectedState::Insight(..)

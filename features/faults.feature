@@ -155,3 +155,21 @@ Feature: Faults during an update
     When CustomResourceDefinition machineconfignodes.machineconfiguration.openshift.io recovers
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.3"
     And within 2 minutes there is no health insight about ClusterVersion/version
+
+  @own
+  Scenario Outline: The update status controller reports the update although its watches <how>
+    When watches of ClusterVersion by update-status-controller <how> for 10 minutes
+    And I update to 4.18.7
+    Then within 15 minutes the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
+    And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And within 2 minutes condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+
+    Examples:
+      | how                   |
+      | see the past          |
+      | lose changes          |
+      | are 30 seconds late   |
+      | are 2 events behind   |
+      | end                   |
+      | expire                |
+      | repeat                |

@@ -4,7 +4,10 @@
 //! operators and others as its only writers) goes through updates and rollbacks in virtual time, while an
 //! update status controller publishes insights. Its parts are separate crates: `windtunnel_core`,
 //! `windtunnel_apiserver`, `windtunnel_controllers`, `windtunnel_openshift` and `windtunnel_update_status`.
-//! The modules here run them, in reading order:
+//!
+//! To test a controller in Rust, use [`tunnel::Tunnel`]: the controller gets a kube client and runs in a scenario, in virtual time.
+//!
+//! The modules here run the parts, in reading order:
 //!
 //! * [`record`]: the append-only history of a run.
 //! * [`plan`]: a scenario or a feature as data.
@@ -14,6 +17,7 @@
 //! * [`dump`]: reads the files of a cluster as objects.
 //! * [`report`]: renders a record as text for people and machines.
 //! * `steps`: the Gherkin vocabulary (feature `gherkin`).
+//! * [`tunnel`]: tests of controllers in Rust.
 //! * [`cli`]: arguments, files, exit codes.
 
 pub mod record;
@@ -29,5 +33,7 @@ pub mod report;
 
 #[cfg(feature = "gherkin")]
 pub mod steps;
+
+pub mod tunnel;
 
 pub mod cli;

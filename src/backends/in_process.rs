@@ -14,7 +14,7 @@ use windtunnel_openshift::admission::{
     ClusterConfiguration, CompatibilityRequirements, FaultAnnotations, SecurityContextConstraints,
 };
 
-use super::{Backend, BackendError, Capabilities, ClusterConnection, Order, Upstream};
+use super::{Backend, BackendError, Capabilities, ClientRead, ClusterConnection, Order, Stop, Upstream};
 use crate::record::WriteEvent;
 
 /// The maximum number of client writes that the server keeps for the engine, which takes them at each moment.
@@ -38,6 +38,34 @@ impl Backend for InProcessBackend {
     }
 }
 
+/// As [`InProcessBackend`]. The flag ends runs that follow the clock of this machine; others are at their end soon.
+#[derive(Debug, Clone, Default)]
+pub struct StoppableInProcess(pub Stop);
+
+impl Backend for StoppableInProcess {
+    fn open(&self, order: &Order) -> Result<Box<dyn ClusterConnection>, BackendError> {
+        InProcessBackend.open(order)
+    }
+
+    fn stop(&self) -> Stop {
+        self.0.clone()
+    }
+
+    fn is_always_the_same(&self) -> bool {
+        InProcessBackend.is_always_the_same()
+    }
+}
+
+/// A backend with a cluster in this process for each run, whose API server other clients use as well.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ClientsBackend;
+
+impl Backend for ClientsBackend {
+    fn open(&self, order: &Order) -> Result<Box<dyn ClusterConnection>, BackendError> {
+        Ok(Box::new(InProcess::served(order.minor, order.seed, order.clock.clone())))
+    }
+}
+
 /// The kinds of clients of a simulated cluster's API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clients {
@@ -45,6 +73,8 @@ pub(super) enum Clients {
     Inside,
     /// Other clients as well, which may use server-side apply.
     Any,
+    /// Other clients, and programs in pods, which need the token of their ServiceAccount.
+    Programs,
 }
 
 /// Returns an API server for a simulated cluster.
@@ -61,7 +91,8 @@ pub(super) fn server(minor: u32, seed: u64, now: Time, clients: Clients) -> ApiS
         .event_ttl(EVENT_TTL)
         .service_network(SERVICE_NETWORK.parse().unwrap_or_default())
         // Server-side apply needs managed fields; writes are cheaper without them.
-        .managed_fields(clients == Clients::Any)
+        .managed_fields(clients != Clients::Inside)
+        .service_account_admission(clients == Clients::Programs)
         .build(now)
 }
 
@@ -84,15 +115,32 @@ impl InProcess {
         Self::with_clients(minor, seed, clock, Clients::Any)
     }
 
+    /// As [`InProcess::served`], for programs in pods.
+    #[cfg(all(unix, feature = "serve"))]
+    pub(super) fn for_programs(minor: u32, seed: u64, clock: Arc<dyn Clock>) -> Self {
+        Self::with_clients(minor, seed, clock, Clients::Programs)
+    }
+
     fn with_clients(minor: u32, seed: u64, clock: Arc<dyn Clock>, clients: Clients) -> Self {
         let mut server = server(minor, seed, clock.now(), clients);
         server.keep_client_log(LOG_LIMIT);
+        server.keep_client_reads(LOG_LIMIT);
         Self { feed: Feed::from_oldest(Shared::new(server, clock)) }
     }
 
     /// Returns a connection to a shared server; all existing objects are new to it.
     pub fn attached_to(shared: Shared) -> Self {
         Self { feed: Feed::from_start(shared) }
+    }
+
+    /// Returns the writes of clients since the last call. `name` gives the short name of a user in the record; by default
+    /// it is the name of the ServiceAccount.
+    pub(super) fn named_client_writes(
+        &self,
+        name: impl Fn(&str) -> Option<String>,
+    ) -> Vec<(Time, WriteEvent)> {
+        let log = self.shared().with(ApiServer::take_log);
+        log.into_iter().map(|outcome| event(outcome, &name)).collect()
     }
 
     /// Returns the server, for direct calls and for clients that the engine does not run.
@@ -128,8 +176,11 @@ impl ClusterConnection for InProcess {
     }
 
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {
-        let log = self.shared().with(ApiServer::take_log);
-        log.into_iter().map(event).collect()
+        self.named_client_writes(|_| None)
+    }
+
+    fn client_reads(&mut self) -> Vec<ClientRead> {
+        self.shared().with(ApiServer::take_reads)
     }
 
     fn client_requests(&self) -> u64 {
@@ -144,6 +195,10 @@ impl ClusterConnection for InProcess {
         self.shared().client(who)
     }
 
+    fn named_client(&self, who: &Identity, name: &str) -> kube::Client {
+        self.shared().named_client(who, name)
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities::OURS
     }
@@ -154,9 +209,10 @@ impl ClusterConnection for InProcess {
     }
 }
 
-/// Returns the record's entry for a client's write, with the short name of a ServiceAccount.
-fn event(outcome: WriteOutcome) -> (Time, WriteEvent) {
-    let by = outcome.user.rsplit(':').next().unwrap_or_default().to_owned();
+/// Returns the record's entry for a client's write.
+fn event(outcome: WriteOutcome, name: impl Fn(&str) -> Option<String>) -> (Time, WriteEvent) {
+    let account = || outcome.user.rsplit(':').next().unwrap_or_default().to_owned();
+    let by = name(&outcome.user).unwrap_or_else(account);
     let event = WriteEvent {
         by,
         verb: outcome.verb.to_owned(),

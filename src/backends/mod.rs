@@ -4,6 +4,7 @@ mod cleanup;
 pub mod in_process;
 #[cfg(feature = "live")]
 pub mod kubeconfig;
+pub mod programs;
 #[cfg(feature = "live")]
 mod remote;
 #[cfg(all(feature = "live", feature = "serve"))]
@@ -14,7 +15,9 @@ pub mod tools;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-pub use windtunnel_apiserver::{LogRequest, PathRequest, Permission, PodRequest, PodResponse, Upstream};
+pub use windtunnel_apiserver::{
+    ClientRead, LogRequest, PathRequest, Permission, PodRequest, PodResponse, Upstream,
+};
 
 pub use cleanup::{Cleanups, Guard, Stop};
 #[cfg(feature = "live")]
@@ -25,6 +28,10 @@ use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
 
 use crate::record::{Secrets, WriteEvent};
+
+/// The reason of a run that an interrupt ended.
+#[cfg(any(feature = "live", all(unix, feature = "serve")))]
+pub(crate) const INTERRUPTED: &str = "the run was interrupted";
 
 /// The connection to a cluster. The engine, its actors and its expectations use the cluster only through it.
 pub trait ClusterConnection: Send {
@@ -55,6 +62,11 @@ pub trait ClusterConnection: Send {
     /// Returns the writes of kube clients since the last call, with answers and times, for the record.
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)>;
 
+    /// Returns the reads of kube clients since the last call. A server of other programs reports none.
+    fn client_reads(&mut self) -> Vec<ClientRead> {
+        Vec::new()
+    }
+
     /// Returns the number of requests by kube clients so far, including reads.
     fn client_requests(&self) -> u64;
 
@@ -63,6 +75,13 @@ pub trait ClusterConnection: Send {
 
     /// Returns a kube client that acts as `who`, for controllers that the engine does not run.
     fn client(&self, who: &Identity) -> kube::Client;
+
+    /// As [`ClusterConnection::client`], for a program with this name, which is its user agent. Requests that several
+    /// such clients make at one moment are answered in a fixed order where the server can do so.
+    fn named_client(&self, who: &Identity, name: &str) -> kube::Client {
+        let _ = name;
+        self.client(who)
+    }
 
     /// Returns the capabilities of the cluster.
     fn capabilities(&self) -> Capabilities;
@@ -92,6 +111,11 @@ pub trait ClusterConnection: Send {
         None
     }
 
+    /// Returns what starts programs of this machine as parts of the cluster; `None` if the backend cannot.
+    fn programs(&self) -> Option<Arc<dyn programs::Programs>> {
+        None
+    }
+
     /// Returns the limiter of cluster time; `None` if there is no limit.
     fn pace(&self) -> Option<Arc<dyn Pace>> {
         None
@@ -102,6 +126,11 @@ pub trait ClusterConnection: Send {
 pub trait Pace: Send + Sync {
     /// Blocks until cluster time may advance, and returns the new time, at most `until`.
     fn advance(&self, now: Time, until: Time) -> Time;
+
+    /// Whether the run must end now, before its timeline does.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// The capabilities of a kind of cluster. Steps that need others are skipped.
@@ -144,6 +173,8 @@ pub struct Order {
     pub seed: u64,
     /// The clock of the run.
     pub clock: Arc<VirtualClock>,
+    /// The flag that ends a run which follows the clock of this machine.
+    pub stop: Stop,
 }
 
 /// A provider of clusters for runs.
@@ -157,6 +188,11 @@ pub trait Backend: Send + Sync {
     /// Returns the time of the run's clock when its cluster is installed; `None` lets the run choose.
     fn epoch(&self) -> Option<Time> {
         None
+    }
+
+    /// Returns the flag that ends runs early. By default nothing sets it.
+    fn stop(&self) -> Stop {
+        Stop::default()
     }
 
     /// Returns whether installing the same plan with the same seed always gives the same cluster, so that

@@ -15,7 +15,7 @@ use super::{
     print_notice,
 };
 use crate::backends::Backend;
-use crate::backends::in_process::InProcessBackend;
+use crate::backends::in_process::StoppableInProcess;
 #[cfg(feature = "live")]
 use crate::backends::{
     ReportProgress, Stop,
@@ -72,10 +72,8 @@ pub(super) fn make(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Place, Str
 }
 
 fn backend(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Arc<dyn Backend>, String> {
-    #[cfg(not(feature = "live"))]
-    let _ = interrupt;
     match args.backend {
-        BackendKind::InProcess => Ok(Arc::new(InProcessBackend)),
+        BackendKind::InProcess => Ok(Arc::new(StoppableInProcess(interrupt.stop().clone()))),
         #[cfg(all(feature = "live", feature = "serve"))]
         BackendKind::Served => Ok(Arc::new(crate::backends::served::Served)),
         #[cfg(feature = "live")]

@@ -16,6 +16,8 @@ mod dump;
 mod endpoint;
 #[cfg(feature = "serve")]
 mod envtest;
+#[cfg(feature = "serve")]
+mod faults;
 mod files;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod insights;
@@ -30,9 +32,13 @@ mod new;
 mod parallel;
 mod payload;
 #[cfg(feature = "live")]
+mod rbac;
+#[cfg(feature = "live")]
 mod record;
 mod report;
 mod risks;
+mod rollback_check;
+mod rollback_pairs;
 mod run;
 mod schema;
 #[cfg(feature = "serve")]
@@ -42,6 +48,7 @@ mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
 mod suite;
+mod sweep;
 mod templates;
 mod terminal;
 #[cfg(feature = "gherkin")]
@@ -68,6 +75,9 @@ enum Exit {
     Usage,
     /// A signal ended the run before everything ran; with the exit code that shells use for the signal.
     Interrupted(u8),
+    /// The exit code of the command that it ran.
+    #[cfg(feature = "serve")]
+    OfCommand(u8),
 }
 
 impl Exit {
@@ -91,6 +101,8 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Interrupted(code) => code,
+            #[cfg(feature = "serve")]
+            Self::OfCommand(code) => code,
         }
     }
 }
@@ -113,6 +125,8 @@ pub fn main() -> ExitCode {
         Command::Logs(args) => logs::logs(&args),
         Command::MustGather(args) => must_gather::must_gather(&args),
         Command::Risks(args) => risks::risks(&args),
+        Command::RollbackCheck(args) => rollback_check::rollback_check(&args),
+        Command::RollbackPairs(args) => rollback_pairs::rollback_pairs(&args),
         Command::Status(args) => status::status(&args),
         #[cfg(feature = "live")]
         Command::Adm(command) => adm::adm(&command),
@@ -124,6 +138,8 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "live")]
         Command::Clock(args) => clock::clock(&args),
+        #[cfg(feature = "live")]
+        Command::Rbac(args) => rbac::rbac(&args),
         #[cfg(feature = "serve")]
         Command::Envtest(args) => envtest::envtest(&args),
         #[cfg(feature = "serve")]
@@ -139,6 +155,7 @@ pub fn main() -> ExitCode {
         Command::ScenarioFrom { record, output } => report::scenario_from(&record, output.as_deref()),
         Command::Lint(args) => lint::lint(&args),
         Command::Mutate(args) => mutate::mutate(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::New(args) => new::new(&args),
         Command::Schema { kind } => schema::schema(kind),
         Command::Completions { shell } => Ok(completions(shell)),

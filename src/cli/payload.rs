@@ -107,13 +107,7 @@ impl scenario::Releases for Releases {
 
 /// Returns the release of this version from the payload in a folder.
 fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
-    let payload = Payload::parse(payload_files(folder)?, &Release::nearest(version).image);
-    let with_folder = |problem: String| {
-        let problem_of_folder = problem.starts_with("expected ");
-        let between = if problem_of_folder { ": " } else { "/" };
-        format!("{}{between}{problem}", folder.display())
-    };
-    let payload = payload.map_err(|problems| problems.into_iter().map(with_folder).collect::<Vec<_>>())?;
+    let payload = parse_payload(folder, &Release::nearest(version).image)?;
     if payload.version != *version {
         return Err(vec![format!(
             "{}: expected the payload of {version}, found {} in its {METADATA}",
@@ -122,6 +116,25 @@ fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
         )]);
     }
     Ok(Release::with_payload(version, Arc::new(payload)))
+}
+
+/// Returns the payload in a folder, whatever its version is.
+///
+/// # Errors
+/// All errors in its files.
+pub(super) fn payload_of(folder: &Path) -> Result<Payload, Vec<String>> {
+    // Only the operator's own Deployment has the image.
+    parse_payload(folder, "release-image")
+}
+
+fn parse_payload(folder: &Path, image: &str) -> Result<Payload, Vec<String>> {
+    let with_folder = |problem: String| {
+        let problem_of_folder = problem.starts_with("expected ");
+        let between = if problem_of_folder { ": " } else { "/" };
+        format!("{}{between}{problem}", folder.display())
+    };
+    let payload = Payload::parse(payload_files(folder)?, image);
+    payload.map_err(|problems| problems.into_iter().map(with_folder).collect::<Vec<_>>())
 }
 
 /// Returns the files of a payload, by their paths below its folder.

@@ -177,6 +177,7 @@ impl Run<'_> {
         let options = RunOptions {
             seed,
             strict: args.suite.strict,
+            programs: args.suite.program_plans().into(),
             concurrency: args.suite.jobs().min(place.runs_at_a_time()),
             fail_fast: args.suite.selection.fail_fast,
             backend: place.shared(),

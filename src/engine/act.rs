@@ -26,7 +26,7 @@ pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Re
             }),
         ),
         Action::Apply(object) => apply(simulation, object)?,
-        Action::Patch { object, patch } => return patch_all(simulation, object, patch),
+        Action::Patch { object, patch, status } => return patch_all(simulation, object, patch, *status),
         Action::Delete { object, cascade } => {
             // `oc delete` always names a policy.
             let propagation = Some(cascade.unwrap_or(Propagation::Background));
@@ -45,13 +45,18 @@ fn make(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> 
     answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
 }
 
-/// Merges a patch into all objects of a reference.
-fn patch_all(simulation: &mut Simulation, object: &ObjectRef, patch: &Value) -> Result<(), SessionError> {
+/// Merges a patch into all objects of a reference, or into their status.
+fn patch_all(
+    simulation: &mut Simulation,
+    object: &ObjectRef,
+    patch: &Value,
+    status: bool,
+) -> Result<(), SessionError> {
     let resource = &object.resource;
+    let merge = if status { Write::merge_patch_status } else { Write::merge_patch };
     let found = matching::objects(&simulation.view, object);
-    let writes: Vec<Write> = found
-        .map(|found| Write::merge_patch(resource, found.namespace(), found.name(), patch.clone()))
-        .collect();
+    let writes: Vec<Write> =
+        found.map(|found| merge(resource, found.namespace(), found.name(), patch.clone())).collect();
     if writes.is_empty() {
         let known = simulation.view.list_in(resource, &object.namespace).map(Object::name);
         let hint = did_you_mean(&object.name, known);

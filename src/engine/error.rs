@@ -57,6 +57,12 @@ pub enum SessionError {
     /// The cluster lacks a capability that a step needs.
     #[error("{0}")]
     Unsupported(String),
+    /// A program beside the cluster cannot be started.
+    #[error("{0}")]
+    ProgramNotStarted(String),
+    /// A program in Rust panicked, or ended before the run.
+    #[error("{0}")]
+    ProgramEnded(String),
     /// A step would have no effect in the current cluster.
     #[error("{0}")]
     NoEffect(String),

@@ -7,7 +7,9 @@
 //! ```
 
 mod act;
+mod cluster_copy;
 mod command;
+mod embedded;
 mod error;
 mod expectations;
 mod faults;
@@ -18,16 +20,24 @@ mod last_actions;
 mod mutants;
 pub mod mutation;
 mod output;
+mod paced;
+pub mod pairs;
+pub mod program_checks;
+mod programs;
+mod progress;
 pub mod restarts;
+pub mod restored;
 mod retry;
+pub mod round_trip;
 mod run;
 mod runtime;
 mod session;
 mod start;
+pub mod sweep;
 mod unannotated;
 
 pub use error::SessionError;
-pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on};
-pub use runtime::Pending;
+pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on, run_plan_with_programs};
+pub use runtime::{EmbeddedPlace, EmbeddedProgram, Pending, ProgramFuture, StartProgram};
 pub use session::Session;
 pub use start::EPOCH;

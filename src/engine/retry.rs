@@ -28,6 +28,19 @@ impl Session {
         })
     }
 
+    /// Keeps the state of the cluster for later steps.
+    ///
+    /// # Errors
+    /// A component makes no progress.
+    pub fn keep_cluster(&mut self, name: &str) -> Result<(), SessionError> {
+        let Self { simulation, runtime } = self;
+        runtime.block_on(async {
+            simulation.settle_with_controllers().await?;
+            simulation.states.keep(name, &simulation.view);
+            Ok(())
+        })
+    }
+
     /// Retries steps until all of them pass: after each write, but at most once a second, and at least every
     /// 30 seconds.
     ///
@@ -35,6 +48,13 @@ impl Session {
     /// The failure of the last attempt, once the time is over. Errors other than [`SessionError::ExpectationFailed`] end
     /// the retries at once.
     pub fn retry(&mut self, retry: &Retry) -> Result<(), SessionError> {
+        self.simulation.progress.set_retries(true);
+        let outcome = self.retry_until_passed(retry);
+        self.simulation.progress.set_retries(false);
+        outcome
+    }
+
+    fn retry_until_passed(&mut self, retry: &Retry) -> Result<(), SessionError> {
         self.simulation.last_actions.forget();
         let deadline = after(self.now(), retry.within);
         loop {

@@ -1,11 +1,15 @@
 //! Runs a plan from its first step to its last.
 
 use jiff::SignedDuration;
+use windtunnel_core::View;
 
 use super::error::SessionError;
+use super::progress::Progress;
+use super::runtime::EmbeddedProgram;
 use super::session::Session;
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
+use crate::backends::programs::Waited;
 use crate::plan::{Plan, PlannedStep, Snapshot};
 use crate::record::Record;
 
@@ -20,6 +24,8 @@ pub struct Outcome {
     pub snapshots: Vec<Snapshot>,
     /// Virtual time that the run covered.
     pub virtual_time: SignedDuration,
+    /// How long the run waited for programs of this machine; `None` without any.
+    pub waited: Option<Waited>,
 }
 
 /// The step that failed.
@@ -50,24 +56,63 @@ pub fn run_plan(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
 pub fn run_plan_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
     let mut session = Session::start_on(backend, &plan.cluster, &plan.name, &plan.ids, seed)?;
     let failure = run_in_session(&mut session, plan);
+    Ok(outcome(session, failure))
+}
+
+/// Runs a plan in process with programs in Rust. Returns the outcome, and the cluster at the end.
+///
+/// # Errors
+/// As [`run_plan`].
+pub fn run_plan_with_programs(
+    plan: &Plan,
+    seed: u64,
+    programs: &[EmbeddedProgram],
+) -> Result<(Outcome, View), SessionError> {
+    let mut session = Session::start_with_programs(&plan.cluster, &plan.name, &plan.ids, seed, programs)?;
+    let failure = run_in_session(&mut session, plan);
+    let view = session.view().clone();
+    Ok((outcome(session, failure), view))
+}
+
+/// Ends a session.
+fn outcome(mut session: Session, failure: Option<Failure>) -> Outcome {
     let virtual_time = session.elapsed();
     let snapshots = session.take_snapshots();
-    Ok(Outcome { record: session.into_record(), failure, snapshots, virtual_time })
+    let waited = session.waited_for_programs();
+    Outcome { record: session.into_record(), failure, snapshots, virtual_time, waited }
 }
 
 /// Runs the timeline of a plan in a session whose cluster is ready, at most until the session's halt.
 pub fn run_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
-    let mut failure = None;
+    session.simulation.progress = Progress::default();
     if plan.strict {
         session.be_strict();
     }
-    for planned in &plan.timeline {
-        session.begin_step(&planned.text);
+    continue_in_session(session, plan)
+}
+
+/// Runs the rest of a plan in a session whose cluster is a copy, from the step that the original was in.
+pub(super) fn continue_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
+    run_steps(session, plan, &mut |_, _, _| {})
+}
+
+/// Gets the session, a step and its outcome, after the step.
+pub(super) type Report<'r> = dyn FnMut(&Session, &PlannedStep, &Result<(), SessionError>) + 'r;
+
+/// As [`continue_in_session`], with a report of each step that ended.
+pub(super) fn run_steps(session: &mut Session, plan: &Plan, report: &mut Report<'_>) -> Option<Failure> {
+    let mut failure = None;
+    let first = session.simulation.progress.step();
+    for (index, planned) in plan.timeline.iter().enumerate().skip(first) {
+        if session.simulation.progress.begin_step(index) {
+            session.begin_step(&planned.text);
+        }
         let outcome = session.run_step(&planned.step);
         if outcome == Err(SessionError::Halted) {
             break;
         }
         session.end_step(&planned.text, &outcome);
+        report(session, planned, &outcome);
         if let Err(error) = outcome {
             let PlannedStep { line, column, text, .. } = planned;
             failure = Some(Failure { line: *line, column: *column, step: text.clone(), error });

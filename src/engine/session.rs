@@ -18,6 +18,7 @@ use super::invariants::Invariants;
 use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
+use crate::backends::programs::Waited;
 use crate::plan::{Action, Attempt, Expectation, ExpectedState, ExpectedTime, Run, Snapshot, Step};
 use crate::record::{ADMINISTRATOR, ContainerLog, Event, Record};
 
@@ -88,6 +89,11 @@ impl Session {
         std::mem::take(&mut self.simulation.snapshots)
     }
 
+    /// How long the run has waited for programs of this machine; `None` without any.
+    pub fn waited_for_programs(&self) -> Option<Waited> {
+        self.simulation.connection.programs().map(|programs| programs.waited())
+    }
+
     /// Ends the run and returns its record.
     pub fn into_record(mut self) -> Record {
         self.simulation.record.logs = self.take_logs();
@@ -123,7 +129,7 @@ impl Session {
             Step::Act(_) => last_actions.add(entries),
             Step::Run(_) if has_written() => last_actions.add(entries),
             Step::Expect(_) | Step::Advance(_) | Step::At(_) => last_actions.end(),
-            Step::Try(_) | Step::Run(_) | Step::Keep(_) | Step::Retry(_) => {}
+            Step::Try(_) | Step::Run(_) | Step::Keep(_) | Step::KeepCluster(_) | Step::Retry(_) => {}
         }
     }
 
@@ -139,6 +145,7 @@ impl Session {
             Step::At(span) => self.advance_to(*span),
             Step::Expect(expectation) => self.expect(expectation),
             Step::Keep(keep) => self.keep(keep),
+            Step::KeepCluster(name) => self.keep_cluster(name),
             Step::Retry(retry) => self.retry(retry),
         }?;
         match self.simulation.invariants.violation() {
@@ -152,11 +159,17 @@ impl Session {
     /// # Errors
     /// A component makes no progress.
     pub fn advance(&mut self, span: SignedDuration) -> Result<(), SessionError> {
+        let now = self.now();
+        let since = self.simulation.progress.begin_wait(now);
+        self.wait_until(after(since, span))
+    }
+
+    /// Lets time pass until `deadline`, and ends the wait.
+    fn wait_until(&mut self, deadline: Time) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
-        runtime.block_on(async {
-            let deadline = after(simulation.now(), span);
-            simulation.run_until(deadline, |_| false).await.map(|_| ())
-        })
+        let outcome = runtime.block_on(simulation.run_until(deadline, |_| false));
+        simulation.progress.end_wait();
+        outcome.map(drop)
     }
 
     /// Lets virtual time pass until `span` has passed since the start.
@@ -171,7 +184,9 @@ impl Session {
                 "this moment is past: {passed} have passed since the start"
             )));
         }
-        self.advance(span - passed)
+        let now = self.now();
+        self.simulation.progress.begin_wait(now);
+        self.wait_until(after(self.simulation.record.header.epoch, span))
     }
 
     /// Stores the current samples of all metrics, for queries of the past.
@@ -213,6 +228,7 @@ impl Session {
     /// Clears the record and its logs, so that endless runs do not fill the memory.
     pub fn clear_record(&mut self) {
         self.simulation.record.entries.clear();
+        self.simulation.reads.clear();
         self.take_logs();
     }
 
@@ -272,11 +288,16 @@ impl Session {
     /// # Errors
     /// [`SessionError::ExpectationFailed`] with what was seen instead, and what the run is waiting for.
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
+        let outcome = self.check_or_wait(expectation);
+        self.simulation.progress.end_wait();
+        outcome
+    }
+
+    fn check_or_wait(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let what = &expectation.what;
         expectations::check_observable(simulation, what)?;
         runtime.block_on(async {
-            let start = simulation.now();
             match expectation.when {
                 ExpectedTime::Now => {
                     simulation.settle_with_controllers().await?;
@@ -286,6 +307,8 @@ impl Session {
                 }
                 ExpectedTime::Within(span) => {
                     simulation.waits_for_log = matches!(what, ExpectedState::Log(_));
+                    let now = simulation.now();
+                    let start = simulation.progress.begin_wait(now);
                     let met = simulation
                         .run_until(after(start, span), |s| expectations::check(s, what, None).is_ok())
                         .await?;
@@ -302,8 +325,10 @@ impl Session {
                     Err(expectations::unmet_error(simulation, what, &why))
                 }
                 ExpectedTime::Throughout(span) => {
+                    let now = simulation.now();
+                    let start = simulation.progress.begin_wait(now);
                     simulation.settle_with_controllers().await?;
-                    let baseline = simulation.view.clone();
+                    let baseline = simulation.progress.baseline(&simulation.view);
                     let mut broken = None;
                     simulation
                         .run_until(after(start, span), |s| {

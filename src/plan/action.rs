@@ -31,6 +31,8 @@ pub enum Action {
         object: ObjectRef,
         /// The patch.
         patch: Value,
+        /// Whether the patch goes to the subresource `status`, as an operator writes it.
+        status: bool,
     },
     /// Deletes an object.
     Delete {

@@ -7,7 +7,7 @@ use windtunnel_openshift::promql::Expr;
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::Details;
 
-use super::{CommandCheck, ObjectRef};
+use super::{CommandCheck, ObjectRef, RequestLimit, Restoration};
 
 /// A condition that must hold at a moment, or over a time.
 #[derive(Debug, Clone)]
@@ -60,6 +60,8 @@ pub enum ExpectedState {
     Writes(Vec<WriteMatch>),
     /// As `Writes`, and no other write matches any of these.
     OnlyWrites(Vec<WriteMatch>),
+    /// There were no more such requests than the limit since the start of the run.
+    Requests(RequestLimit),
     /// A simulated program has printed a matching line.
     Log(LogMatch),
     /// `oc adm upgrade status` prints matching text.
@@ -85,6 +87,8 @@ pub enum ExpectedState {
         /// The number of reboots.
         times: u32,
     },
+    /// Nothing is left over of an update.
+    Restored(Restoration),
     /// The condition had exactly these statuses since the start of the run, in this order.
     Statuses {
         /// The owner of the condition.

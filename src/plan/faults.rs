@@ -2,7 +2,7 @@
 
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
-use windtunnel_core::requests::faults::{ProgramFault, RequestFault, RequestFilter};
+use windtunnel_core::requests::faults::{ProgramFault, RequestFault, RequestFilter, Trouble};
 use windtunnel_openshift::environment::ReleaseFault;
 
 use super::CrdFault;
@@ -88,9 +88,14 @@ impl std::fmt::Display for InjectedFault {
             Self::Pods(namespace, name, fault) => {
                 write!(f, "pod {namespace}/{name} is {}", fault.kind.name())
             }
-            Self::Requests(RequestFault { requests, trouble, hits, .. }) => {
-                write!(f, "the API server answers {} to {requests}{hits}", trouble.name())
-            }
+            Self::Requests(RequestFault { requests, trouble, hits, .. }) => match trouble {
+                Trouble::Error(error) => {
+                    write!(f, "the API server answers {} to {requests}{hits}", error.name())
+                }
+                Trouble::Lost(_) | Trouble::Watch(_) | Trouble::Kill(_) => {
+                    write!(f, "the API server has {} for {requests}{hits}", trouble.name())
+                }
+            },
             Self::Process(name, fault) => {
                 write!(f, "{name} is {}", fault.name())?;
                 match fault {

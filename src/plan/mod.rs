@@ -20,11 +20,15 @@ mod action;
 mod crd_fault;
 mod expected;
 mod faults;
+mod field_path;
 mod invariants;
 mod past;
 pub mod path;
 pub mod placeholders;
 mod pool;
+mod programs;
+mod request_limit;
+mod restoration;
 mod update_phases;
 
 pub use action::Action;
@@ -34,9 +38,13 @@ pub use expected::{
     StatusMatch, Subject, TextMatch, WriteMatch,
 };
 pub use faults::{FaultTarget, InjectedFault};
+pub use field_path::FieldPath;
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
+pub use programs::{ProgramPlace, ProgramPlan, ProgramTime};
+pub use request_limit::RequestLimit;
+pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};
 
 /// The allowed numbers of control-plane nodes.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
@@ -145,6 +153,10 @@ pub struct ClusterPlan {
     pub objects: Vec<PlannedObject>,
     /// The state from before the run.
     pub past: Past,
+    /// Simulated components that the cluster does not have, by their names.
+    pub without: BTreeSet<String>,
+    /// Programs of this machine as parts of the cluster.
+    pub programs: Vec<ProgramPlan>,
     /// The invariants to check.
     pub invariants: BTreeSet<Invariant>,
 }
@@ -178,6 +190,8 @@ impl ClusterPlan {
             insights: false,
             objects: Vec::new(),
             past: Past::default(),
+            without: BTreeSet::new(),
+            programs: Vec::new(),
             invariants: Invariant::all(),
         }
     }
@@ -280,6 +294,8 @@ pub enum Step {
     Expect(Expectation),
     /// Store a value for later steps.
     Keep(Keep),
+    /// Store the state of the cluster under this name, for [`PastState::Kept`].
+    KeepCluster(String),
     /// Repeat steps until they pass.
     Retry(Retry),
 }

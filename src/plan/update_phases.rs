@@ -61,6 +61,8 @@ impl PlannedStep {
                 | ExpectedState::NeverAlert(_)
                 | ExpectedState::Writes(_)
                 | ExpectedState::OnlyWrites(_)
+                | ExpectedState::Restored(_)
+                | ExpectedState::Requests(_)
         )
     }
 }

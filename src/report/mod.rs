@@ -40,6 +40,8 @@ pub struct ScenarioResult {
     pub seed: u64,
     /// The virtual time of the run.
     pub virtual_time: SignedDuration,
+    /// How long the run waited for programs of this machine, for people; empty without any.
+    pub waited: String,
     /// The failed step and the reason; `None` if all steps passed.
     pub failure: Option<String>,
     /// Line and column of the failed step in the file, if known.

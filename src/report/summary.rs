@@ -66,6 +66,7 @@ pub fn scenario(result: &ScenarioResult) -> String {
         }
         lines.extend(failure.lines().map(|line| format!("      {line}")));
     }
+    lines.extend((!result.waited.is_empty()).then(|| format!("      {}", result.waited)));
     lines.iter().fold(line(result), |text, line| text + line + "\n")
 }
 

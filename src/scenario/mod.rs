@@ -37,8 +37,8 @@ pub use problem::{Problem, Problems};
 pub use source::{Folders, Releases};
 
 use crate::plan::{self, Plan};
-use environment::{cluster, graph_data, images, metrics, update_service};
-use expectations::{command, insight, invariants};
+use environment::{cluster, graph_data, images, metrics, programs, update_service};
+use expectations::{command, insight, invariants, restored};
 use reader::Reader;
 
 const KEYS: &[&str] = &[
@@ -53,6 +53,7 @@ const KEYS: &[&str] = &[
     "images",
     "metrics",
     "update-service",
+    "programs",
     "invariants",
     "timeline",
 ];
@@ -139,6 +140,14 @@ pub fn about_ref(kinds: &Kinds, text: &str) -> Result<plan::ObjectRef, String> {
 /// The expected syntax, and the nearest kind.
 pub fn insight_ref(text: &str) -> Result<plan::InsightRef, String> {
     insight::parse(text)
+}
+
+/// Parses a difference that may remain after a rollback: a kind, an object, a path of all objects, or `PATH of OBJECT`.
+///
+/// # Errors
+/// The expected syntax, and the nearest kind.
+pub fn ignored(kinds: &Kinds, text: &str) -> Result<plan::Ignored, String> {
+    restored::parse_ignored(kinds, text)
 }
 
 /// Parses a command such as `oc adm upgrade --to-latest`. `image_of` returns the image of a release, for
@@ -230,6 +239,23 @@ pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, Problems> {
     }
 }
 
+/// Parses a list of programs, as `programs` of a scenario has them. Paths are relative to `file`.
+///
+/// # Errors
+/// All problems, by lines and columns of `text`.
+pub fn programs(file: &str, text: &str) -> Result<Vec<plan::ProgramPlan>, Problems> {
+    let mut reader = Reader::new(file, &Release::find);
+    let found = match yaml::parse_tree(text) {
+        Ok((tree, None)) => programs::read(&mut reader, &tree),
+        Ok((_, Some(error))) | Err(error) => {
+            reader.problem_at(error.line, error.column, error.message);
+            Vec::new()
+        }
+    };
+    let problems = reader.into_problems();
+    if problems.0.is_empty() { Ok(found) } else { Err(problems) }
+}
+
 /// Parses a plan. If the reader has problems afterwards, the plan may be incomplete and must not be used.
 fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let map = reader.map(tree, "a scenario", KEYS)?;
@@ -250,6 +276,9 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     }
     if let (Some(node), Some(cluster)) = (map.get("metrics"), &mut cluster) {
         cluster.metrics = metrics::read(reader, node);
+    }
+    if let (Some(node), Some(cluster)) = (map.get("programs"), &mut cluster) {
+        cluster.programs = programs::read(reader, node);
     }
     if let (Some(node), Some(cluster)) = (map.get("invariants"), &mut cluster) {
         cluster.invariants = invariants::read(reader, node);

@@ -87,10 +87,16 @@ pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value
         }
         _ => (),
     }
-    reject_composite_keys(reader, node);
-    let object = node.to_json();
+    let object = fields(reader, node, "a Kubernetes object")?;
     reader.kinds.define(&object);
     Some(object)
+}
+
+/// Parses a map as JSON; `what` names it.
+pub(super) fn fields(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Value> {
+    reader.entries(node, what)?;
+    reject_composite_keys(reader, node);
+    Some(node.to_json())
 }
 
 /// Returns a required text of a map, and its node.

@@ -1,6 +1,6 @@
 //! Parses typed values from a YAML tree and collects all problems.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use semver::Version;
@@ -20,6 +20,8 @@ pub(super) struct Reader<'a> {
     pub(super) architecture: Architecture,
     /// The kinds that the scenario can name, up to the current step.
     pub(super) kinds: Kinds,
+    /// The names under which steps keep the state of the cluster, up to the current step.
+    pub(super) kept_clusters: BTreeSet<String>,
     /// The releases from payload folders that the scenario names.
     from_folders: BTreeMap<Version, Release>,
     problems: Vec<Problem>,
@@ -58,6 +60,7 @@ impl<'a> Reader<'a> {
             releases,
             architecture,
             kinds: Kinds::default(),
+            kept_clusters: BTreeSet::new(),
             from_folders: BTreeMap::new(),
             problems: Vec::new(),
             included: Vec::new(),
@@ -91,11 +94,13 @@ impl<'a> Reader<'a> {
         read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
     ) -> Option<T> {
         let from_folders = self.from_folders.clone();
-        let kinds = self.kinds.clone();
+        let (kinds, kept_clusters) = (self.kinds.clone(), self.kept_clusters.clone());
+        let depth = self.depth + 1;
         let mut reader =
-            Reader { depth: self.depth + 1, from_folders, kinds, ..Reader::new(file, self.releases) };
+            Reader { kinds, kept_clusters, from_folders, depth, ..Reader::new(file, self.releases) };
         let found = read(&mut reader);
         self.kinds = reader.kinds.clone();
+        self.kept_clusters = reader.kept_clusters.clone();
         self.included.extend(reader.into_problems().0);
         found
     }
@@ -104,6 +109,7 @@ impl<'a> Reader<'a> {
     pub(super) fn next_scenario<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         self.architecture = Architecture::default();
         self.kinds = Kinds::default();
+        self.kept_clusters = BTreeSet::new();
         read(self)
     }
 

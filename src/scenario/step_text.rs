@@ -20,6 +20,7 @@ pub(super) fn describe_step(step: &Step) -> String {
         Step::At(span) => format!("at {}", short_duration(*span)),
         Step::Expect(expectation) => expectation.to_string(),
         Step::Keep(keep) => keep.to_string(),
+        Step::KeepCluster(name) => format!("keep the cluster as {name}"),
         Step::Retry(retry) => {
             let steps: Vec<&str> = retry.steps.iter().map(|step| step.text.as_str()).collect();
             format!("retry within {}: {}", short_duration(retry.within), steps.join("; "))
@@ -45,7 +46,8 @@ fn describe_action(action: &Action) -> String {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             format!("apply {}", parts.join("/"))
         }
-        Action::Patch { object, .. } => format!("patch {object}"),
+        Action::Patch { object, status: false, .. } => format!("patch {object}"),
+        Action::Patch { object, status: true, .. } => format!("patch the status of {object}"),
         Action::Delete { object, cascade: None } => format!("delete {object}"),
         Action::Delete { object, cascade: Some(cascade) } => {
             format!("delete {object}, cascade {}", cascade.name())
@@ -254,6 +256,7 @@ impl fmt::Display for ExpectedState {
             Self::NeverAlert(alert) => write!(f, "never {alert}"),
             Self::Metric(metric) => write!(f, "{metric}"),
             Self::NoMetric(metric) => write!(f, "no {metric}"),
+            Self::Requests(limit) => write!(f, "{limit}"),
             Self::Log(log) => write!(f, "{log}"),
             Self::Status(status) => write!(f, "{status}"),
             Self::Phase { node, phase } => write!(f, "node {node} {phase:?}"),
@@ -270,6 +273,7 @@ impl fmt::Display for ExpectedState {
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();
                 write!(f, "{exactly}{}", texts.join("; then "))
             }
+            Self::Restored(restoration) => restoration.fmt(f),
             Self::Statuses { subject, condition, statuses } => {
                 write!(f, "{subject} {condition} to have been {}", statuses.join(", "))
             }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::backends::Backend;
 use crate::engine::{Session, SessionError};
-use crate::plan::{ClusterPlan, Snapshot, Step};
+use crate::plan::{ClusterPlan, ProgramPlan, Snapshot, Step};
 use crate::record::Record;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -35,12 +35,14 @@ pub(super) struct SessionResults {
 }
 
 /// The settings of a session.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     /// Seed of every random draw.
     pub(super) seed: u64,
     /// Whether expectations fail that have held since before the last actions.
     pub(super) strict: bool,
+    /// Programs of this machine, in addition to those of the cluster's plan.
+    pub(super) programs: Arc<[ProgramPlan]>,
 }
 
 /// The handle of a session's thread; dropping it ends the session.
@@ -53,10 +55,11 @@ impl Driver {
     /// Installs the planned cluster on an idle or new thread.
     pub(super) async fn start(
         backend: Arc<dyn Backend>,
-        cluster: ClusterPlan,
+        mut cluster: ClusterPlan,
         scenario: String,
         settings: Settings,
     ) -> Result<Self, SessionError> {
+        cluster.programs.extend(settings.programs.iter().cloned());
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         on_a_thread(Box::new(move || {

@@ -11,8 +11,10 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_update_status::status::Details;
 
 use super::world::StepError;
-use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, InsightRef, ObjectRef, TextMatch};
-use crate::scenario::{self, Kinds, Star};
+use crate::plan::{
+    Check, Expectation, ExpectedState, ExpectedTime, InsightRef, ObjectRef, ProgramPlan, TextMatch,
+};
+use crate::scenario::{self, Kinds, Problems, Star};
 
 /// Parses `40 minutes`, `1 hour` or `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
@@ -215,13 +217,21 @@ pub(super) fn docstring_object(kinds: &mut Kinds, text: Option<&String>) -> Resu
     if text.is_none() {
         return Err(StepError::Usage("expected an object as YAML in a doc string".into()));
     }
-    scenario::object(kinds, docstring(text)?).map_err(|problems| {
-        let lines = problems
-            .0
-            .iter()
-            .map(|found| format!("line {} of the doc string: {}", found.line, found.message));
-        StepError::Usage(lines.collect::<Vec<_>>().join("; "))
-    })
+    scenario::object(kinds, docstring(text)?).map_err(|problems| in_docstring(&problems))
+}
+
+/// Parses the programs in the doc string of a step of the feature `file`.
+pub(super) fn docstring_programs(file: &str, text: Option<&String>) -> Result<Vec<ProgramPlan>, StepError> {
+    if text.is_none() {
+        return Err(StepError::Usage("expected a list of programs as YAML in a doc string".into()));
+    }
+    scenario::programs(file, docstring(text)?).map_err(|problems| in_docstring(&problems))
+}
+
+fn in_docstring(problems: &Problems) -> StepError {
+    let lines =
+        problems.0.iter().map(|found| format!("line {} of the doc string: {}", found.line, found.message));
+    StepError::Usage(lines.collect::<Vec<_>>().join("; "))
 }
 
 /// Parses the result of a pull.

@@ -18,7 +18,7 @@ use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
 use super::{FeatureFiles, dry_run, gherkin, warnings};
 use crate::backends::Backend;
-use crate::plan::{Plan, PlannedStep};
+use crate::plan::{Plan, PlannedStep, ProgramPlan};
 use crate::scenario::{Problem, Problems};
 
 /// Features that are ready to run.
@@ -35,6 +35,8 @@ pub struct RunOptions {
     /// Whether an expectation with `within` fails if it has held since before the last actions. Scenarios with
     /// the tag `@strict` ask for it themselves.
     pub strict: bool,
+    /// Programs of this machine in each cluster.
+    pub programs: Arc<[ProgramPlan]>,
     /// The number of scenarios that run at a time.
     pub concurrency: usize,
     /// Whether no further scenario starts after a failure.
@@ -166,7 +168,7 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions { seed, strict, concurrency, fail_fast, backend, stop, begin } = options;
+        let RunOptions { seed, strict, programs, concurrency, fail_fast, backend, stop, begin } = options;
         let mut selected = self.scenario_list();
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
@@ -192,7 +194,7 @@ impl Suite {
                 world.feature_files = feature_files;
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
                 let strict = strict || has_tag(feature, rule, scenario, STRICT);
-                world.settings = Settings { seed, strict };
+                world.settings = Settings { seed, strict, programs: Arc::clone(&programs) };
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()

@@ -221,7 +221,7 @@ impl ClusterWorld {
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
             let backend = self.backend.clone().unwrap_or_else(|| Arc::new(InProcessBackend));
-            let driver = Driver::start(backend, cluster, self.scenario.clone(), self.settings).await;
+            let driver = Driver::start(backend, cluster, self.scenario.clone(), self.settings.clone()).await;
             self.driver = Some(driver.map_err(|error| self.step_error(error))?);
         }
         let outcome = match &self.driver {

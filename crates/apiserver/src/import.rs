@@ -154,7 +154,7 @@ impl ApiServer {
         let validated = validate_new(
             &kind,
             &object,
-            Validation { profile: &profile, draws: &mut self.draws, earlier: Vec::new() },
+            Validation { profile: &profile, draws: &mut self.draws, empties: &[], earlier: Vec::new() },
         );
         if let Some(custom) = kind.custom.as_ref().filter(|custom| custom.family.conversion.is_none()) {
             object = custom.convert(&object, &custom.family.storage, &kind.resource.group);

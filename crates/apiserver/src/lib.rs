@@ -57,6 +57,7 @@ mod crd;
 mod delta;
 mod discovery;
 mod facts;
+mod faults;
 mod field;
 mod field_set;
 mod gotext;
@@ -85,6 +86,7 @@ mod subresources;
 mod verbs;
 mod wording;
 
+pub use crate::faults::Incident;
 pub use crate::outbound::hooks::{
     Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks,
 };
@@ -95,13 +97,13 @@ pub use crate::reply::watch_stream::{Poll, Watch};
 pub use crate::request::accept::Media;
 pub use crate::server::builder::Builder;
 pub use crate::server::control_plane::Endpoint;
-pub use crate::server::log::WriteOutcome;
-pub use access::AuthorizationMode;
+pub use crate::server::log::{ClientRead, WriteOutcome};
+pub use access::{AuthorizationMode, RequestCount, RuleUse, UserAccess};
 pub use crd::{RuleCost, rule_costs};
 pub use import::{ImportProblem, Imported};
 pub use kinds::strategy::service::ServiceNetwork;
 pub use profile::{Profile, StatusScope, TooLong};
-pub use reply::{List, Reply, ReplyBody};
+pub use reply::{ConnectionDropped, List, Reply, ReplyBody};
 pub use request::{Body, Impersonate, Method, Query, Request, ResourcePath, Target, Text, Via};
 pub use server::definitions::delays::DefinitionPace;
 pub use server::{ApiServer, HistoryExpired};

@@ -204,6 +204,12 @@ pub(crate) mod since {
     pub(crate) const POD_GENERATION: u32 = 33;
     /// Names of StatefulSets are DNS labels. Read.
     pub(crate) const LABELS_OF_STATEFUL_SETS: u32 = 27;
+    /// The version of the server names the version that it emulates and the oldest compatible one. Read.
+    pub(crate) const EMULATED_VERSION: u32 = 33;
+    /// The error about a continue token shows its version without quotes. Recorded.
+    pub(crate) const PLAIN_TOKEN_VERSION: u32 = 36;
+    /// A body of a deletion that is no delete options is a bad request. Recorded.
+    pub(crate) const OPTIONS_ARE_BAD_REQUESTS: u32 = 36;
     /// Servers have an effective version (KEP 4330), which OpenAPI names. Read.
     pub(crate) const EFFECTIVE_VERSION: u32 = 31;
     /// The labels of a job's pods have the prefix of the group. Read.
@@ -347,6 +353,8 @@ pub(crate) mod since {
     pub(crate) const CLAIM_STATUS_PERMISSIONS: u32 = 36;
     /// Disruption budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta). Read.
     pub(crate) const EVICTION_POLICY: u32 = 27;
+    /// Tables of nodes show the architecture. Recorded for 1.36, the first minor read.
+    pub(crate) const NODE_ARCHITECTURE_SHOWN: u32 = 36;
 }
 
 #[cfg(test)]

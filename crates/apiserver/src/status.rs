@@ -215,17 +215,9 @@ impl Refused {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type", Some(json!({})))
     }
 
-    /// 406 for unsupported media types, with the supported ones; `list` is whether the endpoint supports watches.
-    pub(crate) fn not_acceptable(list: bool) -> Self {
-        let streams = if list {
-            ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-        } else {
-            ""
-        };
-        let message = format!(
-            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-             application/vnd.kubernetes.protobuf{streams}"
-        );
+    /// 406 of the router, with the media types of the route.
+    pub(crate) fn not_acceptable(produced: &str) -> Self {
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {produced}");
         Self::new(406, "NotAcceptable", message, Some(json!({})))
     }
 
@@ -252,6 +244,15 @@ impl Refused {
             Self::new(504, "Timeout", message, Some(json!({ "causes": causes, "retryAfterSeconds": 1 })));
         refused.retry_after = Some(1);
         refused
+    }
+
+    /// The same rejection, after which clients need not retry.
+    pub(crate) fn without_retry(mut self) -> Self {
+        self.retry_after = None;
+        if let Some(details) = self.details.as_mut().and_then(Value::as_object_mut) {
+            details.remove("retryAfterSeconds");
+        }
+        self
     }
 
     /// 504 for a request that took too long.

@@ -7,6 +7,6 @@ pub mod areas;
 pub mod compare;
 pub mod corpus;
 pub mod fuzz;
+pub mod oracle;
 pub mod player;
 mod values;
-pub mod world;

@@ -7,8 +7,11 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use windtunnel_conformance::areas::Area;
 use windtunnel_conformance::fuzz::{Findings, Options, Pair, corpus_file, report, search, shrink, summary};
+use windtunnel_conformance::oracle::OracleKinds;
 use windtunnel_conformance::player::Server;
-use windtunnel_conformance::world::World;
+
+/// The number of requests between two lines about the progress.
+const PROGRESS_REQUESTS: u64 = 1000;
 
 /// Compares API servers.
 #[derive(Debug, Parser)]
@@ -87,7 +90,7 @@ async fn run(args: &FuzzArgs) -> Result<ExitCode, String> {
     let checked = Server::new(&args.server, token).map_err(|error| error.to_string())?;
     let right = args.token.get(1).unwrap_or(token);
     let right = Server::new(&args.against, right).map_err(|error| error.to_string())?;
-    let world = World::load(&right).await?;
+    let oracle = OracleKinds::load(&right).await?;
     let options = Options {
         seed: args.seed,
         first: args.case.unwrap_or(0),
@@ -98,7 +101,7 @@ async fn run(args: &FuzzArgs) -> Result<ExitCode, String> {
         sample: args.sample,
     };
     let pair = Pair::new(right, checked);
-    let mut findings = search(&pair, &world, &options).await;
+    let mut findings = search(&pair, &oracle, &options, progress()).await;
     eprint!("{}", summary(&findings));
     // A long run may be stopped while it shrinks.
     write(args, &findings)?;
@@ -106,6 +109,20 @@ async fn run(args: &FuzzArgs) -> Result<ExitCode, String> {
     print!("{}", report(&findings));
     write(args, &findings)?;
     Ok(if findings.causes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Prints each new cause, and the number of requests now and then.
+fn progress() -> impl FnMut(&Findings, &[String]) {
+    let mut next = PROGRESS_REQUESTS;
+    move |findings, new| {
+        for cause in new {
+            eprintln!("new: {cause}");
+        }
+        if findings.requests >= next {
+            next = findings.requests + PROGRESS_REQUESTS;
+            eprintln!("{} requests, {} causes", findings.requests, findings.causes.len());
+        }
+    }
 }
 
 /// Writes the report and the corpus files into the folder of `--write`.

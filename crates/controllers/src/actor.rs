@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use windtunnel_core::alert::{ActiveAlert, Alert};
 use windtunnel_core::clock::Time;
+use windtunnel_core::probe::ProbeKind;
 use windtunnel_core::{Answer, Change, Identity, Key, Resource, View, Write};
 
 use crate::counter::Counter;
@@ -115,6 +116,17 @@ pub enum Signal {
         /// The exit code.
         code: i64,
     },
+    /// To a kubelet: the result of a probe.
+    Probed {
+        /// The pod.
+        pod: Key,
+        /// The container's name.
+        container: String,
+        /// The probe.
+        kind: ProbeKind,
+        /// Success, or the reason of the failure as Events report it.
+        result: Result<(), String>,
+    },
     /// To a kubelet: this static pod manifest was added or replaced.
     StaticPod(StaticPod),
 }
@@ -150,6 +162,34 @@ pub enum Effect {
     },
     /// A kubelet kills the processes of a pod.
     Kill {
+        /// The pod.
+        pod: Key,
+    },
+    /// A kubelet sends SIGTERM to the process of a container.
+    TerminateContainer {
+        /// The pod.
+        pod: Key,
+        /// The container's name.
+        container: String,
+    },
+    /// A kubelet kills the process of a container.
+    KillContainer {
+        /// The pod.
+        pod: Key,
+        /// The container's name.
+        container: String,
+    },
+    /// A kubelet probes the process of a container. [`Signal::Probed`] is the result.
+    Probe {
+        /// The pod.
+        pod: Key,
+        /// The container's name.
+        container: String,
+        /// The probe.
+        kind: ProbeKind,
+    },
+    /// A kubelet brings the volumes of the processes of a pod up to date.
+    RefreshVolumes {
         /// The pod.
         pod: Key,
     },

@@ -20,6 +20,11 @@ pub trait NodeEnvironment: Any + Debug + Send + Sync {
         None
     }
 
+    /// Whether a container runs a process that ends by itself, and not a simulated program.
+    fn has_process(&self, _pod: &Object, _container: &str) -> bool {
+        false
+    }
+
     /// The software of nodes that booted this OS image; `None` to keep the versions that the Node reports
     /// already.
     fn software(&self, os_image: &str, architecture: &str) -> Option<NodeSoftware>;

@@ -81,5 +81,7 @@ pub fn kubernetes_with(
         Box::new(workloads::replica_sets::ReplicaSetController::for_replication_controllers()),
         Box::new(workloads::stateful_sets::StatefulSetController::new().with_payload(payload)),
         Box::new(workloads::ttl_after_finished::TtlAfterFinishedController::new()),
+        Box::new(cleanup::volume_protection::VolumeProtectionController::of_claims()),
+        Box::new(cleanup::volume_protection::VolumeProtectionController::of_volumes()),
     ]
 }

@@ -22,6 +22,7 @@ pub mod limits;
 pub mod log;
 mod objects;
 pub mod panics;
+pub mod probe;
 pub mod quantity;
 pub mod quota;
 pub mod requests;

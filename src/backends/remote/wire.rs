@@ -17,7 +17,7 @@ use windtunnel_core::text::error_chain;
 use super::rate_limit::RateLimit;
 use super::reply::{self, Reply, given_up, out_of_reach, unanswered, unanswered_write};
 use super::{concessions, retry};
-use crate::backends::{BackendError, Stop};
+use crate::backends::{BackendError, INTERRUPTED, Stop};
 
 /// The time limit of a request other than a watch.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
@@ -303,9 +303,6 @@ pub(crate) fn speak_as<B>(request: &mut Request<B>, agent: &str, who: &Identity)
         }
     }
 }
-
-/// The reason to send no requests after an interrupt.
-const INTERRUPTED: &str = "the run was interrupted";
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,8 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::text::parse_duration;
 
 #[cfg(feature = "serve")]
+use super::FaultArgs;
+#[cfg(feature = "serve")]
 use super::controllers::Controller;
 #[cfg(feature = "serve")]
 use crate::plan::FEATURE_SETS;
@@ -75,9 +77,16 @@ pub(in crate::cli) struct ServeArgs {
     /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists.
     #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::parse, conflicts_with = "bare")]
     pub(in crate::cli) payload: Vec<(semver::Version, PathBuf)>,
-    /// Serve the cluster and the releases of a scenario; its timeline does not run.
+    /// Serve the cluster and the releases of a scenario. Its timeline runs only with --timeline.
     #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
     pub(in crate::cli) scenario: Option<PathBuf>,
+    /// Run the timeline and the faults of the scenario in the time of the cluster's clock, and print each step that ends to
+    /// standard error. The cluster is served on after the last step.
+    #[arg(long, requires = "scenario")]
+    pub(in crate::cli) timeline: bool,
+    /// End after the timeline, with the exit code of the scenario.
+    #[arg(long, requires = "timeline")]
+    pub(in crate::cli) exit: bool,
     /// Take channels, edges and risks of a simulated cluster's update service from a folder in the layout of
     /// cincinnati-graph-data, as far as they are about its releases [default: those of the scenario].
     #[arg(long, value_name = "DIR", conflicts_with_all = ["bare", "from", "data_dir"])]
@@ -97,9 +106,17 @@ pub(in crate::cli) struct ServeArgs {
     /// Kubernetes minor to serve, kept through updates [default: that of the cluster; 1.36 with --bare].
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,
+    /// Simulated component to leave out of the cluster, so that a program of yours can take its place, such as
+    /// `cluster-version-operator` or `operator/etcd`.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["bare", "from", "data_dir"])]
+    pub(in crate::cli) without: Vec<String>,
+    #[command(flatten)]
+    pub(in crate::cli) programs: super::ProgramArgs,
     /// Controllers to run beside the API server alone, by their names in kube-controller-manager.
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["version", "scenario", "from"])]
     pub(in crate::cli) controllers: Vec<Controller>,
+    #[command(flatten)]
+    pub(in crate::cli) faults: FaultArgs,
     #[command(flatten)]
     pub(in crate::cli) listening: Listening,
     /// Seed of every random draw in the cluster.
@@ -130,31 +147,6 @@ pub(in crate::cli) struct Listening {
     /// Bearer token of the administrator [default: random].
     #[arg(long, env = "WINDTUNNEL_TOKEN", hide_env_values = true)]
     pub(in crate::cli) token: Option<String>,
-}
-
-/// `windtunnel envtest`.
-#[cfg(feature = "serve")]
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The folder then contains `kube-apiserver` and `etcd`, both this program under another name, and the `kubectl` of
-the PATH, if any. To run the envtest tests of a Go module:
-
-  KUBEBUILDER_ASSETS=DIR go test ./..."
-)]
-pub(in crate::cli) struct EnvtestArgs {
-    /// Folder to fill; created if it does not exist.
-    #[arg(value_name = "DIR")]
-    pub(in crate::cli) folder: PathBuf,
-    /// Kubernetes minor of kube-apiserver [default: 1.36].
-    #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
-    pub(in crate::cli) kubernetes: Option<u32>,
-    /// Controllers to run beside kube-apiserver, by their names in kube-controller-manager [default: none, as in
-    /// envtest].
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(in crate::cli) controllers: Vec<Controller>,
-    /// Copy the program instead of linking to it, to move the folder to another machine.
-    #[arg(long)]
-    pub(in crate::cli) copy: bool,
 }
 
 /// `windtunnel replay`.
@@ -209,7 +201,6 @@ impl ClockStart {
 }
 
 /// Parses `60x` or `60`.
-#[cfg(any(feature = "live", feature = "serve"))]
 pub(in crate::cli) fn speed(text: &str) -> Result<f64, String> {
     let factor = text.strip_suffix('x').unwrap_or(text).parse().ok();
     let allowed = factor.filter(|factor: &f64| (0.01..=100_000.0).contains(factor));

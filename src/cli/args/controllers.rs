@@ -40,6 +40,12 @@ pub(in crate::cli) enum Controller {
     /// Taints unhealthy or silent nodes, and evicts pods without a toleration.
     #[value(name = "node-lifecycle-controller")]
     NodeLifecycle,
+    /// Lets a deleted PersistentVolume go when it is no longer bound.
+    #[value(name = "persistentvolume-protection-controller")]
+    VolumeProtection,
+    /// Lets a deleted PersistentVolumeClaim go when no pod uses it.
+    #[value(name = "persistentvolumeclaim-protection-controller")]
+    ClaimProtection,
     /// Deletes the pods of deleted nodes.
     #[value(name = "pod-garbage-collector-controller")]
     PodGarbageCollector,

@@ -1,10 +1,15 @@
 //! The arguments of all commands.
 
+mod checks;
 #[cfg(feature = "live")]
 mod clock;
 mod clusters;
 #[cfg(feature = "serve")]
 pub(super) mod controllers;
+#[cfg(feature = "serve")]
+mod envtest;
+#[cfg(feature = "serve")]
+mod faults;
 #[cfg(all(feature = "live", feature = "serve"))]
 pub(super) mod insights;
 mod logs;
@@ -12,15 +17,22 @@ mod mutate;
 mod numbers;
 mod payload;
 mod place;
+mod program;
+#[cfg(feature = "live")]
+mod rbac;
 mod risks;
+mod rollback_check;
+mod rollback_pairs;
 mod run_options;
 mod status;
 mod suite;
+mod sweep;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(super) use self::checks::CheckArgs;
 #[cfg(feature = "live")]
 pub(super) use self::clock::{ClockArgs, ClockChange};
 #[cfg(feature = "live")]
@@ -28,18 +40,26 @@ pub(super) use self::clusters::RecordArgs;
 #[cfg(any(feature = "live", feature = "serve"))]
 pub(super) use self::clusters::speed;
 #[cfg(feature = "serve")]
-pub(super) use self::clusters::{
-    ClockStart, EnvtestArgs, Listening, ReplayArgs, ServeArgs, kubernetes_minor,
-};
+pub(super) use self::clusters::{ClockStart, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
+#[cfg(feature = "serve")]
+pub(super) use self::envtest::EnvtestArgs;
+#[cfg(feature = "serve")]
+pub(super) use self::faults::FaultArgs;
 pub(super) use self::logs::{LogsArgs, MustGatherArgs};
 pub(super) use self::mutate::MutateArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};
 #[cfg(feature = "live")]
 pub(super) use self::place::{CleanArgs, SPEED, WRITES_PER_SECOND};
+pub(super) use self::program::ProgramArgs;
+#[cfg(feature = "live")]
+pub(super) use self::rbac::{RbacArgs, RbacFormat};
 pub(super) use self::risks::RisksArgs;
+pub(super) use self::rollback_check::{Judges, ReportFormat, RollbackCheckArgs};
+pub(super) use self::rollback_pairs::{PairsFormat, RollbackPairsArgs};
 pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
 pub(super) use self::status::StatusArgs;
 pub(super) use self::suite::{SuiteArgs, jobs_or_cores};
+pub(super) use self::sweep::SweepArgs;
 use super::templates;
 
 /// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.
@@ -70,6 +90,10 @@ pub(super) enum Command {
     Status(StatusArgs),
     /// Evaluate the risks of graph data for clusters, and check their PromQL.
     Risks(RisksArgs),
+    /// List the objects of a newer release that an older one rejects or changes, each with a proof.
+    RollbackCheck(RollbackCheckArgs),
+    /// Update clusters of many kinds to the next minor, take each update back, and report what becomes of them.
+    RollbackPairs(RollbackPairsArgs),
     /// Run the update status controller for a cluster, and publish insights until SIGTERM or SIGINT.
     #[cfg(all(feature = "live", feature = "serve"))]
     Insights(insights::InsightsArgs),
@@ -86,7 +110,10 @@ pub(super) enum Command {
     /// Print, pause, advance or change the speed of the clock of a served cluster.
     #[cfg(feature = "live")]
     Clock(ClockArgs),
-    /// Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest.
+    /// Report the used and unused rules of the users of a served cluster.
+    #[cfg(feature = "live")]
+    Rbac(RbacArgs),
+    /// Run a command with the programs of controller-runtime's envtest.
     #[cfg(feature = "serve")]
     Envtest(EnvtestArgs),
     /// Replay a record in a served cluster.
@@ -116,6 +143,8 @@ pub(super) enum Command {
     Lint(LintArgs),
     /// Run scenarios with deliberately broken components, and report expectations that none of them breaks.
     Mutate(MutateArgs),
+    /// Ask a copy of the cluster to go back at each moment of a scenario's update, and report what becomes of it.
+    Sweep(SweepArgs),
     /// Write a scenario or a feature from a template; without a path, list the templates.
     New(NewArgs),
     /// Print the JSON Schema of a file, for editors.
@@ -147,10 +176,12 @@ pub(super) struct RunArgs {
     /// Run each scenario three times, and fail if the records differ.
     #[arg(long, conflicts_with = "until")]
     pub(super) check_determinism: bool,
-    /// Rerun each scenario once per write of each simulated component, kill the component right after that write, and
-    /// fail if a final state differs.
+    #[command(flatten)]
+    pub(super) checks: CheckArgs,
+    /// Take each cluster back to its first release at the end, unless the scenario does, and fail if the cluster differs
+    /// from its state before the update, and from a second cluster that was not updated.
     #[arg(long, conflicts_with_all = ["retry", "until"])]
-    pub(super) check_restarts: bool,
+    pub(super) check_restored: bool,
     // Last, because its last heading applies to all later flags.
     #[command(flatten)]
     pub(super) suite: SuiteArgs,

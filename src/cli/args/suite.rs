@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use super::{Interactive, Layout, PlaceArgs, Reports, Selection, numbers};
+use super::{Interactive, Layout, PlaceArgs, ProgramArgs, Reports, Selection, numbers};
+use crate::plan::{ProgramPlan, ProgramTime};
 
 /// Arguments of a run of scenarios or features.
 #[derive(Debug, clap::Args)]
@@ -29,6 +30,11 @@ pub(in crate::cli) struct SuiteArgs {
     #[arg(long, short, conflicts_with = "quiet")]
     pub(in crate::cli) verbose: bool,
     #[command(flatten)]
+    programs: ProgramArgs,
+    /// The clock of the cluster beside programs of `--program`: `lockstep`, or a speed such as `60x`.
+    #[arg(long, value_name = "TIME", default_value = "lockstep", value_parser = super::program::time)]
+    program_time: ProgramTime,
+    #[command(flatten)]
     pub(in crate::cli) selection: Selection,
     #[command(flatten)]
     pub(in crate::cli) reports: Reports,
@@ -42,6 +48,11 @@ pub(in crate::cli) struct SuiteArgs {
 }
 
 impl SuiteArgs {
+    /// Returns the programs of `--program`.
+    pub(in crate::cli) fn program_plans(&self) -> Vec<ProgramPlan> {
+        self.programs.plans(self.program_time)
+    }
+
     /// Returns the number of scenarios that may run at the same time on this machine.
     pub(in crate::cli) fn jobs(&self) -> usize {
         jobs_or_cores(self.selection.jobs)

@@ -9,8 +9,9 @@ use windtunnel_apiserver::{ApiServer, AuthorizationMode};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Clock as _, WallClock};
 
+use super::assets::{CONTROLLERS, KUBERNETES};
 use super::flags::{self, Flags};
-use super::{CONTROLLERS, KUBERNETES, until_signal};
+use super::{perturbed, until_signal};
 use crate::cli::args::controllers::Controller;
 use crate::cli::args::kubernetes_minor;
 use crate::cli::serve::controllers::{self, ServerProperties};
@@ -79,6 +80,7 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
         ));
     }
     let shared = Shared::new(server(&flags, minor)?, std::sync::Arc::new(WallClock));
+    let faults = perturbed::begin(called, &shared)?;
     let (certificate, controllers) = (certificate(&flags)?, selected_controllers(called)?);
     let properties = ServerProperties { minor, authority: certificate.chain_pem.clone() };
     let settings = settings(&flags, certificate)?;
@@ -87,10 +89,18 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
         let now = shared.now();
         shared.with(|server| server.advertise(serving.endpoint(), now));
         let background = tokio::spawn(controllers::run(shared, controllers, properties));
-        Ok((serving, background))
+        let faults = tokio::spawn(async {
+            if let Some(log) = faults {
+                log.follow().await;
+            }
+        });
+        Ok((serving, background, faults))
     };
-    until_signal(start, async |(serving, background)| {
+    until_signal(called, start, async |(serving, background, faults)| {
         background.abort();
+        faults.abort();
+        // The log writes its last lines when the task is dropped.
+        let _ = faults.await;
         serving.stop().await;
     })
 }

@@ -2,6 +2,7 @@
 //! needs no etcd.
 
 use std::convert::Infallible;
+use std::path::Path;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -46,11 +47,11 @@ const IGNORED: [&str; 20] = [
     "unsafe-no-fsync",
 ];
 
-/// Serves the client URLs until a signal.
+/// Serves the client URLs until a signal. `called` is the path by which this program was started.
 ///
 /// # Errors
 /// It cannot listen on an address.
-pub(super) fn main(words: &[String]) -> Result<(), String> {
+pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     let flags = Flags::read(words);
     if flags.has("version") {
         print_output(&format!("etcd Version: {VERSION}\nsimulated by windtunnel\n"));
@@ -78,7 +79,7 @@ pub(super) fn main(words: &[String]) -> Result<(), String> {
         print_notice("windtunnel simulates etcd and stores nothing");
         Ok(())
     };
-    until_signal(start, async |()| {})
+    until_signal(called, start, async |()| {})
 }
 
 async fn answer_all(socket: TcpListener) {

@@ -143,7 +143,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 
 /// Returns `; did you mean ...?` with the first missing part of a path replaced by the nearest name in its
 /// folder, or the empty text.
-fn nearest_path(path: &Path) -> String {
+pub(super) fn nearest_path(path: &Path) -> String {
     let is_missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
     let Some(missing) = path.ancestors().take_while(is_missing).last() else { return String::new() };
     let folder = missing.parent().unwrap_or(Path::new(""));

@@ -1,6 +1,9 @@
 //! `windtunnel run`: runs scenarios in parallel and prints their results in order.
 
+mod program_checks;
+mod reproduction;
 pub(super) mod restarts;
+mod restored;
 pub(super) mod until;
 #[cfg(feature = "watch")]
 pub(super) mod watch;
@@ -19,6 +22,7 @@ use super::start_from::StartFrom;
 use super::suite::{self, Finished, Listed, Stopwatch, Suite, all_problems, timed};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
+use crate::backends::programs::Waited;
 use crate::engine::{self, Failure, SessionError};
 use crate::plan::{Plan, PlannedStep};
 use crate::record::Record;
@@ -97,6 +101,7 @@ fn read(args: &RunArgs) -> Result<Input, String> {
     }
     for plan in &mut plans {
         plan.strict |= args.suite.strict;
+        plan.cluster.programs.extend(args.suite.program_plans());
     }
     let mut number = 0..;
     plans.retain(|_| number.next().is_some_and(|number| selection.has(number)));
@@ -116,8 +121,11 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     if args.check_determinism && place_args.can_outlive_process() {
         return Err("--check-determinism requires `--backend in-process` or `--backend served`".to_owned());
     }
-    if args.check_restarts && place_args.can_outlive_process() {
-        return Err("--check-restarts requires `--backend in-process` or `--backend served`".to_owned());
+    if let Some(flag) = args.checks.flags().next().filter(|_| place_args.can_outlive_process()) {
+        return Err(format!("{flag} requires `--backend in-process` or `--backend served`"));
+    }
+    if args.check_restored && place_args.can_outlive_process() {
+        return Err("--check-restored requires `--backend in-process` or `--backend served`".to_owned());
     }
     let Input { plans, invalid, warnings } = read(args)?;
     suite::print_findings(&warnings, &invalid, args.suite.quiet);
@@ -197,6 +205,7 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     let wall = Some(watch.read());
     let result = ScenarioResult::from_record(&outcome.record, &plan.file);
     let mut result = result.of_scenario(Some(&outcome.record), &plan.tags, &written(plan));
+    result.waited = outcome.waited.as_ref().map(Waited::to_string).unwrap_or_default();
     if let Some(Failure { step, error: SessionError::Unsupported(why), .. }) = &outcome.failure {
         (result.skipped, result.failure) = (Some(format!("{step}: {why}")), None);
     } else {
@@ -206,8 +215,11 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     if args.check_determinism {
         result.failure = nondeterminism(place, plan, seed, &outcome.record).or(result.failure);
     }
-    if args.check_restarts && result.passed() {
-        result.failure = restarts::check(plan, seed);
+    if result.passed() {
+        result.failure = program_checks::check(plan, seed, &args.checks);
+    }
+    if args.check_restored && result.passed() {
+        result.failure = restored::check(plan, seed);
     }
     suite.finished(ScenarioResult { wall, ..result }, Arc::new(outcome.record), outcome.snapshots)
 }
@@ -218,8 +230,12 @@ fn not_started(plan: &Plan, error: &SessionError, seed: u64, watch: Stopwatch) -
         return ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, seed, why);
     }
     let result = ScenarioResult::not_started(&plan.name, &plan.file, &plan.ids, seed);
+    let what = match error {
+        SessionError::ProgramNotStarted(_) => "",
+        _ => "the cluster could not be installed: ",
+    };
     ScenarioResult {
-        failure: Some(format!("the cluster could not be installed: {error}")),
+        failure: Some(format!("{what}{error}")),
         failed_at: error.place(),
         wall: Some(watch.read()),
         ..result.of_scenario(None, &plan.tags, &written(plan))

@@ -34,7 +34,7 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
         let connect = InProcess::new;
         let connection = connect(minor, args.seed, clock);
         shared = Some(connection.shared().clone());
-        Box::new(connection)
+        Ok(Box::new(connection))
     });
     let mut session = session.map_err(|error| format!("the cluster could not be installed: {error}"))?;
     session.halt_after(span);

@@ -9,6 +9,7 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::cleanup::garbage_collector::GarbageCollector;
 use windtunnel_controllers::cleanup::namespaces::NamespaceController;
 use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
+use windtunnel_controllers::cleanup::volume_protection::VolumeProtectionController;
 use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
 use windtunnel_controllers::policy_status::PolicyStatusController;
@@ -57,6 +58,8 @@ impl Controller {
             Self::GarbageCollector => Box::new(GarbageCollector::new()),
             Self::CronJobs => Box::new(CronJobController::new()),
             Self::Jobs => Box::new(JobController::with_minor(properties.minor)),
+            Self::ClaimProtection => Box::new(VolumeProtectionController::of_claims()),
+            Self::VolumeProtection => Box::new(VolumeProtectionController::of_volumes()),
             Self::Scheduler => Box::new(Scheduler::new()),
             Self::Namespaces => Box::new(NamespaceController::new()),
             Self::NodeLifecycle => Box::new(NodeLifecycleController::new()),

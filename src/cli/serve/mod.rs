@@ -6,15 +6,21 @@ pub(super) mod controllers;
 mod dumped;
 mod kinds;
 mod kubeconfig;
+mod open_cluster;
 pub(super) mod replay;
+mod requests;
 mod route;
 mod simulated;
+mod timeline;
 mod update_service;
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures::future::select;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::https::{self, Authority, Serving, Settings, Webhooks, random_token};
 use windtunnel_apiserver::service::Shared;
@@ -23,19 +29,38 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 
 use self::controllers::ServerProperties;
 use super::args::{Listening, ServeArgs};
+use super::faults::log::FaultLog;
 use super::terminal::signal::Signal;
 use super::{Exit, files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 pub(super) use continued::serve_session;
 use dumped::Files;
 use simulated::Simulated;
+use timeline::TimelineState;
 
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
-    serve_until_signal(&args.listening, args.update_service_port, || {
+    serve_until_end(&args.listening, args.update_service_port, args.exit, || {
         let started = start_server(args).map_err(|error| error.to_string())?;
         let authority = started.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
         let properties = ServerProperties { minor: minor(args), authority };
-        let background = controllers::run(started.shared.clone(), args.controllers.clone(), properties);
+        let shared = started.shared.clone();
+        let log = match args.faults.perturbation() {
+            Some(perturbation) => {
+                print_notice(&format!("faults: {perturbation}"));
+                Some(FaultLog::begin(&shared, perturbation, args.faults.fault_log.as_deref())?)
+            }
+            None => None,
+        };
+        let controllers = controllers::run(shared, args.controllers.clone(), properties);
+        let background = async move {
+            let faults = async {
+                match log {
+                    Some(log) => log.follow().await,
+                    None => std::future::pending().await,
+                }
+            };
+            futures::future::join(controllers, faults).await;
+        };
         Ok((started, background))
     })
 }
@@ -45,11 +70,20 @@ fn minor(args: &ServeArgs) -> u32 {
     args.kubernetes.unwrap_or(*KUBERNETES_MINORS.end())
 }
 
-/// Serves the result of `begin` until SIGTERM or SIGINT; its future runs in the background once the server
-/// answers.
+/// As [`serve_until_end`], without an end of its own.
 fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
     args: &Listening,
+    begin: impl FnOnce() -> Result<(StartedServer, Background), String>,
+) -> Result<Exit, String> {
+    serve_until_end(args, 0, false, begin)
+}
+
+/// Serves the result of `begin` until SIGTERM or SIGINT, or with `ends` until its timeline has ended; its future
+/// runs in the background once the server answers.
+fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
+    args: &Listening,
     update_service_port: u16,
+    ends: bool,
     begin: impl FnOnce() -> Result<(StartedServer, Background), String>,
 ) -> Result<Exit, String> {
     let given_token = args.token.as_deref().map(checked_token).transpose()?;
@@ -62,6 +96,7 @@ fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
         let signal = Signal::new()?;
         let (started, background) = begin()?;
         let StartedServer { shared, token, authority, simulated, dumped } = started;
+        let shared = requests::counted(&shared);
         let stored = shared.clone();
         let address = SocketAddr::new(args.address, args.port);
         let bare = simulated.is_none() && dumped.is_none();
@@ -93,7 +128,9 @@ fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
             ));
         }
         let background = tokio::spawn(background);
-        signal.received().await;
+        let timeline = simulated.as_ref().map(|simulated| simulated.timeline.clone());
+        let ended = end_of(timeline.clone().filter(|_| ends));
+        select(pin!(signal.received()), pin!(ended)).await;
         background.abort();
         serving.stop().await;
         if let Some(simulated) = simulated {
@@ -101,8 +138,19 @@ fn serve_until_signal<Background: Future<Output = ()> + Send + 'static>(
         }
         // A closed file needs no crash recovery at the next start.
         let _ = tokio::task::spawn_blocking(move || stored.close()).await;
-        Ok(Exit::Passed)
+        let is_failed = timeline.is_some_and(|timeline| *timeline.borrow() == TimelineState::Failed);
+        Ok(if is_failed { Exit::Failed } else { Exit::Passed })
     })
+}
+
+/// Waits for the end of a timeline; for ever without one, or if it was stopped.
+async fn end_of(timeline: Option<watch::Receiver<TimelineState>>) {
+    if let Some(mut timeline) = timeline
+        && timeline.wait_for(|state| *state != TimelineState::Running).await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
 }
 
 /// The server, and the secrets that stay the same as long as its data.
@@ -127,8 +175,7 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
     if let Some(plan) = simulated::plan(args)? {
         // Pods of the cluster must know this authority.
         let authority = Authority::generate()?;
-        let certificate = authority.certificate_pem();
-        let simulated = Simulated::start(plan, args, certificate, &Handle::current())?;
+        let simulated = Simulated::start(plan, args, &authority, &Handle::current())?;
         let shared = simulated.shared.clone();
         return Ok(StartedServer {
             simulated: Some(simulated),

@@ -34,7 +34,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     let clock = Arc::new(ScaledClock::starting_at(start, args.speed).ending_at(until));
     let shared = Shared::new(server, clock.clone());
     let (path, replayed) = (args.record.clone(), shared.clone());
-    serve_until_signal(&args.listening, 0, move || {
+    serve_until_signal(&args.listening, move || {
         let started = StartedServer {
             shared,
             token: random_token(),

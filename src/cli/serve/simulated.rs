@@ -8,6 +8,8 @@ use std::thread::JoinHandle;
 
 use semver::Version;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
+use windtunnel_apiserver::https::Authority;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::service_accounts::RootCaPublisher;
@@ -15,13 +17,15 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::release::Release;
 
-use super::clock::{self, ClockEndpoint, ClusterClock, start_time};
-use crate::backends::in_process::InProcess;
+use super::clock::{self, ClockEndpoint, ClockPace, ClusterClock, start_time};
+use super::open_cluster::OpenCluster;
+use super::timeline::{self, TimelineState};
+use crate::backends::{Order, Stop};
 use crate::cli::args::ServeArgs;
 use crate::cli::payload::Releases;
 use crate::cli::{files, print_errors};
 use crate::engine::{Session, SessionError};
-use crate::plan::{ClusterPlan, ReleasePlan};
+use crate::plan::{ClusterPlan, Plan, ProgramTime, ReleasePlan};
 use crate::scenario::{self, Releases as _};
 
 /// A running cluster.
@@ -30,17 +34,29 @@ pub(super) struct Simulated {
     pub(super) shared: Shared,
     /// The services outside the cluster.
     pub(super) environment: Arc<Environment>,
+    /// The result of the timeline so far.
+    pub(super) timeline: watch::Receiver<TimelineState>,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-/// Returns the cluster that the arguments describe; `None` for a plain API server.
+/// Returns the cluster that the arguments describe, with the steps to run in it; `None` for a plain API server.
 ///
 /// # Errors
 /// The arguments or the scenario are invalid.
-pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
+pub(super) fn plan(args: &ServeArgs) -> Result<Option<Plan>, String> {
     let known = Releases::read(&args.payload)?;
-    let Some(mut plan) = cluster_plan(args, &known)? else { return Ok(None) };
+    // Served time never waits for programs.
+    let programs = args.programs.plans(ProgramTime::Scaled(args.speed));
+    let Some(mut whole) = cluster_plan(args, &known)? else {
+        return match programs.as_slice() {
+            [] => Ok(None),
+            _ => Err("--program requires a simulated cluster: add `--version` or `--scenario`".to_owned()),
+        };
+    };
+    let plan = &mut whole.cluster;
+    plan.programs.extend(programs);
+    plan.without.extend(args.without.iter().cloned());
     if let Some(folder) = &args.graph_data {
         let releases = plan.releases.iter().map(|other| &other.release).chain([&plan.release]);
         let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
@@ -48,16 +64,20 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
         scenario::graph_data("--graph-data", &folder, &versions, service, &known)
             .map_err(|problems| problems.to_string())?;
     }
-    Ok(Some(plan))
+    Ok(Some(whole))
 }
 
 /// Returns the cluster without the graph data of `--graph-data`.
-fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<ClusterPlan>, String> {
+fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<Plan>, String> {
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
         let plan = scenario::parse(&path.display().to_string(), &text, known);
-        let served = plan.map(|plan| Some(for_clients(plan.cluster)));
-        return served.map_err(|problems| problems.to_string());
+        let mut plan = plan.map_err(|problems| problems.to_string())?;
+        plan.cluster = for_clients(plan.cluster);
+        if !args.timeline {
+            plan.timeline.clear();
+        }
+        return Ok(Some(plan));
     }
     let Some(version) = &args.version else {
         return match args.clock {
@@ -79,12 +99,26 @@ fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<ClusterPlan
     let others: Vec<Release> =
         known.common_releases().into_iter().filter(|other| !is_listed(other)).collect();
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
-    Ok(Some(for_clients(ClusterPlan {
+    Ok(Some(without_timeline(for_clients(ClusterPlan {
         releases,
         feature_set: args.feature_set.clone().unwrap_or_default(),
         kubernetes_minor: args.kubernetes,
         ..ClusterPlan::new(release)
-    })))
+    }))))
+}
+
+/// Returns the plan of a cluster in which only clients do something.
+fn without_timeline(cluster: ClusterPlan) -> Plan {
+    Plan {
+        name: String::new(),
+        description: String::new(),
+        ids: Vec::new(),
+        tags: Vec::new(),
+        strict: false,
+        file: String::new(),
+        cluster,
+        timeline: Vec::new(),
+    }
 }
 
 /// Returns the cluster with what its clients expect: live kubelets, and pods of all workloads. Workloads of a payload folder
@@ -105,47 +139,55 @@ fn default_targets(version: &Version) -> [Version; 2] {
 
 impl Simulated {
     /// Installs the cluster. Its time starts at `--clock` and runs at `--speed` times this machine's clock.
-    /// `certificate` (PEM) is that of the authority by which its pods verify the API server.
+    /// `authority` signs the certificates of the API server, by which pods and programs verify it.
     ///
     /// # Errors
     /// The cluster cannot start at that time, or it cannot be installed.
     pub(super) fn start(
-        plan: ClusterPlan,
+        plan: Plan,
         args: &ServeArgs,
-        certificate: String,
+        authority: &Authority,
         runtime: &Handle,
     ) -> Result<Self, String> {
         let (seed, speed) = (args.seed, args.speed);
         let start = start_time(args.clock, WallClock.now(), speed)?;
+        let (certificate, key) = (authority.certificate_pem(), authority.key_pem());
         let (sender, receiver) = mpsc::channel();
         let stopping = Arc::new(AtomicBool::new(false));
         let (stopped, runtime) = (Arc::clone(&stopping), runtime.clone());
+        let (state, timeline) = watch::channel(TimelineState::Running);
         let thread = std::thread::spawn(move || {
-            let mut shared = None;
-            let session = Session::start_with_connection(&plan, seed, start, |minor, clock| {
-                let connection = InProcess::served(minor, seed, clock);
-                shared = Some(connection.shared().clone());
-                Box::new(connection)
+            let mut opened = None;
+            let session = Session::start_with_connection(&plan.cluster, seed, start, |minor, clock| {
+                let order = Order { minor, seed, clock, stop: Stop::default() };
+                let (connection, cluster) = OpenCluster::open(&plan.cluster, &order, &key)?;
+                opened = Some(cluster);
+                Ok(connection)
             });
-            let (mut session, shared) = match (session, shared) {
-                (Ok(session), Some(shared)) => (session, shared),
+            let (mut session, cluster) = match (session, opened) {
+                (Ok(session), Some(cluster)) => (session, cluster),
                 (Err(error), _) => return drop(sender.send(Err(error))),
                 (Ok(_), None) => return drop(sender.send(Err(SessionError::Ended))),
             };
-            session.add(Box::new(RootCaPublisher::new(certificate)));
+            if !cluster.has_programs() {
+                session.add(Box::new(RootCaPublisher::new(certificate)));
+            }
             session.scrape_now();
             let clock = Arc::new(ClusterClock::starting_at(start, speed));
-            let shared = shared.with_clock(clock.clone());
+            let shared = cluster.serve(&clock);
             let endpoint = Arc::new(ClockEndpoint::new(Arc::clone(&clock), shared.clone()));
             let environment = Arc::clone(session.environment());
-            if sender.send(Ok((shared.with_endpoint(endpoint), environment))).is_ok()
-                && let Err(error) = clock::run(&mut session, &clock, &shared, &stopped, &runtime)
-            {
+            if sender.send(Ok((shared.with_endpoint(endpoint), environment))).is_err() {
+                return;
+            }
+            let pace = ClockPace::new(Arc::clone(&clock), &shared, Arc::clone(&stopped), runtime.clone());
+            timeline::run(&mut session, &plan, pace, &state);
+            if let Err(error) = clock::run(&mut session, &clock, &shared, &stopped, &runtime) {
                 print_errors(&format!("the simulated cluster stopped: {error}"));
             }
         });
         match receiver.recv() {
-            Ok(Ok((shared, environment))) => Ok(Self { shared, environment, stopping, thread }),
+            Ok(Ok((shared, environment))) => Ok(Self { shared, environment, timeline, stopping, thread }),
             Ok(Err(error)) => Err(format!("the cluster could not be installed: {error}")),
             Err(_) => Err(SessionError::Ended.to_string()),
         }

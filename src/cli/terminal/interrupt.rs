@@ -22,7 +22,7 @@ pub(in crate::cli) const INTERRUPTED: &str = "the run was interrupted before thi
 #[cfg(any(feature = "live", feature = "serve"))]
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Running scenarios run to completion.
+/// Running scenarios run to completion, or stop if they follow the clock of this machine.
 const FINISH: u8 = 0;
 /// Running scenarios stop and clean up.
 const STOP_AND_CLEAN_UP: u8 = 1;
@@ -41,10 +41,6 @@ struct State {
     reaction: AtomicU8,
     /// Whether the reaction never changes.
     is_fixed: bool,
-    #[cfg_attr(
-        not(any(feature = "live", feature = "serve")),
-        expect(dead_code, reason = "no signals are handled")
-    )]
     stop: Stop,
     cleanups: Cleanups,
 }
@@ -105,7 +101,6 @@ impl Interrupt {
     }
 
     /// Returns the flag that stops running scenarios.
-    #[cfg(feature = "live")]
     pub(in crate::cli) fn stop(&self) -> &Stop {
         &self.0.stop
     }
@@ -156,7 +151,11 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
                 while tokio::time::timeout(STOP_TIMEOUT, signal.next()).await.is_err() && is_busy() {}
             }
             _ => {
-                print_notice("interrupted: running scenarios finish first; press Ctrl-C again to stop now");
+                print_notice(
+                    "interrupted: running scenarios finish first, or stop if they have programs; press Ctrl-C again to \
+                     stop now",
+                );
+                current.0.stop.request();
                 signal.next().await;
             }
         }

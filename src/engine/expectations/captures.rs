@@ -75,7 +75,12 @@ impl Filler<'_> {
             // The steps of a retry are filled when they run.
             Step::Act(Action::Apply(object) | Action::Patch { patch: object, .. }) => self.object(object),
             Step::Keep(Keep { what: ValueSource::Text(text), .. }) => self.plain(text),
-            Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) | Step::Retry(_) => {}
+            Step::Act(_)
+            | Step::Advance(_)
+            | Step::At(_)
+            | Step::Keep(_)
+            | Step::KeepCluster(_)
+            | Step::Retry(_) => {}
         }
     }
 
@@ -117,6 +122,8 @@ impl Filler<'_> {
             | ExpectedState::Phase { .. }
             | ExpectedState::Phases { .. }
             | ExpectedState::Reboots { .. }
+            | ExpectedState::Restored(_)
+            | ExpectedState::Requests(_)
             | ExpectedState::Statuses { .. } => {}
         }
     }

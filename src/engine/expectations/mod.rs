@@ -6,6 +6,7 @@ mod logs;
 pub(in crate::engine) mod matching;
 mod monitoring;
 mod nodes;
+mod requests;
 pub(in crate::engine) mod status;
 mod unmet;
 mod writes;
@@ -17,6 +18,7 @@ use windtunnel_core::{Object, View};
 use super::command;
 use super::error::SessionError;
 use super::expectations::matching::{check_all, insights, objects};
+use super::restored;
 use super::runtime::Simulation;
 use crate::plan::{ExpectedState, ObjectRef, TextMatch, WriteMatch};
 pub(in crate::engine) use unmet::unmet_error;
@@ -51,6 +53,10 @@ pub(in crate::engine) fn check(
         ExpectedState::Reboots { node, times } => nodes::reboots(simulation, node, *times),
         ExpectedState::Writes(wanted) => writes::in_order(&simulation.record, &recorded(simulation, wanted)),
         ExpectedState::OnlyWrites(wanted) => writes::expect_exact_writes(&simulation.record, wanted),
+        ExpectedState::Restored(wanted) => {
+            restored::check(&simulation.states, wanted, &simulation.view, &simulation.environment)
+        }
+        ExpectedState::Requests(limit) => requests::expect_few(&simulation.record, &simulation.reads, limit),
         ExpectedState::Statuses { subject, condition, statuses } => {
             writes::statuses(&simulation.record, subject, condition, statuses)
         }
@@ -107,7 +113,7 @@ pub(in crate::engine) fn check_observable(
     what: &ExpectedState,
 ) -> Result<(), SessionError> {
     let is_about_all_writes = match what {
-        ExpectedState::Never(..) | ExpectedState::OnlyWrites(_) => true,
+        ExpectedState::Never(..) | ExpectedState::OnlyWrites(_) | ExpectedState::Requests(_) => true,
         ExpectedState::Writes(wanted) => recorded(simulation, wanted).is_empty(),
         _ => false,
     };

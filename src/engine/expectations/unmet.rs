@@ -34,6 +34,9 @@ pub(in crate::engine) fn unmet_error(
     for pending in simulation.pending() {
         text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);
     }
+    for (program, line) in simulation.last_program_lines(LISTED) {
+        text += &format!("\n  printed by {program}: {line}");
+    }
     SessionError::ExpectationFailed(text)
 }
 

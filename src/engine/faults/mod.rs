@@ -43,7 +43,7 @@ impl Simulation {
                 let why = "the API server of this cluster cannot fail requests on demand";
                 Err(SessionError::Unsupported(why.to_owned()))
             }
-            FaultTarget::Process(name) => self.program(name).map(|_| ()),
+            FaultTarget::Process(name) => self.check_process(name),
             FaultTarget::Release(version) => self.find_release(version).map(|_| ()),
             FaultTarget::Webhook(_) | FaultTarget::Crd(_) => Ok(()),
         }
@@ -68,9 +68,8 @@ impl Simulation {
 
     /// Finds the actor that runs as the component of this name.
     fn program(&self, name: &str) -> Result<ActorId, SessionError> {
+        self.check_process(name)?;
         let found = self.schedule.names().find(|(_, actor)| *actor == name);
-        let known: Vec<&str> = self.schedule.names().map(|(_, actor)| actor).collect();
-        is_known("process", name, &known)?;
         found.map(|(id, _)| id).ok_or(SessionError::Ended)
     }
 
@@ -147,6 +146,9 @@ impl Simulation {
     pub(in crate::engine) fn end_fault(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
         self.faults_in_effect.end(fault);
         match fault {
+            InjectedFault::Process(name, fault) if self.has_program(name) => {
+                self.end_program_fault(name, Some(fault));
+            }
             InjectedFault::Process(name, ProgramFault::Crash { writes, .. }) => {
                 self.crashes.forget_at(name, writes);
             }
@@ -191,6 +193,7 @@ impl Simulation {
                 Ok(())
             }
             FaultTarget::Process(name) => {
+                self.end_program_fault(name, None);
                 self.crashes.forget(name);
                 self.schedule.end_silence(name, &self.view);
                 Ok(())
@@ -219,8 +222,16 @@ impl Simulation {
     }
 
     fn begin_process_fault(&mut self, name: &str, fault: &ProgramFault) -> Result<(), SessionError> {
+        if self.has_program(name) {
+            return self.begin_program_fault(name, fault);
+        }
         let id = self.program(name)?;
         match fault {
+            ProgramFault::Killed => self.crash(id),
+            ProgramFault::Paused => {
+                let why = "only programs of your machine can be paused, not simulated components";
+                return Err(SessionError::Unsupported(why.to_owned()));
+            }
             ProgramFault::Crash { writes, after, hits } => {
                 let moment = if *after { CrashMoment::After } else { CrashMoment::Before };
                 let (process, writes, hits) = (name.to_owned(), writes.clone(), hits.clone());
@@ -229,18 +240,24 @@ impl Simulation {
             ProgramFault::StaleWatch => self.schedule.silence_watches(id, &self.view),
             ProgramFault::DroppedWatch => self.schedule.relist(id, &self.view),
             ProgramFault::LosesLease(span) => {
-                let write = self.other_holder(name, id, *span)?;
+                let pod = self.processes.of_actor(id);
+                let namespaces: Vec<String> = pod.map(|(pod, _)| pod.namespace.clone()).into_iter().collect();
+                let write = self.other_holder(name, &namespaces, *span)?;
                 return self.administer(&write);
             }
         }
         Ok(())
     }
 
-    /// The write that gives the Lease in the namespace of a process's pod to another candidate. The candidate
+    /// The write that gives the first Lease in the namespaces of a process to another candidate. The candidate
     /// does not renew the Lease, which lasts for `span`.
-    fn other_holder(&self, name: &str, id: ActorId, span: SignedDuration) -> Result<Write, SessionError> {
-        let pod = self.processes.of_actor(id);
-        let lease = pod.and_then(|(pod, _)| self.view.list_in(&LEASES, &pod.namespace).next());
+    pub(in crate::engine) fn other_holder(
+        &self,
+        name: &str,
+        namespaces: &[String],
+        span: SignedDuration,
+    ) -> Result<Write, SessionError> {
+        let lease = namespaces.iter().find_map(|namespace| self.view.list_in(&LEASES, namespace).next());
         let Some(lease) = lease else {
             let kind = "Lease held by".to_owned();
             return Err(SessionError::NotThere { kind, name: name.to_owned(), hint: String::new() });

@@ -43,6 +43,8 @@ pub(super) fn environment(plan: &ClusterPlan) -> Environment {
         workloads,
         metrics,
         keyrings,
+        without: plan.without.clone(),
+        processes: plan.programs.iter().filter_map(|program| program.place.containers()).cloned().collect(),
         ..Environment::default()
     };
     let mut add = |version: &Version, payload: Release, image: Image| {

@@ -202,7 +202,7 @@ fn is_check(step: &Step) -> bool {
     match step {
         Step::Expect(_) | Step::Try(_) | Step::Retry(_) => true,
         Step::Run(run) => !run.checks.is_empty(),
-        Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => false,
+        Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) | Step::KeepCluster(_) => false,
     }
 }
 

@@ -19,6 +19,7 @@ use windtunnel_openshift::mco::annotations::STATE;
 use windtunnel_openshift::release::Release;
 
 use super::comparable_state;
+use crate::engine::restored::object_name;
 use crate::engine::runtime::Simulation;
 use crate::engine::session::Session;
 use crate::plan::{ClusterPlan, ReleasePlan};
@@ -169,7 +170,10 @@ async fn run_to(
 
 /// The relevant part of the cluster: nodes, pools, rendered configurations, the operator's status and pods.
 fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
-    let mut seen = comparable_state(&simulation.view);
+    let contents = comparable_state(&simulation.view);
+    let named =
+        contents.iter().map(|(key, content)| (object_name(&content.kind, key), content.value.clone()));
+    let mut seen: BTreeMap<String, Value> = named.collect();
     let kinds = [
         "Node/",
         "MachineConfigPool/",
@@ -180,7 +184,7 @@ fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
         "ControllerConfig/",
         "Pod/",
     ];
-    let operator = format!("ClusterOperator//{CLUSTER_OPERATOR}");
+    let operator = format!("ClusterOperator/{CLUSTER_OPERATOR}");
     seen.retain(|name, _| kinds.iter().any(|kind| name.starts_with(kind)) || *name == operator);
     seen
 }

@@ -22,7 +22,7 @@ pub(in crate::engine) enum CrashMoment {
 }
 
 /// The planned crashes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Crashes(Vec<Crash>);
 
 impl Crashes {
@@ -53,6 +53,7 @@ impl Crashes {
             subresource: write.subresource.unwrap_or_default(),
             agent: by,
             user: "",
+            program: "",
         };
         let is_meant = |crash: &&mut Crash| crash.process == by && crash.writes.matches(&request);
         let crash = self.0.iter_mut().find(is_meant)?;

@@ -23,6 +23,9 @@ use crate::record::Event;
 /// Processes in pods wait for their kubelet.
 const RESTART_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
+/// The exit code of a process that was killed by SIGKILL.
+const KILLED: i64 = 137;
+
 /// The exit code of a Go program that panics.
 const PANIC: i64 = 2;
 
@@ -37,6 +40,10 @@ impl Simulation {
                     self.end_process(&pod, &container, 0);
                 }
             }
+            Effect::TerminateContainer { pod, container } => self.terminate_process(&pod, &container),
+            Effect::KillContainer { pod, container } => self.end_process(&pod, &container, KILLED),
+            Effect::Probe { pod, container, kind } => self.probe_program(&pod, &container, kind),
+            Effect::RefreshVolumes { pod } => self.refresh_volumes(&pod),
             Effect::Exit => {
                 if let Some((pod, container)) = self.processes.of_actor(id).cloned() {
                     self.end_process(&pod, &container, 0);
@@ -85,6 +92,12 @@ impl Simulation {
         }
         let now = self.now();
         self.exports.with_logs(|logs| logs.started(&pod, &container));
+        if let Some(process) = self.start_in_container(kubelet, &object, &pod, &container) {
+            return self.add_process(pod, container, process);
+        }
+        if let Some(process) = self.start_embedded(kubelet, &object, &pod, &container) {
+            return self.add_process(pod, container, process);
+        }
         let running = match program(&object, &container, &self.environment, self.streams, now) {
             Program::Actor(actor) => Running::Actor(self.add(actor)),
             Program::UpdateStatusController(identity) => {
@@ -97,18 +110,23 @@ impl Simulation {
             }
         };
         let program = (!matches!(running, Running::Idle)).then(|| container.clone());
-        if let Some(program) = &program {
-            self.first_program.get_or_insert(now);
-            self.record_event(Event::Process {
-                program: program.clone(),
-                pod: pod.name.clone(),
-                started: true,
-            });
-        }
-        self.processes.insert(pod, container, Process { kubelet, program, running });
+        self.add_process(pod, container, Process { kubelet, program, running });
     }
 
-    fn spawn_insights(&self, identity: &Identity, pod: &Key, container: &str) -> tokio::task::JoinHandle<()> {
+    fn add_process(&mut self, pod: Key, container: String, process: Process) {
+        if let Some(program) = process.program.clone() {
+            self.first_program.get_or_insert(self.now());
+            self.record_event(Event::Process { program, pod: pod.name.clone(), started: true });
+        }
+        self.processes.insert(pod, container, process);
+    }
+
+    pub(super) fn spawn_insights(
+        &self,
+        identity: &Identity,
+        pod: &Key,
+        container: &str,
+    ) -> tokio::task::JoinHandle<()> {
         let mut client = self.connection.client(identity);
         if let Some(tampering) = &self.tampering {
             client = tampering.client(container, client);
@@ -157,11 +175,16 @@ impl Simulation {
     /// Sends SIGTERM to a pod: an actor ends in its own time, everything else ends at once.
     fn terminate_processes(&mut self, pod: &Key) {
         for container in self.processes.of_pod(pod) {
-            let running = self.processes.get(pod, &container).map(|process| &process.running);
-            match running {
-                Some(Running::Actor(id)) if self.is_running(*id) => self.signal(*id, Signal::Terminate),
-                _ => self.end_process(pod, &container, 0),
-            }
+            self.terminate_process(pod, &container);
+        }
+    }
+
+    fn terminate_process(&mut self, pod: &Key, container: &str) {
+        let running = self.processes.get(pod, container).map(|process| &process.running);
+        match running {
+            Some(Running::Actor(id)) if self.is_running(*id) => self.signal(*id, Signal::Terminate),
+            Some(Running::Program) => self.terminate_program(pod, container),
+            _ => self.end_process(pod, container, 0),
         }
     }
 
@@ -171,7 +194,8 @@ impl Simulation {
         match process.running {
             Running::Actor(id) => self.remove(id),
             Running::Task(task) => task.abort(),
-            Running::Idle => {}
+            Running::Program => self.kill_program(pod, container),
+            Running::Suspended | Running::Idle => {}
         }
         self.exports.with_logs(|logs| logs.ended(pod, container));
         self.signal(
@@ -206,7 +230,8 @@ impl Simulation {
             all.find(|actor| actor.name() == name)
         });
         self.forget_counts(&name);
-        if let Some(actor) = replacement {
+        if let Some(mut actor) = replacement {
+            actor.set_environment(&(Arc::clone(&self.environment) as _));
             let actor = self.tampered(actor);
             self.schedule.replace(id, actor);
         }

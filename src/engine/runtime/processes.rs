@@ -12,7 +12,7 @@ use windtunnel_openshift::cvo::{self, ClusterVersionOperator};
 use windtunnel_openshift::environment::Environment;
 
 /// The container name of the embedded update status controller.
-const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";
+pub(in crate::engine) const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";
 
 /// The program that a container runs.
 pub(in crate::engine) enum Program {
@@ -32,18 +32,24 @@ pub(in crate::engine) fn program(
     streams: Streams,
     now: Time,
 ) -> Program {
+    if environment.without.contains(container) {
+        return Program::Other;
+    }
     match container {
         cvo::NAME => ClusterVersionOperator::start(pod, environment, &streams, now)
             .map_or(Program::Other, |process| Program::Actor(Box::new(process))),
-        UPDATE_STATUS_CONTROLLER => {
-            let account = match pod.text("/spec/serviceAccountName") {
-                "" => "default",
-                name => name,
-            };
-            Program::UpdateStatusController(Identity::service_account(pod.namespace(), account))
-        }
+        UPDATE_STATUS_CONTROLLER => Program::UpdateStatusController(account_of(pod)),
         _ => Program::Other,
     }
+}
+
+/// The identity of a pod's ServiceAccount.
+pub(in crate::engine) fn account_of(pod: &Object) -> Identity {
+    let account = match pod.text("/spec/serviceAccountName") {
+        "" => "default",
+        name => name,
+    };
+    Identity::service_account(pod.namespace(), account)
 }
 
 #[derive(Debug)]
@@ -62,6 +68,10 @@ pub(in crate::engine) enum Running {
     Actor(ActorId),
     /// As a task of the runtime.
     Task(tokio::task::JoinHandle<()>),
+    /// As a task that this copy of a cluster has not started yet.
+    Suspended,
+    /// As a process of the user's machine.
+    Program,
     /// As nothing: the program is not simulated.
     Idle,
 }
@@ -75,19 +85,38 @@ pub(in crate::engine) struct Processes {
 }
 
 impl Processes {
-    /// Copies the processes into another simulation; `None` if one is a task.
-    pub(in crate::engine) fn copied(&self) -> Option<Self> {
+    /// Copies the processes into another simulation, where tasks are suspended.
+    pub(in crate::engine) fn copied(&self) -> Self {
         let copy = |((pod, container), process): (&(Key, String), &Process)| {
             let running = match process.running {
                 Running::Actor(id) => Running::Actor(id),
-                Running::Task(_) => return None,
-                Running::Idle => Running::Idle,
+                Running::Task(_) | Running::Suspended => Running::Suspended,
+                Running::Program | Running::Idle => Running::Idle,
             };
             let program = process.program.clone();
-            Some(((pod.clone(), container.clone()), Process { kubelet: process.kubelet, program, running }))
+            ((pod.clone(), container.clone()), Process { kubelet: process.kubelet, program, running })
         };
-        let by_container = self.by_container.iter().map(copy).collect::<Option<_>>()?;
-        Some(Self { by_container, of_actors: self.of_actors.clone() })
+        let by_container = self.by_container.iter().map(copy).collect();
+        Self { by_container, of_actors: self.of_actors.clone() }
+    }
+
+    /// Whether a process runs as a task of the runtime.
+    pub(in crate::engine) fn has_tasks(&self) -> bool {
+        self.by_container.values().any(|process| matches!(process.running, Running::Task(_)))
+    }
+
+    /// The containers of suspended tasks.
+    pub(in crate::engine) fn suspended(&self) -> Vec<(Key, String)> {
+        let suspended =
+            self.by_container.iter().filter(|(_, process)| matches!(process.running, Running::Suspended));
+        suspended.map(|(place, _)| place.clone()).collect()
+    }
+
+    /// Notes how a suspended task runs now.
+    pub(in crate::engine) fn resume(&mut self, pod: &Key, container: &str, running: Running) {
+        if let Some(process) = self.by_container.get_mut(&(pod.clone(), container.to_owned())) {
+            process.running = running;
+        }
     }
 
     /// Adds a started process.

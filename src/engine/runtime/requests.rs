@@ -97,8 +97,12 @@ impl Simulation {
             }
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
+        for read in self.connection.client_reads() {
+            self.reads.add(read, self.record.header.epoch);
+        }
         let mut removals = Vec::new();
         for change in self.connection.changes(&self.view) {
+            self.states.track_change(&change, &self.view);
             self.view.apply(&change);
             let now = self.clock.now();
             if let Some(tampering) = &self.tampering {

@@ -3,28 +3,35 @@
 //! Time is that of the paused runtime. It moves only while the simulation waits for the next turn, so
 //! controllers that run as tasks beside it (the update status controller) share its time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures::future::select;
 use tokio::sync::watch;
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::schedule::{ActorId, Schedule, Surroundings};
 use windtunnel_controllers::{Actor, Signal};
-use windtunnel_core::View;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock};
 use windtunnel_core::limits::REQUESTS_PER_SECOND_MAX;
+use windtunnel_core::requests::faults::{ProgramFault, RequestFilter};
 use windtunnel_core::rng::Streams;
+use windtunnel_core::{Key, View};
 use windtunnel_openshift::environment::Environment;
 
 use super::agenda::Agenda;
 use super::crashes::Crashes;
+use super::embedded::Embedded;
 use super::machines::Machines;
 use super::metrics::Exports;
+use super::observer::Observer;
 use super::pending::Pending;
 use super::processes::Processes;
+use super::program_site::ProgramSite;
 use super::programs::Programs;
-use crate::backends::ClusterConnection;
+use super::reads::Reads;
+use crate::backends::{ClusterConnection, Pace};
 use crate::engine::error::SessionError;
 use crate::engine::faults_in_effect::FaultsInEffect;
 use crate::engine::invariants::Invariants;
@@ -32,7 +39,9 @@ use crate::engine::invariants::node_order::Phases;
 use crate::engine::last_actions::LastActions;
 use crate::engine::mutants::Tampering;
 use crate::engine::output::CapturedOutput;
-use crate::plan::{FaultTarget, Invariant, Snapshot};
+use crate::engine::progress::Progress;
+use crate::engine::restored::KnownStates;
+use crate::plan::{FaultTarget, Invariant, ProgramPlan, Snapshot};
 use crate::record::{Entry, Folding, Record};
 
 /// A cluster that runs in virtual time.
@@ -41,9 +50,15 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) streams: Streams,
     pub(in crate::engine) clock: Arc<VirtualClock>,
     pub(in crate::engine) connection: Box<dyn ClusterConnection>,
+    /// The clock that clients of a served cluster see, while a timeline follows it.
+    pub(in crate::engine) client_pace: Option<Arc<dyn Pace>>,
     pub(in crate::engine) view: View,
     pub(in crate::engine) record: Record,
-    folding: Folding,
+    pub(super) folding: Folding,
+    /// The reads of kube clients since the start.
+    pub(in crate::engine) reads: Reads,
+    /// The place of the run in its plan.
+    pub(in crate::engine) progress: Progress,
     /// Pending and firing alerts, as Prometheus would return them. Controllers beside the engine wait for
     /// changes.
     pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
@@ -55,6 +70,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) halt: Option<Time>,
     /// Values that steps have kept for later ones, by name.
     pub(in crate::engine) kept_values: BTreeMap<String, String>,
+    /// The earlier states that the cluster can be compared with.
+    pub(in crate::engine) states: KnownStates,
     /// The counters of running components, also for clients that query pods.
     pub(in crate::engine) exports: Arc<Exports>,
     /// The last actions of the scenario.
@@ -86,6 +103,20 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) crashes: Crashes,
     /// The mutant of the run, if there is one.
     pub(in crate::engine) tampering: Option<Tampering>,
+    /// The programs of the user's machine.
+    pub(in crate::engine) program_plans: Arc<[ProgramPlan]>,
+    /// The places and names of programs that were started, by their ids.
+    pub(in crate::engine) programs: BTreeMap<String, (ProgramSite, String)>,
+    /// The requests that fail because of faults of programs, with the program and its fault.
+    pub(in crate::engine) program_faults: Vec<(String, ProgramFault, RequestFilter)>,
+    /// When programs beside the cluster start again.
+    pub(in crate::engine) program_restarts: BTreeSet<(Time, String)>,
+    /// Containers whose programs could not be started.
+    pub(in crate::engine) failed_starts: Vec<(Key, String)>,
+    /// The programs in Rust.
+    pub(in crate::engine) embedded: Embedded,
+    /// Looks at the cluster whenever it has settled.
+    pub(in crate::engine) observer: Option<Observer<Self>>,
     /// The virtual second in which requests are counted, and the number of requests before it.
     requests: (i64, u64),
 }
@@ -124,14 +155,18 @@ impl Simulation {
             streams,
             clock,
             connection,
+            client_pace: None,
             view: View::default(),
             record,
             folding: Folding::default(),
+            progress: Progress::default(),
+            reads: Reads::default(),
             alerts,
             snapshots: Vec::new(),
             last_output: None,
             halt: None,
             kept_values: BTreeMap::new(),
+            states: KnownStates::default(),
             exports,
             last_actions: LastActions::default(),
             waits_for_log: false,
@@ -150,6 +185,13 @@ impl Simulation {
             unannotated: Vec::new(),
             crashes: Crashes::default(),
             tampering: None,
+            program_plans: Arc::default(),
+            programs: BTreeMap::new(),
+            program_faults: Vec::new(),
+            program_restarts: BTreeSet::new(),
+            failed_starts: Vec::new(),
+            embedded: Embedded::default(),
+            observer: None,
             requests: (0, 0),
         }
     }
@@ -228,9 +270,14 @@ impl Simulation {
         let mut checked_at = None;
         loop {
             self.settle()?;
+            self.let_programs_work().await?;
             self.folding.keep_up(&mut self.record.entries);
+            self.be_observed();
             if let Some(why) = self.connection.lost() {
                 return Err(SessionError::ClusterLost(why.to_owned()));
+            }
+            if self.client_pace.as_ref().is_some_and(|pace| pace.is_stopped()) {
+                return Err(SessionError::Halted);
             }
             // `stop` cannot change its answer before something is written or printed.
             let printed = if self.waits_for_log { self.exports.with_logs(|logs| logs.printed()) } else { 0 };
@@ -244,7 +291,9 @@ impl Simulation {
                 return Err(SessionError::Halted);
             }
             let deadline_or_halt = self.halt.map_or(deadline, |halt| halt.min(deadline));
-            let next = self.due().map_or(deadline_or_halt, |at| at.min(deadline_or_halt));
+            let due =
+                [self.due(), self.observer.as_ref().and_then(Observer::next)].into_iter().flatten().min();
+            let next = due.map_or(deadline_or_halt, |at| at.min(deadline_or_halt));
             if next <= now && now >= deadline {
                 return Ok(false);
             }
@@ -255,8 +304,22 @@ impl Simulation {
         }
     }
 
-    /// Lets time pass until `moment`, or until a controller beside the engine writes something.
+    /// Lets the observer look at the settled cluster.
+    fn be_observed(&mut self) {
+        if let Some(mut observer) = self.observer.take() {
+            observer.look_at(self);
+            self.observer = Some(observer);
+        }
+    }
+
+    /// Lets time pass until `moment`, or until a controller beside the engine writes something or ends.
     pub(in crate::engine) async fn idle_until(&self, moment: Time) {
+        if let Some(pace) = self.client_pace.clone() {
+            let now = self.now();
+            let reached = tokio::task::spawn_blocking(move || pace.advance(now, moment)).await;
+            // A client's write ends the wait, and no component sees it before its time.
+            return tokio::time::sleep_until(self.clock.instant_of(reached.unwrap_or(moment))).await;
+        }
         let mut writes = self.connection.subscribe();
         let mut moment = moment;
         if let Some(pace) = self.connection.pace() {
@@ -265,14 +328,15 @@ impl Simulation {
             let reached = tokio::task::spawn_blocking(move || pace.advance(now, moment)).await;
             moment = reached.unwrap_or(moment);
         }
-        // In both cases the caller checks again, so it does not matter which it was.
-        let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
+        let (changed, ended) = (pin!(writes.changed()), pin!(self.embedded.ended()));
+        // In all cases the caller checks again, so it does not matter which it was.
+        let _ = tokio::time::timeout_at(self.clock.instant_of(moment), select(changed, ended)).await;
     }
 
     /// Settles, and also waits for the cluster's own controllers where it has some. No cluster time passes.
     pub(in crate::engine) async fn settle_with_controllers(&mut self) -> Result<(), SessionError> {
         self.settle()?;
-        if self.connection.pace().is_some() {
+        if self.client_pace.is_some() || self.connection.pace().is_some() {
             self.idle_until(self.now()).await;
             self.settle()?;
         }
@@ -291,7 +355,8 @@ impl Simulation {
 
     /// When the next actor, machine or fault is due.
     pub(in crate::engine) fn due(&self) -> Option<Time> {
-        [self.schedule.due(), self.machines.next(), self.agenda.next()].into_iter().flatten().min()
+        let programs = self.program_restarts.first().map(|(at, _)| *at);
+        [self.schedule.due(), self.machines.next(), self.agenda.next(), programs].into_iter().flatten().min()
     }
 
     /// Makes the due actors ready, and carries out due faults, boots and retries.
@@ -308,6 +373,7 @@ impl Simulation {
             return Ok(());
         }
         self.run_due_faults()?;
+        self.restart_programs_beside(now)?;
         self.boot();
         self.retry();
         self.schedule.wake(now);
@@ -319,6 +385,8 @@ impl Simulation {
         // Time stands still while an actor is ready, and tasks beside the engine write nothing meanwhile.
         let (now, mut steps) = (self.now(), 0);
         self.take_changes();
+        self.take_program_events();
+        self.take_embedded_ends()?;
         self.end_unannotated_faults()?;
         self.wake_by(now)?;
         while let Some(id) = self.schedule.next_ready() {

@@ -1,5 +1,6 @@
 //! Starts the cluster of a session: installs it, or continues a snapshot.
 
+mod components;
 mod snapshots;
 
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use super::error::SessionError;
 use super::install;
 use super::invariants::Invariants;
 use super::mutants::Tampering;
-use super::runtime::Simulation;
+use super::runtime::{Embedded, EmbeddedProgram, Simulation};
 use super::session::Session;
-use crate::backends::in_process::InProcessBackend;
-use crate::backends::{Backend, BackendError, ClusterConnection, Order};
+use crate::backends::in_process::{ClientsBackend, InProcessBackend};
+use crate::backends::{Backend, BackendError, ClusterConnection, Order, Stop, programs};
 use crate::plan::ClusterPlan;
 use crate::record::{Header, INSTALLER, Record};
 
@@ -40,6 +41,8 @@ struct StartOptions<'a> {
     may_use_snapshot: bool,
     /// The mutant of the session, if there is one.
     tampering: Option<&'a Tampering>,
+    /// The programs in Rust.
+    embedded: &'a [EmbeddedProgram],
 }
 
 /// Returns a write that merges an object of the plan into the one that the installer created, as `apply` does.
@@ -91,8 +94,11 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let epoch = plan.past.moment.unwrap_or(EPOCH);
         let tampering = Some(tampering);
-        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot: true, tampering };
-        Self::start_with(plan, &options, |minor, clock| InProcessBackend.open(&Order { minor, seed, clock }))
+        let options =
+            StartOptions { scenario, ids, seed, epoch, may_use_snapshot: true, tampering, embedded: &[] };
+        Self::start_with(plan, &options, |minor, clock| {
+            InProcessBackend.open(&Order { minor, seed, clock, stop: Stop::default() })
+        })
     }
 
     /// Starts a session on a backend.
@@ -107,25 +113,58 @@ impl Session {
         seed: u64,
     ) -> Result<Self, SessionError> {
         let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
+        let stop = backend.stop();
+        let backend = Self::backend_for(plan, backend);
         let may_use_snapshot = backend.is_always_the_same();
-        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None };
-        Self::start_with(plan, &options, |minor, clock| backend.open(&Order { minor, seed, clock }))
+        let options =
+            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
+        Self::start_with(plan, &options, |minor, clock| backend.open(&Order { minor, seed, clock, stop }))
+    }
+
+    /// Starts a session in process with programs in Rust. They start when the clock of the run does, or with their
+    /// containers.
+    ///
+    /// # Errors
+    /// As [`Session::start`].
+    pub fn start_with_programs(
+        plan: &ClusterPlan,
+        scenario: &str,
+        ids: &[String],
+        seed: u64,
+        embedded: &[EmbeddedProgram],
+    ) -> Result<Self, SessionError> {
+        let epoch = plan.past.moment.unwrap_or(EPOCH);
+        let (may_use_snapshot, tampering) = (false, None);
+        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering, embedded };
+        let serving = programs::backend().filter(|_| !plan.programs.is_empty());
+        let backend = serving.unwrap_or(&ClientsBackend);
+        Self::start_with(plan, &options, |minor, clock| {
+            backend.open(&Order { minor, seed, clock, stop: Stop::default() })
+        })
+    }
+
+    /// The backend for a plan. A cluster in process needs another one if it has programs.
+    fn backend_for<'a>(plan: &ClusterPlan, backend: &'a dyn Backend) -> &'a dyn Backend {
+        let is_in_process = backend.is_always_the_same();
+        let serving = programs::backend().filter(|_| is_in_process && !plan.programs.is_empty());
+        serving.unwrap_or(backend)
     }
 
     /// Installs the planned cluster behind a cluster connection that the caller creates for a Kubernetes
     /// minor and the cluster's clock. The clock shows `epoch` when everything is installed.
     ///
     /// # Errors
-    /// As [`Session::start`].
+    /// As [`Session::start`]; the caller creates no cluster.
     pub fn start_with_connection(
         plan: &ClusterPlan,
         seed: u64,
         epoch: Time,
-        connect: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn ClusterConnection>,
+        connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Self, SessionError> {
         let (scenario, ids, may_use_snapshot) = ("", &[][..], false);
-        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None };
-        Self::start_with(plan, &options, |minor, clock| Ok(connect(minor, clock)))
+        let options =
+            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
+        Self::start_with(plan, &options, connect)
     }
 
     fn start_with(
@@ -187,9 +226,14 @@ impl Session {
         }
         let epoch = simulation.record.header.epoch;
         simulation.run_until(epoch, |_| false).await?;
+        simulation.start_programs_beside()?;
+        simulation.start_embedded_beside();
+        // They are ready before the first step.
+        simulation.settle_with_controllers().await?;
         for origin in origins {
             origin.record_validity(&simulation);
         }
+        simulation.states.begin(&simulation.view);
         Ok(simulation)
     }
 
@@ -206,6 +250,12 @@ impl Session {
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
         let connection = connect(minor, clock.clone())?;
         let capabilities = connection.capabilities();
+        if !plan.programs.is_empty() && connection.programs().is_none() {
+            return Err(SessionError::Unsupported(
+                "the `programs` of a scenario run only with `run`, `test` and `serve`, and with `--backend in-process`"
+                    .to_owned(),
+            ));
+        }
         if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
             return Err(SessionError::Unsupported(format!(
                 "the scenario needs Kubernetes 1.{minor}, but this cluster's API server has a fixed version"
@@ -221,6 +271,8 @@ impl Session {
         let record = Record { header: options.header(epoch), entries: Vec::new(), logs: Vec::new() };
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
         simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
+        simulation.program_plans = plan.programs.clone().into();
+        simulation.embedded = Embedded::new(options.embedded.to_vec());
         simulation.pinned = plan.kubernetes_minor.is_some();
         simulation.server_minor = plan.kubernetes_minor.or_else(|| simulation.connection.fixed_kubernetes());
         if !capabilities.any_kubernetes {
@@ -243,13 +295,7 @@ impl Session {
         for (node, disk, static_pods) in install::machines(plan, &installed) {
             simulation.add_machine(&node, disk, static_pods);
         }
-        if !capabilities.controllers {
-            let payload = environment.payload_workloads;
-            for actor in windtunnel_controllers::kubernetes_with(&streams, payload, simulation.server_minor) {
-                simulation.add(actor);
-            }
-        }
-        for actor in windtunnel_openshift::components(&environment, &streams) {
+        for actor in components::of(&environment, streams, &simulation)? {
             simulation.add(actor);
         }
         Ok(simulation)

@@ -11,13 +11,12 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use jiff::SignedDuration;
 use semver::Version;
-use windtunnel_core::clock::{Time, VirtualClock, after};
+use windtunnel_core::clock::{Time, after};
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::release::Release;
 
 use crate::engine::runtime::Simulation;
-use crate::engine::runtime::metrics::Exports;
 use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::record::{Header, Record};
 
@@ -124,7 +123,7 @@ impl SnapshotKey {
         let snapshot_at = found.snapshot.as_ref().map(|(at, _)| *at);
         let keep_at = found.until.filter(|until| snapshot_at.is_none_or(|at| at < *until));
         let latest = found.snapshot.as_ref();
-        let copy = latest.and_then(|(at, snapshot)| snapshot.fork(header, *at, Arc::clone(environment)));
+        let copy = latest.and_then(|(at, snapshot)| snapshot.snapshot(header, *at, Arc::clone(environment)));
         known.push_front(found);
         StartPlan { copy: copy.map(Box::new), keep_at }
     }
@@ -143,7 +142,7 @@ impl SnapshotKey {
     /// Keeps a snapshot of a cluster of this origin.
     pub(in crate::engine) fn keep(&self, simulation: &Simulation, now: Time) {
         let environment = Arc::clone(&simulation.environment);
-        let copy = simulation.fork(simulation.record.header.clone(), now, environment);
+        let copy = simulation.snapshot(simulation.record.header.clone(), now, environment);
         let mut known = cache();
         let entry = entry(&mut known, self.clone());
         if entry.snapshot.as_ref().is_none_or(|(at, _)| *at < now) {
@@ -169,28 +168,14 @@ fn is_as_published(release: &Release) -> bool {
 }
 
 impl Simulation {
-    /// A separate copy in `environment`, on the runtime of the caller. `now` is the time of both. `None` if the API
-    /// server or a process cannot be copied.
-    fn fork(&self, header: Header, now: Time, environment: Arc<Environment>) -> Option<Self> {
-        let clock = VirtualClock::starting_at(now);
-        let connection = self.connection.fork(clock.clone())?;
-        let exports = Arc::new(Exports::clone(&self.exports));
+    /// A separate copy that continues the record under this header; `None` if something in it cannot be copied.
+    fn snapshot(&self, header: Header, now: Time, environment: Arc<Environment>) -> Option<Self> {
+        if self.processes.has_tasks() {
+            return None;
+        }
         let header = Header { epoch: self.record.header.epoch, ..header };
         let record = Record { header, entries: self.record.entries.clone(), logs: Vec::new() };
-        let mut copy = Self::with_exports(connection, clock, environment, self.streams, record, exports);
-        (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
-        copy.view = self.view.clone();
-        copy.alerts.send_replace(self.alerts.borrow().clone());
-        copy.processes = self.processes.copied()?;
-        copy.machines = self.machines.clone();
-        copy.phases = self.phases.clone();
-        copy.invariants = self.invariants.clone();
-        copy.pinned = self.pinned;
-        copy.server_minor = self.server_minor;
-        copy.api_server_mismatch.clone_from(&self.api_server_mismatch);
-        copy.agenda = self.agenda.clone();
-        copy.copy_actors_from(self);
-        Some(copy)
+        self.fork(record, now, environment)
     }
 }
 

@@ -98,7 +98,7 @@ impl Follower<'_> {
             RecordEvent::Process { program, pod, started } => {
                 let name = pod.rsplit('/').next().unwrap_or_default();
                 let text = format!("{program} {}", if *started { "started" } else { "ended" });
-                let event = self.event(at, &format!("Pod/{name}"), "", text);
+                let event = self.event(at, &timeline::running_object(program, pod), "", text);
                 let is_ours = pod.starts_with(RETRIEVAL);
                 let lane = if is_ours { (Group::Pods, name) } else { (Group::Others, "Pod") };
                 self.lanes.mark(lane, Tone::Calm, event);

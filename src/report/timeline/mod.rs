@@ -63,14 +63,22 @@ pub fn render(record: &Record, width: usize) -> String {
                 rows.add(entry.at, &format!("Alert/{}", alert.name()), &subject, change, "prometheus");
             }
             Event::Process { program, pod, started } => {
-                let name = pod.rsplit('/').next().unwrap_or_default();
+                let object = running_object(program, pod);
                 let change = format!("{program} {}", if *started { "started" } else { "ended" });
-                rows.add(entry.at, &format!("Pod/{name}"), "process", change, "");
+                rows.add(entry.at, &object, "process", change, "");
             }
             Event::Fault { text } => rows.add_step(entry.at, format!("! {text}")),
         }
     }
     table(&rows.visible_rows(), record.header.epoch, width)
+}
+
+/// Returns the object that a process belongs to: its pod, or the program itself if it runs beside the cluster.
+pub(super) fn running_object(program: &str, pod: &str) -> String {
+    match pod.rsplit('/').next().unwrap_or_default() {
+        "" => format!("Program/{program}"),
+        pod => format!("Pod/{pod}"),
+    }
 }
 
 /// Returns the state of an alert with its own labels, and these labels alone.

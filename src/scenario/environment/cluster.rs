@@ -34,6 +34,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "admin-acks",
     "insights",
     "objects",
+    "without",
 ];
 
 /// The values of `payload` that are not a folder.
@@ -75,6 +76,8 @@ pub(in crate::scenario) fn read(
         Some(PlannedObject { place: Some((node.line, node.column)), object })
     });
     let objects = objects.collect();
+    let without = map.get("without").map(|node| reader.texts(node, "the name of a component"));
+    let without = without.unwrap_or_default().into_iter().collect();
     let insights = map.get("insights").and_then(|node| reader.flag(node)).unwrap_or(false);
     let release = release?;
     let mut releases = releases;
@@ -107,6 +110,8 @@ pub(in crate::scenario) fn read(
         insights,
         objects,
         past: Past::default(),
+        without,
+        programs: Vec::new(),
         invariants: Invariant::all(),
         release: release.for_architecture(architecture),
     })

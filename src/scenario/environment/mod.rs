@@ -5,4 +5,5 @@ pub(super) mod graph_data;
 pub(super) mod images;
 pub(super) mod metrics;
 mod nodes;
+pub(super) mod programs;
 pub(super) mod update_service;

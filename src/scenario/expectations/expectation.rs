@@ -1,11 +1,12 @@
 //! `expect`: conditions that must hold, and when.
 
+use semver::Version;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, PODS};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use super::{insight, monitoring, status_text};
+use super::{insight, monitoring, requests, restored, status_text};
 use crate::plan::{
     Check, Expectation, ExpectedState, ExpectedTime, LogMatch, ObjectRef, Subject, TextMatch, WriteMatch,
     path,
@@ -19,11 +20,13 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "alert",
     "metric",
     "writes",
+    "requests",
     "statuses",
     "status",
     "log",
     "node",
     "update",
+    "restored",
     "phase",
     "phases",
     "reboots",
@@ -44,13 +47,20 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "within",
     "throughout",
 ];
-const SUBJECTS: &[&str] =
-    &["object", "insight", "alert", "metric", "writes", "statuses", "status", "log", "node", "update"];
+const SUBJECTS: &[&str] = &[
+    "object", "insight", "alert", "metric", "writes", "requests", "statuses", "status", "log", "node",
+    "update", "restored",
+];
 const PHASES: &[&str] = &["Draining", "Updating", "Rebooting", "Paused", "Pending", "Updated"];
 const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
 const VERBS: &[&str] = &["create", "update", "patch", "delete"];
 
-pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> {
+/// Parses an expectation; `versions` are the releases that exist in the run.
+pub(in crate::scenario) fn read(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    versions: &[Version],
+) -> Option<Expectation> {
     let map = reader.map(node, "an expectation", KEYS)?;
     let when = expected_time(reader, &map);
     let checks = checks(reader, &map);
@@ -61,6 +71,11 @@ pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<
     }
     let subjects: Vec<&str> = SUBJECTS.iter().copied().filter(|key| map.get(key).is_some()).collect();
     let what = match subjects.as_slice() {
+        ["restored"] => {
+            reject_checks(reader, &map, "restored", &["absent", "never", "exactly"]);
+            insight::reject_keys(reader, &map, "restored");
+            map.get("restored").and_then(|node| restored::read(reader, node, versions))
+        }
         [subject] => expected_state(reader, &map, subject, checks),
         [] => {
             let subjects = SUBJECTS.join("`, `");
@@ -132,7 +147,7 @@ fn expected_state(
     }
     let never = never(reader, map, subject)?;
     match subject {
-        "writes" | "statuses" | "status" | "log" | "node" | "update" => {
+        "writes" | "requests" | "statuses" | "status" | "log" | "node" | "update" => {
             reject_checks(reader, map, subject, &["absent"]);
         }
         "alert" | "metric" => reject_checks(reader, map, subject, &[]),
@@ -182,6 +197,7 @@ fn expected_state(
         }
         "update" => reader.word(node, &["complete"]).map(|_| completed_update()),
         "writes" => Some(expected_writes(reader, map, node)),
+        "requests" => requests::read(reader, map, node),
         _ => statuses(reader, node),
     }
 }

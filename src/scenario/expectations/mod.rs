@@ -5,4 +5,6 @@ pub(super) mod expectation;
 pub(super) mod insight;
 pub(super) mod invariants;
 mod monitoring;
+mod requests;
+pub(super) mod restored;
 pub(super) mod status_text;

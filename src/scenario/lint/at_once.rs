@@ -39,6 +39,9 @@ impl Progress {
             (Step::Expect(_) | Step::Advance(_) | Step::At(_), Self::Requested)
             | (Step::Act(Action::ClearUpdate) | Step::Run(_) | Step::Retry(_), _) => Self::Unknown,
             (Step::Act(Action::Apply(object)), _) if object["kind"] == "ClusterVersion" => Self::Unknown,
+            (Step::Act(Action::Patch { object, .. }), _) if object.resource == CLUSTER_VERSIONS => {
+                Self::Unknown
+            }
             (_, now) => now,
         };
         *self = next;

@@ -5,6 +5,7 @@ mod feature_sets;
 mod missing_kinds;
 mod names;
 mod no_effect;
+mod restored;
 pub mod sarif;
 mod signatures;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub(super) mod vocabulary;
 use at_once::Progress;
 use feature_sets::FeatureSet;
 use names::Names;
+use restored::Updates;
 
 use super::Problem;
 use crate::plan::{ClusterPlan, Plan, PlannedStep, Step};
@@ -25,6 +27,7 @@ pub struct Steps {
     names: Names,
     progress: Progress,
     feature_set: FeatureSet,
+    updates: Updates,
 }
 
 impl Steps {
@@ -34,13 +37,19 @@ impl Steps {
             names: Names::new(cluster),
             progress: Progress::at_start(cluster),
             feature_set: FeatureSet::at_start(cluster),
+            updates: Updates::default(),
         }
     }
 
     /// Returns warnings about the next step of the run.
     pub fn warnings_about(&mut self, step: &Step) -> Vec<String> {
         let names = self.names.warnings_about(step).into_iter();
-        names.chain(self.progress.warning_about(step)).chain(self.feature_set.warning_about(step)).collect()
+        let others = [
+            self.progress.warning_about(step),
+            self.feature_set.warning_about(step),
+            self.updates.warning_about(step),
+        ];
+        names.chain(others.into_iter().flatten()).collect()
     }
 }
 

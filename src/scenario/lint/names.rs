@@ -62,7 +62,12 @@ impl Names {
             Step::Retry(retry) => {
                 retry.steps.iter().flat_map(|planned| self.warnings_about(&planned.step)).collect()
             }
-            Step::Try(_) | Step::Run(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => Vec::new(),
+            Step::Try(_)
+            | Step::Run(_)
+            | Step::Advance(_)
+            | Step::At(_)
+            | Step::Keep(_)
+            | Step::KeepCluster(_) => Vec::new(),
         }
     }
 

@@ -23,6 +23,6 @@ fn can_fail(step: &Step) -> bool {
     match step {
         Step::Expect(_) | Step::Try(_) | Step::Run(Run { .. }) => true,
         Step::Retry(retry) => retry.steps.iter().any(|planned| can_fail(&planned.step)),
-        Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => false,
+        Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) | Step::KeepCluster(_) => false,
     }
 }

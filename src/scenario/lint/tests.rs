@@ -179,3 +179,14 @@ fn warns_of_waiting_for_the_end_of_an_update_that_has_not_started() {
         check(&valid, "");
     }
 }
+
+#[test]
+fn warns_of_a_restored_cluster_that_was_not_updated() {
+    let text = |steps: &str| format!("{HEAD}releases: {{4.20.8: }}\ntimeline:\n{steps}");
+    let restored = "- expect: {restored: true}\n";
+    check(
+        &text(&format!("{restored}- update: {{to: 4.20.8}}\n{restored}")),
+        "s.yaml:5:3: no step before this one requests an update, so there is no earlier state to compare with: update first, or write `to: start`",
+    );
+    check(&text("- expect: {restored: {to: start}}\n- update: {to: 4.20.8}\n"), "");
+}

@@ -82,7 +82,7 @@ fn invalid_yaml_is_one_problem_with_a_position() {
         "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
              s.yaml:1:1: a scenario needs `cluster`: the initial cluster\n\
              s.yaml:1:1: a scenario needs `timeline`: the steps\n\
-             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `strict`, `parameters`, `cluster`, `releases`, `images`, `metrics`, `update-service`, `invariants`, `timeline`",
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `strict`, `parameters`, `cluster`, `releases`, `images`, `metrics`, `update-service`, `programs`, `invariants`, `timeline`",
     );
 }
 
@@ -170,8 +170,29 @@ fn rejects_fault_keys_without_effect() {
         "s.yaml:5:49: the fault `watch-dropped` has no key `for`: it ends at once",
     );
     check_fault(
+        "process: p, is: killed, for: 3m",
+        "s.yaml:5:42: the fault `killed` has no key `for`: it ends at once",
+    );
+    check_fault(
         "api: all, is: conflict, retry-after: 3s",
         "s.yaml:5:50: the fault `conflict` of requests has no key `retry-after`; it may have `message`, `nth`, `times`",
+    );
+    check_fault(
+        "api: all, is: watch-stale, nth: 3",
+        "s.yaml:5:45: the fault `watch-stale` of requests has no key `nth`",
+    );
+    check_fault("api: all, is: watch-slow", "s.yaml:5:12: `watch-slow` needs `by`, such as `by: 10s`");
+    check_fault(
+        "api: all, is: watch-behind",
+        "s.yaml:5:12: `watch-behind` needs `events`, such as `events: 3`",
+    );
+    check_fault(
+        "api: {verb: update}, is: watch-410",
+        "s.yaml:5:18: the fault `watch-410` is for the verb `watch`, found `update`",
+    );
+    check_fault(
+        "api: {verb: list}, is: connection-dropped-after-write",
+        "s.yaml:5:18: the fault `connection-dropped-after-write` is for verbs that write, found `list`",
     );
     check_fault(
         "pod: a/b, is: unready, reason: R",
@@ -182,8 +203,14 @@ fn rejects_fault_keys_without_effect() {
         "node: w, is: clock-ahead, by: 3m",
         "node: w, is: reboot-loop, times: 3",
         "process: p, is: lease-lost, for: 3m",
+        "process: p, is: paused, for: 3m",
         "pool: p, is: render-flips, times: 3",
         "api: all, is: too-many-requests, retry-after: 3s, nth: 2, message: m",
+        "api: {verb: watch, by: b}, is: watch-stale, for: 3m",
+        "api: {kind: Pod}, is: watch-slow, by: 3s",
+        "api: {kind: Pod}, is: watch-behind, events: 3",
+        "api: {verb: watch}, is: watch-410, nth: 2, times: 2",
+        "api: {verb: update}, is: timeout-after-write, times: 2",
     ] {
         check_fault(valid, "");
     }
@@ -198,16 +225,16 @@ fn reports_invalid_steps() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",
@@ -232,7 +259,7 @@ fn reports_invalid_values_of_steps() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `webhook`, `crd`, `is`, `after`, `for`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `webhook`, `crd`, `is`, `after`, `for`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`, `events`",
     );
     check_step(
         "  - fault: {webhook: {verb: get, kind: Pod}, is: unreachable}",
@@ -268,6 +295,18 @@ fn reports_invalid_values_of_steps() {
     check_step("  - delete: Pods/a/b", "s.yaml:5:13: unknown kind `Pods`; did you mean `Pod`?");
     check_step("  - delete: Node/a*", "s.yaml:5:13: expected one object, without `*`, found `Node/a*`");
     check_step(
+        "  - patch: {object: Node/a, merge: {spec: {}}, subresource: scale}",
+        "s.yaml:5:61: expected one of `status`, found `scale`",
+    );
+    check_step(
+        "  - patch: {object: Node/a, merge: paused}",
+        "s.yaml:5:36: expected the fields to change (a map), found `paused`",
+    );
+    check_step(
+        "  - patch: {object: Node/a}",
+        "s.yaml:5:12: a patch such as `{object: Kind/name, merge: {spec: {paused: true}}}` needs `merge`: the fields to change, such as `{spec: {paused: true}}`",
+    );
+    check_step(
         "  - apply: {apiVersion: v1, kind: Node, metadata: {name: a}, spec: {? [a] : b}}",
         "s.yaml:5:71: expected a text as key, found a list",
     );
@@ -288,7 +327,7 @@ fn reports_unknown_kinds_with_the_nearest_ones() {
 fn reports_invalid_expectations() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `status`, `log`, `node`, `update`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `requests`, `statuses`, `status`, `log`, `node`, `update`, `restored`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",
@@ -390,6 +429,63 @@ fn reports_invalid_expectations() {
         "s.yaml:5:24: `statuses` needs either `object` or `insight`: the owner of the condition\n\
              s.yaml:5:57: expected a status (`True`, `False` or `Unknown`), found `Yes`\n\
              s.yaml:5:72: `absent` cannot be combined with `statuses`",
+    );
+}
+
+#[test]
+fn reports_invalid_expectations_about_a_restored_cluster() {
+    for valid in [
+        "true",
+        "{to: start}",
+        "{to: 4.14.8}",
+        "{ignore: [Secret, \"ConfigMap/a/b*\", status.capabilities, \"spec.* of Node\"]}",
+    ] {
+        check_step(&format!("  - expect: {{restored: {valid}, within: 1h}}"), "");
+    }
+    check_step(
+        "  - expect: {restored: false}",
+        "s.yaml:5:24: expected `restored: true`, or `{to: ..., ignore: [...]}`; list in `ignore` what may be left over",
+    );
+    check_step(
+        "  - expect: {restored: {within: 30m}}",
+        "s.yaml:5:33: `within` belongs beside `restored`, not in it",
+    );
+    check_step(
+        "  - expect: {restored: {too: start}}",
+        "s.yaml:5:25: `restored` has no key `too`; did you mean `to`?",
+    );
+    check_step(
+        "  - expect: {restored: {to: 4.14.9}}",
+        "s.yaml:5:29: no release 4.14.9 exists in this scenario: add it to `releases`; did you mean `4.14.8`?",
+    );
+    check_step(
+        "  - expect: {restored: {to: stat}}",
+        "s.yaml:5:29: expected `start`, a version, or a state that an earlier step kept (`keep: {as: stat, cluster: true}`), found `stat`; did you mean `start`?",
+    );
+    check_step(
+        "  - expect: {restored: {ignore: [Sekret, \"a..b\"]}}",
+        "s.yaml:5:34: unknown kind `Sekret`; did you mean `Secret`?\n\
+         s.yaml:5:42: expected a kind, an object such as `ClusterVersion/version`, a path such as `status.capabilities`, or `status.capabilities of ClusterVersion/version`, found `a..b`",
+    );
+    check_step(
+        "  - expect: {restored: true, condition: {type: Progressing}}",
+        "s.yaml:5:41: `condition` cannot be combined with `restored`",
+    );
+}
+
+#[test]
+fn a_kept_cluster_can_be_compared_with() {
+    check_step(
+        "  - keep: {as: calm, cluster: true}\n  - retry: {within: 1m, steps: [{expect: {restored: {to: calm}}}]}",
+        "",
+    );
+    check_step(
+        "  - keep: {as: start, cluster: true}",
+        "s.yaml:5:32: `start` is a state already: keep the cluster under another name",
+    );
+    check_step(
+        "  - keep: {as: a, cluster: true, field: spec}",
+        "s.yaml:5:41: `cluster` keeps everything: it cannot be combined with `object` or `field`",
     );
 }
 

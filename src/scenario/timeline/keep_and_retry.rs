@@ -3,16 +3,19 @@
 use semver::Version;
 use windtunnel_core::yaml::Node;
 
-use crate::plan::{Keep, Retry, ValueSource, path};
+use crate::plan::{Keep, Retry, Step, ValueSource, path};
 use crate::scenario::object::{self, Star};
-use crate::scenario::reader::Reader;
+use crate::scenario::reader::{Map, Reader};
 
-/// Parses `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}`. Without `object`
-/// and `field`, it keeps the output of the last command.
-pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
-    let map = reader.map(node, "a value to keep", &["as", "object", "field"])?;
+/// Parses `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}` or
+/// `keep: {as: before, cluster: true}`. Without `object`, `field` and `cluster`, it keeps the output of the last command.
+pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
+    let map = reader.map(node, "a value to keep", &["as", "object", "field", "cluster"])?;
     let name = map.required(reader, "as", "a name for the value");
     let name = name.and_then(|node| reader.text(node, "a name"));
+    if let Some(at) = map.get("cluster") {
+        return cluster(reader, &map, at, name?).map(Step::KeepCluster);
+    }
     let what = match (map.get("object"), map.get("field")) {
         (None, None) => ValueSource::Output,
         (Some(object), Some(field)) => {
@@ -30,7 +33,25 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
             return None;
         }
     };
-    Some(Keep { name: name?, what })
+    Some(Step::Keep(Keep { name: name?, what }))
+}
+
+/// Parses `cluster: true`. Later steps can compare the cluster with this state.
+fn cluster(reader: &mut Reader<'_>, map: &Map<'_>, at: &Node, name: String) -> Option<String> {
+    if !reader.flag(at)? {
+        reader.problem(at, "expected `cluster: true`; to keep something else, remove `cluster`");
+        return None;
+    }
+    if let Some(other) = ["object", "field"].into_iter().find_map(|key| map.get(key)) {
+        reader.problem(other, "`cluster` keeps everything: it cannot be combined with `object` or `field`");
+        return None;
+    }
+    if name == "start" || Version::parse(&name).is_ok() {
+        reader.problem(at, format!("`{name}` is a state already: keep the cluster under another name"));
+        return None;
+    }
+    reader.kept_clusters.insert(name.clone());
+    Some(name)
 }
 
 /// Parses `retry: {within: 10m, steps: [...]}`.

@@ -25,6 +25,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "publish-insights",
     "feature-set",
     "apply",
+    "patch",
     "delete",
     "try",
     "join",
@@ -108,7 +109,9 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
             Some(Step::Act(action))
         }
         ("run", Some(value)) => command::run(reader, value, versions).map(Step::Run),
-        ("update" | "apply" | "delete", Some(value)) => request(reader, name, value, versions).map(Step::Act),
+        (name, Some(value)) if REQUESTS.contains(&name) => {
+            request(reader, name, value, versions).map(Step::Act)
+        }
         ("try", Some(value)) => attempt(reader, value, versions).map(Step::Try),
         ("feature-set", Some(value)) => feature_set::read(reader, value).map(Step::Act),
         ("join", Some(value)) => join(reader, value).map(Step::Act),
@@ -116,8 +119,8 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
         ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
         ("at", Some(value)) => reader.duration(value).map(Step::At),
-        ("expect", Some(value)) => expectation::read(reader, value).map(Step::Expect),
-        ("keep", Some(value)) => keep_and_retry::keep(reader, value).map(Step::Keep),
+        ("expect", Some(value)) => expectation::read(reader, value, versions).map(Step::Expect),
+        ("keep", Some(value)) => keep_and_retry::keep(reader, value),
         ("retry", Some(value)) => keep_and_retry::retry(reader, value, versions).map(Step::Retry),
         (known, None) if ACTIONS.contains(&known) => {
             reader.problem(node, format!("`{known}` needs a value, as in `{known}: ...`"));
@@ -132,13 +135,32 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
     }
 }
 
-/// Parses a request to the API server: `update`, `apply` or `delete`.
+/// The steps that send a request to the API server, and that `try` takes.
+const REQUESTS: [&str; 4] = ["update", "apply", "patch", "delete"];
+
+/// Parses one of [`REQUESTS`].
 fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Version]) -> Option<Action> {
     match name {
         "update" => update(reader, value, versions),
         "apply" => object::parse_object(reader, value).map(Action::Apply),
+        "patch" => patch(reader, value),
         _ => delete(reader, value),
     }
+}
+
+/// Parses `patch: {object: Kind/name, merge: {...}}`, with `subresource: status` for a patch of the status.
+fn patch(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
+    let shape = "a patch such as `{object: Kind/name, merge: {spec: {paused: true}}}`";
+    let map = reader.map(node, shape, &["object", "merge", "subresource"])?;
+    let object = map.required(reader, "object", "the object to patch, such as `MachineConfigPool/worker`");
+    let object = object.and_then(|node| object::reference(reader, node, Star::Allowed));
+    let merge = map.required(reader, "merge", "the fields to change, such as `{spec: {paused: true}}`");
+    let patch = merge.and_then(|node| object::fields(reader, node, "the fields to change"));
+    let subresource = match map.get("subresource") {
+        Some(node) => Some(reader.word(node, &["status"])?),
+        None => None,
+    };
+    Some(Action::Patch { object: object?, patch: patch?, status: subresource.is_some() })
 }
 
 /// Parses `delete: Kind/name` or `delete: {object: Kind/name, cascade: orphan}`.
@@ -195,15 +217,14 @@ fn cascade(reader: &mut Reader<'_>, node: &Node) -> Option<Propagation> {
 
 /// Parses `try: {apply: ..., refused: ...}`.
 fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Attempt> {
-    const REQUESTS: [&str; 3] = ["update", "apply", "delete"];
-    let map = reader.map(node, "a `try` step", &["update", "apply", "delete", "refused"])?;
+    let map = reader.map(node, "a `try` step", &["update", "apply", "patch", "delete", "refused"])?;
     let requests: Vec<(&str, &Node)> =
         REQUESTS.iter().filter_map(|name| Some((*name, map.get(name)?))).collect();
     let refused =
         map.required(reader, "refused", "the expected message, such as `{contains: Unsupported value}`");
     let refused = refused.map(|node| reader.text_matches(node));
     let [(name, value)] = requests.as_slice() else {
-        reader.problem(node, "a `try` step needs exactly one of `update`, `apply`, `delete`");
+        reader.problem(node, "a `try` step needs exactly one of `update`, `apply`, `patch`, `delete`");
         return None;
     };
     let action = request(reader, name, value, versions);

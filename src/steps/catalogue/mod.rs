@@ -21,6 +21,7 @@ const MODULES: &[(&str, &str)] = &[
     ("changes", include_str!("../definitions/changes.rs")),
     ("faults", include_str!("../definitions/faults.rs")),
     ("registry_faults", include_str!("../definitions/registry_faults.rs")),
+    ("watch_faults", include_str!("../definitions/watch_faults.rs")),
     ("then", include_str!("../definitions/then.rs")),
     ("history_steps", include_str!("../definitions/history_steps.rs")),
     ("insights", include_str!("../definitions/insights.rs")),

@@ -29,22 +29,29 @@ async fn set_entries(
     let object = object(&world.kinds, &name)?;
     let field = if what == "label" { "labels" } else { "annotations" };
     let patch = json!({ "metadata": { (field): entries_patch(&entries)? } });
-    world.act(&step.value, Action::Patch { object, patch }).await
+    world.act(&step.value, Action::Patch { object, patch, status: false }).await
 }
 
 /// Merges a patch, as YAML or JSON, into an object of any kind, or into all objects whose name begins like that.
-/// A value `null` removes a field.
+/// A value `null` removes a field. `the status of` sends it to the subresource `status`, as an operator does.
 ///
 /// ```gherkin
 /// When I patch Deployment/default/web with '{"spec": {"replicas": 3}}'
 /// When I patch MachineConfigPool/worker with:
+/// When I patch the status of ClusterVersion/version with '{"status": {"capabilities": {"enabledCapabilities": []}}}'
 /// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I patch ([A-Z]\S+) with(?: '(.+)'|:)$")]
-async fn patch(world: &mut ClusterWorld, name: String, text: String, step: &Step) -> Result<(), StepError> {
+#[when(regex = r"^(?:at \d+ \w+ )?I patch (the status of )?([A-Z]\S+) with(?: '(.+)'|:)$")]
+async fn patch(
+    world: &mut ClusterWorld,
+    status: String,
+    name: String,
+    text: String,
+    step: &Step,
+) -> Result<(), StepError> {
     let object = object(&world.kinds, &name)?;
     let text = if text.is_empty() { docstring(step.docstring.as_ref())? } else { &text };
     let patch = parse_patch(&filled(text))?;
-    world.act(&step.value, Action::Patch { object, patch }).await
+    world.act(&step.value, Action::Patch { object, patch, status: !status.is_empty() }).await
 }
 
 /// Parses `a=b, c-`, entries to set and to remove.

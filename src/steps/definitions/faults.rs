@@ -3,7 +3,9 @@
 use cucumber::gherkin::Step;
 use cucumber::when;
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::requests::faults::{Hits, InjectedError, ProgramFault, RequestFault, RequestFilter};
+use windtunnel_core::requests::faults::{
+    Hits, InjectedError, LostAnswer, ProgramFault, RequestFault, RequestFilter, Trouble,
+};
 use windtunnel_core::text::did_you_mean;
 
 use crate::plan::{Action, FaultTarget, InjectedFault};
@@ -176,8 +178,8 @@ async fn image_builds_fail(
 }
 
 /// Makes the API server fail certain requests: `too-many-requests`, `internal-error`, `etcd-timed-out`,
-/// `unavailable`, `timeout` or `conflict`. The fault lasts for the given time or until the API server
-/// recovers.
+/// `unavailable`, `timeout` or `conflict`. Or it loses the answer: `timeout-after-write`, `connection-dropped` or
+/// `connection-dropped-after-write`. The fault lasts for the given time or until the API server recovers.
 ///
 /// ```gherkin
 /// When the API server answers conflict to the next 3 updates of ClusterVersion by cluster-version-operator
@@ -200,8 +202,10 @@ async fn api_fails(
     span: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let Some(trouble) = InjectedError::named(&trouble) else {
-        let hint = did_you_mean(&trouble, InjectedError::NAMES.iter().copied());
+    let lost = LostAnswer::named(&trouble).map(Trouble::Lost);
+    let Some(trouble) = InjectedError::named(&trouble).map(Trouble::Error).or(lost) else {
+        let known = Trouble::NAMES.into_iter().filter(|name| !name.starts_with("watch-"));
+        let hint = did_you_mean(&trouble, known);
         return Err(StepError::Usage(format!("unknown error of the API server `{trouble}`{hint}")));
     };
     let requests = RequestFilter { by: non_empty(by), ..requests(&world.kinds, &verb, &kind, name)? };

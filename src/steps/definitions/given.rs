@@ -11,7 +11,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_openshift::release::Architecture;
 
 use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PoolPlan, WORKER_NODES};
-use crate::steps::phrase::{docstring_object, labels, pull_result};
+use crate::steps::phrase::{docstring_object, docstring_programs, labels, pull_result};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// An installed cluster with three control-plane nodes and three workers.
@@ -336,6 +336,24 @@ fn containers(world: &mut ClusterWorld, version: String, fate: String) -> Result
 fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let object = docstring_object(&mut world.kinds, step.docstring.as_ref())?;
     world.add_object(object)
+}
+
+/// Programs of this machine that take the place of containers, or run beside the cluster, as YAML in the doc string: the
+/// list `programs` of a scenario. Paths are relative to the feature.
+///
+/// ```gherkin
+/// Given these programs:
+/// ```
+#[given(regex = r"^these programs:$")]
+fn programs(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    let programs = docstring_programs(&world.file, step.docstring.as_ref())?;
+    let known = &mut world.planned()?.programs;
+    if let Some(twice) = programs.iter().find(|new| known.iter().any(|old| old.name == new.name)) {
+        let name = &twice.name;
+        return Err(StepError::Usage(format!("there is another program `{name}`; give this one a `name`")));
+    }
+    known.extend(programs);
+    Ok(())
 }
 
 fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), StepError> {

@@ -5,10 +5,10 @@ use cucumber::then;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::then::alert_match;
-use crate::plan::{Check, ExpectedState, Subject, WriteMatch};
-use crate::scenario::Kinds;
+use crate::plan::{Check, ExpectedState, PastState, Restoration, Subject, WriteMatch};
+use crate::scenario::{self, Kinds};
 use crate::steps::phrase::{Timing, condition, insight, object, text_match};
-use crate::steps::world::{ClusterWorld, StepError};
+use crate::steps::world::{ClusterWorld, StepError, find_release};
 
 /// A condition of an object has never had this status since the start.
 ///
@@ -155,6 +155,39 @@ async fn writes_in_order(world: &mut ClusterWorld, exactly: String, step: &Step)
     let what =
         if exactly.is_empty() { ExpectedState::Writes(wanted) } else { ExpectedState::OnlyWrites(wanted) };
     world.expect(&step.value, Timing::default().expectation(what)?).await
+}
+
+/// Nothing is left over of an update that was taken back: the cluster is what it was right before it last left the release
+/// that it runs, or this version, or what it was at the start of the run, or in a state that was kept. `except` names what
+/// may be left over, separated by commas: kinds, objects, and fields.
+///
+/// ```gherkin
+/// Then within 30 minutes the cluster is restored
+/// Then the cluster is restored to 4.14.1
+/// Then the cluster is restored to its start
+/// Then the cluster is restored to "before" except "Secret, status.capabilities of ClusterVersion/version"
+/// ```
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?the cluster is restored(?: to (its start|"[^"]+"|\d+\.\d+\.\d+\S*))?(?: except "([^"]+)")?$"#
+)]
+async fn restored(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    to: String,
+    except: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let to = match to.as_str() {
+        "" => PastState::CurrentRelease,
+        "its start" => PastState::Start,
+        kept if kept.starts_with('"') => PastState::Kept(kept.trim_matches('"').to_owned()),
+        version => PastState::Release(find_release(version)?.version),
+    };
+    let texts = except.split(',').map(str::trim).filter(|text| !text.is_empty());
+    let ignored = texts.map(|text| scenario::ignored(&world.kinds, text)).collect::<Result<_, _>>();
+    let ignored = ignored.map_err(StepError::Usage)?;
+    let what = ExpectedState::Restored(Restoration { to, ignored });
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 fn write(kinds: &Kinds, head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {

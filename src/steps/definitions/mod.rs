@@ -12,4 +12,5 @@ pub(super) mod registry_faults;
 pub(super) mod test_data;
 pub(super) mod then;
 pub(super) mod update_service;
+pub(super) mod watch_faults;
 pub(super) mod when;

@@ -282,6 +282,16 @@ async fn keep(
     world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
 }
 
+/// Keeps the state of the cluster, to compare it with later.
+///
+/// ```gherkin
+/// When I keep the cluster as "before"
+/// ```
+#[when(regex = r#"^(?:at \d+ \w+ )?I keep the cluster as "([^"\s]+)"$"#)]
+async fn keep_cluster(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
+    world.run_step(&step.value, plan::Step::KeepCluster(name)).await
+}
+
 /// Lets virtual time pass.
 /// Also: I wait for 40 minutes; I wait 40 minutes
 ///

@@ -250,7 +250,7 @@ fn update_hash(open: fn(u32, u64, Arc<dyn Clock>) -> InProcess) -> String {
                 timeline: [{update: {to: 4.18.4}}, {advance: 40m}]\n";
     let plan = scenario::parse("s.yaml", text, &Releases::default()).unwrap();
     let connect =
-        |minor, clock: Arc<VirtualClock>| Box::new(open(minor, 1, clock)) as Box<dyn ClusterConnection>;
+        |minor, clock: Arc<VirtualClock>| Ok(Box::new(open(minor, 1, clock)) as Box<dyn ClusterConnection>);
     let mut session = Session::start_with_connection(&plan.cluster, 1, EPOCH, connect).unwrap();
     assert!(engine::run_in_session(&mut session, &plan).is_none());
     session.into_record().hash()

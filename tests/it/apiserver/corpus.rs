@@ -216,7 +216,10 @@ impl Case {
         };
         let text = |field: &str| request[field].as_str().unwrap_or_default();
         let pairs = request["query"].as_object().into_iter().flatten();
-        let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
+        let pairs = pairs.flat_map(|(name, value)| {
+            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            values.iter().map(|value| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+        });
         let headers = headers(request);
         let who = match self.server.authenticate(&headers, None, self.now) {
             Ok(who) => who,

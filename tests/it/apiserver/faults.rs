@@ -2,14 +2,17 @@
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
-use windtunnel_core::requests::faults::{Hits, InjectedError, RequestFault, RequestFilter};
+use windtunnel_core::requests::faults::{
+    Hits, InjectedError, LostAnswer, RequestFault, RequestFilter, Trouble,
+};
 use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};
 
 const MAP: &str = "/api/v1/namespaces/default/configmaps/a";
 
-fn fault(trouble: InjectedError, requests: RequestFilter, hits: Hits) -> RequestFault {
+fn fault(trouble: impl Into<Trouble>, requests: RequestFilter, hits: Hits) -> RequestFault {
+    let trouble = trouble.into();
     RequestFault { requests, trouble, hits, message: String::new(), retry_after: 4 }
 }
 
@@ -127,4 +130,44 @@ fn conflict_faults_skip_creates_and_reads() {
     assert_eq!(ask(&mut server, Method::Delete, MAP).code, 409);
     server.heal(None);
     assert_eq!(ask(&mut server, Method::Delete, MAP).code, 200);
+}
+
+#[test]
+fn a_write_whose_answer_is_lost_is_executed() {
+    let mut server = server(33);
+    for (lost, name, exists) in [
+        (LostAnswer::TimeoutAfterWrite, "a", true),
+        (LostAnswer::DroppedAfterWrite, "b", true),
+        (LostAnswer::Dropped, "c", false),
+    ] {
+        server.fail(fault(Trouble::Lost(lost), RequestFilter::default(), Hits::new(1, Some(1))));
+        let why = created(&mut server, name).unwrap_err();
+        let expected =
+            if lost == LostAnswer::TimeoutAfterWrite { "Timeout: " } else { "the connection closed" };
+        assert!(why.starts_with(expected), "{why}");
+        let path = format!("/api/v1/namespaces/default/configmaps/{name}");
+        assert_eq!(ask(&mut server, Method::Get, &path).code == 200, exists, "{lost:?}");
+    }
+    server.fail(fault(
+        Trouble::Lost(LostAnswer::TimeoutAfterWrite),
+        RequestFilter::default(),
+        Hits::new(1, None),
+    ));
+    assert_eq!(ask(&mut server, Method::Get, MAP).code, 200, "reads do not lose their answers after a write");
+}
+
+#[test]
+fn incidents_say_what_was_done_to_whom() {
+    let mut server = server(33);
+    created(&mut server, "a").unwrap();
+    server.keep_incidents(10);
+    server.fail(fault(InjectedError::Conflict, RequestFilter::default(), Hits::new(2, Some(1))));
+    for _ in 0..3 {
+        ask(&mut server, Method::Patch, MAP);
+    }
+    let incidents: Vec<String> = server.take_incidents().iter().map(ToString::to_string).collect();
+    let [incident] = &incidents[..] else { panic!("{incidents:?}") };
+    let expected = "conflict: patch ConfigMap default/a by a client (system:admin): answered 409";
+    assert!(incident.ends_with(expected), "{incident}");
+    assert!(server.take_incidents().is_empty());
 }

@@ -33,8 +33,10 @@ pub(crate) mod requests;
 mod rule_costs;
 mod rules;
 mod statuses;
+mod usage;
 mod validation;
 mod views;
+mod watch_faults;
 #[cfg(feature = "serve")]
 mod webhook_calls;
 mod webhooks;

@@ -77,7 +77,8 @@ fn a_proxy_request_reaches_the_pod_by_pod_or_service_name() {
         ("services/s:82/proxy/", 503, "no service port 82 found for service \"s\""),
         ("services/s:none/proxy/", 503, "no endpoints available for service \"s:none\""),
         ("services/s/proxy/", 503, "no endpoints available for service \"s\""),
-        ("services/empty:metrics/proxy/", 404, "endpoints \"empty\" not found"),
+        // A Service without Endpoints counts as absent.
+        ("services/empty:metrics/proxy/", 404, "services \"empty\" not found"),
         ("services/none:80/proxy/", 404, "services \"none\" not found"),
     ] {
         assert_eq!(get(&mut server, path), (code, expected.to_owned()), "{path}");

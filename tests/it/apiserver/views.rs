@@ -29,7 +29,7 @@ fn watch(server: &mut ApiServer, query: &str, accept: &str) -> Watch {
     }
 }
 
-fn lines(server: &ApiServer, watch: &mut Watch) -> Vec<Value> {
+fn lines(server: &mut ApiServer, watch: &mut Watch) -> Vec<Value> {
     match server.poll(watch, now()) {
         Poll::Lines(lines) => lines.iter().map(|line| serde_json::from_slice(line).unwrap()).collect(),
         _ => Vec::new(),
@@ -41,11 +41,11 @@ fn a_watch_of_tables_names_the_columns_once() {
     let mut server = server(36);
     write_map(&mut server, "a");
     let mut watch = watch(&mut server, "", TABLE);
-    let first = lines(&server, &mut watch);
+    let first = lines(&mut server, &mut watch);
     assert_eq!(first[0]["type"], "ADDED");
     assert_eq!(first[0]["object"]["columnDefinitions"][1]["name"], "Data");
     write_map(&mut server, "b");
-    let second = lines(&server, &mut watch);
+    let second = lines(&mut server, &mut watch);
     assert_eq!(second[0]["object"]["columnDefinitions"], Value::Null);
     assert_eq!(second[0]["object"]["rows"][0]["cells"], json!(["b", 1, "0s"]));
     assert_eq!(second[0]["object"]["rows"][0]["object"]["kind"], "PartialObjectMetadata");
@@ -72,7 +72,7 @@ fn watchers_share_the_bytes_of_an_event_in_each_view() {
         let name = format!("m{}", accept.len());
         write_map(&mut server, &format!("{name}-first"));
         for watch in &mut watches {
-            assert_eq!(lines(&server, watch).len(), 1);
+            assert_eq!(lines(&mut server, watch).len(), 1);
         }
         write_map(&mut server, &name);
         let places: BTreeSet<usize> = watches
@@ -222,7 +222,7 @@ fn openapi_documents_describe_types_and_fields() {
         for (field, start) in [
             ("/description", "A Deployment keeps a number of identical pods running."),
             ("/properties/kind/description", "The kind of this object."),
-            ("/properties/metadata/description", "The metadata of the object"),
+            ("/properties/metadata/description", "Standard object's metadata"),
             ("/properties/spec/description", "The desired state of this Deployment."),
             ("/properties/status/description", "The observed state of this Deployment."),
         ] {
@@ -236,5 +236,7 @@ fn openapi_documents_describe_types_and_fields() {
         text(custom, &format!("{version}/spec/properties/x/description")),
         "A text of the definition."
     );
-    assert!(text(custom, &format!("{version}/metadata/description")).starts_with("The metadata of"));
+    assert!(
+        text(custom, &format!("{version}/metadata/description")).starts_with("Standard object's metadata")
+    );
 }

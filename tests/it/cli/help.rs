@@ -12,33 +12,40 @@ fn the_help_lists_the_commands() {
     Usage: windtunnel <COMMAND>
 
     Commands:
-      run            Run scenarios and print the results
-      report         Print the timeline of a record, or the results of several; write the page of all
-      logs           Print the logs of simulated programs in a record; without a pod, list them
-      must-gather    Write the cluster of a record, with its logs, as the files of a must-gather
-      status         Print the output of `oc adm upgrade status` for a record, the files of a cluster,
-                     or a cluster
-      risks          Evaluate the risks of graph data for clusters, and check their PromQL
-      insights       Run the update status controller for a cluster, and publish insights until SIGTERM
-                     or SIGINT
-      adm            Run `oc adm` commands against any cluster
-      record         Record the changes in a cluster until SIGINT or SIGTERM
-      serve          Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
-      clock          Print, pause, advance or change the speed of the clock of a served cluster
-      envtest        Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest
-      replay         Replay a record in a served cluster
-      test           Run Gherkin features
-      twins          Split a scenario or a feature into pre- and post-upgrade scenarios
-      steps          List the Gherkin steps, or find the step for a text
-      clean          Remove the clusters and objects of killed runs, and of runs with --keep
-      scenario-from  Draft a scenario from a record
-      lint           Report errors and suspicious steps in scenarios and features without running them
-      mutate         Run scenarios with deliberately broken components, and report expectations that
-                     none of them breaks
-      new            Write a scenario or a feature from a template; without a path, list the templates
-      schema         Print the JSON Schema of a file, for editors
-      completions    Print a completion script for a shell
-      help           Print this message or the help of the given subcommand(s)
+      run             Run scenarios and print the results
+      report          Print the timeline of a record, or the results of several; write the page of all
+      logs            Print the logs of simulated programs in a record; without a pod, list them
+      must-gather     Write the cluster of a record, with its logs, as the files of a must-gather
+      status          Print the output of `oc adm upgrade status` for a record, the files of a cluster,
+                      or a cluster
+      risks           Evaluate the risks of graph data for clusters, and check their PromQL
+      rollback-check  List the objects of a newer release that an older one rejects or changes, each
+                      with a proof
+      rollback-pairs  Update clusters of many kinds to the next minor, take each update back, and report
+                      what becomes of them
+      insights        Run the update status controller for a cluster, and publish insights until SIGTERM
+                      or SIGINT
+      adm             Run `oc adm` commands against any cluster
+      record          Record the changes in a cluster until SIGINT or SIGTERM
+      serve           Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
+      clock           Print, pause, advance or change the speed of the clock of a served cluster
+      rbac            Report the used and unused rules of the users of a served cluster
+      envtest         Run a command with the programs of controller-runtime's envtest
+      replay          Replay a record in a served cluster
+      test            Run Gherkin features
+      twins           Split a scenario or a feature into pre- and post-upgrade scenarios
+      steps           List the Gherkin steps, or find the step for a text
+      clean           Remove the clusters and objects of killed runs, and of runs with --keep
+      scenario-from   Draft a scenario from a record
+      lint            Report errors and suspicious steps in scenarios and features without running them
+      mutate          Run scenarios with deliberately broken components, and report expectations that
+                      none of them breaks
+      sweep           Ask a copy of the cluster to go back at each moment of a scenario's update, and
+                      report what becomes of it
+      new             Write a scenario or a feature from a template; without a path, list the templates
+      schema          Print the JSON Schema of a file, for editors
+      completions     Print a completion script for a shell
+      help            Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help     Print help
@@ -78,8 +85,31 @@ fn the_help_of_run_lists_the_options() {
               Run each scenario three times, and fail if the records differ
 
           --check-restarts
-              Rerun each scenario once per write of each simulated component, kill the component right
-              after that write, and fail if a final state differs
+              Continue each scenario in a copy of the cluster once per write of each simulated
+              component, kill the component right after that write, and fail if a final state differs. A
+              scenario with `programs` is repeated from the start, once with a kill before and once
+              after each write of each program
+
+          --check-staleness
+              Repeat each scenario with `programs` for each event that a program may see late: once with
+              a view that lacks it for ten seconds, and twice with a restart. Fail if a final state
+              differs
+
+          --check-gaps
+              Repeat each scenario with `programs` for each intermediate state of an object that a
+              program may never see. Fail if a final state differs
+
+          --check-runs <N>
+              Try at most N of the possible faults of programs in each check, evenly spread
+
+          --emit <DIR>
+              Write a scenario into this folder for each difference that faults of programs make,
+              instead of printing its faults only
+
+          --check-restored
+              Take each cluster back to its first release at the end, unless the scenario does, and fail
+              if the cluster differs from its state before the update, and from a second cluster that
+              was not updated
 
           --seed <SEED>
               Seed of every random draw
@@ -104,6 +134,19 @@ fn the_help_of_run_lists_the_options() {
       -v, --verbose
               Print the timeline of every scenario [default: of the only one; of several, those of
               failures]
+
+          --program <[PLACE=]COMMAND>
+              Run a program of this machine in each cluster: in a container
+              (`NAMESPACE/WORKLOAD/CONTAINER=COMMAND`), in all containers with an image
+              (`*/my-operator:*=COMMAND`) or with a component of a release
+              (`cluster-version-operator=COMMAND`), or beside the cluster (`COMMAND`). The command may
+              have placeholders such as `{kubeconfig}`
+
+          --program-time <TIME>
+              The clock of the cluster beside programs of `--program`: `lockstep`, or a speed such as
+              `60x`
+              
+              [default: lockstep]
 
           --shard <I/N>
               Run only this part of the scenarios, such as `2/3`: every third, starting with the second
@@ -294,6 +337,19 @@ fn the_help_of_test_lists_the_options() {
       -v, --verbose
               Print the timeline of every scenario [default: of the only one; of several, those of
               failures]
+
+          --program <[PLACE=]COMMAND>
+              Run a program of this machine in each cluster: in a container
+              (`NAMESPACE/WORKLOAD/CONTAINER=COMMAND`), in all containers with an image
+              (`*/my-operator:*=COMMAND`) or with a component of a release
+              (`cluster-version-operator=COMMAND`), or beside the cluster (`COMMAND`). The command may
+              have placeholders such as `{kubeconfig}`
+
+          --program-time <TIME>
+              The clock of the cluster beside programs of `--program`: `lockstep`, or a speed such as
+              `60x`
+              
+              [default: lockstep]
 
           --shard <I/N>
               Run only this part of the scenarios, such as `2/3`: every third, starting with the second

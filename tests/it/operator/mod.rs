@@ -9,6 +9,7 @@
 
 mod cluster;
 mod compare;
+mod handover;
 mod payload;
 mod process;
 mod script;

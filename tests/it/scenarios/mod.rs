@@ -328,6 +328,7 @@ mod features {
         let options = RunOptions {
             seed: 1,
             strict: false,
+            programs: std::sync::Arc::default(),
             concurrency: cores,
             fail_fast: false,
             backend,

@@ -14,6 +14,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("controllers", &["apiserver", "core"]),
     // The API server: for tests of admission plug-ins.
     ("openshift", &["apiserver", "controllers", "core"]),
+    ("rollback", &["apiserver", "core"]),
     ("update-status", &["core"]),
 ];
 
@@ -52,12 +53,26 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "tunnel",
+        &[
+            "core",
+            "openshift::environment",
+            "openshift::release",
+            "record",
+            "plan",
+            "scenario",
+            "engine",
+            "report",
+        ],
+    ),
+    (
         "cli",
         &[
             "core",
             "apiserver",
             "controllers",
             "openshift",
+            "rollback",
             "update_status",
             "record",
             "plan",

@@ -1,6 +1,5 @@
 //! The rights that the manifests give the controller: all that it uses, and no others.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tower::Service as _;
+use windtunnel_apiserver::ConnectionDropped;
 use windtunnel_core::Identity;
 use windtunnel_openshift::manifests;
 use windtunnel_update_status::controller::deliveries::{AUDIENCE, Deliveries};
@@ -118,7 +118,7 @@ async fn audit(objects: &[Value]) -> Vec<AuditEntry> {
             let needed = needed(&request);
             let response = service.call(request).await?;
             log.lock().unwrap().extend(needed.map(|needed| (needed, response.status().as_u16())));
-            Ok::<_, Infallible>(response)
+            Ok::<_, ConnectionDropped>(response)
         }
     });
     let client = Client::new(audited, "default");

@@ -46,7 +46,7 @@ impl<'a> Attributes<'a> {
     fn from_resource(method: Method, path: &'a ResourcePath<'_>, query: &'a Query) -> Self {
         let mut name = Cow::Borrowed(&*path.name);
         let verb = match method {
-            Method::Get | Method::Other if path.watch => "watch",
+            Method::Get | Method::Options | Method::Other if path.watch => "watch",
             Method::Get if path.name.is_empty() => {
                 if let Some(only) = named_by_selector(query) {
                     name = Cow::Owned(only);
@@ -59,7 +59,7 @@ impl<'a> Attributes<'a> {
             Method::Put => "update",
             Method::Patch => "patch",
             Method::Delete => "delete",
-            Method::Other => "",
+            Method::Options | Method::Other => "",
         };
         // A namespace object counts as an object in the namespace of its own name.
         let is_namespace = path.group.is_empty() && path.resource == "namespaces" && !path.name.is_empty();
@@ -107,7 +107,7 @@ fn method(method: Method) -> &'static str {
         Method::Put => "put",
         Method::Patch => "patch",
         Method::Delete => "delete",
-        Method::Other => "options",
+        Method::Options | Method::Other => "options",
     }
 }
 

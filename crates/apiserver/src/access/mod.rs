@@ -16,6 +16,7 @@ mod node;
 pub(super) mod rbac;
 mod reviews;
 pub(super) mod tokens;
+mod usage;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub(crate) use crate::access::rbac::policy::Tables;
 pub(crate) use attributes::{Attributes, Subject};
 #[cfg(feature = "https")]
 pub(crate) use authenticate::bearer_token;
+pub use usage::{RequestCount, RuleUse, UserAccess};
 
 /// Secrets, to which tokens may be bound as well as to pods and nodes.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
@@ -49,6 +51,8 @@ pub enum AuthorizationMode {
 pub(crate) struct Access {
     mode: AuthorizationMode,
     pub(crate) policy: rbac::policy::Policy,
+    /// The requests of users.
+    pub(crate) usage: usage::Counts,
     /// Static bearer tokens and their users.
     tokens: BTreeMap<String, Identity>,
     issuer: Arc<tokens::token::Issuer>,
@@ -61,6 +65,7 @@ impl Access {
         Self {
             mode,
             policy: rbac::policy::Policy::new(tables),
+            usage: usage::Counts::default(),
             tokens: BTreeMap::new(),
             issuer: Arc::new(tokens::token::Issuer::new(key)),
             token_ids,

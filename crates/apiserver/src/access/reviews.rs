@@ -42,11 +42,10 @@ impl Access {
                 review["status"] = self.decision(objects, &who.user, &groups, &review["spec"]);
             }
             "subjectaccessreviews" | "localsubjectaccessreviews" => {
-                let local = call.kind.resource.namespaced;
-                check_review(&review, true, profile)?;
-                if local {
-                    check_local(&review, &call.path.namespace, profile)?;
+                if call.kind.resource.namespaced {
+                    match_namespace(&mut review, &call.path.namespace)?;
                 }
+                check_review(&review, true, profile)?;
                 let groups = review["spec"]["groups"].as_array().into_iter().flatten();
                 let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
                 let user = review["spec"]["user"].as_str().unwrap_or_default();
@@ -152,13 +151,8 @@ fn check_review(review: &Value, subject: bool, profile: &Profile) -> Outcome<()>
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let mut errors = Vec::new();
     if resource.is_object() && other.is_object() {
-        let text = |field: &str| other[field].as_str().unwrap_or_default();
-        let json = json!({ "Path": text("path"), "Verb": text("verb") }).to_string();
-        let (path, verb) = (quote(text("path")), quote(text("verb")));
-        let go = format!("authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}");
-        let detail = "cannot be specified in combination with resourceAttributes".to_owned();
-        let field = "spec.nonResourceAttributes".to_owned();
-        errors.push(FieldError { cause: Cause::Invalid, field, value: Shown::Raw { json, go }, detail });
+        let why = "cannot be specified in combination with resourceAttributes";
+        errors.push(invalid_attributes(other, why));
     }
     if !resource.is_object() && !other.is_object() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -178,30 +172,45 @@ fn check_review(review: &Value, subject: bool, profile: &Profile) -> Outcome<()>
     if has_metadata {
         errors.push(FieldError::invalid("metadata", review["metadata"].clone(), "must be empty"));
     }
+    if review["kind"] == "LocalSubjectAccessReview" {
+        errors.extend(check_local(review));
+    }
     invalid(&errors, profile)
 }
 
-fn check_local(review: &Value, namespace: &str, profile: &Profile) -> Outcome<()> {
-    let spec = &review["spec"];
+/// Sets the namespace of a review to that of its path, unless it has another one.
+fn match_namespace(review: &mut Value, namespace: &str) -> Outcome<()> {
     let own = metadata::text(review, "namespace");
+    if !own.is_empty() && own != namespace {
+        return Err(Refused::other_namespace());
+    }
+    metadata::metadata_mut(review).insert("namespace".to_owned(), json!(namespace));
+    Ok(())
+}
+
+/// Validates that a review asks about its own namespace.
+fn check_local(review: &Value) -> Vec<FieldError> {
+    let spec = &review["spec"];
     let asked = spec["resourceAttributes"]["namespace"].as_str().unwrap_or_default();
     let mut errors = Vec::new();
-    if spec["resourceAttributes"].is_object() && asked != own {
+    if spec["resourceAttributes"].is_object() && asked != metadata::text(review, "namespace") {
         let why = "must match metadata.namespace";
         errors.push(FieldError::invalid("spec.resourceAttributes.namespace", asked, why));
     }
     if spec["nonResourceAttributes"].is_object() {
-        let value = spec["nonResourceAttributes"].clone();
-        let why = "disallowed on this kind of request";
-        errors.push(FieldError::invalid("spec.nonResourceAttributes", value, why));
+        errors.push(invalid_attributes(&spec["nonResourceAttributes"], "disallowed on this kind of request"));
     }
-    invalid(&errors, profile)?;
-    if own != namespace {
-        return Err(Refused::bad_request(format!(
-            "spec.resourceAttributes.namespace must match namespace: {namespace}"
-        )));
-    }
-    Ok(())
+    errors
+}
+
+/// The error for `nonResourceAttributes`, which it shows with the names of Go.
+fn invalid_attributes(attributes: &Value, why: &str) -> FieldError {
+    let text = |field: &str| attributes[field].as_str().unwrap_or_default();
+    let json = json!({ "Path": text("path"), "Verb": text("verb") }).to_string();
+    let (path, verb) = (quote(text("path")), quote(text("verb")));
+    let go = format!("authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}");
+    let (field, detail) = ("spec.nonResourceAttributes".to_owned(), why.to_owned());
+    FieldError { cause: Cause::Invalid, field, value: Shown::Raw { json, go }, detail }
 }
 
 /// Returns the 422 error of an invalid review. Like the real server, it does not name the kind.

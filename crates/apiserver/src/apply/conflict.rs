@@ -17,10 +17,7 @@ pub(crate) struct Conflict {
 /// A 409 error with a cause for each field.
 pub(crate) fn refused(mut conflicts: Vec<Conflict>) -> Refused {
     // Sorted by the JSON of the manager, like in a real server.
-    conflicts.sort_by_key(|conflict| {
-        let Manager { name, operation, api_version, subresource } = &conflict.manager;
-        (name.clone(), *operation, api_version.clone(), subresource.clone())
-    });
+    conflicts.sort_by_cached_key(|conflict| identifier(&conflict.manager));
     let mut causes = Vec::new();
     let mut lines = Vec::new();
     for conflict in &conflicts {
@@ -41,6 +38,21 @@ pub(crate) fn refused(mut conflicts: Vec<Conflict>) -> Refused {
         several => format!("Apply failed with {} conflicts: {}", several.len(), lines.join("\n")),
     };
     Refused::apply_conflict(message, &causes)
+}
+
+/// The JSON that identifies a manager (`BuildManagerIdentifier`). The version is not part of an apply.
+fn identifier(manager: &Manager) -> String {
+    let Manager { name, operation, api_version, subresource } = manager;
+    let (operation, version) = match operation {
+        Operation::Apply => ("Apply", String::new()),
+        Operation::Update => ("Update", format!(",\"apiVersion\":{}", json!(api_version))),
+    };
+    let part = if subresource.is_empty() {
+        String::new()
+    } else {
+        format!(",\"subresource\":{}", json!(subresource))
+    };
+    format!("{{\"manager\":{},\"operation\":\"{operation}\"{version}{part}}}", json!(name))
 }
 
 fn words(manager: &Manager) -> String {

@@ -61,6 +61,9 @@ impl Tracker<'_> {
             (self.versions.is_own(text_of(entry, "apiVersion")) && clear).then_some(fields)
         });
         let mut others: Vec<&Tree> = trees.collect::<Option<_>>()?;
+        if has_repeated_managers(stored) {
+            return None;
+        }
         let place = stored.iter().position(|entry| self.is_updaters(entry));
         let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
         walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
@@ -80,6 +83,14 @@ impl Tracker<'_> {
             && text_of(entry, "manager") == self.manager_name()
             && text_of(entry, "subresource") == self.subresource
     }
+}
+
+/// Whether a manager has two entries. Only a write of a scale leads to that, and its entries have no time.
+fn has_repeated_managers(entries: &[Value]) -> bool {
+    const MANAGER: [&str; 4] = ["manager", "operation", "apiVersion", "subresource"];
+    let is_same = |one: &Value, other: &Value| MANAGER.iter().all(|field| one.get(field) == other.get(field));
+    let mut untimed = entries.iter().filter(|entry| entry.get("time").is_none());
+    untimed.any(|entry| entries.iter().filter(|other| is_same(entry, other)).count() > 1)
 }
 
 fn text_of<'a>(entry: &'a Value, field: &str) -> &'a str {
@@ -135,6 +146,10 @@ impl<'a> Walk<'a> {
         for ((name, new), delta) in new.iter().zip(inner).filter(|(_, delta)| !delta.is_same()) {
             let field = if skipped.is_empty() { String::new() } else { element::field(name) };
             if is_skipped(&field, skipped) {
+                // A list in it may have elements that its keys do not identify, which costs all owners.
+                if path.is_none() && matches!(&**name, "spec" | "status") {
+                    return Err(NeedsFullUpdate);
+                }
                 continue;
             }
             let old = old.get(name).ok_or(NeedsFullUpdate)?;

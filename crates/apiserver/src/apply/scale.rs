@@ -1,7 +1,7 @@
 //! Ownership of the number of replicas, in an object and in its Scale (`managedfields.ScaleHandler`).
 
 use super::Managers;
-use super::managers::{Entry, Manager};
+use super::managers::{Entry, Manager, Operation};
 use crate::field_set::FieldSet;
 
 /// The API version of Scale.
@@ -45,7 +45,10 @@ impl Replicas {
         for mut entry in object.0.into_iter().filter(|entry| self.is_served(&entry.manager.api_version)) {
             let field = self.field(&entry.manager.api_version);
             if let Some(field) = field.filter(|field| !entry.fields.intersection(field).is_empty()) {
-                match scale.position(&in_version(&entry.manager, SCALE)) {
+                // The real server compares the version of an update with that of the Scale, which never equals it. Then the
+                // manager ends up with two entries. The next write keeps the last one.
+                let applies = entry.manager.operation == Operation::Apply;
+                match scale.position(&entry.manager).filter(|_| applies) {
                     Some(place) => drop(scale.0.remove(place)),
                     None => entry.fields.subtract(&field),
                 }

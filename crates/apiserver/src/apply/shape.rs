@@ -95,7 +95,7 @@ impl<'a> Shape<'a> {
     /// How `value` is merged at this place.
     pub(crate) fn form(self, value: Option<&Value>) -> Form<'a> {
         match self {
-            Self::Struct { id, atomic } => Form::Map { atomic: atomic || types().get(id).atomic },
+            Self::Struct { atomic, .. } => Form::Map { atomic },
             Self::Field { kind, merge, patch } => field_form(kind, merge, patch, value),
             Self::Node { schema, preserves, object } => node_form(schema, preserves, object, value),
             Self::Deduced => deduced(value),
@@ -129,10 +129,19 @@ impl<'a> Shape<'a> {
     fn resolved(self) -> Self {
         match self {
             Self::Field { kind: FieldKind::Struct(id), merge, .. } => {
-                Self::Struct { id: *id, atomic: *merge == ApplyMerge::Atomic }
+                Self::Struct { id: *id, atomic: is_atomic(*id, merge) }
             }
             other => other,
         }
+    }
+}
+
+/// Whether a field of struct type is merged as a whole.
+fn is_atomic(id: TypeId, merge: &ApplyMerge) -> bool {
+    match merge {
+        ApplyMerge::Atomic => true,
+        ApplyMerge::Granular => false,
+        _ => types().get(id).atomic,
     }
 }
 
@@ -143,9 +152,7 @@ fn field_form<'a>(
     value: Option<&Value>,
 ) -> Form<'a> {
     match kind {
-        FieldKind::Struct(id) => {
-            Form::Map { atomic: *merge == ApplyMerge::Atomic || types().get(*id).atomic }
-        }
+        FieldKind::Struct(id) => Form::Map { atomic: is_atomic(*id, merge) },
         FieldKind::Map(_) => Form::Map { atomic: *merge == ApplyMerge::Atomic },
         FieldKind::List(inside) => {
             let merge = match (merge, patch) {
@@ -264,37 +271,15 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// The zero of a key that Go always writes.
+/// The zero of a key that Go always writes, or that the OpenAPI document gives as its default.
 fn zero_key(field: &Field) -> Option<&'static Value> {
     static ZEROS: LazyLock<[Value; 3]> = LazyLock::new(|| [json!(""), json!(0), json!(false)]);
     let [text, number, flag] = &*ZEROS;
     match field.kind {
-        _ if field.zero != Zero::Always => None,
+        _ if field.zero != Zero::Always && !field.zero_default => None,
         FieldKind::Scalar(Scalar::String) => Some(text),
         FieldKind::Scalar(Scalar::Int32 | Scalar::Int64) => Some(number),
         FieldKind::Scalar(Scalar::Bool) => Some(flag),
         _ => None,
     }
-}
-
-/// The zero value of a built-in kind in Go: it has the structs that Go holds by value, and required lists and
-/// maps, as null. New objects are compared with it; new custom resources are compared with an empty object.
-pub(crate) fn zero(shape: Shape<'_>) -> Value {
-    // Structs that Go holds by value although they are optional in JSON.
-    const BY_VALUE: [&str; 8] =
-        ["metadata", "spec", "status", "strategy", "updateStrategy", "loadBalancer", "resources", "nodeInfo"];
-    let Shape::Struct { id, .. } = shape else { return json!({}) };
-    let mut object = serde_json::Map::new();
-    for field in types().fields(id) {
-        match &field.kind {
-            FieldKind::Struct(inner) if field.required || BY_VALUE.contains(&field.name) => {
-                object.insert(field.name.to_owned(), zero(Shape::Struct { id: *inner, atomic: false }));
-            }
-            FieldKind::List(_) | FieldKind::Map(_) if field.required => {
-                object.insert(field.name.to_owned(), Value::Null);
-            }
-            _ => {}
-        }
-    }
-    Value::Object(object)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::conflict::{self, Conflict};
 use super::managers::{BEFORE_FIRST_APPLY, Entry, Manager, Managers, Operation};
-use super::shape::zero;
+use super::shape::{Form, ListMerge};
 use super::typed::{self, Comparison, Problem};
 use super::versions::Versions;
 use crate::field_set::FieldSet;
@@ -64,11 +64,15 @@ impl Tracker<'_> {
             Some(_) if managers.0.is_empty() => return managers,
             Some(old) => old,
             None => {
-                nothing = zero(shape);
+                nothing = self.versions.zero();
                 &nothing
             }
         };
         let comparison = typed::compare(old, new, shape).without(&self.reset);
+        if comparison.is_undefined {
+            // A write succeeds without owners, rather than failing for their sake.
+            return Managers::default();
+        }
         if !comparison.is_empty() {
             self.reconcile(&mut managers);
             // Updates are forced, so there are no conflicts.
@@ -203,8 +207,34 @@ impl Tracker<'_> {
     fn changes_in(&self, version: &str, old: &Value, new: &Value) -> Option<(FieldSet, FieldSet)> {
         let (old, shape) = self.versions.convert(old, version)?;
         let (new, _) = self.versions.convert(new, version)?;
-        let comparison = typed::compare(&old, &new, shape);
+        let comparison = typed::compare(&old, &new, shape).without(&self.reset);
         Some((comparison.changed(), comparison.removed))
+    }
+
+    /// Whether the value at a JSON pointer is inside of a list that is compared as a whole. Go compares such lists exactly:
+    /// absent and empty values differ.
+    pub(crate) fn compares_exactly(&self, object: &Value, pointer: &str) -> bool {
+        let (mut shape, mut value, mut whole) = (self.versions.shape(), object, false);
+        for name in pointer.split('/').skip(1) {
+            let name = name.replace("~1", "/").replace("~0", "~");
+            let next = match (shape.form(Some(value)), value) {
+                (Form::List(merge, inner), Value::Array(items)) => {
+                    if whole || matches!(merge, ListMerge::Atomic) {
+                        return true;
+                    }
+                    shape = inner;
+                    name.parse().ok().and_then(|index: usize| items.get(index))
+                }
+                (form, _) => {
+                    whole |= matches!(form, Form::Map { atomic: true });
+                    shape = typed::shape_under(shape, &name);
+                    value.get(&name)
+                }
+            };
+            let Some(next) = next else { return false };
+            value = next;
+        }
+        false
     }
 
     /// Adapts the owned fields to the current schema.

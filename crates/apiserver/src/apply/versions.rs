@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::shape::Shape;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, typed};
 
 /// The served versions of a kind, and the version of the request.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,11 @@ impl<'a> Versions<'a> {
     /// The shape of objects in the version of the request.
     pub(crate) fn shape(&self) -> Shape<'a> {
         Shape::for_kind(self.own)
+    }
+
+    /// The object that a new object is compared with: the zero value of the kind in Go, in which nothing has an owner.
+    pub(crate) fn zero(&self) -> Value {
+        typed::zero_object(self.own).unwrap_or_else(|| json!({}))
     }
 
     /// The version of the request.
@@ -43,12 +48,24 @@ impl<'a> Versions<'a> {
         version: &str,
     ) -> Option<(Cow<'v, Value>, Shape<'a>)> {
         let kind = self.find(version)?;
-        if object["apiVersion"] == *version || kind.custom.is_none() {
+        if object["apiVersion"] == *version {
             return Some((Cow::Borrowed(object), Shape::for_kind(kind)));
         }
-        let custom = kind.custom.as_ref()?;
+        let Some(custom) = &kind.custom else {
+            return Some((self.convert_builtin(object, kind), Shape::for_kind(kind)));
+        };
         let converted = custom.convert(object, &custom.version, &kind.resource.group);
         Some((Cow::Owned(converted), Shape::for_kind(kind)))
+    }
+
+    /// Converts an object of a built-in kind from the version of the request. Most versions have the same fields.
+    fn convert_builtin<'v>(&self, object: &'v Value, kind: &Kind) -> Cow<'v, Value> {
+        if self.own.has_storage_fields() && kind.has_storage_fields() {
+            return Cow::Borrowed(object);
+        }
+        let mut stored = object.clone();
+        self.own.convert_to_stored(&mut stored);
+        Cow::Owned(kind.tracked_form(&stored).into_owned())
     }
 
     /// The shape of objects in a served version.

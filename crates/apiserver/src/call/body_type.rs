@@ -32,6 +32,18 @@ const OTHER_VERSIONS: [(&str, &[&str]); 17] = [
 ];
 /// The kinds of `extensions/v1beta1`, which have moved to other groups.
 const EXTENSIONS: [&str; 5] = ["DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet"];
+/// The kinds that the scheme has in the version v1 of the core group alone.
+const UNVERSIONED: [&str; 5] = ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
+/// The kinds that the scheme has in each version of each group.
+const IN_ALL_VERSIONS: [&str; 7] = [
+    "CreateOptions",
+    "DeleteOptions",
+    "GetOptions",
+    "ListOptions",
+    "PatchOptions",
+    "UpdateOptions",
+    "WatchEvent",
+];
 /// The scheme that the message about an unknown kind names, by group.
 const SCHEMES: [(&str, &str); 2] = [
     ("apiextensions.k8s.io", "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"),
@@ -82,8 +94,12 @@ pub(crate) fn check(expected: TypeName<'_>, kind: &str, api_version: &str) -> Ou
     )))
 }
 
-/// The message of Go's decoder if `apiVersion` or `kind` is not a string.
+/// The message of Go's decoder if `apiVersion` or `kind` is not a string, or if the version has too many parts.
 pub(crate) fn wrong_type(body: &Value) -> Option<String> {
+    let version = body["apiVersion"].as_str().unwrap_or_default();
+    if version.matches('/').count() > 1 {
+        return Some(format!("unexpected GroupVersion string: {version}"));
+    }
     let field = ["apiVersion", "kind"].into_iter().find(|field| {
         let value = body.get(*field);
         value.is_some_and(|value| !value.is_string() && !value.is_null())
@@ -100,6 +116,9 @@ fn joined(group: &str, version: &str) -> String {
 }
 
 fn is_registered((group, version, kind): TypeName<'_>) -> bool {
+    if UNVERSIONED.contains(&kind) && (group, version) == ("", "v1") {
+        return true;
+    }
     if (group, version) == ("extensions", "v1beta1") {
         return EXTENSIONS.contains(&kind);
     }
@@ -107,6 +126,9 @@ fn is_registered((group, version, kind): TypeName<'_>) -> bool {
     let is_full_name = group.is_empty() || group.contains('.') || !has_suffix(word);
     let others = OTHER_VERSIONS.iter().find(|(name, _)| *name == word).map_or(&[][..], |(_, others)| others);
     let known = if others.contains(&version) { "v1" } else { version };
+    if IN_ALL_VERSIONS.contains(&kind) {
+        return is_full_name && types().kinds().any(|(group, version, _)| (group, version) == (word, known));
+    }
     let id = types().find(group, known, kind).filter(|_| is_full_name);
     id.is_some_and(|id| types().get(id).is_kind)
 }

@@ -2,19 +2,16 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::call::{Call, Owners, body_type};
+use crate::call::{Call, Owners, body_type, mistakes};
 use crate::delta::Delta;
 use crate::facts::types;
 use crate::field::FieldError;
-use crate::gotext::quote;
 use crate::kinds::typed::Source;
 use crate::kinds::{Kind, defaults, typed};
 use crate::metadata;
 use crate::profile::Profile;
-use crate::request::body::{media_type, parse_as, summary};
-use crate::request::duplicates;
-use crate::request::options::FieldValidation;
-use crate::request::{Body, Text};
+use crate::request::body::{no_type, parse_as, summary};
+use crate::request::{Body, Method, Text};
 use crate::schema::{default, embedded, prune};
 use crate::status::{Outcome, Refused};
 
@@ -52,7 +49,11 @@ pub(crate) fn object_from(
     if source == Source::Map && kind.custom.is_none() {
         set_type(&kind, &mut value).map_err(|why| unhandled(&kind, &why))?;
     } else {
-        check_type(&kind, &mut value, profile)?;
+        let body = match &call.request.body {
+            Body::Bytes(body) if call.request.method != Method::Patch => Some(body),
+            _ => None,
+        };
+        check_type(&kind, &mut value, body, profile)?;
     }
     call.owners = Owners::Given(given_owners(&mut value));
     if let Some(custom) = &kind.custom {
@@ -84,8 +85,8 @@ pub(crate) fn object_from(
         let is_labelled = value["metadata"]["labels"].is_object();
         defaults::fill(&kind, &mut value, profile.minor);
         call.shares_labels = !is_labelled && value["metadata"]["labels"].is_object();
-        let is_absent = |at: &String| value.pointer(at).is_none_or(Value::is_null);
-        call.gives_empty = decoded.empties.iter().any(is_absent);
+        call.empties = decoded.empties;
+        call.empties.retain(|empty| empty.is_hidden(&value));
         kind.convert_to_stored(&mut value);
     }
     unknown.sort();
@@ -133,40 +134,7 @@ fn changed_fields(baseline: &Value, object: &Value) -> Vec<String> {
 
 /// Warns about repeated and unknown fields, or rejects them.
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
-    let repeated = std::mem::take(&mut call.duplicates);
-    if repeated.is_empty() && unknown.is_empty() {
-        return Ok(());
-    }
-    let order = if kind.custom.is_none() { field_order(call) } else { Vec::new() };
-    let position = |path: &String, count: usize| {
-        let mut found = order.iter().enumerate().filter(|(_, known)| *known == path).map(|(at, _)| at);
-        found.nth(count).unwrap_or(usize::MAX)
-    };
-    let mut texts: Vec<(usize, String)> = Vec::new();
-    texts.extend(repeated.iter().map(|path| (position(path, 1), format!("duplicate field {}", quote(path)))));
-    texts.extend(unknown.iter().map(|path| (position(path, 0), format!("unknown field {}", quote(path)))));
-    texts.sort_by_key(|(at, _)| *at);
-    let texts = texts.into_iter().map(|(_, text)| text);
-    match call.options.field_validation {
-        FieldValidation::Ignore => Ok(()),
-        FieldValidation::Warn => {
-            call.warnings.extend(texts);
-            Ok(())
-        }
-        FieldValidation::Strict => {
-            let texts: Vec<String> = texts.collect();
-            Err(unhandled(kind, &format!("strict decoding error: {}", texts.join(", "))))
-        }
-    }
-}
-
-/// The paths of the fields in a JSON body, in whose order the decoder of built-in kinds finds mistakes.
-fn field_order(call: &Call<'_>) -> Vec<String> {
-    let is_json = matches!(&*media_type(&call.request.content_type), "" | "application/json");
-    match &call.request.body {
-        Body::Bytes(bytes) if is_json => duplicates::paths(bytes),
-        _ => Vec::new(),
-    }
+    mistakes::report(call, &unhandled_prefix(kind), unknown)
 }
 
 fn unhandled(kind: &Kind, why: &str) -> Refused {
@@ -212,31 +180,27 @@ fn set_type(kind: &Kind, value: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`.
-fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> {
+/// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`. Errors show the body, or the
+/// patched object.
+fn check_type(kind: &Kind, value: &mut Value, body: Option<&Text>, profile: &Profile) -> Outcome<()> {
     let resource = &kind.resource;
+    let data = |value: &Value| body.map_or_else(|| value.to_string().into(), |body| (**body).clone());
     if value.is_null() {
         *value = json!({});
     }
     if !value.is_object() {
-        return Err(not_an_object(kind, value));
+        let why = format!("couldn't get version/kind; json parse error: {}", no_type(value));
+        return Err(unrecognized(&resource.kind, &why, &data(value)));
     }
     if let Some(why) = body_type::wrong_type(value) {
-        let (kind, data) = (&resource.kind, summary(value.to_string().as_bytes()));
-        return Err(Refused::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
-        )));
+        return Err(unrecognized(&resource.kind, &why, &data(value)));
     }
     let Some(map) = value.as_object_mut() else { return Ok(()) };
     let version = map.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
     let given = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     if given.is_empty() && kind.custom.is_some() {
-        let text = value.to_string();
-        return Err(Refused::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' ({})",
-            resource.kind,
-            summary(text.as_bytes())
-        )));
+        let why = format!("Object 'Kind' is missing in '{value}'");
+        return Err(unrecognized(&resource.kind, &why, value.to_string().as_bytes()));
     }
     if kind.custom.is_none() {
         body_type::check((&resource.group, &resource.version, &resource.kind), &given, &version)?;
@@ -259,15 +223,11 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
     Ok(())
 }
 
-fn not_an_object(kind: &Kind, value: &Value) -> Refused {
-    let json_type = crate::gotext::json_type(value);
-    let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
-                  \"json:\\\"kind,omitempty\\\"\" }";
-    let data = summary(value.to_string().as_bytes());
+/// The error for a body from which the decoder cannot read the type.
+pub(crate) fn unrecognized(kind: &str, why: &str, data: &[u8]) -> Refused {
+    let data = summary(data);
     Refused::bad_request(format!(
-        "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
-         json: cannot unmarshal {json_type} into Go value of type {target} ({data})",
-        kind.resource.kind
+        "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
     ))
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod body_type;
 pub(crate) mod decode;
+pub(crate) mod mistakes;
+pub(crate) mod part;
 
 use std::sync::Arc;
 
@@ -12,10 +14,12 @@ use windtunnel_core::clock::Time;
 use crate::apply::Managers;
 use crate::delta::Delta;
 use crate::kinds::Kind;
+use crate::kinds::typed::Empty;
 use crate::outbound::hooks::Attempt;
 use crate::profile::Profile;
-use crate::request::accept::{self, Media, Objects, Offer};
-use crate::request::options::{self, WriteOptions};
+use crate::request::accept::{self, Media, Objects};
+use crate::request::body;
+use crate::request::options::WriteOptions;
 use crate::request::view::View;
 use crate::request::{Method, Request, ResourcePath};
 use crate::status::{Outcome, Refused};
@@ -60,8 +64,10 @@ pub(crate) struct Call<'a> {
     pub(crate) delta: Option<Delta>,
     /// Whether the decoded object has the labels of its template, because the body has none.
     pub(crate) shares_labels: bool,
-    /// Whether the decoded body has a list or map without elements, which Go can tell from an absent one.
-    pub(crate) gives_empty: bool,
+    /// The lists and maps that the body gives without elements, and that are absent or null in the decoded object.
+    pub(crate) empties: Vec<Empty>,
+    /// The revision whose state a read of the cache shows, because of a fault; `None` for the present.
+    pub(crate) past: Option<u64>,
     /// The answers of webhooks to this request.
     pub(crate) attempt: &'a mut Attempt,
 }
@@ -93,7 +99,8 @@ impl<'a> Call<'a> {
             touched: None,
             delta: None,
             shares_labels: false,
-            gives_empty: false,
+            empties: Vec::new(),
+            past: None,
             attempt,
         }
     }
@@ -101,56 +108,47 @@ impl<'a> Call<'a> {
     /// Reads the accepted media types, and the options that all writes share.
     pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
         self.negotiate(profile)?;
+        if self.request.method == Method::Post {
+            // Only a create negotiates the format of its body before it reads its options.
+            body::check_media_type(&self.request.content_type)?;
+        }
         match self.request.method {
             Method::Post | Method::Put | Method::Patch => {
                 self.options = WriteOptions::read(self.request, profile)?;
                 self.dry_run = self.options.dry_run;
             }
-            Method::Delete => {
-                let kind = options::options_kind(self.request.method);
-                self.dry_run = options::dry_run(&self.request.query, kind, profile)?;
-            }
-            Method::Get | Method::Other => {}
+            // The verb reads the options of a deletion, which may be in its body.
+            Method::Get | Method::Delete | Method::Options | Method::Other => {}
         }
         Ok(())
     }
 
     /// Chooses the media type and the view of the response.
     fn negotiate(&mut self, profile: &Profile) -> Outcome<()> {
-        let list = self.request.method == Method::Get && self.path.name.is_empty();
         let objects = match &self.kind.custom {
             Some(_) => Objects::Custom,
-            None if self.kind.rules.stored => Objects::BuiltIn,
+            // Only these have columns.
+            None if self.kind.rules.stored && matches!(&*self.path.subresource, "" | "scale" | "status") => {
+                Objects::BuiltIn
+            }
             None => Objects::Answers,
         };
-        let offer = Offer { objects, list, watch: self.is_watch() };
-        let (media, shape) = accept::negotiate(&self.request.accept, offer)?;
+        let (media, shape) = accept::negotiate(&self.request.accept, objects)?;
         let query = &self.request.query;
         let pretty = media == Media::Json && accept::is_pretty(query, &self.request.user_agent);
         self.media = if pretty { Media::PrettyJson } else { media };
-        self.view = View::read(shape, query, profile.minor)?;
+        self.view = View { shape, minor: profile.minor, ..View::default() };
         Ok(())
     }
 
     /// Whether the call is a watch: by the prefix of its path, or by the `watch` parameter of a list.
     pub(crate) fn is_watch(&self) -> bool {
-        let has_parameter = self.path.name.is_empty() && self.request.query.is_true("watch");
-        self.request.method == Method::Get && (self.path.watch || has_parameter)
+        is_watch(self.request, self.path)
     }
 
     /// The verb of the request as discovery and roles name it; empty for other methods.
     pub(crate) fn verb(&self) -> &'static str {
-        match (self.request.method, self.path.name.is_empty()) {
-            (Method::Get, _) if self.is_watch() => "watch",
-            (Method::Get, true) => "list",
-            (Method::Get, false) => "get",
-            (Method::Post, _) => "create",
-            (Method::Put, _) => "update",
-            (Method::Patch, _) => "patch",
-            (Method::Delete, true) => "deletecollection",
-            (Method::Delete, false) => "delete",
-            (Method::Other, _) => "",
-        }
+        verb(self.request, self.path)
     }
 
     /// The key of the object in the path.
@@ -165,7 +163,8 @@ impl<'a> Call<'a> {
 
     /// Whether the path has a namespace exactly if the kind is namespaced.
     pub(crate) fn has_matching_scope(&self) -> bool {
-        self.kind.resource.namespaced != self.path.namespace.is_empty()
+        let has_namespace = !self.path.namespace.is_empty() || self.path.has_empty_namespace;
+        self.kind.resource.namespaced == has_namespace
     }
 
     /// Rejects an unknown subresource. For custom resources the error says that the object is missing.
@@ -180,5 +179,25 @@ impl<'a> Call<'a> {
             (false, Some(_)) => Err(Refused::not_found(&self.kind.resource, &self.path.name)),
             (false, None) => Err(Refused::unknown_resource()),
         }
+    }
+}
+
+fn is_watch(request: &Request<'_>, path: &ResourcePath<'_>) -> bool {
+    let has_parameter = path.name.is_empty() && request.query.is_true("watch");
+    request.method == Method::Get && (path.watch || has_parameter)
+}
+
+/// The verb of a request as discovery and roles name it; empty for other methods.
+pub(crate) fn verb(request: &Request<'_>, path: &ResourcePath<'_>) -> &'static str {
+    match (request.method, path.name.is_empty()) {
+        (Method::Get, _) if is_watch(request, path) => "watch",
+        (Method::Get, true) => "list",
+        (Method::Get, false) => "get",
+        (Method::Post, _) => "create",
+        (Method::Put, _) => "update",
+        (Method::Patch, _) => "patch",
+        (Method::Delete, true) => "deletecollection",
+        (Method::Delete, false) => "delete",
+        (Method::Options | Method::Other, _) => "",
     }
 }

@@ -9,7 +9,8 @@ PROTOBUF_SOURCES  the `src` folder of the crate `k8s-pb`. The numbers of the fie
 
 One file for each group and version. A line that is not indented names a type; `kind` means that it is one of the API's
 kinds, `atomic` that server-side apply takes it as a whole. An indented line is a field: its name in JSON, its number on the wire (0: not sent), its type, and what is special:
-`required`, `map(KEYS)`, `set` or `atomic` (how server-side apply merges it), `merge(KEY)`, `merge` or `replace` and
+`required`, `default` (the document gives a zero as default), `map(KEYS)`, `set`, `atomic` or `granular` (how server-side
+apply merges it, also if its type says otherwise), `merge(KEY)`, `merge` or `replace` and
 `retainKeys` (how a strategic merge patch does). A field named `-` lends its fields to the type around it, as an embedded
 struct of Go does; the wire has it as a message of its own. Types of other files are written GROUP.VERSION.Type.
 """
@@ -118,8 +119,11 @@ def marks(schema, required):
     merged = schema.get("x-kubernetes-list-type") or schema.get("x-kubernetes-map-type")
     if merged == "map":
         out.append("map(%s)" % ",".join(schema["x-kubernetes-list-map-keys"]))
-    elif merged in ("set", "atomic"):
+    elif merged in ("set", "atomic", "granular"):
         out.append(merged)
+    # Defaults other than zeros have a rule of their own, and zeros of required fields are no news.
+    if not required and schema.get("default") in ("", 0, False):
+        out.append("default")
     strategy = (schema.get("x-kubernetes-patch-strategy") or "").split(",")
     if "merge" in strategy:
         key = schema.get("x-kubernetes-patch-merge-key")

@@ -76,6 +76,8 @@ pub(crate) struct Field {
     pub(crate) number: u32,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
+    /// Whether the OpenAPI document gives the zero of the type as default, although the field is optional.
+    pub(crate) zero_default: bool,
     /// The first minor that has it; 0 if it is as old as the type.
     pub(crate) since: u32,
     /// How Go encodes its zero value.
@@ -135,6 +137,8 @@ pub(crate) enum ApplyMerge {
     Default,
     /// As a whole.
     Atomic,
+    /// Field by field, although the type of the field is merged as a whole elsewhere.
+    Granular,
     /// A list of distinct scalars.
     Set,
     /// A list of objects, identified by these keys.
@@ -190,7 +194,6 @@ impl Types {
     }
 
     /// All kinds: the first word of their group, their version and their type.
-    #[cfg(test)]
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str, TypeId)> {
         let all = self.types.iter().enumerate();
         all.filter(|(_, kind)| kind.is_kind).map(|(at, kind)| (kind.group, kind.version, TypeId(at)))
@@ -286,6 +289,7 @@ impl Types {
             number: number.parse().unwrap_or_default(),
             kind: self.read_kind(group, version, kind),
             required: false,
+            zero_default: false,
             since: since::minor((group, version, owner), name),
             zero: Zero::Never,
             apply: ApplyMerge::Default,
@@ -296,6 +300,8 @@ impl Types {
             let (word, inside) = word.trim_end_matches(')').split_once('(').unwrap_or((word, ""));
             match word {
                 "required" => field.required = true,
+                "default" => field.zero_default = true,
+                "granular" => field.apply = ApplyMerge::Granular,
                 "atomic" => field.apply = ApplyMerge::Atomic,
                 "set" => field.apply = ApplyMerge::Set,
                 "map" => field.apply = ApplyMerge::Map(inside.split(',').collect()),

@@ -6,6 +6,7 @@ pub(crate) mod regexp;
 pub(crate) mod url;
 
 use serde_json::{Map, Number, Value};
+use windtunnel_core::text::go_float::format_g;
 pub(crate) use windtunnel_core::text::go_float::format_v as float;
 pub(crate) use windtunnel_core::text::go_quote::quote;
 
@@ -40,10 +41,10 @@ pub(crate) fn time(time: &str) -> String {
     format!("{} +0000 UTC", time.trim_end_matches('Z').replacen('T', " ", 1))
 }
 
-/// Formats a number like Go's `%v` of an `int64` or a `float64`.
+/// Formats a number like Go's `%v` of an `int64`, or of a `float64` if it is none.
 pub(crate) fn number(number: &Number) -> String {
-    match number.as_f64() {
-        Some(float) if number.is_f64() => self::float(float),
+    match (number.as_i64(), number.as_f64()) {
+        (None, Some(float)) => format_g(float),
         _ => number.to_string(),
     }
 }

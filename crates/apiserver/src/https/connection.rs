@@ -18,9 +18,10 @@ use windtunnel_core::Identity;
 
 use super::gzip;
 use super::limits::{self, InFlight};
+use super::turnstile::Turnstile;
 use crate::ApiServer;
 use crate::access::bearer_token;
-use crate::reply::Reply;
+use crate::reply::{ConnectionDropped, Reply};
 use crate::service::{ReplyStream, Shared, http as convert};
 use crate::status::{Outcome, Refused};
 
@@ -35,33 +36,50 @@ pub(super) struct ConnectionState {
     /// The token and identity of the administrator, who needs no lookup.
     admin: (String, Identity),
     in_flight: InFlight,
+    turnstile: Option<Arc<dyn Turnstile>>,
 }
 
 impl ConnectionState {
-    pub(super) fn new(server: Shared, token: &str) -> Self {
+    pub(super) fn new(server: Shared, token: &str, turnstile: Option<Arc<dyn Turnstile>>) -> Self {
         let admin = (token.to_owned(), Identity::admin());
         server.with(|server| server.accept_token(token, admin.1.clone()));
-        Self { server, admin, in_flight: InFlight::new() }
+        Self { server, admin, in_flight: InFlight::new(), turnstile }
     }
 
-    /// Serves a request. A watch ends when `stopping` becomes true.
+    /// Serves a request. A watch ends when `stopping` becomes true. An error closes the connection.
     pub(super) async fn answer(
         self: Arc<Self>,
         peer: Arc<Peer>,
         request: Request<Incoming>,
         stopping: watch::Receiver<bool>,
-    ) -> Result<Response<ReplyStream>, Infallible> {
+    ) -> Result<Response<ReplyStream>, ConnectionDropped> {
         let (head, body) = request.into_parts();
+        let _pass = match &self.turnstile {
+            Some(turnstile) => Some(turnstile.enter().await),
+            None => None,
+        };
         let reply = self.reply(&head, &peer, body).await;
-        let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+        let reply = reply.unwrap_or_else(|refused| convert::refusal(&head, &refused));
+        if reply.is_dropped() {
+            return Err(ConnectionDropped);
+        }
         let response = convert::response(&self.server, reply);
         if head.method == Method::HEAD {
             return Ok(convert::without_body(response));
         }
         if response.body().size_hint().exact().is_none() {
-            return Ok(response.map(|body| Stoppable::new(body, stopping).boxed_unsync()));
+            return Ok(response.map(|body| self.stream(body, stopping)));
         }
         Ok(if gzip::is_accepted(&head) { gzip::compressed(response).await } else { response })
+    }
+
+    /// The body of a watch, which ends when `stopping` becomes true.
+    fn stream(&self, body: ReplyStream, stopping: watch::Receiver<bool>) -> ReplyStream {
+        let body = match &self.turnstile {
+            Some(turnstile) => turnstile.stream(body),
+            None => body,
+        };
+        Stoppable::new(body, stopping).boxed_unsync()
     }
 
     /// Authenticates a request.

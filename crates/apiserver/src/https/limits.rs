@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::gotext::duration;
 use crate::request::body;
-use crate::request::url::Query;
+use crate::request::url::{Query, Target};
 use crate::status::{Outcome, Refused};
 
 /// Maximum size of headers, in bytes. A client could otherwise send headers until the memory is full.
@@ -70,7 +70,7 @@ impl InFlight {
 pub(super) fn deadline(head: &Parts) -> Outcome<Duration> {
     let query = Query::parse(head.uri.query().unwrap_or_default());
     let text = query.get("timeout");
-    if text.is_empty() || query.is_true("watch") {
+    if text.is_empty() || is_long_running(head, &query) {
         return Ok(REQUEST);
     }
     let nanoseconds = duration::parse(text).map_err(|why| {
@@ -78,6 +78,18 @@ pub(super) fn deadline(head: &Parts) -> Outcome<Duration> {
     })?;
     let requested = u64::try_from(nanoseconds).map(Duration::from_nanos).unwrap_or_default();
     Ok(if requested.is_zero() { REQUEST } else { requested.min(REQUEST) })
+}
+
+/// Whether a request may run for any time: a watch, or a connection to a container or program
+/// (`BasicLongRunningRequestCheck`).
+fn is_long_running(head: &Parts, query: &Query) -> bool {
+    const SUBRESOURCES: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+    let Target::Resource(path) = Target::parse(head.uri.path()) else { return false };
+    let subresource = path.subresource.split('/').next().unwrap_or_default();
+    let is_watch = path.name.is_empty() && head.method == http::Method::GET && query.is_true("watch");
+    // `/api/v1/proxy/...` names no resource, but the verb `proxy` of old servers.
+    let is_old_proxy = path.resource == "proxy" && path.namespace.is_empty() && !path.name.is_empty();
+    path.watch || is_watch || is_old_proxy || SUBRESOURCES.contains(&subresource)
 }
 
 /// Reads a body, up to one byte more than the maximum; the server rejects it by that length.
@@ -113,6 +125,8 @@ mod tests {
         check("/api/v1/pods?timeout=1h", 60);
         check("/api/v1/pods?timeout=0s", 60);
         check("/api/v1/pods?watch=true&timeout=x", 60);
+        check("/api/v1/watch/pods?timeout=x", 60);
+        check("/api/v1/namespaces/a/pods/b/log?timeout=x", 60);
         let refused = deadline(&head("GET", "/api/v1/pods?timeout=soon")).unwrap_err();
         let text = "invalid timeout specified in the request URL - time: invalid duration \"soon\"";
         assert_eq!((refused.code, refused.message.as_str()), (400, text));

@@ -9,7 +9,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use windtunnel_core::clock::{Clock as _, WallClock};
 
@@ -117,10 +117,15 @@ impl Connection {
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         // The validity of certificates depends on the real time, not on that of the cluster.
         let peer = Arc::new(tls.identify(chain, WallClock.now()));
+        let dropped = Arc::new(Notify::new());
+        let on_drop = Arc::clone(&dropped);
         let service = service_fn(move |request| {
-            Arc::clone(&state).answer(Arc::clone(&peer), request, stopping.clone())
+            let answer = Arc::clone(&state).answer(Arc::clone(&peer), request, stopping.clone());
+            let on_drop = Arc::clone(&on_drop);
+            // An HTTP/2 connection would only reset the stream of the request.
+            async move { answer.await.inspect_err(|_| on_drop.notify_one()) }
         });
         let connection = server.serve_connection(TokioIo::new(stream), service).into_owned();
-        let _ = watcher.watch(connection).await;
+        let _ = select(pin!(dropped.notified()), pin!(watcher.watch(connection))).await;
     }
 }

@@ -27,6 +27,7 @@ mod listener;
 mod stall;
 mod subject;
 mod tls;
+mod turnstile;
 mod webhooks;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -36,6 +37,7 @@ use tokio::net::TcpListener;
 
 pub use certificates::{Authority, CertificateError, ClientCertificate, ServerCertificate};
 pub use tls::random_token;
+pub use turnstile::{Pass, Turnstile};
 pub use webhooks::Webhooks;
 
 use super::service::Shared;
@@ -59,6 +61,8 @@ pub struct Settings {
     pub client_authorities: Option<String>,
     /// Further names and addresses in the server certificate, besides those of the loopback and of `address`.
     pub names: Vec<String>,
+    /// Decides when requests are served; without one, at once.
+    pub turnstile: Option<Arc<dyn Turnstile>>,
 }
 
 impl Default for Settings {
@@ -71,6 +75,7 @@ impl Default for Settings {
             certificate: None,
             client_authorities: None,
             names: Vec::new(),
+            turnstile: None,
         }
     }
 }
@@ -108,7 +113,7 @@ pub struct Serving {
 /// # Errors
 /// [`ServeError`]
 pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeError> {
-    let Settings { address, token, authority, certificate, client_authorities, names } = settings;
+    let Settings { address, token, authority, certificate, client_authorities, names, turnstile } = settings;
     let authority = match authority {
         Some(authority) => authority,
         None => Authority::generate()?,
@@ -125,7 +130,7 @@ pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeE
     let address = socket.local_addr().map_err(failed)?;
     let now = shared.now();
     shared.with(|server| server.publish_client_authorities(&clients_pem, now));
-    let state = Arc::new(ConnectionState::new(shared, &token));
+    let state = Arc::new(ConnectionState::new(shared, &token, turnstile));
     Ok(Serving { address, token, authority, listener: Listener::start(socket, tls, state) })
 }
 
@@ -185,7 +190,12 @@ impl Serving {
 
     /// A kubeconfig file for the administrator, as YAML.
     pub fn kubeconfig(&self) -> String {
-        kubeconfig::text(&self.url(), &self.authority.certificate_pem(), &self.token)
+        self.kubeconfig_for(&self.token)
+    }
+
+    /// A kubeconfig file for the client with this bearer token, as YAML.
+    pub fn kubeconfig_for(&self, token: &str) -> String {
+        kubeconfig::text(&self.url(), &self.authority.certificate_pem(), token)
     }
 
     /// Accepts no more connections, ends watches, and waits some seconds at most for running requests.

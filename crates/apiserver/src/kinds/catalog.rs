@@ -92,8 +92,10 @@ impl Catalog {
             if self.is_builtin(&path.group) { Refused::unknown_resource() } else { Refused::unknown_path() }
         };
         let kind = self.find(&path.group, &path.version, &path.resource).ok_or_else(missing)?;
-        let lost_scope = !kind.resource.namespaced && !path.namespace.is_empty();
-        let lost_namespace = kind.resource.namespaced && path.namespace.is_empty() && !path.name.is_empty();
+        let lost_scope =
+            !kind.resource.namespaced && (!path.namespace.is_empty() || path.has_empty_namespace);
+        let has_namespace = !path.namespace.is_empty() || path.has_empty_namespace;
+        let lost_namespace = kind.resource.namespaced && !has_namespace && !path.name.is_empty();
         if lost_scope || lost_namespace {
             return Err(missing());
         }

@@ -14,6 +14,7 @@ pub(crate) mod typed;
 pub(crate) mod validation;
 pub(crate) mod view;
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -140,6 +141,14 @@ impl Kind {
     /// The epoch of the schema that applies to objects of this kind; 0 for built-in kinds.
     pub(crate) fn epoch(&self) -> u64 {
         self.custom.as_ref().map_or(0, |custom| custom.family.epoch)
+    }
+
+    /// The resource as the error about a missing object names it: that of component statuses has another name.
+    pub(crate) fn named_in_errors(&self) -> Cow<'_, Resource> {
+        if self.is_resource("", "componentstatuses") {
+            return Cow::Owned(Resource { plural: "componentstatus".into(), ..self.resource.clone() });
+        }
+        Cow::Borrowed(&self.resource)
     }
 
     /// Whether the kind has that group and plural.

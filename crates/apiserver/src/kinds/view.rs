@@ -1,9 +1,11 @@
 //! Versions and groups of a built-in kind that share stored objects, and the conversion between them.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 use windtunnel_core::{Key, Resource};
 
-use super::{Kind, autoscaler, typed};
+use super::{Kind, autoscaler, strategy, typed};
 use crate::store::Stored;
 
 /// How a version of a kind represents the stored object.
@@ -68,6 +70,21 @@ impl Kind {
         self.view == View::Storage
     }
 
+    /// A served object in the form from which Tables are printed. Printers of events know both of their forms.
+    pub(crate) fn printed_form<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        if !matches!(self.view, View::Autoscaler(_)) || object["kind"] != *self.resource.kind {
+            return Cow::Borrowed(object);
+        }
+        let mut object = object.clone();
+        self.convert_to_stored(&mut object);
+        Cow::Owned(object)
+    }
+
+    /// Whether this version of a built-in kind has the fields of the storage version.
+    pub(crate) fn has_storage_fields(&self) -> bool {
+        matches!(self.view, View::Storage | View::Renamed(_))
+    }
+
     /// Whether Kubernetes 1.`minor` serves this kind.
     pub(crate) fn is_served(&self, minor: u32) -> bool {
         self.minors.contains(&minor)
@@ -104,6 +121,20 @@ impl Kind {
             let _ = typed::decode(self, &mut object, u32::MAX);
         }
         stored.with(object)
+    }
+}
+
+impl Kind {
+    /// A decoded or stored object of a built-in kind in the form in which owners of fields are tracked: in this version, with
+    /// the fields that the conversion to it always sets.
+    pub(crate) fn tracked_form<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        match &self.view {
+            _ if self.custom.is_some() => Cow::Borrowed(object),
+            View::Event(_) | View::Autoscaler(_) => {
+                Cow::Owned((*self.as_served(&Stored::new(object.clone(), None))).clone())
+            }
+            View::Storage | View::Renamed(_) => strategy::with_template_count(self, object),
+        }
     }
 }
 

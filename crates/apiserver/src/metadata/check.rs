@@ -53,12 +53,16 @@ impl Checks {
 pub(crate) fn check_new(
     object: &Value,
     rule: NameRule,
+    namespaced: bool,
     checks: Checks,
     profile: &Profile,
 ) -> Vec<FieldError> {
     let mut errors = check_names(object, rule);
     if text(object, "name").is_empty() {
         errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+    }
+    if namespaced && text(object, "namespace").is_empty() {
+        errors.push(FieldError::required("metadata.namespace", ""));
     }
     errors.extend(check_rest(object, profile));
     if checks.qualified_finalizers {

@@ -14,7 +14,7 @@ const DOMAIN: &str =
 #[expect(clippy::needless_pass_by_value, reason = "callers write it in place")]
 fn new(metadata: Value) -> Vec<String> {
     let profile = Profile::of(36, false);
-    let errors = check_new(&json!({ "metadata": metadata }), NameRule::Subdomain, CORE, &profile);
+    let errors = check_new(&json!({ "metadata": metadata }), NameRule::Subdomain, false, CORE, &profile);
     errors.iter().map(|error| error.text(&profile)).collect()
 }
 

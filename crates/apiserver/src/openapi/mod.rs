@@ -83,6 +83,7 @@ pub(super) fn answer(
         ["v3"] => Ok(index(api, request)),
         ["v3", "api", version] => Ok(versioned(api, request, "", version, now)),
         ["v3", "apis", group, version] => Ok(versioned(api, request, group, version, now)),
+        ["v3", ..] => Ok(Reply::new(404, ReplyBody::Empty)),
         ["v2"] => Ok(everything(api, request)),
         _ => Err(Refused::unknown_path()),
     }
@@ -111,7 +112,7 @@ fn path(group: &str, version: &str) -> String {
 /// to the current one.
 fn versioned(api: &mut Described<'_>, request: &Request<'_>, group: &str, version: &str, now: Time) -> Reply {
     let Some(document) = api.openapi_v3(group, version) else {
-        return Reply::new(404, ReplyBody::Text(String::new()));
+        return Reply::new(404, ReplyBody::Empty);
     };
     let requested_hash = request.query.get("hash");
     if !requested_hash.is_empty() && requested_hash != document.hash {

@@ -115,6 +115,7 @@ fn property(schemas: &mut Schemas, field: &Field, form: Form) -> Value {
         ApplyMerge::Default => {}
         ApplyMerge::Atomic if list => schema["x-kubernetes-list-type"] = json!("atomic"),
         ApplyMerge::Atomic => schema["x-kubernetes-map-type"] = json!("atomic"),
+        ApplyMerge::Granular => schema["x-kubernetes-map-type"] = json!("granular"),
         ApplyMerge::Set => schema["x-kubernetes-list-type"] = json!("set"),
         ApplyMerge::Map(keys) => {
             schema["x-kubernetes-list-type"] = json!("map");

@@ -16,6 +16,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::clock::Time;
+use windtunnel_core::requests::faults::LostAnswer;
 
 use crate::status::Refused;
 
@@ -171,6 +172,8 @@ pub struct Attempt {
     pub(crate) names: Vec<String>,
     /// The name of the token volume that the server added to a pod.
     pub(crate) token_volume: Option<String>,
+    /// How the answer to the write gets lost, by an injected fault.
+    pub(crate) lost: Option<LostAnswer>,
 }
 
 impl Attempt {

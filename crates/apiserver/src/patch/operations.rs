@@ -17,8 +17,14 @@ const DEPTH_MAX: usize = 256;
 
 /// Applies a patch to an object.
 pub(crate) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
-    let operations = patch.as_array().ok_or_else(|| wrong_type(patch, "[]handlers.jsonPatchOp"))?;
-    if let Some(wrong) = operations.iter().find(|operation| !operation.is_object()) {
+    let operations = match patch {
+        // Go decodes null to a list without elements.
+        Value::Null => &[],
+        Value::Array(operations) => operations.as_slice(),
+        other => return Err(wrong_type(other, "[]handlers.jsonPatchOp")),
+    };
+    // Go decodes a null to an operation without members, which it then rejects as one of no known kind.
+    if let Some(wrong) = operations.iter().find(|operation| !operation.is_object() && !operation.is_null()) {
         return Err(wrong_type(wrong, "handlers.jsonPatchOp"));
     }
     let count = operations.len();

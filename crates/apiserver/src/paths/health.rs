@@ -10,10 +10,13 @@ use crate::status::{Outcome, Refused};
 /// The paths that run all checks.
 const PROBES: [&str; 3] = ["healthz", "livez", "readyz"];
 
-/// The checks by name; those ending with `!` belong only to readiness.
-const CHECKS: [&str; 35] = [
+/// The checks of 1.36 by name, in the order of a recording; those ending with `!` belong only to readiness, and
+/// those ending with `-` not to it. Earlier minors
+/// lack some of them. OpenShift's server has no etcd checks in its readiness.
+const CHECKS: [&str; 38] = [
     "ping",
     "log",
+    "loopback-serving-certificate-",
     "etcd",
     "etcd-readiness!",
     "informer-sync!",
@@ -25,22 +28,24 @@ const CHECKS: [&str; 35] = [
     "poststarthook/start-apiextensions-informers",
     "poststarthook/start-apiextensions-controllers",
     "poststarthook/crd-informer-synced",
-    "poststarthook/storage-readiness",
     "poststarthook/start-system-namespaces-controller",
+    "poststarthook/peer-endpoint-reconciler-controller",
     "poststarthook/start-cluster-authentication-info-controller",
     "poststarthook/start-kube-apiserver-identity-lease-controller",
     "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
+    "poststarthook/storage-readiness",
     "poststarthook/start-legacy-token-tracking-controller",
     "poststarthook/start-service-ip-repair-controllers",
-    "poststarthook/start-kubernetes-service-cidr-controller",
     "poststarthook/rbac/bootstrap-roles",
     "poststarthook/scheduling/bootstrap-system-priority-classes",
     "poststarthook/priority-and-fairness-config-producer",
     "poststarthook/bootstrap-controller",
+    "poststarthook/start-kubernetes-service-cidr-controller",
     "poststarthook/start-kube-aggregator-informers",
     "poststarthook/apiservice-status-local-available-controller",
     "poststarthook/apiservice-status-remote-available-controller",
     "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-wait-for-first-sync",
     "poststarthook/apiservice-discovery-controller",
     "poststarthook/kube-apiserver-autoregistration",
     "autoregister-completion",
@@ -51,9 +56,10 @@ const CHECKS: [&str; 35] = [
 
 fn checks(probe: &str) -> impl Iterator<Item = &'static str> {
     let ready = probe == "readyz";
-    CHECKS.into_iter().filter_map(move |check| match check.strip_suffix('!') {
-        Some(name) => ready.then_some(name),
-        None => Some(check),
+    CHECKS.into_iter().filter_map(move |check| match (check.strip_suffix('!'), check.strip_suffix('-')) {
+        (Some(name), _) => ready.then_some(name),
+        (_, Some(name)) => (!ready).then_some(name),
+        (None, None) => Some(check),
     })
 }
 
@@ -79,7 +85,9 @@ pub(super) fn answer(probe: &str, check: &str, query: &Query, stalled: Option<&s
         None => (200, "ok".to_owned()),
     };
     let mut reply = Reply::new(code, ReplyBody::Text(text));
-    reply.headers.push(("x-content-type-options", "nosniff".to_owned()));
+    if check.is_empty() || code != 200 {
+        reply.headers.push(("x-content-type-options", "nosniff".to_owned()));
+    }
     Ok(reply)
 }
 
@@ -143,7 +151,7 @@ mod tests {
         let (code, text) = full("livez", "", "");
         assert_eq!(code, 500);
         assert!(
-            text.starts_with("[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n[+]post"),
+            text.starts_with("[+]ping ok\n[+]log ok\n[+]loopback-serving-certificate ok\n[-]etcd failed: reason withheld\n[+]post"),
             "{text}"
         );
         assert!(text.ends_with("livez check failed\n"), "{text}");

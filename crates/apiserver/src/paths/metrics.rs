@@ -54,7 +54,7 @@ fn verb(call: &Call<'_>) -> &'static str {
         Method::Patch => "PATCH",
         Method::Delete if named => "DELETE",
         Method::Delete => "DELETECOLLECTION",
-        Method::Other => "other",
+        Method::Options | Method::Other => "other",
     }
 }
 

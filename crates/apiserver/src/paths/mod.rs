@@ -15,9 +15,9 @@ use super::{discovery, openapi};
 use crate::access::Access;
 use crate::kinds::catalog::Catalog;
 use crate::openapi::Described;
-use crate::profile::Profile;
+use crate::profile::{Profile, since};
 use crate::reply::documents::Documents;
-use crate::request::accept::{self, Media, Objects, Offer};
+use crate::request::accept::{self, DOCUMENTS, Media};
 use crate::store::{Store, TableId};
 pub(crate) use metrics::Metrics;
 
@@ -69,11 +69,16 @@ impl Paths {
     }
 }
 
-/// Content types of aggregated discovery by version.
-const AGGREGATED: [(&str, &str); 2] = [
-    ("v2", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
-    ("v2beta1", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"),
+/// Content types of aggregated discovery by format and version.
+const AGGREGATED: [(Media, &str, &str); 4] = [
+    (Media::Json, "v2", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+    (Media::Json, "v2beta1", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"),
+    (Media::Yaml, "v2", "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+    (Media::Yaml, "v2beta1", "application/yaml;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"),
 ];
+const JSON: &str = "application/json";
+/// The media type of the keys of tokens.
+const KEY_SET: &str = "application/jwk-set+json";
 
 /// The parts of a server that these paths show.
 #[derive(Debug)]
@@ -89,37 +94,60 @@ pub(crate) struct Served<'a> {
 }
 
 impl Served<'_> {
-    /// Serves a path that is not a resource. Some handlers of a real server ignore the method.
+    /// Serves a path that is not a resource. Some handlers of a real server ignore the method, and some compare the path
+    /// exactly; the router ignores slashes at its ends.
     pub(crate) fn answer(&mut self, request: &Request<'_>, path: &str, now: Time) -> Outcome<Reply> {
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        if let ["openapi", rest @ ..] = parts.as_slice() {
-            return openapi::answer(&mut self.described(), request, rest, now);
-        }
-        if let [probe @ ("healthz" | "livez" | "readyz"), check @ ..] = parts.as_slice() {
-            return health::answer(probe, &check.join("/"), &request.query, self.store.stalled());
-        }
-        let body = match parts.as_slice() {
-            [] => json!({ "paths": self.index() }),
-            ["version"] => version_info(self.profile.minor, self.paths.git_version.as_deref()),
-            ["metrics"] => return Ok(self.paths.metrics.answer(self.catalog, self.store)),
-            ["openid", "v1", "jwks"] => {
-                only_get(request)?;
-                let mut reply = Reply::value(200, self.access.key_set());
-                reply.headers.push(("cache-control", "public, max-age=3600".to_owned()));
-                return Ok(reply);
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let is_exact = !path.ends_with('/');
+        match parts.as_slice() {
+            ["" | "index.html"] if is_exact || path == "/" => Ok(raw(json!({ "paths": self.index() }))),
+            ["metrics"] if is_exact => Ok(self.paths.metrics.answer(self.catalog, self.store)),
+            ["openapi", rest @ ..] if is_exact => openapi::answer(&mut self.described(), request, rest, now),
+            [probe @ ("healthz" | "livez" | "readyz"), check @ ..] if is_exact => {
+                health::answer(probe, &check.join("/"), &request.query, self.store.stalled())
             }
-            [".well-known", "openid-configuration"] => self.access.configuration(),
-            [root @ ("api" | "apis")] => return self.discovery_root(request, root),
-            ["apis", group] => discovery::group(self.catalog, group)?,
-            ["api", version] => discovery::resource_list(self.catalog, "", version)?,
-            ["apis", group, version] => discovery::resource_list(self.catalog, group, version)?,
-            _ => return self.paths.document(request, path).ok_or_else(Refused::unknown_path),
-        };
-        let any_method = matches!(parts.as_slice(), [] | ["apis", _]);
-        if !any_method {
-            only_get(request)?;
+            ["apis"] if is_exact => self.discovery_root(request, "apis"),
+            ["apis"] => document(request, discovery::group_list(self.catalog)),
+            ["apis", group] => document(request, discovery::group(self.catalog, group)?),
+            ["apis", group, version] if !self.catalog.is_builtin(group) => {
+                document(request, discovery::resource_list(self.catalog, group, version)?)
+            }
+            _ => match self.routed(request, &parts) {
+                Some(routed) => routed,
+                None => self.paths.document(request, path).ok_or_else(Refused::unknown_path),
+            },
         }
-        with_accepted_media(request, Reply::value(200, body))
+    }
+
+    /// Serves a path of the router; `None` if no web service of it has that path.
+    fn routed(&mut self, request: &Request<'_>, parts: &[&str]) -> Option<Outcome<Reply>> {
+        Some(match parts {
+            ["version"] => check_route(request, &[JSON])
+                .map(|()| raw(version_info(self.profile.minor, self.paths.git_version.as_deref()))),
+            [".well-known", "openid-configuration"] => check_route(request, &[JSON]).map(|()| {
+                let configuration = Reply::value(200, self.access.configuration());
+                Reply { headers: vec![key_caching()], ..configuration }
+            }),
+            ["openid", "v1", "jwks"] => check_route(request, &[KEY_SET]).map(|()| {
+                let bytes = Media::Json.encode(&self.access.key_set());
+                let keys = Reply::new(200, ReplyBody::Bytes { content_type: KEY_SET, bytes });
+                Reply { headers: vec![key_caching()], ..keys }
+            }),
+            ["api"] => check_route(request, &DOCUMENTS).and_then(|()| self.discovery_root(request, "api")),
+            ["api", version] => self.versioned(request, "", version),
+            ["apis", group, version] => self.versioned(request, group, version),
+            ["version" | "api", ..]
+            | [".well-known", "openid-configuration", ..]
+            | ["openid", "v1", "jwks", ..] => Err(Refused::unknown_resource()),
+            _ => return None,
+        })
+    }
+
+    /// Serves the resources of a group and version that the router knows.
+    fn versioned(&self, request: &Request<'_>, group: &str, version: &str) -> Outcome<Reply> {
+        let list = discovery::resource_list(self.catalog, group, version)?;
+        check_route(request, &DOCUMENTS)?;
+        document(request, list)
     }
 
     /// The API that OpenAPI describes.
@@ -135,24 +163,19 @@ impl Served<'_> {
 
     /// Serves `/api` and `/apis`: aggregated discovery if the client requests it, otherwise only the groups.
     fn discovery_root(&mut self, request: &Request<'_>, root: &str) -> Outcome<Reply> {
-        if root == "api" {
-            only_get(request)?;
-        }
         let served = self.profile.discovery;
         let wanted = accept::discovery_version(&request.accept, "APIGroupDiscoveryList", served);
         let core = root == "api";
-        let Some((version, content_type)) =
-            AGGREGATED.into_iter().find(|(version, _)| Some(*version) == wanted)
+        let Some((media, version, content_type)) =
+            AGGREGATED.into_iter().find(|(media, version, _)| Some((*media, *version)) == wanted)
         else {
             let body = if core { discovery::versions() } else { discovery::group_list(self.catalog) };
-            let mut reply = with_accepted_media(request, Reply::value(200, body))?;
-            reply.headers.push(("vary", "Accept".to_owned()));
-            return Ok(reply);
+            return document(request, body);
         };
         let stamp = (self.definitions.1, self.profile.minor);
         let catalog = self.catalog;
-        let document = self.documents.get(stamp, &format!("{root} {version}"), || {
-            Media::Json.encode(&discovery::aggregated(catalog, core, version))
+        let document = self.documents.get(stamp, &format!("{root} {content_type}"), || {
+            media.encode(&discovery::aggregated(catalog, core, version))
         });
         let mut reply = document.reply(content_type, &request.if_none_match);
         reply.headers.push(("cache-control", "public".to_owned()));
@@ -192,21 +215,40 @@ fn only_get(request: &Request<'_>) -> Outcome<()> {
     if request.method == Method::Get { Ok(()) } else { Err(Refused::method_not_allowed()) }
 }
 
-/// Encodes a response in a format that the client accepts.
-fn with_accepted_media(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply> {
-    let offer = Offer { objects: Objects::BuiltIn, list: false, watch: false };
-    let (media, _) = accept::negotiate(&request.accept, offer)?;
-    let pretty = media == Media::Json && accept::is_pretty(&request.query, &request.user_agent);
-    reply.media = if pretty { Media::PrettyJson } else { media };
-    Ok(reply)
+/// The header with the time for which clients may cache the keys of tokens.
+fn key_caching() -> (&'static str, String) {
+    ("cache-control", "public, max-age=3600".to_owned())
+}
+
+/// Checks a request to a path that the router serves for GET, in these media types.
+fn check_route(request: &Request<'_>, produced: &[&str]) -> Outcome<()> {
+    only_get(request)?;
+    accept::check_routed(&request.accept, produced)
+}
+
+/// A document in a format that the client accepts.
+fn document(request: &Request<'_>, body: Value) -> Outcome<Reply> {
+    Ok(Reply { media: accept::document_media(request)?, ..Reply::value(200, body) })
+}
+
+/// A document that is always indented JSON (`WriteRawJSON`).
+fn raw(body: Value) -> Reply {
+    Reply { media: Media::PrettyJson, ..Reply::value(200, body) }
 }
 
 /// The version info of a kube-apiserver 1.`minor`. `git_version` is its full version, such as `v1.31.4`.
 fn version_info(minor: u32, git_version: Option<&str>) -> Value {
-    json!({
+    let mut info = json!({
         "major": "1", "minor": minor.to_string(),
         "gitVersion": git_version.map_or_else(|| format!("v1.{minor}.0"), str::to_owned),
         "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": "go1.24.0", "compiler": "gc", "platform": "linux/amd64",
-    })
+    });
+    if minor >= since::EMULATED_VERSION {
+        for (name, minor) in [("emulation", minor), ("minCompatibility", minor - 1)] {
+            info[format!("{name}Major")] = json!("1");
+            info[format!("{name}Minor")] = json!(minor.to_string());
+        }
+    }
+    info
 }

@@ -5,7 +5,8 @@
 //! | authenticate | before the pipeline: [`ApiServer::authenticate`] for HTTPS, the identity of an in-process client | `access/authenticate` |
 //! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::authorize`] | `access/` |
 //! | route | [`ApiServer::route`]: a path of the server itself, or a kind | `paths/`, `kinds/catalog` |
-//! | inject faults | [`ApiServer::inject`] | `server/faults` |
+//! | inject faults | `Faults::verdict`, [`ApiServer::past`] | `faults/` |
+//! | match the route | [`routes::check`]: the methods and media types of a built-in kind | `pipeline/routes` |
 //! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `call/`, `request/accept/` |
 //! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb | `subresources/`, `verbs/` |
 //! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `call/decode`, `admission/`, `kinds/`, `schema/`, `store/` |
@@ -14,6 +15,8 @@
 //!
 //! A request that needs a webhook stops, and restarts from its first stage when the answer is recorded ([`Attempt`]). So no
 //! stage waits.
+
+mod routes;
 
 use std::sync::Arc;
 
@@ -24,9 +27,13 @@ use super::reply::Reply;
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
+use crate::access::Attributes;
 use crate::call::Call;
+use crate::faults::{Reader, Verdict};
 use crate::outbound::hooks::{Attempt, HookCall};
 use crate::profile::since;
+use crate::request::accept::{self, Media};
+use crate::request::options;
 
 /// How far a request came.
 #[derive(Debug)]
@@ -63,32 +70,65 @@ impl ApiServer {
     /// Advances a request to its reply, or to the next call of a webhook. The attempt belongs to the request, and is empty at
     /// first.
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
-        let Some(wanted) = &request.impersonate else { return self.advance_as(request, now, attempt) };
-        match self.impersonated(request, wanted) {
-            Ok(user) => {
-                let request = Request { user: &user, impersonate: None, ..request.clone() };
-                self.advance_as(&request, now, attempt)
-            }
-            Err(refused) => Step::Done(Reply::refused(&refused)),
+        let mut step = match &request.impersonate {
+            None => self.advance_as(request, now, attempt),
+            Some(wanted) => match self.impersonated(request, wanted) {
+                Ok(user) => {
+                    let request = Request { user: &user, impersonate: None, ..request.clone() };
+                    self.advance_as(&request, now, attempt)
+                }
+                Err(refused) => Step::Done(Reply::refused(&refused)),
+            },
+        };
+        if let Step::Done(reply) = &mut step
+            && reply.is_refusal()
+        {
+            // An error has one shape, so it is negotiated separately from the answer (`ErrorNegotiated`).
+            // One that cannot be negotiated is indented JSON (`WriteRawJSON`).
+            reply.media = accept::document_media(request).unwrap_or(Media::PrettyJson);
         }
+        step
     }
 
     /// Advances a request as its user, after impersonation.
     fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         self.expire(now);
+        let step = self.advance_stages(request, now, attempt);
+        self.faults.note_writes(&self.store, now);
+        match (step, attempt.lost) {
+            (Step::Done(reply), Some(lost)) if !reply.is_refusal() => Step::Done(Reply::lost(lost)),
+            (step, _) => step,
+        }
+    }
+
+    /// Advances a request through its stages.
+    fn advance_stages(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         if let Some(reply) = self.program(request, now) {
             return Step::Done(reply);
         }
         let mut access = self.authorize(request);
+        if attempt.is_new() {
+            let asked = Attributes::from_request(request);
+            self.access.usage.add(request.user, &asked, access.is_ok());
+        }
         let (kind, path) = match self.route(request, &mut access, now) {
             Route::Answered(reply) => return Step::Done(reply),
             Route::Kind(kind, path) => (kind, path),
         };
-        self.inject(request, &kind, path, attempt, &mut access);
+        if access.is_ok() && attempt.is_new() {
+            match self.faults.verdict(request, &kind, path, now) {
+                Some(Verdict::Refuse(refused)) => access = Err(refused),
+                Some(Verdict::AfterWrite(lost)) => attempt.lost = Some(lost),
+                Some(Verdict::Drop) => return Step::Done(Reply::dropped()),
+                None => {}
+            }
+        }
+        let past = self.past(request, &kind, path, now);
         loop {
             // A request without access ends in the first iteration.
             let access = std::mem::replace(&mut access, Ok(()));
-            let call = Call::new(Arc::clone(&kind), path, request, now, attempt);
+            let mut call = Call::new(Arc::clone(&kind), path, request, now, attempt);
+            call.past = past;
             let reply = self.run(call, access);
             if let Some(hook) = attempt.take_pending() {
                 return Step::Call(hook);
@@ -123,25 +163,30 @@ impl ApiServer {
         }
     }
 
-    /// Replaces the access of a request with the error of an injected fault. A restarted request had its fault already.
-    fn inject(
+    /// The revision whose state a read of the cache shows, if a fault shows the client the past.
+    fn past(
         &mut self,
         request: &Request<'_>,
-        kind: &Kind,
+        kind: &Arc<Kind>,
         path: &ResourcePath<'_>,
-        attempt: &Attempt,
-        access: &mut Outcome<()>,
-    ) {
-        if attempt.is_new()
-            && let Some(refused) = self.faults.injected_error(request, kind, path)
-        {
-            *access = Err(refused);
+        now: Time,
+    ) -> Option<u64> {
+        if request.method != Method::Get || !self.faults.change_views() || !kind.rules.stored {
+            return None;
         }
+        // A read without a version shows the latest state, whatever a cache has.
+        let requested = options::version(request.query.get("resourceVersion")).ok().flatten()?;
+        let verb = if path.name.is_empty() { "list" } else { "get" };
+        let past = self.faults.past(&Reader::of(request, kind, path, verb), &self.store, now)?;
+        Some(past.max(requested))
     }
 
     /// Runs a call from its start. No client sees the reply of a call that waits for a webhook.
     fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
-        let reply = access.and_then(|()| self.negotiate(&mut call)).and_then(|()| self.dispatch(&mut call));
+        let reply = access
+            .and_then(|()| routes::check(&call, self.profile.minor))
+            .and_then(|()| self.negotiate(&mut call))
+            .and_then(|()| self.dispatch(&mut call));
         let reply = self.present(&mut call, reply);
         if call.attempt.is_unfinished() {
             return Reply::refused(&Refused::internal(""));
@@ -163,6 +208,11 @@ impl ApiServer {
         if let Some((_, text)) = deprecation {
             let text = text.clone();
             call.warnings.push(text);
+        }
+        if routes::is_connection(call) {
+            // The answer is not of the server. A dry run is impossible, whatever its value is.
+            let is_dry_run = call.request.query.is_given("dryRun");
+            return if is_dry_run { Err(Refused::bad_request("dryRun is not supported")) } else { Ok(()) };
         }
         call.check_options(&self.profile)
     }
@@ -190,13 +240,18 @@ impl ApiServer {
             (Method::Patch, true) => self.patch(call),
             (Method::Delete, true) => self.delete(call),
             (Method::Delete, false) => self.delete_collection(call),
-            (Method::Put | Method::Patch, false) | (Method::Other, _) => Err(Refused::method_not_allowed()),
+            (Method::Put | Method::Patch, false) | (Method::Options | Method::Other, _) => {
+                Err(Refused::method_not_allowed())
+            }
         }
     }
 
     /// Shows a reply in the view that the client asked for, with objects converted to the requested version.
     fn present(&mut self, call: &mut Call<'_>, reply: Outcome<Reply>) -> Outcome<Reply> {
-        let reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, call.now));
+        let reply = reply.and_then(|reply| {
+            let view = call.view.with_options(&call.request.query)?;
+            view.apply(reply, &call.kind, call.now)
+        });
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
         match self.run_wanted_conversions(call) {
             Ok(()) => reply,
@@ -207,7 +262,11 @@ impl ApiServer {
     /// Counts a request. After a write, logs it and updates quotas, aggregated roles and FlowSchemas.
     fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
         self.paths.metrics().count(call, reply.code);
-        if matches!(call.request.method, Method::Get) || call.dry_run {
+        if matches!(call.request.method, Method::Get) {
+            self.reads.add(call, reply);
+            return;
+        }
+        if call.dry_run {
             return;
         }
         self.log.add(call, reply);

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
+use windtunnel_core::requests::faults::LostAnswer;
 use windtunnel_core::{Object, Refusal};
 
 use super::kinds::typed::absent_times;
@@ -25,6 +26,11 @@ use crate::reply::watch_stream::Watch;
 use crate::request::accept::{Media, PARTIAL_LIST};
 
 const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// The connection closed without an answer, because of an injected fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the connection closed before the answer")]
+pub struct ConnectionDropped;
 
 /// The reply to a request.
 #[derive(Debug)]
@@ -60,6 +66,8 @@ pub enum ReplyBody {
     Table(Box<Table>),
     /// Plain text.
     Text(String),
+    /// Nothing, without a content type.
+    Empty,
     /// A cached document, shared by all replies.
     Bytes {
         /// Its `Content-Type`.
@@ -71,6 +79,8 @@ pub enum ReplyBody {
     Watch(Box<Watch>),
     /// The lines of a log until its container ends.
     Follow(Box<Follow>),
+    /// No answer: the connection closes.
+    Dropped,
 }
 
 /// A list of objects.
@@ -109,7 +119,12 @@ impl Serialize for List {
         map.serialize_entry("kind", &self.kind)?;
         map.serialize_entry("apiVersion", &self.api_version)?;
         map.serialize_entry("metadata", &self.metadata)?;
-        map.serialize_entry("items", &Items(self))?;
+        if self.metadata_only.is_some() && self.items.is_empty() {
+            // Unlike other lists, this one has no list of items then (`asPartialObjectMetadataList`).
+            map.serialize_entry("items", &Value::Null)?;
+        } else {
+            map.serialize_entry("items", &Items(self))?;
+        }
         map.end()
     }
 }
@@ -168,7 +183,30 @@ impl Reply {
         } else {
             ReplyBody::Value(refused.body())
         };
-        Self { retry_after: refused.retry_after, ..Self::new(refused.code, body) }
+        let mut reply = Self { retry_after: refused.retry_after, ..Self::new(refused.code, body) };
+        if refused.plain {
+            // `http.Error` sets it.
+            reply.headers.push(("x-content-type-options", "nosniff".to_owned()));
+        }
+        reply
+    }
+
+    /// No answer: the connection closes. A direct call gets an error with the code of a timeout.
+    pub(crate) fn dropped() -> Self {
+        Self::new(504, ReplyBody::Dropped)
+    }
+
+    /// The reply to an executed write whose answer is lost.
+    pub(crate) fn lost(lost: LostAnswer) -> Self {
+        match lost {
+            LostAnswer::TimeoutAfterWrite => Self::refused(&Refused::timed_out()),
+            LostAnswer::Dropped | LostAnswer::DroppedAfterWrite => Self::dropped(),
+        }
+    }
+
+    /// Whether the client gets no answer.
+    pub(crate) fn is_dropped(&self) -> bool {
+        matches!(self.body, ReplyBody::Dropped)
     }
 
     /// Whether the server rejected the request.
@@ -192,11 +230,15 @@ impl Reply {
             ReplyBody::Object(object) => Some(object.to_value()),
             ReplyBody::Value(value) => Some(value.clone()),
             ReplyBody::List(list) => serde_json::to_value(list).ok(),
-            ReplyBody::Text(_) | ReplyBody::Watch(_) | ReplyBody::Follow(_) => None,
+            ReplyBody::Text(_)
+            | ReplyBody::Empty
+            | ReplyBody::Watch(_)
+            | ReplyBody::Follow(_)
+            | ReplyBody::Dropped => None,
         }
     }
 
-    /// The encoded body with its `Content-Type`; `None` for watches.
+    /// The encoded body with its `Content-Type`; `None` for watches and empty bodies.
     pub fn encode(&self) -> Option<(Cow<'static, str>, Bytes)> {
         let bytes = match &self.body {
             ReplyBody::Object(_) | ReplyBody::Value(_) | ReplyBody::List(_) | ReplyBody::Table(_)
@@ -210,7 +252,9 @@ impl Reply {
             ReplyBody::Table(table) => self.media.encode(table),
             ReplyBody::Text(text) => return Some((PLAIN.into(), Bytes::copy_from_slice(text.as_bytes()))),
             ReplyBody::Bytes { content_type, bytes } => return Some(((*content_type).into(), bytes.clone())),
-            ReplyBody::Watch(_) | ReplyBody::Follow(_) => return None,
+            ReplyBody::Empty | ReplyBody::Watch(_) | ReplyBody::Follow(_) | ReplyBody::Dropped => {
+                return None;
+            }
         };
         Some((self.media.content_type().into(), bytes))
     }
@@ -237,6 +281,7 @@ impl Reply {
         let status = match self.body {
             ReplyBody::Value(status) => status,
             ReplyBody::Text(text) => serde_json::json!({ "message": text.trim_end() }),
+            ReplyBody::Dropped => serde_json::json!({ "message": ConnectionDropped.to_string() }),
             _ => Value::Null,
         };
         let text = |field: &str| status[field].as_str().unwrap_or_default().to_owned();

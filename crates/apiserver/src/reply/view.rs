@@ -86,7 +86,8 @@ fn go_type(kind: &Kind) -> String {
     if kind.custom.is_some() {
         return "*unstructured.Unstructured".to_owned();
     }
-    let package = match &*kind.resource.group {
+    // Events of both groups are of the core group inside.
+    let package = match &*kind.stored_as().group {
         "" => "core",
         group => group.split('.').next().unwrap_or_default(),
     };

@@ -1,15 +1,17 @@
 //! A watch: a cursor into the history of a kind. It has no queue of its own, so a slow client uses no memory; if it falls behind
 //! the history, it gets 410.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_core::Key;
 use windtunnel_core::clock::{Time, after};
 
+use crate::faults::{Cut, Reader, Sight};
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
 use crate::kinds::custom::conversion::ConversionCall;
@@ -53,6 +55,14 @@ pub struct Watch {
     _counter: Option<Watching>,
     /// The conversion that the next events wait for.
     pending_conversion: Option<ConversionCall>,
+    /// The client, for faults.
+    reader: Reader,
+    /// The number of the watch among all watches of the server.
+    number: u64,
+    /// Whether the last lines were events, and not initial lines or a bookmark.
+    sent_events: bool,
+    /// Whether a fault hid events: only the last one of each object will arrive.
+    gap: bool,
 }
 
 /// Counts a watch while it lives.
@@ -126,7 +136,16 @@ impl Watch {
             speed: 1.0,
             _counter: None,
             pending_conversion: None,
+            reader: Reader::unknown(kind),
+            number: 0,
+            sent_events: false,
+            gap: false,
         }
+    }
+
+    /// Sets the client, and the number of the watch.
+    pub(crate) fn read_by(self, reader: Reader, number: u64) -> Self {
+        Self { reader, number, ..self }
     }
 
     /// Sends bookmarks at intervals, and a last one shortly before the end. Set the end first.
@@ -156,6 +175,49 @@ impl Watch {
         if last > now { next.min(last) } else { next }
     }
 
+    /// The client.
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// The number of the watch among all watches of the server.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the last lines were events, and not initial lines or a bookmark.
+    pub(crate) fn sent_events(&self) -> bool {
+        self.sent_events
+    }
+
+    /// Whether it sends nothing but the lines that it has already.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ends == Time::MIN
+    }
+
+    /// Ends the watch with 410.
+    pub(crate) fn expire(&mut self, current: u64) {
+        self.initial = VecDeque::from([Initial::Error(self.expired_line(current))]);
+        self.ends = Time::MIN;
+    }
+
+    /// Ends the watch within its next lines.
+    pub(crate) fn cut(&mut self, mut lines: Vec<Bytes>, cut: Cut, current: u64) -> Poll {
+        lines.truncate(cut.keep);
+        if cut.expired {
+            lines.push(self.expired_line(current));
+        }
+        self.initial.clear();
+        self.ends = Time::MIN;
+        if lines.is_empty() { Poll::Ended } else { Poll::Lines(lines) }
+    }
+
+    /// The line of a watch that cannot continue at its position.
+    fn expired_line(&self, current: u64) -> Bytes {
+        let text = format!("too old resource version: {} ({current})", self.cursor);
+        store::watch_line("ERROR", &Refused::expired(text).body())
+    }
+
     /// The table of its kind.
     pub(crate) fn table(&self) -> TableId {
         self.kind.table
@@ -173,14 +235,14 @@ impl Watch {
 
 impl Watch {
     /// The lines to send at `now`, or the conversion that they need first.
-    pub(crate) fn advance(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Progress {
-        let (cursor, has_lines) = (self.cursor, self.has_lines);
-        let poll = self.poll(store, catalog, now);
+    pub(crate) fn advance(&mut self, store: &Store, sight: Sight, catalog: &Catalog, now: Time) -> Progress {
+        let (cursor, has_lines, gap) = (self.cursor, self.has_lines, self.gap);
+        let poll = self.poll(store, sight, catalog, now);
         let Some(conversion) = self.kind.conversion() else { return Progress::Poll(poll) };
         let Some(wanted) = conversion.next_call(now) else { return Progress::Poll(poll) };
         conversion.clear_wanted();
         // Poll the same events again after the conversion.
-        (self.cursor, self.has_lines) = (cursor, has_lines);
+        (self.cursor, self.has_lines, self.gap) = (cursor, has_lines, gap);
         let call = wanted.call.clone();
         self.pending_conversion = Some(wanted);
         Progress::Call(call)
@@ -199,7 +261,8 @@ impl Watch {
         }
     }
 
-    fn poll(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Poll {
+    fn poll(&mut self, store: &Store, sight: Sight, catalog: &Catalog, now: Time) -> Poll {
+        self.sent_events = false;
         if !self.initial.is_empty() {
             let lines = self.initial_lines(now);
             // The selector may match no initial object.
@@ -207,7 +270,7 @@ impl Watch {
                 return Poll::Lines(lines);
             }
         }
-        let lines = match self.new_lines(store, now) {
+        let lines = match self.new_lines(store, sight, now) {
             Ok(lines) => lines,
             Err(error) => {
                 self.ends = Time::MIN;
@@ -215,6 +278,7 @@ impl Watch {
             }
         };
         if !lines.is_empty() {
+            self.sent_events = true;
             return Poll::Lines(lines);
         }
         if now >= self.ends || self.is_replaced(catalog) {
@@ -222,7 +286,7 @@ impl Watch {
         }
         if now >= self.next_bookmark {
             self.next_bookmark = self.bookmark_after(now);
-            return Poll::Lines(vec![self.bookmark(store.visible(), false, now)]);
+            return Poll::Lines(vec![self.bookmark(sight.horizon.max(self.cursor), false, now)]);
         }
         Poll::PendingUntil(self.ends.min(self.next_bookmark))
     }
@@ -247,16 +311,18 @@ impl Watch {
     }
 
     /// The lines of the next batch of events; advances the cursor. The error is the last line of the watch.
-    fn new_lines(&mut self, store: &Store, now: Time) -> Result<Vec<Bytes>, Bytes> {
+    fn new_lines(&mut self, store: &Store, sight: Sight, now: Time) -> Result<Vec<Bytes>, Bytes> {
         if self.ends == Time::MIN {
             return Ok(Vec::new());
         }
         let history = &store.table(self.kind.table).history;
-        let (cursor, current) = (self.cursor, store.visible());
-        let events = history.since(cursor).map_err(|_| {
-            let text = format!("too old resource version: {cursor} ({current})");
-            store::watch_line("ERROR", &Refused::expired(text).body())
-        })?;
+        let (cursor, current) = (self.cursor, sight.horizon);
+        let events = history.since(cursor).map_err(|_| self.expired_line(store.visible()))?;
+        if sight.gap {
+            self.gap = true;
+        } else if std::mem::take(&mut self.gap) {
+            return Ok(self.lines_after_gap(events.take_while(|event| event.revision <= current), now));
+        }
         let mut lines = Vec::new();
         let mut new_cursor = current.max(cursor);
         for event in events.take_while(|event| event.revision <= current) {
@@ -272,6 +338,19 @@ impl Watch {
         }
         self.cursor = new_cursor;
         Ok(lines)
+    }
+
+    /// The lines after a gap: the last event of each object, as if nothing had happened in between; advances the cursor.
+    fn lines_after_gap<'e>(&mut self, events: impl Iterator<Item = &'e Arc<Event>>, now: Time) -> Vec<Bytes> {
+        let mut objects: BTreeMap<&Key, (&Arc<Event>, &Arc<Event>)> = BTreeMap::new();
+        for event in events.take_while(|event| event.epoch <= self.kind.epoch()) {
+            objects.entry(&event.key).and_modify(|(_, last)| *last = event).or_insert((event, event));
+            self.cursor = event.revision;
+        }
+        let mut last: Vec<_> = objects.into_values().collect();
+        last.sort_by_key(|(_, last)| last.revision);
+        let merged = last.into_iter().filter_map(|(first, last)| first.merged_with(last));
+        merged.filter_map(|event| self.line(&event, now)).collect()
     }
 
     /// The line of an event; `None` if the event does not concern this watch.

@@ -1,17 +1,15 @@
 //! Request bodies: checks their size and parses JSON, YAML and protobuf.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::Value;
-use windtunnel_core::yaml::YamlError;
 
 use crate::gotext::json_syntax::syntax_error;
-use crate::gotext::quote;
-use crate::request::{duplicates, protobuf};
+use crate::gotext::{json_type, quote};
+use crate::request::{duplicates, media_type, protobuf, yaml};
 use crate::status::{Outcome, Refused};
 
 /// The maximum size of a body, in bytes.
@@ -46,6 +44,21 @@ impl Text {
         let parsed = self.parsed.lock().ok().and_then(|mut parsed| parsed.take());
         parsed.unwrap_or_else(|| duplicates::parse(&self.bytes))
     }
+}
+
+/// Reads something from a body before the server handles it; `None` if the body is no JSON or protobuf.
+pub(crate) fn peek<T>(
+    text: &Text,
+    content_type: &str,
+    kind: &str,
+    read: impl FnOnce(&Value) -> T,
+) -> Option<T> {
+    if content_type.ends_with(protobuf::MEDIA_TYPE) {
+        return parse(text, content_type, kind).ok().map(|value| read(&value));
+    }
+    let mut parsed = text.parsed.lock().ok()?;
+    let parsed = parsed.get_or_insert_with(|| duplicates::parse(&text.bytes));
+    parsed.as_ref().ok().map(|(value, _)| read(value))
 }
 
 impl Deref for Text {
@@ -94,21 +107,15 @@ pub(crate) fn parse_as(
             "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
         ))
     };
-    match &*media_type(content_type) {
-        "" | "application/json" => bytes.json().map_err(|error| {
+    match media_type::parse(content_type).as_deref() {
+        Some("application/json") => bytes.json().map_err(|error| {
             unrecognized(format!(
                 "couldn't get version/kind; json parse error: {}",
                 json_error(&error, bytes)
             ))
         }),
-        "application/yaml" => {
-            let text = String::from_utf8_lossy(bytes);
-            let text = first_document(&text);
-            windtunnel_core::yaml::from_str(text)
-                .map(|value| (value, Vec::new()))
-                .map_err(|error| unrecognized(yaml_error(&error, text)))
-        }
-        protobuf::MEDIA_TYPE => {
+        Some("application/yaml") => yaml::parse(bytes).map_err(unrecognized),
+        Some(protobuf::MEDIA_TYPE) => {
             let decoded = protobuf::decode(bytes, (api_version, kind)).map(|value| (value, Vec::new()));
             decoded.map_err(|error| match error.is {
                 None => unrecognized(error.why),
@@ -125,33 +132,21 @@ pub(crate) fn parse_as(
     }
 }
 
-/// Parses the options of a deletion. A real server returns the error of its decoder unchanged.
-pub(crate) fn parse_options(bytes: &Text, content_type: &str) -> Outcome<Value> {
-    let is_json = matches!(&*media_type(content_type), "" | "application/json");
-    if bytes.len() > LIMIT || !is_json {
-        return parse(bytes, content_type, "DeleteOptions");
-    }
-    bytes.json().map(|(value, _)| value).map_err(|error| {
-        let why = json_error(&error, bytes);
-        Refused::internal(format!("couldn't get version/kind; json parse error: {why}"))
-    })
+/// Go's message for a body that is not an object, and so has no type.
+pub(crate) fn no_type(value: &Value) -> String {
+    let found = json_type(value);
+    format!(
+        "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; \
+         Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+    )
 }
 
-/// The first of several YAML documents. Go's parser ignores the others.
-pub(crate) fn first_document(text: &str) -> &str {
-    let mut at = 0;
-    let mut has_content = false;
-    for line in text.split_inclusive('\n') {
-        let is_bare_marker = line.trim_end() == "---";
-        let is_marker = is_bare_marker || line.starts_with("--- ");
-        if is_marker && has_content || line.trim_end() == "..." {
-            return &text[..at];
-        }
-        let is_comment = line.trim_start().starts_with(['#', '%']);
-        has_content = has_content || !is_bare_marker && !is_comment && !line.trim().is_empty();
-        at += line.len();
+/// Rejects media types that are none of an object.
+pub(crate) fn check_media_type(content_type: &str) -> Outcome<()> {
+    match media_type::parse(content_type) {
+        Some(name) if MEDIA_TYPES.contains(&&*name) => Ok(()),
+        _ => Err(Refused::media_type(&MEDIA_TYPES)),
     }
-    text
 }
 
 /// Rejects bodies that are too long.
@@ -162,33 +157,9 @@ pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
     Ok(())
 }
 
-/// The media type of a `Content-Type` header, without parameters. Its case does not matter.
-pub(crate) fn media_type(header: &str) -> Cow<'_, str> {
-    let name = header.split(';').next().unwrap_or_default().trim();
-    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(name.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(name)
-    }
-}
-
 /// Go's message for malformed JSON. Errors that are not of the syntax have the message of `serde_json`.
 pub(crate) fn json_error(error: &serde_json::Error, document: &[u8]) -> String {
     syntax_error(document).unwrap_or_else(|| error.to_string())
-}
-
-/// Go's messages for common errors in YAML. Other errors have the message of this parser.
-pub(crate) fn yaml_error(error: &YamlError, text: &str) -> String {
-    let why = match error.message.as_str() {
-        // If the text ends where an element must follow, Go reports the missing element first.
-        "unclosed bracket '{'" | "unclosed bracket '['" if text.trim_end().ends_with(['[', '{', ',']) => {
-            "did not find expected node content"
-        }
-        "unclosed bracket '{'" => "did not find expected ',' or '}'",
-        "unclosed bracket '['" => "did not find expected ',' or ']'",
-        other => other,
-    };
-    format!("yaml: line {}: {why}", error.line)
 }
 
 /// The start of a body for error messages: as text if it looks like JSON, else in hexadecimal.
@@ -205,28 +176,5 @@ pub(crate) fn summary(bytes: &[u8]) -> String {
             }
             text + more
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_first_document_counts() {
-        for (text, first) in [
-            ("a: 1\n", "a: 1\n"),
-            ("---\na: 1\n---\nb: 2\n", "---\na: 1\n"),
-            ("# c\n---\na: 1\n...\nb", "# c\n---\na: 1\n"),
-            ("--- {a: 1}\n---\nb: 2\n", "--- {a: 1}\n"),
-        ] {
-            assert_eq!(first_document(text), first);
-        }
-    }
-
-    #[test]
-    fn the_case_and_the_parameters_of_a_media_type_do_not_matter() {
-        assert_eq!(media_type("Application/JSON; charset=utf-8"), "application/json");
-        assert_eq!(media_type(""), "");
     }
 }

@@ -19,6 +19,51 @@ pub(crate) fn paths(bytes: &[u8]) -> Vec<String> {
 /// Parses JSON. Also returns the paths of duplicate fields in the form of strict decoding errors: `data.k`,
 /// `spec.containers[0].name`.
 pub(crate) fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
+    match parse_exactly(bytes) {
+        // Go's decoder reads a number only if there is a field for it.
+        Err(error) if error.to_string().starts_with("number out of range") => {
+            parse_exactly(&replace_huge_numbers(bytes, |_| ()))
+        }
+        parsed => parsed,
+    }
+}
+
+/// The first number of a document that no float can represent.
+pub(crate) fn huge_number(bytes: &[u8]) -> Option<String> {
+    let mut first = None;
+    replace_huge_numbers(bytes, |number| {
+        first.get_or_insert_with(|| String::from_utf8_lossy(number).into_owned());
+    });
+    first
+}
+
+/// A document with 0 instead of numbers that no float can represent; `found` gets each of them.
+fn replace_huge_numbers(bytes: &[u8], mut found: impl FnMut(&[u8])) -> Vec<u8> {
+    let (mut out, mut rest, mut is_text, mut is_escaped) = (Vec::new(), bytes, false, false);
+    while let Some((byte, tail)) = rest.split_first() {
+        let is_part = |byte: &&u8| byte.is_ascii_digit() || b"+-.eE".contains(*byte);
+        let length = if is_text { 0 } else { rest.iter().take_while(is_part).count() };
+        if length > 0 {
+            let (number, tail) = rest.split_at(length);
+            let value = std::str::from_utf8(number).ok().and_then(|text| text.parse::<f64>().ok());
+            if value.is_some_and(f64::is_infinite) {
+                found(number);
+                out.push(b'0');
+            } else {
+                out.extend_from_slice(number);
+            }
+            rest = tail;
+            continue;
+        }
+        is_text ^= *byte == b'"' && !is_escaped;
+        is_escaped = is_text && *byte == b'\\' && !is_escaped;
+        out.push(*byte);
+        rest = tail;
+    }
+    out
+}
+
+fn parse_exactly(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
     let found = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let root = At { parent: None, step: Step::Root };
@@ -155,7 +200,7 @@ mod tests {
     #[test]
     fn parse_reports_duplicate_fields_once_and_keeps_last_value() {
         let text = br#"{"a": {"k": 1, "k": 2, "k": 3}, "l": [{"x": 1}, {"x": 1, "x": null}], "n": 1e400}"#;
-        assert!(parse(text).is_err());
+        assert_eq!(parse(text).unwrap().0["n"], 0);
         let text =
             br#"{"a": {"k": 1, "k": 2, "k": 3}, "l": [{"x": 1}, {"x": 1, "x": null}], "n": 1.5, "n": -1}"#;
         let (value, duplicates) = parse(text).unwrap();

@@ -4,10 +4,12 @@ pub(crate) mod accept;
 pub(crate) mod body;
 pub(crate) mod duplicates;
 pub(crate) mod impersonation;
+pub(crate) mod media_type;
 pub(crate) mod options;
 pub(crate) mod protobuf;
 pub(crate) mod url;
 pub(crate) mod view;
+pub(crate) mod yaml;
 
 use std::borrow::Cow;
 
@@ -31,6 +33,8 @@ pub enum Method {
     Patch,
     /// Remove.
     Delete,
+    /// The methods `HEAD` and `OPTIONS`, which only proxies support.
+    Options,
     /// Any other method; no path supports it.
     Other,
 }
@@ -148,6 +152,7 @@ impl<'a> Request<'a> {
             name: Cow::Borrowed(if named { &write.name } else { "" }),
             subresource: Cow::Borrowed(write.subresource.unwrap_or("")),
             watch: false,
+            has_empty_namespace: false,
         });
         Self {
             method,
@@ -168,3 +173,4 @@ impl<'a> Request<'a> {
 
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";

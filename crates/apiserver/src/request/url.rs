@@ -28,6 +28,8 @@ pub struct ResourcePath<'a> {
     pub subresource: Cow<'a, str>,
     /// Whether the path has the old `watch` prefix.
     pub watch: bool,
+    /// Whether the path names a namespace without a name, as in `namespaces//pods`.
+    pub has_empty_namespace: bool,
 }
 
 /// Query parameters in order.
@@ -103,6 +105,12 @@ impl<'a> ResourcePath<'a> {
         if let Some(empty) = parts.iter().position(|part| part.is_empty()) {
             if parts[..empty].contains(&"proxy") {
                 parts.retain(|part| !part.is_empty());
+            } else if empty > 0 && parts[empty - 1] == "namespaces" && matches!(empty, 3 | 4) {
+                // A parameter of a route matches an empty segment.
+                parts.drain(empty - 1..=empty);
+                let path = parts.join("/");
+                let found = ResourcePath::parse(&path)?.into_owned();
+                return Some(ResourcePath { has_empty_namespace: true, ..found });
             } else {
                 // No route has an empty segment.
                 return match parts[..] {
@@ -142,6 +150,7 @@ impl<'a> ResourcePath<'a> {
             name: decode(name),
             subresource,
             watch,
+            has_empty_namespace: false,
         })
     }
 
@@ -160,6 +169,7 @@ impl<'a> ResourcePath<'a> {
             name: own(self.name),
             subresource: own(self.subresource),
             watch: self.watch,
+            has_empty_namespace: self.has_empty_namespace,
         }
     }
 }
@@ -225,6 +235,7 @@ mod tests {
             ("/api/v1/namespaces/a/configmaps/%2F", "|v1|a|configmaps|||"),
             ("/api/v1/namespaces%2Fa%2fconfigmaps/b%2525", "|v1|a|configmaps|b%25||"),
             ("/api/v1//namespaces", "|v1|||||"),
+            ("/api/v1/namespaces//pods/a", "|v1||pods|a||"),
             ("/apis/apps/v1//deployments", "apps|v1|||||"),
             ("/api/v1/namespaces/a/services/b/proxy//c", "|v1|a|services|b|proxy/c|"),
         ] {

@@ -15,13 +15,13 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The view of a shape. For Tables, reads `includeObject`.
-    pub(crate) fn read(shape: Shape, query: &Query, minor: u32) -> Outcome<Self> {
-        let include = match shape {
+    /// The view with the option of Tables: `includeObject`. It is read once the request succeeded.
+    pub(crate) fn with_options(self, query: &Query) -> Outcome<Self> {
+        let include = match self.shape {
             Shape::Table(_) => Include::read(query.get("includeObject")).map_err(Refused::bad_request)?,
             _ => Include::default(),
         };
-        Ok(Self { shape, include, minor })
+        Ok(Self { include, ..self })
     }
 
     /// Whether the view shows ages, so that it changes with time.

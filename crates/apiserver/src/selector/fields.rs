@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::kinds::Kind;
+use crate::selector::terms::{self, Term};
 
 /// Requirements that must all hold.
 #[derive(Debug, Clone, Default)]
@@ -76,26 +77,22 @@ const FLAGS: [&str; 2] = ["/spec/hostNetwork", "/spec/unschedulable"];
 const COUNTS: [&str; 2] = ["/status/replicas", "/status/succeeded"];
 
 impl FieldSelector {
-    /// Parses a field selector of a kind.
+    /// Finds the fields that the terms of a selector name.
     ///
     /// # Errors
-    /// The server's message for invalid syntax, or for a field that the kind does not support.
-    pub(crate) fn parse(text: &str, kind: &Kind) -> Result<Self, String> {
-        let mut requirements = Vec::new();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
-            let (field, value, equal) = split(part)
-                .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
-            let pointer = place(field, kind)?;
-            requirements.push(Requirement { pointer, value: value.to_owned(), equal });
-        }
-        Ok(Self(requirements))
+    /// The server's message for a field that the kind does not support.
+    pub(super) fn of(terms: Vec<Term>, kind: &Kind) -> Result<Self, String> {
+        let requirement = |Term { field, value, equal }| {
+            let pointer = place(&field, kind)?;
+            Ok(Requirement { pointer, value, equal })
+        };
+        terms.into_iter().map(requirement).collect::<Result<_, String>>().map(Self)
     }
 
     /// The only name that a selector of any kind allows, if it requires one (`RequiresExactMatch`).
     pub(crate) fn only_named(text: &str) -> Option<String> {
-        let parts: Option<Vec<_>> = text.split(',').filter(|part| !part.is_empty()).map(split).collect();
-        let only = parts?.into_iter().find(|(field, _, equal)| *equal && *field == "metadata.name");
-        only.map(|(_, name, _)| name.to_owned())
+        let mut terms = terms::parse(text).ok()?.into_iter();
+        terms.find(|term| term.equal && term.field == "metadata.name").map(|term| term.value)
     }
 
     pub(crate) fn only_name(&mut self, name: &str) {
@@ -143,14 +140,6 @@ fn value<'o>(object: &'o Value, pointer: &str) -> Option<&'o Value> {
     let found = object.pointer(pointer);
     let is_empty = found.is_none_or(|value| value.is_null() || value == "");
     if is_empty && pointer == FALLBACK.0 { object.pointer(FALLBACK.1) } else { found }
-}
-
-fn split(part: &str) -> Option<(&str, &str, bool)> {
-    if let Some((field, value)) = part.split_once("!=") {
-        return Some((field.trim(), value, false));
-    }
-    let (field, value) = part.split_once("==").or_else(|| part.split_once('='))?;
-    Some((field.trim(), value, true))
 }
 
 /// The JSON pointer of a field that a selector of a kind names.

@@ -3,15 +3,17 @@
 mod fields;
 mod labels;
 mod page;
+mod terms;
 mod text;
 
 use serde_json::Value;
 pub(crate) use windtunnel_core::selector::selector_matches;
 
 use super::kinds::Kind;
-use super::request::Query;
+use super::request::{Query, options};
 use super::status::{Outcome, Refused};
 use super::wording;
+use crate::profile::Profile;
 pub(crate) use fields::FieldSelector;
 pub(crate) use labels::LabelSelector;
 pub(crate) use page::Continue;
@@ -25,11 +27,17 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// Parses `labelSelector` and `fieldSelector`.
-    pub(crate) fn parse(kind: &Kind, query: &Query, minor: u32) -> Outcome<Self> {
+    /// Parses the options of a list, a watch or a deletion of a collection, in the order of the real server, and returns their
+    /// selector: numbers, syntax of selectors, validation, supported fields.
+    pub(crate) fn of_options(kind: &Kind, query: &Query, watch: bool, profile: &Profile) -> Outcome<Self> {
+        for name in ["timeoutSeconds", "limit"].into_iter().filter(|name| query.is_given(name)) {
+            options::number(query.get(name))?;
+        }
         let labels = LabelSelector::parse(query.get("labelSelector"))
-            .map_err(|why| Refused::bad_request(wording::phrases(&why, minor)))?;
-        let fields = FieldSelector::parse(query.get("fieldSelector"), kind).map_err(Refused::bad_request)?;
+            .map_err(|why| Refused::bad_request(wording::phrases(&why, profile.minor)))?;
+        let terms = terms::parse(query.get("fieldSelector")).map_err(Refused::bad_request)?;
+        options::list::check(query, watch, profile)?;
+        let fields = FieldSelector::of(terms, kind).map_err(Refused::bad_request)?;
         Ok(Self { labels, fields })
     }
 

@@ -4,7 +4,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine as _};
 use serde_json::{Value, json};
 
+use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::quote;
+use crate::profile::since;
 use crate::status::{Outcome, Refused};
 
 /// The position at which a list continues.
@@ -28,7 +30,7 @@ impl Continue {
     }
 
     /// Parses a token; `None` if the text is empty.
-    pub(crate) fn parse(token: &str) -> Outcome<Option<Self>> {
+    pub(crate) fn parse(token: &str, minor: u32) -> Outcome<Option<Self>> {
         if token.is_empty() {
             return Ok(None);
         }
@@ -38,13 +40,12 @@ impl Continue {
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| {
             invalid(format!("illegal base64 data at input byte {}", illegal_byte(token, &error)))
         })?;
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| invalid(syntax_error(&bytes).unwrap_or_else(|| error.to_string())))?;
         let version = value["v"].as_str().unwrap_or_default();
         if version != VERSION {
-            return Err(invalid(format!(
-                "server does not recognize this encoded version {}",
-                quote(version)
-            )));
+            let shown = if minor < since::PLAIN_TOKEN_VERSION { quote(version) } else { version.to_owned() };
+            return Err(invalid(format!("server does not recognize this encoded version {shown}")));
         }
         let start = value["start"].as_str().unwrap_or_default().trim_end_matches('\u{0}').to_owned();
         if start.is_empty() {
@@ -77,7 +78,7 @@ mod tests {
     fn a_token_round_trips() {
         for revision in [Some(356), None] {
             let page = Continue { revision, start: "ns/name".into() };
-            assert_eq!(Continue::parse(&page.token()).unwrap(), Some(page));
+            assert_eq!(Continue::parse(&page.token(), 36).unwrap(), Some(page));
         }
     }
 
@@ -88,7 +89,7 @@ mod tests {
             ("bogus".to_owned(), "illegal base64 data at input byte 4"),
             (
                 encoded(r#"{"v":"v0","rv":1,"start":"a"}"#),
-                "server does not recognize this encoded version \"v0\"",
+                "server does not recognize this encoded version v0",
             ),
             (
                 encoded(r#"{"v":"meta.k8s.io/v1","start":"a"}"#),
@@ -96,7 +97,7 @@ mod tests {
             ),
             (encoded(r#"{"v":"meta.k8s.io/v1","rv":1}"#), "encoded start key empty (version meta.k8s.io/v1)"),
         ] {
-            let refused = Continue::parse(&token).unwrap_err();
+            let refused = Continue::parse(&token, 36).unwrap_err();
             assert_eq!(refused.message, format!("invalid continue token: continue key is not valid: {why}"));
         }
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use windtunnel_core::Identity;
 use windtunnel_core::clock::Time;
 
+use crate::access::{RequestCount, UserAccess};
 use crate::call::Call;
 use crate::kinds::objects::Objects;
 use crate::reply::Reply;
@@ -103,9 +104,25 @@ impl ApiServer {
     }
 
     /// Answers a request for a token.
-    pub(crate) fn request_token(&mut self, call: &Call<'_>) -> Outcome<Reply> {
+    pub(crate) fn request_token(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let objects = Objects { catalog: &self.catalog, store: &self.store };
         self.access.request_token(objects, call, &self.profile)
+    }
+
+    /// Counts the requests of each user from now on.
+    pub fn count_requests(&mut self) {
+        self.access.usage.begin();
+    }
+
+    /// The requests so far, since they are counted.
+    pub fn request_counts(&self) -> Vec<RequestCount> {
+        self.access.usage.all().collect()
+    }
+
+    /// The requests of each user, and how much of its rights they used.
+    pub fn access_report(&mut self) -> Vec<UserAccess> {
+        self.access.policy.follow(&self.store);
+        self.access.report()
     }
 
     /// Updates the rules of all aggregated roles.

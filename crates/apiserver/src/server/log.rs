@@ -64,14 +64,9 @@ impl WriteLog {
         if self.limit == 0 || self.only.is_some_and(|only| only != call.request.via) {
             return;
         }
-        let verb = match call.request.method {
-            Method::Post => "create",
-            Method::Put => "update",
-            Method::Patch => "patch",
-            Method::Delete if call.path.name.is_empty() => "deletecollection",
-            Method::Delete => "delete",
-            Method::Get | Method::Other => return,
-        };
+        if matches!(call.request.method, Method::Get | Method::Options | Method::Other) {
+            return;
+        }
         let mut key = call.key();
         if let Some(name) = &call.new_name {
             name.clone_into(&mut key.name);
@@ -89,7 +84,7 @@ impl WriteLog {
             at: call.now,
             user: call.request.user.user.clone(),
             via: call.request.via,
-            verb,
+            verb: call.verb(),
             kind: call.kind.resource.kind.to_string(),
             key,
             subresource: call.path.subresource.to_string(),
@@ -101,7 +96,70 @@ impl WriteLog {
     }
 }
 
+/// A read of a client.
+#[derive(Debug, Clone)]
+pub struct ClientRead {
+    /// The time of the request.
+    pub at: Time,
+    /// The name of the user.
+    pub user: String,
+    /// The program of the user's machine; empty for other clients.
+    pub program: String,
+    /// The `User-Agent`.
+    pub agent: String,
+    /// `get`, `list` or `watch`.
+    pub verb: &'static str,
+    /// The kind of the objects, such as `ConfigMap`.
+    pub kind: String,
+    /// The name of the object; empty for a collection.
+    pub name: String,
+    /// The subresource, such as `status`; empty for the object itself.
+    pub subresource: String,
+    /// The HTTP status code of the reply.
+    pub code: u16,
+}
+
+/// The last reads of clients.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReadLog {
+    reads: VecDeque<ClientRead>,
+    limit: usize,
+}
+
+impl ReadLog {
+    pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
+        if self.limit == 0 || call.request.via != Via::Client {
+            return;
+        }
+        if self.reads.len() >= self.limit {
+            self.reads.pop_front();
+        }
+        self.reads.push_back(ClientRead {
+            at: call.now,
+            user: call.request.user.user.clone(),
+            program: call.request.user.program().to_owned(),
+            agent: call.request.user_agent.to_string(),
+            verb: call.verb(),
+            kind: call.kind.resource.kind.to_string(),
+            name: call.path.name.to_string(),
+            subresource: call.path.subresource.to_string(),
+            code: reply.code,
+        });
+    }
+}
+
 impl ApiServer {
+    /// Keeps the last `limit` reads of HTTP clients for [`ApiServer::take_reads`]; 0 keeps none.
+    pub fn keep_client_reads(&mut self, limit: usize) {
+        self.reads.limit = limit;
+        self.reads.reads.truncate(limit);
+    }
+
+    /// The reads of HTTP clients since the last call, including rejected ones, oldest first.
+    pub fn take_reads(&mut self) -> Vec<ClientRead> {
+        self.reads.reads.drain(..).collect()
+    }
+
     /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
     pub fn keep_log(&mut self, limit: usize) {
         self.log.configure(limit, None);

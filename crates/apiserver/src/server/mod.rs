@@ -9,7 +9,7 @@ pub(crate) mod definitions;
 mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;
-pub(crate) mod faults;
+mod faults;
 pub(crate) mod log;
 mod paths;
 mod programs;
@@ -24,6 +24,7 @@ use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
 
 use super::access::Access;
 use super::admission::Admission;
+use super::faults::Faults;
 use super::kinds::catalog::Catalog;
 use super::kinds::objects::Objects;
 use super::kinds::strategy::allocations::Allocations;
@@ -40,8 +41,7 @@ use crate::server::builder::Builder;
 use crate::server::definitions::delays::{DefinitionPace, Definitions};
 use crate::server::draws::Draws;
 use crate::server::expiry::Expiry;
-use crate::server::faults::Faults;
-use crate::server::log::WriteLog;
+use crate::server::log::{ReadLog, WriteLog};
 
 /// An in-memory Kubernetes API server. A clone is independent, and shares unchanged objects with the original.
 ///
@@ -69,7 +69,8 @@ pub struct ApiServer {
     pub(crate) paths: Paths,
     pub(crate) access: Access,
     pub(super) log: WriteLog,
-    pub(super) faults: Faults,
+    pub(crate) reads: ReadLog,
+    pub(crate) faults: Faults,
     /// Answers requests to pods.
     pub(crate) programs: Programs,
 }
@@ -132,6 +133,7 @@ impl ApiServer {
             paths: parts.paths,
             access: parts.access,
             log: WriteLog::default(),
+            reads: ReadLog::default(),
             faults: Faults::default(),
             programs: Programs::default(),
         }

@@ -1,4 +1,4 @@
-//! A program beside the API that answers one path of a shared server, for users who may access the path.
+//! Programs beside the API. Each answers one path of a shared server, for users who may access the path.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -24,12 +24,10 @@ pub trait PathEndpoint: Send + Sync {
 impl Shared {
     /// The reply of the program beside the API; `None` for other paths.
     pub(super) fn endpoint_reply(&self, request: &Request<'_>) -> Option<Outcome<Reply>> {
-        let endpoint = self.endpoint.as_deref()?;
         let Target::Path(path) = &request.target else { return None };
-        (path == endpoint.path()).then(|| {
-            self.lock().check_path_access(request)?;
-            reply(endpoint, request)
-        })
+        let endpoint = self.endpoints.iter().find(|endpoint| path == endpoint.path())?;
+        let access = self.lock().check_path_access(request);
+        Some(access.and_then(|()| reply(&**endpoint, request)))
     }
 }
 

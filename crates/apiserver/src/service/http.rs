@@ -14,8 +14,12 @@ use windtunnel_core::Identity;
 use super::{ReplyStream, Shared, body, clock_headers};
 use crate::gotext;
 use crate::reply::{Reply, ReplyBody};
+#[cfg(feature = "https")]
+use crate::request::accept::{self, Media};
 use crate::request::impersonation::Impersonate;
 use crate::request::{Body, Method, Query, Request, Target, Text, Via};
+#[cfg(feature = "https")]
+use crate::status::Refused;
 
 /// Converts an HTTP request.
 pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Request<'a> {
@@ -25,6 +29,7 @@ pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Re
         http::Method::PUT => Method::Put,
         http::Method::PATCH => Method::Patch,
         http::Method::DELETE => Method::Delete,
+        http::Method::HEAD | http::Method::OPTIONS => Method::Options,
         _ => Method::Other,
     };
     let header =
@@ -61,6 +66,14 @@ fn text(head: &Parts, body: Bytes) -> Text {
         text.parse_ahead();
     }
     text
+}
+
+/// The reply to a request that is rejected before the server sees it.
+#[cfg(feature = "https")]
+pub(crate) fn refusal(head: &Parts, refused: &Refused) -> Reply {
+    let who = Identity::anonymous();
+    let media = accept::document_media(&request(head, Bytes::new(), &who)).unwrap_or(Media::PrettyJson);
+    Reply { media, ..Reply::refused(refused) }
 }
 
 /// Converts a reply to an HTTP response.

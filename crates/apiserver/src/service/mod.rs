@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod arrivals;
 pub(crate) mod body;
 pub mod clock_headers;
 mod durable;
@@ -43,10 +44,11 @@ use windtunnel_core::Identity;
 use windtunnel_core::clock::{Clock, Time, WallClock};
 use windtunnel_core::limits::REQUEST_LATENCY_MS;
 
+use self::arrivals::{Arrivals, OrderKey};
 pub use self::endpoint::PathEndpoint;
 pub use self::feed::{Feed, without_owners};
 use self::notifier::ChangeNotifier;
-use super::reply::{Reply, ReplyBody};
+use super::reply::{ConnectionDropped, Reply, ReplyBody};
 use super::request::{Method, Request};
 use super::server::ApiServer;
 use super::status::Outcome;
@@ -77,8 +79,10 @@ pub struct Shared {
     writer: Option<Writer>,
     /// Whether the server may delay requests.
     has_delays: bool,
-    /// Answers a path beside the API.
-    endpoint: Option<Arc<dyn PathEndpoint>>,
+    /// Answer paths beside the API.
+    endpoints: Vec<Arc<dyn PathEndpoint>>,
+    /// The requests of named clients that wait for their turn.
+    arrivals: Arc<Arrivals>,
 }
 
 impl Shared {
@@ -95,7 +99,8 @@ impl Shared {
             clock,
             writer: None,
             has_delays,
-            endpoint: None,
+            endpoints: Vec::new(),
+            arrivals: Arc::default(),
         }
     }
 
@@ -122,10 +127,12 @@ impl Shared {
         submit: impl FnOnce(&Writer, Written) -> W,
     ) -> (T, Option<W>) {
         let mut server = self.lock();
-        let before = (server.revision(), server.definitions.epoch());
+        let epochs = |server: &ApiServer| (server.definitions.epoch(), server.faults.epoch());
+        let before = (server.revision(), epochs(&server));
         let result = call(&mut server);
-        let after = (server.revision(), server.definitions.epoch());
-        // Wake all watchers if a definition was replaced, or if the history no longer has all writes of the call.
+        let after = (server.revision(), epochs(&server));
+        // Wake all watchers if a definition was replaced, if faults changed the events that watches show, or if the history no
+        // longer has all writes of the call.
         let tables: Option<BTreeSet<TableId>> = if before.1 == after.1 {
             server.events_since(before.0).ok().map(|events| events.map(|event| event.table).collect())
         } else {
@@ -251,10 +258,12 @@ impl Shared {
         Self { clock, ..self.clone() }
     }
 
-    /// A handle to the same server whose clients also reach a program beside the API.
+    /// A handle to the same server whose clients also reach this program beside the API.
     #[must_use]
     pub fn with_endpoint(&self, endpoint: Arc<dyn PathEndpoint>) -> Self {
-        Self { endpoint: Some(endpoint), ..self.clone() }
+        let mut shared = self.clone();
+        shared.endpoints.push(endpoint);
+        shared
     }
 
     /// Wakes all subscribers and watchers without a write.
@@ -264,13 +273,23 @@ impl Shared {
 
     /// A service that acts as `who`.
     pub fn service(&self, who: &Identity) -> Service {
-        Service { shared: self.clone(), who: Arc::new(who.clone()) }
+        Service { shared: self.clone(), who: Arc::new(who.clone()), agent: None }
     }
 
     /// A kube client that acts as `who`. Call it on a tokio runtime; the client works as long as that runtime runs.
     #[cfg(feature = "client")]
     pub fn client(&self, who: &Identity) -> kube::Client {
         kube::Client::new(self.service(who), "default")
+    }
+
+    /// As [`Shared::client`], with this user agent, unless the client sets another one. Requests of such clients that
+    /// arrive at one moment of the runtime's time are answered in a fixed order, so that a client that makes several of
+    /// them at once in a random order gets the same answers in each run.
+    #[cfg(feature = "client")]
+    pub fn named_client(&self, who: &Identity, agent: &str) -> kube::Client {
+        let agent = ::http::HeaderValue::from_str(agent);
+        let agent = agent.unwrap_or_else(|_| ::http::HeaderValue::from_static("program"));
+        kube::Client::new(Service { agent: Some(agent), ..self.service(who) }, "default")
     }
 }
 
@@ -305,6 +324,24 @@ impl std::fmt::Debug for Shared {
 pub struct Service {
     shared: Shared,
     who: Arc<Identity>,
+    /// The user agent of a client whose requests are ordered.
+    agent: Option<::http::HeaderValue>,
+}
+
+impl Service {
+    /// Adds the user agent of a named client to its request, and waits for the turn of the request.
+    async fn take_turn(&self, head: &mut ::http::request::Parts, body: &Bytes) {
+        let Some(agent) = &self.agent else { return };
+        let agent = head.headers.entry(::http::header::USER_AGENT).or_insert_with(|| agent.clone());
+        let key = OrderKey {
+            user: &self.who.user,
+            agent: agent.as_bytes(),
+            method: head.method.as_str(),
+            path: head.uri.to_string(),
+            body: body.clone(),
+        };
+        self.shared.arrivals.wait_for_turn(self.shared.now(), key).await;
+    }
 }
 
 impl<B> tower_service::Service<::http::Request<B>> for Service
@@ -313,22 +350,27 @@ where
     B::Data: Send,
 {
     type Response = ::http::Response<ReplyStream>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Error = ConnectionDropped;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, ConnectionDropped>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectionDropped>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: ::http::Request<B>) -> Self::Future {
-        let (shared, who) = (self.shared.clone(), Arc::clone(&self.who));
-        shared.requests.fetch_add(1, Ordering::Relaxed);
+        let service = self.clone();
+        self.shared.requests.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            let (head, body) = request.into_parts();
+            let (mut head, body) = request.into_parts();
             let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
             tokio::time::sleep(Duration::from_millis(REQUEST_LATENCY_MS)).await;
+            service.take_turn(&mut head, &body).await;
+            let Self { shared, who, .. } = service;
             let reply = shared.answer(&http::request(&head, body, &who)).await;
             let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+            if reply.is_dropped() {
+                return Err(ConnectionDropped);
+            }
             let response = http::response(&shared, reply);
             Ok(if head.method == ::http::Method::HEAD { http::without_body(response) } else { response })
         })

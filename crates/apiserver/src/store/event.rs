@@ -81,6 +81,20 @@ impl Event {
         }
     }
 
+    /// The change from the state before this event to the state after a later event of the same object; `None` if the
+    /// object existed neither before nor after.
+    pub(crate) fn merged_with(&self, last: &Self) -> Option<Self> {
+        let (old, removed) = (self.old.clone(), last.kind == EventKind::Deleted);
+        let kind = match (&old, removed) {
+            (None, true) => return None,
+            (None, false) => EventKind::Added,
+            (Some(_), true) => EventKind::Deleted,
+            (Some(_), false) => EventKind::Modified,
+        };
+        let Self { table, key, .. } = self;
+        Some(Self::new(*table, last.revision, kind, key.clone(), last.object.clone(), old, last.epoch))
+    }
+
     /// The line of a watch stream, encoded once and shared by all watchers.
     pub(crate) fn line(&self) -> Bytes {
         self.line.get_or_init(|| watch_line(self.kind.name(), &self.object)).clone()

@@ -43,6 +43,13 @@ impl History {
         self.events.back().map_or(self.compacted, |event| event.revision)
     }
 
+    /// The revision before the last `count` events.
+    pub(crate) fn before_last(&self, count: u32) -> u64 {
+        let end = self.events.len().checked_sub(usize::try_from(count).unwrap_or(usize::MAX));
+        let event = end.and_then(|end| end.checked_sub(1)).and_then(|index| self.events.get(index));
+        event.map_or(self.compacted, |event| event.revision)
+    }
+
     /// The events after a revision.
     ///
     /// # Errors
@@ -103,6 +110,7 @@ mod tests {
     fn since_returns_later_events() {
         assert_eq!(since(&history(9, [2, 4, 7]), 2), Ok(vec![4, 7]));
         assert_eq!(since(&history(9, [2, 4, 7]), 7), Ok(vec![]));
+        assert_eq!([0, 1, 2, 3, 4].map(|count| history(9, [2, 4, 7]).before_last(count)), [7, 4, 2, 0, 0]);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
 
-use super::{read_body, success};
-use crate::call::Call;
+use super::success;
+use crate::call::{Call, part};
 use crate::metadata;
 use crate::reply::Reply;
 use crate::request::Method;
@@ -18,17 +18,17 @@ impl ApiServer {
         if call.request.method != Method::Post || !collection {
             return Err(Refused::method_not_allowed());
         }
-        let binding = read_body(call, &[("", "v1")], "Binding")?;
+        let binding = part::body(call, &[("", "v1")], "Binding")?;
         let name = metadata::text(&binding, "name").to_owned();
         self.bind_pod(call, &name, &binding)
     }
 
     /// `POST .../pods/NAME/binding`.
     pub(super) fn bind(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let binding = read_body(call, &[("", "v1")], "Binding")?;
+        let binding = part::body(call, &[("", "v1")], "Binding")?;
         let name = call.path.name.to_string();
         let given = metadata::text(&binding, "name");
-        if !given.is_empty() && given != name {
+        if given != name {
             return Err(Refused::bad_request("name in URL does not match name in Binding object"));
         }
         self.bind_pod(call, &name, &binding)

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 
 use super::binding::set_condition;
-use super::{read_body, success};
-use crate::call::Call;
+use super::success;
+use crate::call::{Call, part};
 use crate::kinds::Kind;
 use crate::profile::since;
 use crate::reply::Reply;
@@ -24,7 +24,7 @@ const BLOCKED: &str = "Cannot evict pod as it would violate the pod's disruption
 impl ApiServer {
     /// `POST .../pods/NAME/eviction`.
     pub(super) fn evict(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let eviction = read_body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
+        let eviction = part::body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
         if metadata::text(&eviction, "name") != call.path.name {
             return Err(Refused::bad_request("name in URL does not match name in Eviction object"));
         }

@@ -11,17 +11,14 @@ mod parts;
 mod proxy;
 mod scale;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::kinds::custom::ScalePaths;
-use super::kinds::typed;
-use super::metadata;
 use super::reply::Reply;
-use super::request::{Body, Method, Text};
+use super::request::Method;
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
-use crate::call::{Call, body_type};
-use crate::request::body::parse;
+use crate::call::Call;
 
 impl ApiServer {
     /// Answers a request to a subresource; `None` if the verbs of the object handle it.
@@ -42,7 +39,8 @@ impl ApiServer {
             return Ok(None);
         };
         let verb = match call.request.method {
-            Method::Get => "get",
+            // Only the routes of proxies have the second one.
+            Method::Get | Method::Options => "get",
             Method::Post => "create",
             Method::Put => "update",
             Method::Patch => "patch",
@@ -65,38 +63,6 @@ impl ApiServer {
         };
         reply.map(Some)
     }
-}
-
-/// Reads and decodes the body of a subresource with a type of its own.
-fn read_body(call: &Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Value> {
-    let mut value = match &call.request.body {
-        Body::Value(value) => (*value).clone(),
-        Body::Bytes(bytes) => parse(bytes, &call.request.content_type, kind)?,
-        Body::Empty | Body::Delete(_) => parse(&Text::default(), "", kind)?,
-    };
-    if !value.is_object() {
-        value = json!({});
-    }
-    let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
-    let (given, version) = (text("kind"), text("apiVersion"));
-    let (group, default_version) = types.first().copied().unwrap_or_default();
-    let api_version = |(group, version): &(&str, &str)| {
-        if group.is_empty() { (*version).to_owned() } else { format!("{group}/{version}") }
-    };
-    let known = version.is_empty() || types.iter().any(|accepted| api_version(accepted) == version);
-    if !known || (!given.is_empty() && given != kind) {
-        body_type::check((group, default_version, kind), &given, &version)?;
-    }
-    typed::decode_as(group, default_version, kind, &mut value).map_err(|why| {
-        Refused::bad_request(format!(
-            "{kind} in version \"{default_version}\" cannot be handled as a {kind}: {why}"
-        ))
-    })?;
-    let namespace = metadata::text(&value, "namespace");
-    if !namespace.is_empty() && namespace != call.path.namespace {
-        return Err(Refused::other_namespace());
-    }
-    Ok(value)
 }
 
 /// The answer to a successful binding or eviction.

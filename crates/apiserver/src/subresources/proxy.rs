@@ -87,7 +87,7 @@ impl ApiServer {
             Err(_) => name.port.to_owned(),
         };
         let endpoints = self.object(&ENDPOINTS, namespace, name.object);
-        let endpoints = endpoints.ok_or_else(|| Refused::not_found(&ENDPOINTS, name.object))?;
+        let endpoints = endpoints.ok_or_else(|| Refused::not_found(&SERVICES, name.object))?;
         let no_endpoints = |service: &str| {
             Refused::unavailable(&format!("no endpoints available for service {}", quote(service)))
         };

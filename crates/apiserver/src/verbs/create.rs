@@ -91,9 +91,13 @@ impl ApiServer {
         if kind.table == self.tables.definitions {
             lifecycle::prepare_create(object, &self.profile);
         }
-        self.allocations.allocate(&kind, object, None, &self.store, &self.profile, call.dry_run)?;
+        // A status write that creates an object bypasses the hooks of creation.
+        if call.path.subresource.is_empty() {
+            self.allocations.allocate(&kind, object, None, &self.store, &self.profile, call.dry_run)?;
+        }
         let earlier = self.check_admin_access(call, object, None);
-        let rules = Validation { profile: &self.profile, draws: &mut self.draws, earlier };
+        let rules =
+            Validation { profile: &self.profile, draws: &mut self.draws, empties: &call.empties, earlier };
         validation::validate_new(&kind, object, rules)?;
         strategy::complete_create(&kind, object);
         if let Some(custom) = &kind.custom {
@@ -175,8 +179,9 @@ impl ApiServer {
             "" => metadata::text(object, "generateName"),
             name => name,
         };
-        if resource.namespaced {
-            let namespace = &*call.path.namespace;
+        let namespace = &*call.path.namespace;
+        // Validation rejects an object without a namespace.
+        if resource.namespaced && !namespace.is_empty() {
             let Some(found) = self.store.get(self.tables.namespaces, "", namespace) else {
                 return Err(Refused::not_found(&windtunnel_core::resources::NAMESPACES, namespace));
             };
@@ -245,7 +250,7 @@ fn check_creatable(call: &Call<'_>) -> Outcome<()> {
             Refused::method_not_allowed()
         });
     }
-    if !call.path.name.is_empty() || (resource.namespaced && call.path.namespace.is_empty()) {
+    if !call.path.name.is_empty() || resource.namespaced && !call.has_matching_scope() {
         return Err(Refused::method_not_allowed());
     }
     Ok(())

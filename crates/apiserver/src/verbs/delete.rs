@@ -1,5 +1,6 @@
 //! The verbs `delete` and `deletecollection`: preconditions, grace periods, finalizers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -13,16 +14,19 @@ use crate::kinds::{Dependents, Kind, typed};
 use crate::metadata;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
-use crate::request::Body;
-use crate::request::options::{self, Deletion};
-use crate::selector::Selector;
+use crate::request::options::Deletion;
+use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
 use crate::status::{self, Outcome, Refused};
 use crate::store::Stored;
+use crate::verbs::read::check_namespace;
 
 /// The finalizers that represent a propagation policy.
 const PROPAGATION: [&str; 2] = ["foregroundDeletion", "orphan"];
+/// The limit of the list of a collection that is deleted, if the request has none (`deleteCollectionPageSize`). It makes
+/// the list one of pages, so that it has exactly the requested version.
+const PAGE_SIZE: usize = 10_000;
 
 impl ApiServer {
     pub(crate) fn delete(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
@@ -47,7 +51,11 @@ impl ApiServer {
         self.admission.check_deletion_with_plugins(call, Some(&object))?;
         let name = call.path.name.clone();
         self.admit_deletion(call, &call.key(), &name, &object)?;
-        let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
+        let mut reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
+        if reply.removed.is_none() && options.orphan == Some(false) {
+            // Other requests for a deletion that has to wait get 200, for the sake of old clients.
+            reply.code = 202;
+        }
         if reply.removed.is_none()
             && let ReplyBody::Object(after) = &reply.body
         {
@@ -58,24 +66,25 @@ impl ApiServer {
 
     pub(crate) fn delete_collection(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
-        if kind.resource.namespaced && call.path.namespace.is_empty() {
+        if kind.resource.namespaced && !call.has_matching_scope() {
             return Err(Refused::method_not_allowed());
         }
-        options::list::check(&call.request.query, false, &self.profile)?;
-        let selector = Selector::parse(&kind, &call.request.query, self.profile.minor)?;
+        let selector = Selector::of_options(&kind, &call.request.query, false, &self.profile)?;
         let options = self.deletion(call)?;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
-        let chosen: Vec<(Key, Stored)> = self
-            .store
-            .list(kind.table, &call.path.namespace)
-            .map(|(namespace, name, entry)| (kind.key(namespace, name), kind.written_form(entry)))
-            .filter(|(_, object)| selector.matches(object))
-            .collect();
-        let mut metadata = json!({ "resourceVersion": self.store.table_revision(kind.table).to_string() });
-        if kind.custom.is_some() {
-            metadata["continue"] = json!("");
-        }
+        Continue::parse(call.request.query.get("continue"), self.profile.minor)?;
+        self.requested_version(call)?;
+        check_namespace(call)?;
+        let listed = self.listed(call, &selector, PAGE_SIZE)?;
+        let (metadata, items) = (listed.metadata, listed.objects);
+        let current = |(namespace, name): (&str, &str)| {
+            let (namespace, name, entry) = self.store.named(kind.table, namespace, name).next()?;
+            Some((kind.key(namespace, name), kind.written_form(entry)))
+        };
+        // A past version may have objects that are gone.
+        let chosen: Vec<(Key, Stored)> = items.iter().filter_map(|(key, _)| current(*key)).collect();
+        let items: Vec<LazyObject> = items.into_iter().map(|(_, object)| object).collect();
         // Run admission for all objects before the first one is deleted: a webhook call restarts the request.
         for (key, object) in &chosen {
             self.admit_deletion(call, key, "", object)?;
@@ -87,7 +96,7 @@ impl ApiServer {
             api_version: kind.resource.api_version(),
             kind: kind.list_kind.clone(),
             metadata,
-            items: chosen.iter().map(|(_, object)| LazyObject::Loaded(kind.served_form(object))).collect(),
+            items,
             typed_items: kind.custom.is_some(),
             metadata_only: None,
         };
@@ -96,18 +105,8 @@ impl ApiServer {
 
     /// The options of a deletion.
     fn deletion(&self, call: &Call<'_>) -> Outcome<Deletion> {
-        let decode = |body: &mut Value| {
-            typed::decode_as("meta", "v1", "DeleteOptions", body).map(drop).map_err(Refused::internal)
-        };
-        let mut options = Deletion::read(call.request, decode, &self.profile)?;
-        // With options in the body, those in the query mean nothing.
-        let has_body = match &call.request.body {
-            Body::Bytes(bytes) => !bytes.is_empty(),
-            Body::Value(_) => true,
-            _ => false,
-        };
-        options.dry_run |= call.dry_run && !has_body;
-        Ok(options)
+        let decode = |body: &mut Value| typed::decode_as("meta", "v1", "DeleteOptions", body).map(drop);
+        Deletion::read(call.request, decode, &self.profile)
     }
 
     /// Runs admission for a deletion. `name` is the name that admission sees: none for an object of a collection.
@@ -136,7 +135,9 @@ impl ApiServer {
         let grace = grace(kind, object, options);
         let has_namespace_finalizers = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
-        if finalizers.is_empty() && grace == 0 && !has_namespace_finalizers {
+        // The first deletion of a namespace only marks it.
+        let marks_namespace = kind.table == self.tables.namespaces && !metadata::is_terminating(object);
+        if finalizers.is_empty() && grace == 0 && !has_namespace_finalizers && !marks_namespace {
             let last = last_state(kind, object, now);
             if !options.dry_run && last != *object {
                 self.store.rewrite(kind.table, key, kind.epoch(), kind.to_storage((*last).clone()));
@@ -194,9 +195,10 @@ impl ApiServer {
     }
 }
 
-/// The core kinds for which a deletion returns the last state of the object (`ReturnDeletedObject`). Most kinds of
-/// `storage.k8s.io` do the same.
-const ANSWERED_WITH_OBJECT: [&str; 7] = [
+/// The core kinds for which a deletion returns the last state of the object (`ReturnDeletedObject`). The kinds of
+/// `resource.k8s.io` and most of `storage.k8s.io` do the same.
+const ANSWERED_WITH_OBJECT: [&str; 8] = [
+    "namespaces",
     "persistentvolumeclaims",
     "persistentvolumes",
     "pods",
@@ -210,7 +212,8 @@ fn answers_with_object(kind: &Kind) -> bool {
     let plural = &*kind.resource.plural;
     match &*kind.resource.group {
         "" => ANSWERED_WITH_OBJECT.contains(&plural),
-        group => group == "storage.k8s.io" && kind.custom.is_none() && plural != "csistoragecapacities",
+        _ if kind.custom.is_some() => false,
+        group => group == "resource.k8s.io" || group == "storage.k8s.io" && plural != "csistoragecapacities",
     }
 }
 
@@ -236,9 +239,18 @@ fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
 }
 
 fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {
-    let conflict = |text: &str| Err(Refused::conflict(&kind.resource, &kind.resource.kind, &key.name, text));
+    let is_namespace = kind.is_resource("", "namespaces");
+    let shown = if is_namespace { &*kind.resource.plural } else { &*kind.resource.kind };
+    let conflict = |text: &str| Err(Refused::conflict(&kind.resource, shown, &key.name, text));
+    // Namespaces have a check of their own.
+    let failed = |field: &str, requested: &str, actual: &str| {
+        format!("Precondition failed: {field} in precondition: {requested}, {field} in object meta: {actual}")
+    };
     let uid = metadata::text(object, "uid");
     if let Some(requested) = options.uid.as_deref().filter(|requested| *requested != uid) {
+        if is_namespace {
+            return conflict(&failed("UID", requested, uid));
+        }
         return conflict(&format!(
             "the UID in the precondition ({requested}) does not match the UID in record ({uid}). The object might have \
              been deleted and then recreated"
@@ -246,6 +258,9 @@ fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletio
     }
     let version = metadata::text(object, "resourceVersion");
     if let Some(requested) = options.resource_version.as_deref().filter(|requested| *requested != version) {
+        if is_namespace {
+            return conflict(&failed("ResourceVersion", requested, version));
+        }
         return conflict(&format!(
             "the ResourceVersion in the precondition ({requested}) does not match the ResourceVersion in record \
              ({version}). The object might have been modified"
@@ -277,8 +292,9 @@ fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<Str
     {
         after.push(lifecycle::FINALIZER.to_owned());
     }
-    let changed = after != before;
-    (after, changed)
+    // Repeated finalizers are no change.
+    let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+    if set(&after) == set(&before) { (before, false) } else { (after, true) }
 }
 
 /// The grace period in seconds. Only pods that were scheduled and have not ended have one.
@@ -292,7 +308,8 @@ fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
         return 0;
     }
     let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-    options.grace.unwrap_or(own).max(0)
+    let grace = options.grace.unwrap_or(own);
+    if grace < 0 { 1 } else { grace }
 }
 
 /// Marks an object for deletion, or shortens the grace period of a marked object.

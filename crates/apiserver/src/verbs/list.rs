@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::profile::since;
@@ -26,53 +26,30 @@ const PAGE_EXPIRED: &str = "The provided continue parameter is too old to displa
 /// An object under its namespace and name.
 type Named<'a> = ((&'a str, &'a str), LazyObject);
 
-impl ApiServer {
-    pub(crate) fn list(&self, call: &Call<'_>) -> Outcome<Reply> {
-        let query = &call.request.query;
-        let kind = &call.kind;
-        options::list::check(query, false, &self.profile)?;
-        let selector = Selector::parse(kind, query, self.profile.minor)?;
-        let limit = usize::try_from(options::integer(query, "limit")?).unwrap_or(0);
-        options::integer(query, "timeoutSeconds")?;
-        let page = Continue::parse(query.get("continue"))?;
-        // A real server reads pages from etcd, past its cache, and then checks the token before the version.
-        if page.is_some() && !matches!(query.get("resourceVersion"), "" | "0") {
-            return Err(Refused::bad_request(
-                "specifying resource version is not allowed when using continue",
-            ));
-        }
-        let requested = self.requested_version(query.get("resourceVersion"))?;
-        // A real server serves version 0 from its cache, which ignores the limit.
-        let limit = if requested == Some(0) { 0 } else { limit };
-        let past = match (&page, requested) {
-            (Some(page), _) => page.revision,
-            (None, Some(requested)) if requested > 0 && is_exact(query, limit) => Some(requested),
-            _ => None,
-        };
-        if let Some(custom) = &kind.custom {
-            let entries = self.store.list(kind.table, &call.path.namespace);
-            custom.family.check_all_readable(entries.map(|(_, _, entry)| entry))?;
-        }
-        let mut objects = match past {
-            Some(revision) => self.objects_at(call, revision, page.as_ref())?,
-            None => self.current_objects(call, selector.name()),
-        };
-        objects.sort_by(|(left, _), (right, _)| by_storage_key(*left, *right));
-        let after = page.as_ref().map(|page| page.start.split_once('/').unwrap_or(("", &page.start)));
-        let mut rest = objects
-            .into_iter()
-            .filter(|(key, _)| after.is_none_or(|after| by_storage_key(*key, after).is_gt()))
-            .filter(|(_, object)| selector.is_everything() || selector.matches(&object.load()));
-        let taken: Vec<Named<'_>> = match limit {
-            0 => rest.by_ref().collect(),
-            limit => rest.by_ref().take(limit).collect(),
-        };
-        // With a selector, the response only shows whether there are more objects, not how many.
-        let remaining =
-            if selector.is_everything() { rest.count() } else { usize::from(rest.next().is_some()) };
-        let revision = past.unwrap_or(self.store.table_revision(call.kind.table));
+/// A page of objects.
+pub(super) struct Listed<'a> {
+    pub(super) objects: Vec<Named<'a>>,
+    /// The metadata of the list.
+    pub(super) metadata: Value,
+}
+
+impl<'a> Listed<'a> {
+    /// Takes the first matching objects, and describes how to continue. A limit of 0 is none.
+    fn take(
+        objects: Vec<Named<'a>>,
+        limit: usize,
+        selector: &Selector,
+        is_custom: bool,
+        revision: u64,
+    ) -> Self {
+        let mut rest = objects.into_iter();
+        let matching =
+            rest.by_ref().filter(|(_, object)| selector.is_everything() || selector.matches(&object.load()));
+        let taken: Vec<Named<'_>> = matching.take(if limit == 0 { usize::MAX } else { limit }).collect();
+        // A list also continues if none of the other objects matches.
+        let remaining = rest.count();
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
-        if kind.custom.is_some() {
+        if is_custom {
             metadata["continue"] = json!("");
         }
         if let Some(((namespace, name), _)) = taken.last().filter(|_| remaining > 0) {
@@ -82,21 +59,75 @@ impl ApiServer {
                 metadata["remainingItemCount"] = json!(remaining);
             }
         }
+        Self { objects: taken, metadata }
+    }
+}
+
+impl ApiServer {
+    pub(crate) fn list(&self, call: &Call<'_>) -> Outcome<Reply> {
+        let kind = &call.kind;
+        let selector = Selector::of_options(kind, &call.request.query, false, &self.profile)?;
+        let listed = self.listed(call, &selector, 0)?;
         Ok(Reply::new(
             200,
             ReplyBody::List(List {
                 api_version: kind.resource.api_version(),
                 kind: kind.list_kind.clone(),
-                metadata,
-                items: taken.into_iter().map(|(_, object)| object).collect(),
+                metadata: listed.metadata,
+                items: listed.objects.into_iter().map(|(_, object)| object).collect(),
                 typed_items: kind.custom.is_some(),
                 metadata_only: None,
             }),
         ))
     }
 
+    /// The page of objects that a request asks for. Without a limit in the request, `page_size` limits it unless that is 0.
+    pub(super) fn listed<'a>(
+        &'a self,
+        call: &'a Call<'_>,
+        selector: &Selector,
+        page_size: usize,
+    ) -> Outcome<Listed<'a>> {
+        let query = &call.request.query;
+        let limit = match usize::try_from(options::integer(query, "limit")?).unwrap_or(0) {
+            0 => page_size,
+            limit => limit,
+        };
+        let page = Continue::parse(query.get("continue"), self.profile.minor)?;
+        // A real server reads pages from etcd, past its cache, and then checks the token before the version.
+        if page.is_some() && !matches!(query.get("resourceVersion"), "" | "0") {
+            return Err(Refused::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        let requested = self.requested_version(call)?;
+        // A real server serves version 0 from its cache, which ignores the limit.
+        let limit = if requested == Some(0) { 0 } else { limit };
+        let past = match (&page, requested) {
+            (Some(page), _) => page.revision,
+            (None, Some(requested)) if requested > 0 && is_exact(query, limit) => Some(requested),
+            _ => None,
+        };
+        if let Some(custom) = &call.kind.custom {
+            let entries = self.store.list(call.kind.table, &call.path.namespace);
+            custom.family.check_all_readable(entries.map(|(_, _, entry)| entry))?;
+        }
+        let cached = if past.is_none() && page.is_none() { self.cached_objects(call) } else { None };
+        let (mut objects, past) = match (past, cached) {
+            (Some(revision), _) => (self.objects_at(call, revision, page.as_ref())?, Some(revision)),
+            (None, Some((objects, revision))) => (objects, Some(revision)),
+            (None, None) => (self.current_objects(call, selector.name()), None),
+        };
+        objects.sort_by(|(left, _), (right, _)| by_storage_key(*left, *right));
+        let after = page.as_ref().map(|page| page.start.split_once('/').unwrap_or(("", &page.start)));
+        objects.retain(|(key, _)| after.is_none_or(|after| by_storage_key(*key, after).is_gt()));
+        let revision = past.unwrap_or(self.store.table_revision(call.kind.table));
+        Ok(Listed::take(objects, limit, selector, call.kind.custom.is_some(), revision))
+    }
+
     /// Parses the requested resource version, and rejects one in the future.
-    fn requested_version(&self, text: &str) -> Outcome<Option<u64>> {
+    pub(super) fn requested_version(&self, call: &Call<'_>) -> Outcome<Option<u64>> {
+        let text = call.request.query.get("resourceVersion");
         let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
             let text = format!("resourceVersion: Invalid value: {value}: {why}");
@@ -107,14 +138,16 @@ impl ApiServer {
         })?;
         match requested {
             Some(requested) if requested > self.store.revision() => {
-                Err(Refused::too_large_version(requested, self.store.revision()))
+                let refused = Refused::too_large_version(requested, self.store.revision());
+                // Events have no cache, which would ask clients to retry.
+                Err(if call.kind.table == self.tables.events { refused.without_retry() } else { refused })
             }
             _ => Ok(requested),
         }
     }
 
     /// The current objects; with a name, only those of that name.
-    pub(super) fn current_objects<'a>(&'a self, call: &'a Call<'_>, name: Option<&'a str>) -> Vec<Named<'a>> {
+    pub(super) fn current_objects<'a>(&'a self, call: &'a Call<'_>, name: Option<&str>) -> Vec<Named<'a>> {
         let (table, namespace) = (call.kind.table, &*call.path.namespace);
         let shown = |(namespace, name, entry): (&'a str, &'a str, &'a Entry)| {
             ((namespace, name), LazyObject::from_entry(&call.kind, entry))
@@ -123,6 +156,13 @@ impl ApiServer {
             Some(name) => self.store.named(table, namespace, name).map(shown).collect(),
             None => self.store.list(table, namespace).map(shown).collect(),
         }
+    }
+
+    /// The objects that a read of the cache shows a client that sees the past, with their revision; `None` for the present,
+    /// also if the history no longer has the past.
+    pub(super) fn cached_objects<'a>(&'a self, call: &'a Call<'_>) -> Option<(Vec<Named<'a>>, u64)> {
+        let past = call.past?;
+        Some((self.objects_at(call, past, None).ok()?, past))
     }
 
     /// The objects at a past revision: the current objects with all later changes reverted.

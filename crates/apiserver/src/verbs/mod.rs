@@ -12,4 +12,5 @@ mod validation;
 mod watch;
 
 pub(crate) use patch::patched;
+pub(crate) use update::check_name;
 pub(crate) use validation::{Validation, validate_new};

@@ -10,6 +10,7 @@ use crate::apply::{Managers, Tracker, Versions};
 use crate::call::{Call, Owners};
 use crate::delta::Delta;
 use crate::field_set::FieldSet;
+use crate::kinds::typed::with_empties;
 use crate::kinds::{Kind, StatusMetadata};
 use crate::request::options::{MANAGER_MAX, is_printable};
 use crate::server::ApiServer;
@@ -41,12 +42,19 @@ impl ApiServer {
         if !self.managed_fields {
             return FieldOwners::default();
         }
+        let kind = Arc::clone(&call.kind);
+        let tracked = kind.tracked_form(object);
+        let shown = self.with_tracked_empties(call, &tracked);
+        // The delta is that of the decoded object.
+        let is_decoded = matches!((&tracked, &shown), (Cow::Borrowed(_), Cow::Borrowed(_)));
+        let has_delta = kind.is_storage() && is_decoded;
+        let object = &*shown;
         let managers = match owners {
             Owners::Decided(managers) => managers,
             Owners::Given(given) => {
                 let tracker = self.tracker(call);
                 let renew = |before| renewed(&tracker, object, before, given.as_ref(), call.kind.epoch());
-                if let Some(owned) = before.and_then(renew) {
+                if let Some(owned) = before.filter(|_| has_delta).and_then(renew) {
                     return owned;
                 }
                 let old = before.map(|before| before.object);
@@ -56,10 +64,20 @@ impl ApiServer {
                     Some(old) if !call.path.subresource.is_empty() => Managers::stored(old),
                     Some(old) => Managers::given_or_stored(given, old, call.kind.custom.is_none()),
                 };
-                tracker.update(old.map(|old| &**old), object, managers)
+                let old = old.map(|old| kind.tracked_form(old));
+                tracker.update(old.as_deref(), object, managers)
             }
         };
         FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
+    }
+
+    /// The object with the empty lists and maps that matter to owners: a manager that gives one owns it if Go always writes
+    /// the field, and inside of a list that is compared as a whole each of them is a change.
+    fn with_tracked_empties<'a>(&self, call: &Call<'_>, object: &'a Value) -> Cow<'a, Value> {
+        let tracker = self.tracker(call);
+        with_empties(object, &call.empties, |empty| {
+            object.pointer(&empty.pointer).is_some() || tracker.compares_exactly(object, &empty.pointer)
+        })
     }
 
     /// The tracker of field owners for a write.
@@ -153,7 +171,14 @@ fn manager_from_user_agent(agent: &str) -> Cow<'_, str> {
 /// The fields that an endpoint resets on every write (`GetResetFields`).
 fn reset_fields<'a>(kind: &'a Kind, subresource: &str) -> Cow<'a, FieldSet> {
     static STATUS: LazyLock<FieldSet> = LazyLock::new(|| FieldSet::of_names(&[&["status"]]));
+    let is_request = kind.is_resource("certificates.k8s.io", "certificatesigningrequests");
     let reset: &[&[&str]] = match (subresource, &kind.custom) {
+        ("", None) if is_request => &[&["spec"], &["status"]],
+        ("status", None) if is_request => &[&["spec"], &["status", "conditions"]],
+        ("approval", None) if is_request => &[&["spec"], &["status", "certificate"]],
+        ("status", None) if kind.is_resource("", "pods") => {
+            &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+        }
         ("", _) if kind.rules.status => return Cow::Borrowed(&STATUS),
         ("status", Some(custom)) => return Cow::Borrowed(&custom.version.status_reset),
         ("status", None) => match kind.rules.status_metadata {
@@ -161,7 +186,7 @@ fn reset_fields<'a>(kind: &'a Kind, subresource: &str) -> Cow<'a, FieldSet> {
             StatusMetadata::TakenButLabels => &[&["spec"], &["metadata", "labels"]],
             StatusMetadata::Taken => &[&["spec"]],
         },
-        ("finalize", _) => &[&["status"], &["metadata"]],
+        ("finalize", _) => &[&["status"]],
         _ => &[],
     };
     Cow::Owned(FieldSet::of_names(reset))

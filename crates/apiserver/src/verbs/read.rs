@@ -8,17 +8,39 @@ use crate::call::Call;
 use crate::gotext::quote;
 use crate::names::path_segment;
 use crate::reply::Reply;
+use crate::reply::watch_stream::convert_event_object;
 use crate::request::options;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, Stored, joined};
 
+/// Rejects a path with an empty namespace.
+pub(super) fn check_namespace(call: &Call<'_>) -> Outcome<()> {
+    if call.path.has_empty_namespace {
+        return Err(Refused::bad_request("Namespace parameter required."));
+    }
+    Ok(())
+}
+
 impl ApiServer {
     pub(crate) fn get(&self, call: &Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
         self.check_version(call.request.query.get("resourceVersion"))?;
+        if let Some(past) = self.object_in_the_past(call) {
+            return past.map(|object| Reply::object(200, object));
+        }
         let entry = self.entry(call)?;
         Ok(Reply::object(200, call.kind.served(entry)))
+    }
+
+    /// The object that a read of the cache shows a client that sees the past, or 404 if it did not exist; `None` if the
+    /// object is as in the present.
+    fn object_in_the_past(&self, call: &Call<'_>) -> Option<Outcome<Stored>> {
+        let mut later = self.store.table(call.kind.table).history.since(call.past?).ok()?;
+        let (namespace, name) = (&*call.path.namespace, &*call.path.name);
+        let event = later.find(|event| event.key.namespace == namespace && event.key.name == name)?;
+        let old = event.old.as_ref().map(|old| convert_event_object(&call.kind, event, old));
+        Some(old.ok_or_else(|| Refused::not_found(&call.kind.named_in_errors(), name)))
     }
 
     /// Rejects a get of an object at a resource version in the future.
@@ -34,6 +56,7 @@ impl ApiServer {
 
     /// The stored object that a call is for.
     pub(crate) fn entry(&self, call: &Call<'_>) -> Outcome<&Entry> {
+        check_namespace(call)?;
         let found = self.store.get(call.kind.table, &call.path.namespace, &call.path.name);
         if found.is_none() {
             let problems = path_segment(&call.path.name);
@@ -42,7 +65,7 @@ impl ApiServer {
                 return Err(Refused::bad_request(format!("Name parameter invalid: {name}: {why}")));
             }
         }
-        let entry = found.ok_or_else(|| Refused::not_found(&call.kind.resource, &call.path.name))?;
+        let entry = found.ok_or_else(|| Refused::not_found(&call.kind.named_in_errors(), &call.path.name))?;
         if let Some(custom) = &call.kind.custom {
             custom.family.check_readable(entry)?;
         }

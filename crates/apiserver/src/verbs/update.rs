@@ -13,6 +13,7 @@ use crate::call::Call;
 use crate::call::decode;
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
+use crate::kinds::typed::{Empty, with_empties};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
 use crate::reply::Reply;
@@ -43,14 +44,14 @@ impl ApiServer {
     /// Replaces the object of the call with a decoded object.
     pub(crate) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
-        check_name(call, &object)?;
         if object["metadata"].get("namespace").is_some() != kind.resource.namespaced {
             call.delta = None;
         }
         validation::match_namespace(call, &mut object)?;
+        check_name(call, &object)?;
         let entry = match self.entry(call) {
             Ok(entry) => entry.clone(),
-            Err(_) if kind.rules.create_on_update && call.path.subresource.is_empty() => {
+            Err(_) if kind.rules.create_on_update && matches!(&*call.path.subresource, "" | "status") => {
                 self.check_create_on_update(call)?;
                 check_uid(call, &object, "")?;
                 options::version(metadata::text(&object, "resourceVersion")).map_err(Refused::internal)?;
@@ -81,11 +82,13 @@ impl ApiServer {
         self.check_versions(call, &mut object, &old)?;
         self.apply_strategy(call, &mut object, &old);
         self.check_escalation(call, &object, Some(&old))?;
-        if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
-            lifecycle::prepare_update(&mut object, &old, &self.profile);
+        if kind.table == self.tables.definitions {
+            lifecycle::prepare_write(&mut object, &old, &call.path.subresource, &self.profile);
         }
         let owners = owners::keep_times_if_unchanged(&object, owners, &old);
-        count_generation(&kind, &mut object, &old, call.gives_empty);
+        if !strategy::counts_dropped(&kind) {
+            count_generation(&kind, &mut object, &old, &call.empties);
+        }
         strategy::complete_update(&kind, &mut object, &old);
         // With several versions, the stored object may have been checked by the schema of another one.
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
@@ -100,9 +103,11 @@ impl ApiServer {
             call.writes_part().then_some(StatusWrite { subresource, object: &delta, status, was_checked });
         let mut earlier = self.check_admin_access(call, &object, Some(&old));
         earlier.extend(self.check_claim_permissions(call, &object, &old));
-        let rules = Validation { profile: &self.profile, draws: &mut self.draws, earlier };
+        let rules =
+            Validation { profile: &self.profile, draws: &mut self.draws, empties: &call.empties, earlier };
         validation::validate_update(&kind, &object, &old, part, rules, &mut call.warnings)?;
-        if call.path.subresource.is_empty() {
+        // A scale is written like the object itself.
+        if matches!(&*call.path.subresource, "" | "scale") {
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         } else if call.path.subresource == "status" {
             call.warnings.extend(validation::status_warnings(&kind, &object));
@@ -118,6 +123,9 @@ impl ApiServer {
         let context =
             strategy::Context { minor, now: call.now, user: call.request.user, shares_labels: false };
         strategy::prepare_part(&call.kind, object, old, &call.path.subresource, context);
+        if strategy::counts_dropped(&call.kind) {
+            count_generation(&call.kind, object, old, &call.empties);
+        }
         strategy::drop_disabled(&call.kind, object, old, minor);
     }
 
@@ -184,7 +192,10 @@ impl ApiServer {
             if !call.dry_run {
                 self.remove_object(kind, &key, call.now);
             }
-            let last = Stored::new(object, owners.entries);
+            // No storage turns its empty lists into absent ones.
+            let shown =
+                with_empties(&object, &call.empties, |empty| object.pointer(&empty.pointer).is_some());
+            let last = Stored::new(shown.into_owned(), owners.entries);
             let shown = kind.served_form(&last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
@@ -253,7 +264,7 @@ fn check_uid(call: &Call<'_>, object: &Value, actual: &str) -> Outcome<()> {
 }
 
 /// Rejects an object whose name differs from the name in the path.
-pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
+pub(crate) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
     let (name, url) = (metadata::text(object, "name"), &*call.path.name);
     if name.is_empty() {
         let why = "was undeterminable: name must be provided";
@@ -274,16 +285,7 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value, minor: u32) {
         "status" => only_status(kind, object, old),
         // The subresource built this object from the stored object.
         "approval" | "ephemeralcontainers" | "resize" => {}
-        "finalize" => {
-            let finalizers = object["spec"]["finalizers"].take();
-            *object = old.clone();
-            match (finalizers, object["spec"].as_object_mut()) {
-                (Value::Null, Some(spec)) => {
-                    spec.remove("finalizers");
-                }
-                (finalizers, _) => object["spec"]["finalizers"] = finalizers,
-            }
-        }
+        "finalize" => strategy::copy_field(object, old, "status"),
         _ if kind.custom.is_none() => strategy::prepare_update(kind, object, old, minor),
         _ if kind.rules.status => strategy::copy_field(object, old, "status"),
         _ => {}
@@ -369,7 +371,7 @@ fn is_same(object: &Value, owners: &FieldOwners, other: &Stored) -> bool {
 
 /// Increments the generation if the specification changed, or a part of the metadata that counts too. Some kinds tell an
 /// empty list or map in the body from an absent one.
-fn count_generation(kind: &Kind, object: &mut Value, old: &Value, gives_empty: bool) {
+fn count_generation(kind: &Kind, object: &mut Value, old: &Value, empties: &[Empty]) {
     let rule = kind.rules.generation;
     let first = (rule == Generation::SpecificationFromZero).then_some(0);
     let Some(generation) = old["metadata"]["generation"].as_i64().or(first) else { return };
@@ -384,6 +386,7 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value, gives_empty: b
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
     let has_new_part = part.is_some_and(|part| object["metadata"].get(part) != old["metadata"].get(part));
+    let gives_empty = empties.iter().any(|empty| empty.pointer.split('/').nth(1).is_some_and(relevant));
     let is_exactly_new = gives_empty && rule == Generation::ExactSpecification;
     if has_new_part || is_exactly_new || differ(object, old, relevant) {
         object["metadata"]["generation"] = json!(generation.saturating_add(1));

@@ -7,8 +7,9 @@ use crate::admission::webhook::configuration;
 use crate::call::Call;
 use crate::delta::Delta;
 use crate::field::FieldError;
+use crate::kinds::typed::{Empty, with_empties};
 use crate::kinds::validation as builtin;
-use crate::kinds::{Custom, Kind};
+use crate::kinds::{Custom, Kind, strategy};
 use crate::profile::{Profile, StatusScope};
 use crate::schema::ratchet::StoredCounterpart;
 use crate::schema::rules::{self, ValidatedObject};
@@ -39,20 +40,25 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
 pub(crate) struct Validation<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) draws: &'a mut Draws,
+    /// The empty lists and maps that the client gave.
+    pub(crate) empties: &'a [Empty],
     /// The errors that were found before.
     pub(crate) earlier: Vec<FieldError>,
 }
 
 /// Validates a new object.
 pub(crate) fn validate_new(kind: &Kind, object: &Value, validation: Validation<'_>) -> Outcome<()> {
-    let Validation { profile, draws, earlier: mut errors } = validation;
+    let Validation { profile, draws, empties, earlier: mut errors } = validation;
     let checks = kind.metadata;
-    let of_metadata = || metadata::check_new(object, kind.rules.names.of_minor(profile), checks, profile);
+    let of_metadata = || {
+        let names = kind.rules.names.of_minor(profile);
+        metadata::check_new(object, names, kind.resource.namespaced, checks, profile)
+    };
     if checks.on_create {
         errors.extend(of_metadata());
     }
     if let Some(custom) = &kind.custom {
-        let context = validate::Context { profile, field_prefix: "" };
+        let context = validate::Context { profile, field_prefix: "", is_default: false };
         let found = validate::validate(object, None, &custom.version.schema, context);
         errors.extend(error_order::draw(found, &mut |count| draws.next_property(count)));
         errors.extend(beyond_schema(custom, object, None, None, profile));
@@ -60,7 +66,7 @@ pub(crate) fn validate_new(kind: &Kind, object: &Value, validation: Validation<'
         let version = &custom.version;
         errors.extend(rules::check(version.rules(), &version.schema, validated, &errors, profile).0);
     } else {
-        errors.extend(builtin::check(kind, object, None, None, profile));
+        errors.extend(check_builtin(kind, object, None, None, empties, profile));
     }
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
@@ -97,7 +103,7 @@ pub(super) fn validate_update(
     validation: Validation<'_>,
     warnings: &mut Vec<String>,
 ) -> Outcome<()> {
-    let Validation { profile, draws, earlier: mut errors } = validation;
+    let Validation { profile, draws, empties, earlier: mut errors } = validation;
     let checks = kind.metadata;
     let counts = if status.is_some() { checks.status } else { checks.update };
     errors.extend(metadata::check_update(object, old, checks, counts, profile));
@@ -105,7 +111,7 @@ pub(super) fn validate_update(
         errors.extend(custom_update(custom, object, old, status, profile, warnings, draws));
     } else {
         let part = status.map(|status| status.subresource);
-        errors.extend(builtin::check(kind, object, Some(old), part, profile));
+        errors.extend(check_builtin(kind, object, Some(old), part, empties, profile));
     }
     if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(if status.is_some() {
@@ -115,10 +121,62 @@ pub(super) fn validate_update(
         });
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object, Some(old), profile));
-    } else if policy::is_policy(kind) {
+    } else if policy::is_policy(kind) && status.is_none() {
         errors.extend(policy::check::check(kind, object, Some(old), profile));
     }
     finish(kind, object, &errors, profile)
+}
+
+/// Validates an object of a built-in kind. Lists and maps without elements count as absent, except for the few rules that
+/// forbid them, and messages show them.
+fn check_builtin(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    part: Option<&str>,
+    empties: &[Empty],
+    profile: &Profile,
+) -> Vec<FieldError> {
+    let run = |object: &Value, old| builtin::check(kind, object, old, part, profile);
+    let exact = with_empties(object, empties, |_| old.is_some() && is_compared_exactly(kind));
+    let mut errors = run(&exact, old);
+    let is_dropped = |empty: &Empty| strategy::is_disabled(kind, &empty.pointer, old, profile.minor);
+    if empties.iter().all(is_dropped) {
+        return errors;
+    }
+    let shown = with_empties(object, empties, |empty| !empty.is_tagged && !is_dropped(empty));
+    if !errors.is_empty() {
+        take_values(&mut errors, run(&shown, old));
+    }
+    // Without the stored object: comparisons with it take empty ones for absent ones.
+    let mut more = run(&shown, None);
+    for known in run(object, None) {
+        if let Some(place) = more.iter().position(|error| is_same_check(error, &known)) {
+            more.remove(place);
+        }
+    }
+    errors.extend(more);
+    errors
+}
+
+/// Replaces errors by those of the same checks of another form of the object.
+fn take_values(errors: &mut [FieldError], mut others: Vec<FieldError>) {
+    for error in errors {
+        if let Some(place) = others.iter().position(|other| is_same_check(other, error)) {
+            *error = others.remove(place);
+        }
+    }
+}
+
+fn is_same_check(one: &FieldError, other: &FieldError) -> bool {
+    one.field == other.field && one.cause == other.cause
+}
+
+/// Whether validation distinguishes an empty map from an absent one in the stored object (`reflect.DeepEqual`).
+fn is_compared_exactly(kind: &Kind) -> bool {
+    kind.is_resource("", "configmaps")
+        || kind.is_resource("", "secrets")
+        || kind.is_resource("storage.k8s.io", "volumeattributesclasses")
 }
 
 /// The warnings about an accepted object (`WarningsOnCreate`, `WarningsOnUpdate`).
@@ -152,7 +210,7 @@ fn custom_update(
     let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
     let mut errors = if let Some(StatusWrite { status: delta, was_checked, .. }) = status_only {
         let field_prefix = if profile.status_in_field { "status" } else { "" };
-        let context = validate::Context { profile, field_prefix };
+        let context = validate::Context { profile, field_prefix, is_default: false };
         match (object.get("status"), schema.properties.get("status")) {
             (Some(value), Some(schema)) => {
                 let before = if was_checked { StoredCounterpart::checked } else { StoredCounterpart::new };
@@ -163,7 +221,7 @@ fn custom_update(
             _ => Vec::new(),
         }
     } else {
-        let context = validate::Context { profile, field_prefix: "" };
+        let context = validate::Context { profile, field_prefix: "", is_default: false };
         let checked = status.filter(|status| status.was_checked);
         let old = checked
             .map(|status| StoredCounterpart::checked(old, status.object))

@@ -10,7 +10,7 @@ mod sequences;
 use fastrand::Rng;
 use serde_json::Value;
 
-use crate::world::World;
+use crate::oracle::OracleKinds;
 
 /// An area of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,11 +52,11 @@ impl Area {
     }
 
     /// The case of a seed and a number. `only` limits it to one plural.
-    pub fn case(self, world: &World, seed: u64, number: u64, only: Option<&str>) -> Value {
+    pub fn case(self, oracle: &OracleKinds, seed: u64, number: u64, only: Option<&str>) -> Value {
         let mut rng = Rng::with_seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (number << 3) ^ self as u64);
         match self {
-            Self::Fields => fields::case(world, &mut rng, only),
-            Self::Sequences => sequences::case(world, &mut rng, only),
+            Self::Fields => fields::case(oracle, &mut rng, only),
+            Self::Sequences => sequences::case(oracle, &mut rng, only),
             Self::Lists => lists::case(&mut rng),
             Self::Crds => crds::case(&mut rng),
             Self::Access => access::case(&mut rng),

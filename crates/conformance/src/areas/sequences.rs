@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::fields::{ignored, mutation, seeds};
 use crate::corpus::edit;
 use crate::corpus::edit::merge_patch;
+use crate::oracle::{Kind, OracleKinds};
 use crate::values::pick;
-use crate::world::{Kind, World};
 
 /// Kinds whose objects change how a server answers other cases.
 const GLOBAL: &[&str] = &[
@@ -40,20 +40,20 @@ const ACCEPTS: &[&str] = &[
 
 /// One object and its path.
 struct Subject<'a> {
-    world: &'a World,
+    oracle: &'a OracleKinds,
     kind: &'a Kind,
     base: &'a Value,
     path: String,
 }
 
-pub(super) fn case(world: &World, rng: &mut Rng, only: Option<&str>) -> Value {
-    let mut seeds = seeds(world, only);
+pub(super) fn case(oracle: &OracleKinds, rng: &mut Rng, only: Option<&str>) -> Value {
+    let mut seeds = seeds(oracle, only);
     seeds.retain(|(kind, _)| !GLOBAL.contains(&kind.plural.as_str()));
     let Some((kind, base)) = seeds.get(rng.usize(..seeds.len().max(1))).copied() else {
         return json!({"steps": []});
     };
     let name = base["metadata"]["name"].as_str().unwrap_or_default();
-    let subject = Subject { world, kind, base, path: format!("{}/{name}", kind.path()) };
+    let subject = Subject { oracle, kind, base, path: format!("{}/{name}", kind.path()) };
     let create = json!({"method": "POST", "path": kind.path(), "body": "${base}"});
     let mut steps = vec![subject.step(&create)];
     for _ in 0..STEPS {
@@ -91,7 +91,7 @@ impl Subject<'_> {
 
     fn edited(&self, rng: &mut Rng, below: &str) -> Value {
         let mut body = self.base.clone();
-        let edits = Value::Object(mutation(rng, self.world.schema(self.kind), self.base, below));
+        let edits = Value::Object(mutation(rng, self.oracle.schema(self.kind), self.base, below));
         edit(&mut body, &edits);
         body
     }

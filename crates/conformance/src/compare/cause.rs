@@ -67,7 +67,17 @@ pub fn differences(about: &str, right: &Value, checked: &Value) -> Vec<Differenc
 fn without_ages(answer: &Value) -> Value {
     static AGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\d+s$").expect("valid"));
     let mut answer = answer.clone();
-    for row in answer["body"].get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
+    let mut tables: Vec<&mut Value> = Vec::new();
+    for (name, value) in answer.as_object_mut().into_iter().flatten() {
+        match (name.as_str(), value) {
+            ("body", body) => tables.push(body),
+            ("events", Value::Array(events)) => {
+                tables.extend(events.iter_mut().filter_map(|event| event.get_mut("object")));
+            }
+            _ => {}
+        }
+    }
+    for row in tables.into_iter().filter_map(|table| table.get_mut("rows")?.as_array_mut()).flatten() {
         for cell in row.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
             if cell.as_str().is_some_and(|text| AGE.is_match(text)) {
                 *cell = Value::from("<age>");

@@ -45,6 +45,12 @@ impl Volatile {
                 (r"(?i)\b(resource version: )\d+", "${1}<rv>"),
                 (r"\bhash=[0-9A-F]{32,}", "hash=<hash>"),
                 (r#"(resourceVersion\\*":\\*")[0-9]+"#, "${1}<rv>"),
+                (r#"(resourceVersion: ")[1-9][0-9]*""#, "${1}<rv>\""),
+                (r"(continue: )[\w-]{20,}", "${1}<continue>"),
+                (r"(Too large resource version: <rv>, current: )\d+", "${1}<rv>"),
+                (r#"(serverAddress: )"?[0-9.]+:[0-9]+"?"#, "${1}<address>"),
+                // In a message that shows a whole Service.
+                (r#"(clusterIPs?\\*":\[?\\*")10\.[0-9.]+"#, "${1}<ip>"),
                 (r"[\w./-]*pkg/api/legacyscheme", "pkg/api/legacyscheme"),
                 (
                     r"(ResourceVersion in precondition: |ResourceVersion in object meta: |ResourceVersion in record \()\d+",
@@ -129,6 +135,16 @@ fn any_order(body: &mut Value) {
     }
 }
 
+/// Sorts the entries of managers. The server orders them by time, and the times differ from the recording.
+fn sort_managers(object: &mut Value) {
+    let text = |entry: &Value| {
+        ["manager", "operation", "subresource", "apiVersion"].map(|field| entry[field].to_string())
+    };
+    if let Some(Value::Array(entries)) = object.pointer_mut("/metadata/managedFields") {
+        entries.sort_by_cached_key(text);
+    }
+}
+
 /// The part of an answer that a step compares, with placeholders.
 pub fn shape(step: &Value, body: &Value, volatile: &Volatile) -> Value {
     let mut body = volatile.clean(body);
@@ -144,12 +160,9 @@ pub fn shape(step: &Value, body: &Value, volatile: &Volatile) -> Value {
         "/object/metadata/managedFields",
     ];
     let managed = if step["managedFields"] == true { &managed[..0] } else { &managed[..] };
-    if let Some(Value::Array(entries)) = body.pointer_mut("/metadata/managedFields") {
-        // The server orders the entries by time, and the times differ from the recording.
-        let text = |entry: &Value| {
-            ["manager", "operation", "subresource", "apiVersion"].map(|field| entry[field].to_string())
-        };
-        entries.sort_by_key(text);
+    sort_managers(&mut body);
+    for row in body.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
+        row.get_mut("object").map(sort_managers);
     }
     let ignored = step["ignore"].as_array().into_iter().flatten().filter_map(Value::as_str);
     for pointer in managed.iter().copied().chain(ignored) {

@@ -62,7 +62,9 @@ impl Findings {
         }
     }
 
-    pub(super) fn add(&mut self, area: Area, number: u64, case: &Value, answers: &[Compared]) {
+    /// Adds the answers to a case. Returns the causes that no earlier case had.
+    pub(super) fn add(&mut self, area: Area, number: u64, case: &Value, answers: &[Compared]) -> Vec<String> {
+        let mut new = Vec::new();
         self.cases += 1;
         self.requests += answers.len() as u64;
         let success = |answer: &&Compared| answer.right["status"].as_u64().is_some_and(|code| code < 400);
@@ -72,16 +74,19 @@ impl Findings {
                 *self.classes.entry(worst).or_default() += 1;
             }
             for difference in &answer.differences {
-                let finding = self.causes.entry(difference.cause.clone()).or_insert_with(|| Finding {
-                    class: difference.class,
-                    count: 0,
-                    area,
-                    number,
-                    case: case.clone(),
-                    at: answer.at.clone(),
-                    right: answer.right.clone(),
-                    checked: answer.checked.clone(),
-                    stable: true,
+                let finding = self.causes.entry(difference.cause.clone()).or_insert_with(|| {
+                    new.push(difference.cause.clone());
+                    Finding {
+                        class: difference.class,
+                        count: 0,
+                        area,
+                        number,
+                        case: case.clone(),
+                        at: answer.at.clone(),
+                        right: answer.right.clone(),
+                        checked: answer.checked.clone(),
+                        stable: true,
+                    }
                 });
                 finding.count += 1;
             }
@@ -90,6 +95,7 @@ impl Findings {
             let agreed = super::recorded::agreed(case, answers);
             self.agreed.extend(agreed.into_iter().map(|case| (area, case)));
         }
+        new
     }
 
     /// The findings, worst and most frequent first.

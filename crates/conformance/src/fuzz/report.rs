@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::{Finding, Findings};
-use crate::compare::Class;
+use crate::compare::{Class, compare};
+
+/// The most places of a difference in the report.
+const PLACES_SHOWN: usize = 12;
 
 /// A summary, and every cause with its smallest case and both answers.
 pub fn report(findings: &Findings) -> String {
@@ -48,8 +51,26 @@ fn describe(cause: &str, finding: &Finding) -> String {
             text += &format!("  {mark} {}\n", shown(step));
         }
     }
+    if let Some(places) = places(&finding.right, &finding.checked) {
+        return text + &places;
+    }
     let (right, checked) = (trimmed(&finding.right), trimmed(&finding.checked));
     text + &format!("  right:   {right}\n  checked: {checked}\n")
+}
+
+/// The places at which two answers with data differ. Whole answers would hide them.
+fn places(right: &Value, checked: &Value) -> Option<String> {
+    if [right, checked].iter().any(|answer| answer["body"]["kind"] == "Status") {
+        return None;
+    }
+    let mut places = Vec::new();
+    compare(right, checked, "", &mut places);
+    let more = places.len().saturating_sub(PLACES_SHOWN);
+    let mut lines: Vec<String> = places.into_iter().take(PLACES_SHOWN).collect();
+    if more > 0 {
+        lines.push(format!("and {more} more places"));
+    }
+    Some(lines.iter().fold(String::new(), |text, line| text + "  " + line + "\n"))
 }
 
 fn shown(step: &Value) -> String {

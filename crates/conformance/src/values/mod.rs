@@ -5,7 +5,7 @@ mod pools;
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use crate::world::Shape;
+use crate::oracle::Shape;
 
 /// A random element.
 pub(crate) fn pick<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {

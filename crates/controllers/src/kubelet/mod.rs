@@ -167,6 +167,12 @@ impl Kubelet {
                         self.queue.add_by(pod.clone(), input.now + missed);
                     }
                 }
+                Signal::Probed { pod, container, kind, result } => {
+                    if let Some(memory) = self.pods.get_mut(pod) {
+                        memory.probing.store(container, *kind, result);
+                        self.queue.add(pod.clone());
+                    }
+                }
                 Signal::StaticPod(pod) => self.queue.add(self.static_pods.put(pod, &self.node)),
                 Signal::Terminate => {}
             }

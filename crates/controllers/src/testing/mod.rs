@@ -42,6 +42,8 @@ pub struct Rig {
     pub now: Time,
     /// The time from SIGTERM to the exit of a process; `None` if the process ignores SIGTERM.
     pub exits_after: Option<SignedDuration>,
+    /// The result of each probe of a process; `None` if there is no answer.
+    pub probe_result: Option<Result<(), String>>,
     /// The writes and effects, one line each.
     pub log: Vec<String>,
     /// Crashes and restarts the actor right after this many writes.
@@ -70,6 +72,7 @@ impl Rig {
             view: View::default(),
             now: start,
             exits_after: Some(SignedDuration::from_secs(2)),
+            probe_result: None,
             log: Vec::new(),
             crash_after_writes: None,
             writes: 0,
@@ -251,6 +254,20 @@ impl Rig {
                 self.note(&format!("kill {pod}"));
                 self.running.remove(pod);
             }
+            Effect::TerminateContainer { pod, container } => {
+                self.note(&format!("terminate {pod} {container}"));
+            }
+            Effect::KillContainer { pod, container } => {
+                self.note(&format!("kill {pod} {container}"));
+                let (pod, container) = (pod.clone(), container.clone());
+                self.signal_at(self.now, Signal::Exited { pod, container, code: 137 });
+            }
+            Effect::Probe { pod, container, kind } => {
+                let Some(result) = self.probe_result.clone() else { return };
+                let (pod, container, kind) = (pod.clone(), container.clone(), *kind);
+                self.signal_at(self.now, Signal::Probed { pod, container, kind, result });
+            }
+            Effect::RefreshVolumes { pod } => self.note(&format!("refresh {pod}")),
             Effect::ServeKubernetes { minor } => self.note(&format!("serve Kubernetes 1.{minor}")),
             Effect::Alert(alert) => self.note(&format!("alert {} {}", alert.name(), alert.state)),
             Effect::Count(counter) => self.note(&format!("count {} {}", counter.metric, counter.count)),

@@ -6,6 +6,7 @@ pub mod daemon_sets;
 pub mod deployments;
 pub mod disruption;
 pub mod jobs;
+mod payload;
 pub mod replica_sets;
 mod revisions;
 mod shares;

@@ -21,6 +21,10 @@ pub struct Identity {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
+/// The extra attributes of a user that name a program of the user's machine, and its process.
+const PROGRAM: &str = "windtunnel.dev/program";
+const PROCESS: &str = "windtunnel.dev/process";
+
 /// The group of all users except the anonymous one.
 const AUTHENTICATED: &str = "system:authenticated";
 /// The group of the anonymous user.
@@ -53,6 +57,28 @@ impl Identity {
         let is_about_authentication = |group: &String| group == AUTHENTICATED || group == UNAUTHENTICATED;
         let implied = (!self.groups.iter().any(is_about_authentication)).then_some(AUTHENTICATED);
         self.groups.iter().map(String::as_str).chain(implied)
+    }
+
+    /// The same user, whose requests come from this process of a program of the user's machine.
+    #[must_use]
+    pub fn with_program(mut self, program: &str, process: &str) -> Self {
+        self.extra.insert(PROGRAM.to_owned(), vec![program.to_owned()]);
+        self.extra.insert(PROCESS.to_owned(), vec![process.to_owned()]);
+        self
+    }
+
+    /// The program of the user's machine that sends the requests; empty for all other clients.
+    pub fn program(&self) -> &str {
+        self.first_extra(PROGRAM)
+    }
+
+    /// The process of [`Identity::program`]; empty for all other clients.
+    pub fn process(&self) -> &str {
+        self.first_extra(PROCESS)
+    }
+
+    fn first_extra(&self, key: &str) -> &str {
+        self.extra.get(key).and_then(|values| values.first()).map_or("", String::as_str)
     }
 
     /// The user of a ServiceAccount.

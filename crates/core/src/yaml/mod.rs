@@ -93,16 +93,24 @@ fn occurs_twice(error: YamlError) -> YamlError {
 /// A duplicate key of a map: the line of its value, from 1, and the key.
 pub type Repeated = (usize, Node);
 
-/// Parses one document that may have duplicate keys. The last value wins; the duplicates are returned in
-/// document order.
+/// Parses one document as Go's parser of Kubernetes does: with the booleans and octal numbers of YAML 1.1, and with duplicate
+/// keys, whose last value counts. Returns the duplicates in document order.
 ///
 /// # Errors
 /// A syntax error, with its position.
 pub fn parse_lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), YamlError> {
-    let mut settings = options();
+    let mut settings = serde_saphyr::options! {
+        strict_booleans: false,
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    };
+    let first = match serde_saphyr::from_str_with_options(text, settings.clone()) {
+        Ok(value) => return Ok((value, Vec::new())),
+        Err(first) => error(&first),
+    };
     settings.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
     settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
-    let mut tree: Node = serde_saphyr::from_str_with_options(text, settings).map_err(|e| error(&e))?;
+    let mut tree: Node = serde_saphyr::from_str_with_options(text, settings).map_err(|_| first)?;
     tree.restore_scalar_source(text);
     let mut repeated = Vec::new();
     tree.repeated(&mut repeated);

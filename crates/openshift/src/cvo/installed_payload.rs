@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use windtunnel_core::{Resource, resources, text_of as text};
+use windtunnel_core::{Key, Resource, resources, text_of as text};
 
 use super::capabilities::Capabilities;
 use super::payload::{ApplyRule, Payload, Task, TaskKind, cluster_operator};
@@ -89,6 +89,18 @@ impl<'r> InstalledPayload<'r> {
         let bootstrapped = self.bootstrapped.iter().map(|object| Value::clone(object));
         let bootstrapped = bootstrapped.map(|object| (resources::CUSTOM_RESOURCE_DEFINITIONS, object));
         bootstrapped.chain(self.tasks().filter_map(owned)).collect()
+    }
+
+    /// Whether a manifest of the payload has the object of this kind with this key, whatever its capabilities are.
+    pub fn has_manifest(&self, kind: &str, key: &Key) -> bool {
+        self.payload.tasks.iter().filter_map(Task::object).any(|object| {
+            let group = text(object, "apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+            let metadata = |field| text(&object["metadata"], field);
+            text(object, "kind") == kind
+                && group == key.group
+                && metadata("namespace") == key.namespace
+                && metadata("name") == key.name
+        })
     }
 
     /// The operators whose ClusterOperators are among the manifests.

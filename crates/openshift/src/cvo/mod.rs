@@ -49,12 +49,12 @@ pub use self::sync::inject::Surroundings;
 use self::worker::Worker;
 use crate::cvo::status::metrics::OperatorCounters;
 use crate::environment::Environment;
-use crate::release::Release;
+use crate::release::{CLUSTER_VERSION_OPERATOR, Release};
 pub use installed_payload::{InstalledPayload, installed_cluster_operator};
 pub use payload::update_status_controller_objects;
 
 /// The name of the component, its container, and its field manager.
-pub const NAME: &str = "cluster-version-operator";
+pub const NAME: &str = CLUSTER_VERSION_OPERATOR;
 
 /// The minimum of the reconcile interval. Each process draws its own interval, up to twice as long.
 const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);

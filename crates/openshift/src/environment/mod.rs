@@ -4,11 +4,12 @@ mod faults;
 mod graph_api;
 pub(crate) mod image_builds;
 mod outages;
+mod processes;
 mod update_graph;
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use semver::Version;
@@ -23,6 +24,7 @@ use crate::release::{self, Architecture, Release};
 pub use faults::ReleaseFault;
 pub use graph_api::{GraphAnswer, PATHS as GRAPH_PATHS};
 pub use outages::Outages;
+pub use processes::{ContainerPlace, container};
 
 /// Everything outside the cluster that its components can reach.
 #[derive(Debug, Clone)]
@@ -54,6 +56,10 @@ pub struct Environment {
     /// Factor for the time between two renewals, if other controllers judge Leases by the wall clock and
     /// kubelets live in a faster time.
     pub node_lease_stretch: i32,
+    /// Components of the cluster that are not simulated, by their names: programs outside may take their places.
+    pub without: BTreeSet<String>,
+    /// The containers in which programs of the user's machine run.
+    pub processes: Vec<ContainerPlace>,
 }
 
 impl Default for Environment {
@@ -71,6 +77,8 @@ impl Default for Environment {
             payload_workloads: PayloadWorkloads::default(),
             node_leases: false,
             node_lease_stretch: 1,
+            without: BTreeSet::new(),
+            processes: Vec::new(),
         }
     }
 }
@@ -82,6 +90,12 @@ impl Environment {
         if let Ok(other) = other.downcast() {
             *known = other;
         }
+    }
+
+    /// A copy for a cluster that continues separately: faults that begin in one do not reach the other.
+    #[must_use]
+    pub fn separate(&self) -> Self {
+        Self { outages: self.outages.separate(), ..self.clone() }
     }
 
     /// The release that a payload of this version installs. The payload may be in the image of another
@@ -161,6 +175,10 @@ impl NodeEnvironment for Environment {
 
     fn program(&self, pod: &Object, container: &str, view: &View) -> Option<Program> {
         image_builds::program(pod, container, view)
+    }
+
+    fn has_process(&self, pod: &Object, container: &str) -> bool {
+        self.processes.iter().any(|place| place.holds(self, pod, container))
     }
 
     fn software(&self, os_image: &str, architecture: &str) -> Option<NodeSoftware> {

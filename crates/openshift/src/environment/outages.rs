@@ -14,6 +14,11 @@ use crate::release::Release;
 pub struct Outages(Arc<RwLock<BTreeMap<String, Vec<ReleaseFault>>>>);
 
 impl Outages {
+    /// A copy with the same faults, which shares no later ones.
+    pub(super) fn separate(&self) -> Self {
+        Self(Arc::new(RwLock::new(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())))
+    }
+
     /// Begins a fault of a release, which replaces an earlier one of the same aspect.
     pub fn begin(&self, release: &Release, fault: ReleaseFault) {
         self.change(release, |faults| {
@@ -75,7 +80,9 @@ mod tests {
         assert_eq!(now().pull, Pull::Hangs, "another fault replaced it");
         outages.end(&release, corrupt);
         assert_eq!(now(), Image { pull: Pull::Hangs, ..Image::default() });
+        let separate = outages.separate();
         outages.heal(&release);
         assert_eq!(now(), Image::default());
+        assert_eq!(separate.with_faults(&pullspec, Image::default()).pull, Pull::Hangs);
     }
 }

@@ -22,6 +22,9 @@ pub use architecture::Architecture;
 use facts::{FACTS, Facts};
 pub use operators::{OwnCondition, related_objects, version_in};
 
+/// The component whose image is the release image itself.
+pub const CLUSTER_VERSION_OPERATOR: &str = "cluster-version-operator";
+
 /// The repository of release images.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
 

@@ -4,6 +4,7 @@
 //! components, so that no write of a client is newer than the moment at which they see it. It never goes back.
 
 mod endpoint;
+mod pace;
 mod start;
 mod steer;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use windtunnel_core::clock::{Clock, ScaledClock, Time, WallClock};
 
 pub(super) use endpoint::ClockEndpoint;
+pub(super) use pace::ClockPace;
 pub(super) use start::start_time;
 pub(super) use steer::run;
 

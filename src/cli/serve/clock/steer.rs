@@ -12,7 +12,7 @@ use crate::cli::print_notice;
 use crate::engine::{Session, SessionError};
 
 /// The maximum interval between advances, for controllers beside the engine, whose timers it does not know.
-const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
+pub(super) const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the cluster until `stopping` is set: whenever something is due or a client has written, up to the current
 /// time of the clients, which stands still meanwhile.

@@ -100,6 +100,13 @@ impl Logs {
         }
     }
 
+    /// The number of lines of the current instance of a container that are for the record.
+    pub(in crate::engine) fn recorded_lines(&self, pod: &Key, container: &str) -> usize {
+        let log = self.by_container.get(pod).and_then(|containers| containers.get(container));
+        let recorded = log.and_then(|log| self.recorded.get(log.recorded?));
+        recorded.map_or(0, |recorded| recorded.lines.len())
+    }
+
     /// Takes the lines for the record.
     pub(in crate::engine) fn take_recorded(&mut self) -> Vec<RecordedLog> {
         // Instances that still run print to new logs.

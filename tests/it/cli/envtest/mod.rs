@@ -1,7 +1,10 @@
 //! `windtunnel envtest`: the programs of its folder, started as test suites with controller-runtime start
 //! them.
 
+#[cfg(unix)]
+mod command;
 mod openshift_api;
+mod perturbed;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -7,12 +7,17 @@ mod dumped;
 mod full;
 mod monitored;
 mod pods;
+#[cfg(unix)]
+mod programs;
+mod real_controllers;
 mod restart;
+mod rights;
 mod simulated;
 mod startup_objects;
 #[cfg(unix)]
 mod targets;
 mod time;
+mod timeline;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};

@@ -103,6 +103,11 @@ impl Binding {
         }
     }
 
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The index of the first subject that matches a user.
     pub(crate) fn find_subject(&self, who: Subject<'_>) -> Option<usize> {
         self.subjects.iter().position(|subject| subject.matches(who, &self.namespace))

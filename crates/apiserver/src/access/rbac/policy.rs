@@ -288,12 +288,22 @@ impl Policy {
         let scopes = ["", namespace].into_iter().take(if namespace.is_empty() { 1 } else { 2 });
         let scopes = scopes.filter_map(|scope| self.scopes.get(scope));
         let found = scopes.flat_map(|scope| scope.bindings_for(who));
-        let grant = |(binding, subject): (&Arc<Binding>, usize)| Grant {
-            rules: self.role(binding.role_kind, &binding.namespace, &binding.role).cloned(),
-            binding: Arc::clone(binding),
-            subject,
-        };
-        found.map(grant).collect()
+        found.map(|(binding, subject)| self.grant(binding, subject)).collect()
+    }
+
+    fn grant(&self, binding: &Arc<Binding>, subject: usize) -> Grant {
+        let rules = self.role(binding.role_kind, &binding.namespace, &binding.role).cloned();
+        Grant { rules, binding: Arc::clone(binding), subject }
+    }
+
+    /// The grants of a user from all bindings, except those that the user has as a member of these groups.
+    pub(crate) fn all_grants(&self, who: Subject<'_>, except: &[&str]) -> Vec<Grant> {
+        let found = self.scopes.values().flat_map(|scope| scope.bindings_for(who));
+        let own = found.filter(|(binding, subject)| {
+            let key = binding.subjects.get(*subject).and_then(|subject| subject.key(&binding.namespace));
+            key.is_some_and(|(is_user, name)| is_user || !except.contains(&name.as_str()))
+        });
+        own.map(|(binding, subject)| self.grant(binding, subject)).collect()
     }
 
     /// All rules of a user in a namespace, and the error about roles that do not exist.
@@ -339,6 +349,24 @@ impl Grant {
     /// The rules; none if the role does not exist.
     pub(crate) fn rules(&self) -> impl Iterator<Item = &Rule> + Clone {
         self.rules.iter().flat_map(|rules| rules.iter())
+    }
+
+    /// The namespace in which it grants the rules; empty for all.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.binding.namespace
+    }
+
+    /// The binding and the role, as `KIND/NAME` or `KIND/NAMESPACE/NAME`.
+    pub(crate) fn names(&self) -> (String, String) {
+        let (namespace, role) = (self.namespace(), &self.binding.role);
+        let binding = match namespace {
+            "" => format!("ClusterRoleBinding/{}", self.binding.name()),
+            namespace => format!("RoleBinding/{namespace}/{}", self.binding.name()),
+        };
+        match self.binding.role_kind {
+            RoleKind::ClusterRole => (binding, format!("ClusterRole/{role}")),
+            RoleKind::Role => (binding, format!("Role/{namespace}/{role}")),
+        }
     }
 
     /// The error about a role that does not exist, as the authorizer's cache words it.

@@ -82,7 +82,7 @@ impl Rule {
     }
 
     /// Splits the rule into rules of one verb, one resource and one name each (`BreakdownRule`).
-    fn parts(&self) -> Vec<Self> {
+    pub(crate) fn parts(&self) -> Vec<Self> {
         let single = |text: &String| vec![text.clone()];
         let mut parts = Vec::new();
         for group in &self.groups {

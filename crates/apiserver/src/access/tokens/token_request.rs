@@ -8,15 +8,13 @@ use windtunnel_core::{Object, Resource};
 use crate::access::Access;
 use crate::access::SECRETS;
 use crate::access::tokens::token::{Bound, Claims, ISSUER, Reference};
-use crate::call::Call;
+use crate::call::{Call, part};
 use crate::field::FieldError;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::profile::{Profile, since};
 use crate::reply::Reply;
-use crate::request::Body;
-use crate::request::body;
 use crate::status::{Outcome, Refused};
 
 const GROUP: &str = "authentication.k8s.io";
@@ -35,7 +33,7 @@ impl Access {
     pub(crate) fn request_token(
         &mut self,
         objects: Objects<'_>,
-        call: &Call<'_>,
+        call: &mut Call<'_>,
         profile: &Profile,
     ) -> Outcome<Reply> {
         let mut request = read(call)?;
@@ -181,24 +179,8 @@ fn reference(object: &Object) -> Reference {
     Reference { name: object.name().to_owned(), uid: object.uid().to_owned() }
 }
 
-fn read(call: &Call<'_>) -> Outcome<Value> {
-    let mut request = match &call.request.body {
-        Body::Value(value) => (*value).clone(),
-        Body::Bytes(bytes) => body::parse(bytes, &call.request.content_type, KIND)?,
-        Body::Empty | Body::Delete(_) => Value::Null,
-    };
-    let given = |field: &str| request[field].as_str().unwrap_or_default();
-    let (version, kind) = (given("apiVersion"), given("kind"));
-    if !kind.is_empty() && (kind != KIND || version != format!("{GROUP}/v1")) {
-        return Err(Refused::bad_request(format!(
-            "{kind} in version \"{}\" cannot be handled as a {KIND}: no kind \"{kind}\" is registered for version \
-             \"{version}\"",
-            version.rsplit('/').next().unwrap_or_default()
-        )));
-    }
-    if !request.is_object() {
-        request = json!({});
-    }
+fn read(call: &mut Call<'_>) -> Outcome<Value> {
+    let mut request = part::body(call, &[(GROUP, "v1")], KIND)?;
     if !request["spec"].is_object() {
         request["spec"] = json!({});
     }

@@ -42,7 +42,7 @@ pub(crate) fn apply_runtime_class(objects: Objects<'_>, call: &Call<'_>, pod: &m
 /// # Errors
 /// 403 if the pod contradicts its class.
 pub(crate) fn check_overhead(objects: Objects<'_>, call: &Call<'_>, pod: &Value) -> Outcome<()> {
-    if !call.kind.is_resource("", "pods") || !has_overhead(pod) {
+    if !call.kind.is_resource("", "pods") || !(has_overhead(pod) || gives_overhead(call)) {
         return Ok(());
     }
     let class = class_of(objects, call, pod)?;
@@ -53,6 +53,11 @@ pub(crate) fn check_overhead(objects: Objects<'_>, call: &Call<'_>, pod: &Value)
         return Err(forbidden(call, pod, DIFFERENT));
     }
     Ok(())
+}
+
+/// Whether the client gave an overhead without resources, which is one.
+fn gives_overhead(call: &Call<'_>) -> bool {
+    call.empties.iter().any(|empty| empty.pointer == "/spec/overhead")
 }
 
 fn forbidden(call: &Call<'_>, pod: &Value, why: &str) -> Refused {

@@ -15,6 +15,8 @@ pub(crate) struct Comparison {
     pub(crate) added: FieldSet,
     pub(crate) modified: FieldSet,
     pub(crate) removed: FieldSet,
+    /// Whether a list has elements that its keys do not identify. Then a real server cannot compare the values.
+    pub(crate) is_undefined: bool,
 }
 
 impl Comparison {
@@ -45,6 +47,7 @@ pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Comparison 
         added: FieldSet(difference.added.below),
         modified: FieldSet(difference.modified.below),
         removed: FieldSet(difference.removed.below),
+        is_undefined: difference.is_undefined,
     }
 }
 
@@ -54,11 +57,13 @@ struct Difference {
     added: Node,
     modified: Node,
     removed: Node,
+    is_undefined: bool,
 }
 
 impl Difference {
     /// Adds the difference below a path element.
     fn take(&mut self, element: impl Fn() -> String, inner: Self) {
+        self.is_undefined |= inner.is_undefined;
         for (node, inner) in [
             (&mut self.added, inner.added),
             (&mut self.modified, inner.modified),
@@ -140,13 +145,15 @@ fn elements(old: Option<&Value>, new: Option<&Value>, merge: ListMerge<'_>, shap
     }
     let mut pairs: BTreeMap<String, Pair<'_>> = BTreeMap::new();
     for item in old.and_then(Value::as_array).into_iter().flatten() {
-        if let Ok(element) = element_of(item, merge) {
-            pairs.entry(element).or_default().0.push(item);
+        match element_of(item, merge) {
+            Ok(element) => pairs.entry(element).or_default().0.push(item),
+            Err(_) => difference.is_undefined = true,
         }
     }
     for item in new.and_then(Value::as_array).into_iter().flatten() {
-        if let Ok(element) = element_of(item, merge) {
-            pairs.entry(element).or_default().1.push(item);
+        match element_of(item, merge) {
+            Ok(element) => pairs.entry(element).or_default().1.push(item),
+            Err(_) => difference.is_undefined = true,
         }
     }
     for (element, (old, new)) in pairs {

@@ -35,7 +35,7 @@ fn element_of(item: &Value, merge: ListMerge<'_>) -> Result<String, String> {
 }
 
 /// The shape of a member; a member that is not in the schema has a deduced shape.
-fn shape_under<'a>(shape: Shape<'a>, name: &str) -> Shape<'a> {
+pub(crate) fn shape_under<'a>(shape: Shape<'a>, name: &str) -> Shape<'a> {
     match shape.member(name) {
         Member::Declared(shape) | Member::Key(shape) => shape,
         Member::Unknown => Shape::Deduced,

@@ -115,7 +115,7 @@ impl Walk<'_> {
 
     /// Checks a default by the schema, then by its rules: as an unchanged value and, where writes ratchet, as a new one.
     fn values(&self, default: &Value, schema: &Structural) -> Vec<FieldError> {
-        let context = validate::Context { profile: self.profile, field_prefix: "" };
+        let context = validate::Context { profile: self.profile, field_prefix: "", is_default: true };
         let found = validate::validate(default, None, schema, context);
         if !found.is_empty() || !schema.has_rules {
             return found;

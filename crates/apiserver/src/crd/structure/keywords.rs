@@ -60,7 +60,8 @@ fn supported(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldE
         errors.push(FieldError::forbidden(format!("{at}.{name}"), why));
     };
     for name in UNSUPPORTED {
-        if is_set(schema, name) {
+        // An empty reference is one.
+        if is_set(schema, name) || name == "$ref" && schema[name].is_string() {
             forbid(name, format!("{name} is not supported"));
         }
     }

@@ -2,17 +2,16 @@
 //! servers.
 
 use super::{
-    COUNTED_CONDITIONAL, COUNTED_EXACTLY, REVIEW, Resource, Row, Rules, SPEC_AND_STATUS, STATUS,
-    StatusMetadata, UPSERT, rows,
+    COUNTED_CONDITIONAL, COUNTED_EXACTLY, REVIEW, Resource, Row, Rules, SPEC_AND_SEPARATE_STATUS, STATUS,
+    UPSERT, rows,
 };
 use crate::names::NameRule;
 
 const ACCESS: Rules = Rules { names: NameRule::PathSegment, ..UPSERT };
-const DEFINITION: Rules =
-    Rules { status_metadata: StatusMetadata::Ignored, unconditional_update: false, ..SPEC_AND_STATUS };
+const DEFINITION: Rules = Rules { unconditional_update: false, ..SPEC_AND_SEPARATE_STATUS };
 const API_SERVICE: Rules = Rules { names: NameRule::PathSegment, unconditional_update: false, ..STATUS };
 const CONFIGURATION: Rules = Rules { unconditional_update: false, ..COUNTED_EXACTLY };
-const POLICY: Rules = Rules { unconditional_update: false, ..SPEC_AND_STATUS };
+const POLICY: Rules = Rules { unconditional_update: false, ..SPEC_AND_SEPARATE_STATUS };
 const SIGNING_REQUEST: Rules = Rules { names: NameRule::PathSegment, ..STATUS };
 
 const RBAC: &str = "rbac.authorization.k8s.io";

@@ -37,6 +37,7 @@ const TABLE: &[(&str, &str, Checks)] = &[
     ("", "nodes", CORE_BOTH),
     ("", "persistentvolumeclaims", CORE_BOTH),
     ("", "persistentvolumes", Checks { update: NEW_TWICE, ..CORE }),
+    ("", "pods", CORE_BOTH),
     ("", "secrets", CORE_BOTH),
     ("", "serviceaccounts", CORE_BOTH),
     ("apps", "controllerrevisions", CORE_BOTH),

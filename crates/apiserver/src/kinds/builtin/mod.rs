@@ -41,6 +41,8 @@ const COUNTED: Rules = Rules { generation: Generation::Specification, ..PLAIN };
 const COUNTED_EXACTLY: Rules = Rules { generation: Generation::ExactSpecification, ..PLAIN };
 /// A status, but no generation.
 const STATUS: Rules = Rules { status: true, ..PLAIN };
+/// A status, and a generation that counts changes of the specification; a status write cannot change metadata.
+const SPEC_AND_SEPARATE_STATUS: Rules = Rules { status_metadata: StatusMetadata::Ignored, ..SPEC_AND_STATUS };
 /// Reviews: the server answers them on creation and does not store them.
 const REVIEW: Rules = Rules { stored: false, verbs: &["create"], ..PLAIN };
 /// An update of an absent object creates it.

@@ -81,12 +81,15 @@ pub(super) fn resource_lists(owner: &mut Fields, lists: &[&str]) {
 pub(super) fn resource_list(list: &mut Fields) {
     for amount in list.values_mut() {
         let Some(text) = amount.as_str() else { continue };
-        // Finer canonical amounts end in one of these suffixes.
-        if !text.ends_with(['n', 'u']) {
+        // Finer amounts end in one of these suffixes, or have an exponent.
+        if !text.ends_with(['n', 'u']) && !text.contains(['e', 'E']) {
             continue;
         }
         if let Ok(Some(quantity)) = Quantity::parse(text) {
-            *amount = json!(quantity.in_thousandths().text());
+            let rounded = quantity.in_thousandths();
+            if rounded.compare(quantity).is_ne() {
+                *amount = json!(rounded.text());
+            }
         }
     }
 }

@@ -130,6 +130,7 @@ impl Allocations {
                 Refused::invalid("", "Service", metadata::text(object, "name"), &errors, profile)
             }
             service::Failure::Internal(why) => Refused::internal_error(&why),
+            service::Failure::Unclassified(why) => Refused::internal(why),
         })
     }
 }

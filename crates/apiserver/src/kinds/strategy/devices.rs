@@ -67,15 +67,27 @@ const TEMPLATES: &str = "resourceclaimtemplates";
 
 /// Drops the fields of features that are off, unless the stored object uses the feature (`dropDisabledFields`).
 pub(super) fn drop_disabled(kind: &Kind, object: &mut Value, old: Option<&Value>, minor: u32) {
-    for (plural, fields, since) in FEATURES {
-        if minor >= *since || !kind.is_resource(GROUP, plural) {
-            continue;
-        }
-        let is_used = old.is_some_and(|old| fields.iter().any(|path| has(old, path)));
-        for path in fields.iter().filter(|_| !is_used) {
-            remove(object, path);
-        }
+    for path in disabled(kind, old, minor) {
+        remove(object, path);
     }
+}
+
+/// Whether a JSON pointer leads to a field that is dropped.
+pub(super) fn is_disabled(kind: &Kind, pointer: &str, old: Option<&Value>, minor: u32) -> bool {
+    let names: Vec<&str> = pointer.split('/').skip(1).collect();
+    disabled(kind, old, minor).any(|path| {
+        let path: Vec<&str> = path.split('/').collect();
+        path.len() <= names.len() && path.iter().zip(&names).all(|(one, name)| *one == "*" || one == name)
+    })
+}
+
+/// The paths of the fields that are dropped.
+fn disabled(kind: &Kind, old: Option<&Value>, minor: u32) -> impl Iterator<Item = &'static str> {
+    FEATURES
+        .iter()
+        .filter(move |(plural, _, since)| minor < *since && kind.is_resource(GROUP, plural))
+        .filter(move |(_, fields, _)| !old.is_some_and(|old| fields.iter().any(|path| has(old, path))))
+        .flat_map(|(_, fields, _)| fields.iter().copied())
 }
 
 /// Whether a value has a field with this path.

@@ -14,6 +14,8 @@ pub(crate) mod service;
 mod status;
 mod templates;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, rfc3339};
@@ -44,7 +46,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     devices::drop_disabled(kind, object, None, context.minor);
     devices::set_times(kind, object, context.now);
     match (&*kind.resource.group, &*kind.resource.plural) {
-        ("", "pods") => pod::prepare_create(object, context.minor),
+        ("", "pods") => pod::prepare_create(object, context),
         ("", "namespaces") => namespace(object),
         ("", "nodes") => node::prepare_create(object),
         ("", "services") => service::prepare_create(object),
@@ -111,13 +113,25 @@ pub(crate) fn copy_annotations(kind: &Kind, object: &mut Value) -> Vec<String> {
 pub(crate) fn complete_update(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.is_resource("discovery.k8s.io", "endpointslices") {
         drop_topology(kind, object, Some(old));
+    } else if kind.is_resource("batch", "jobs") {
+        job::label(object);
     }
+}
+
+/// Whether the generation counts changes of fields that are dropped because their feature gates are off.
+pub(crate) fn counts_dropped(kind: &Kind) -> bool {
+    kind.is_resource("resource.k8s.io", "resourceslices")
 }
 
 /// Drops the fields of an updated object whose feature gates are off.
 pub(crate) fn drop_disabled(kind: &Kind, object: &mut Value, old: &Value, minor: u32) {
     gates::drop_disabled(kind, object, Some(old), minor);
     devices::drop_disabled(kind, object, Some(old), minor);
+}
+
+/// Whether a JSON pointer leads to a field of a device feature that is off, which is dropped before validation.
+pub(crate) fn is_disabled(kind: &Kind, pointer: &str, old: Option<&Value>, minor: u32) -> bool {
+    devices::is_disabled(kind, pointer, old, minor)
 }
 
 /// Sets the fields of a valid new object that reading it sets.
@@ -149,6 +163,19 @@ pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &
 
 /// The annotation that counts the templates of a DaemonSet, once a field of its API.
 pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// A DaemonSet with the annotation that counts its templates, which every version of it has: the count is a field of
+/// Kubernetes' internal version.
+pub(crate) fn with_template_count<'a>(kind: &Kind, object: &'a Value) -> Cow<'a, Value> {
+    let mut object = Cow::Borrowed(object);
+    if kind.is_resource("apps", "daemonsets")
+        && object["metadata"]["annotations"].get(TEMPLATE_GENERATION).is_none()
+        && let Some(annotations) = object_at(object.to_mut(), &["metadata", "annotations"])
+    {
+        annotations.insert(TEMPLATE_GENERATION.to_owned(), json!("0"));
+    }
+    object
+}
 
 /// Counts the changes of a DaemonSet's template.
 fn count_templates(object: &mut Value, old: Option<&Value>) {

@@ -25,10 +25,11 @@ fn set_phase_time(volume: &mut Value, old: &Value, context: Context<'_>) {
         return;
     }
     let is_same = volume["status"]["phase"] == old["status"]["phase"];
-    let (given, before) = (&volume["status"][TIME], &old["status"][TIME]);
-    let time = match (is_same, given.is_null()) {
+    // A null is the zero time, which is a given one.
+    let (given, before) = (volume["status"].get(TIME), &old["status"][TIME]);
+    let time = match (is_same, given.is_none()) {
         (true, true) => before.clone(),
-        (false, is_absent) if is_absent || given == before => json!(rfc3339(context.now)),
+        (false, is_absent) if is_absent || given == Some(before) => json!(rfc3339(context.now)),
         _ => return,
     };
     if let Some(status) = object_at(volume, &["status"]).filter(|_| !time.is_null()) {
@@ -66,10 +67,12 @@ mod tests {
                 json!({ "phase": "Bound", "lastPhaseTransitionTime": "2021-01-01T00:00:00Z" }),
                 "2021-01-01T00:00:00Z",
             ),
+            (json!({ "phase": "Pending", "lastPhaseTransitionTime": null }), ""),
         ] {
             let mut volume = json!({ "status": status });
             set_phase_time(&mut volume, &old, context);
-            assert_eq!(volume["status"]["lastPhaseTransitionTime"], time, "{status}");
+            let set = volume["status"]["lastPhaseTransitionTime"].as_str();
+            assert_eq!(set.unwrap_or_default(), time, "{status}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! Values that Go's converter turns into fields of structs, where it differs from the JSON decoder: it takes whole numbers
 //! with a point, and its messages have no path (`runtime.DefaultUnstructuredConverter`).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Number, Value};
 
 use super::plan::Shape;
@@ -44,18 +46,42 @@ fn convert_scalar(scalar: Scalar, value: &mut Value) -> Result<(), String> {
         (Scalar::Bytes, Value::String(_)) => {
             own_decoder(scalar, value).map_err(|why| format!("error decoding from json: {why}"))
         }
+        (Scalar::Bytes, Value::Array(items)) => {
+            let bytes: Result<Vec<u8>, String> = items.iter().map(byte).collect();
+            *value = Value::from(STANDARD.encode(bytes?));
+            Ok(())
+        }
         (Scalar::Bytes, found) => Err(format!("cannot restore slice from {}", go_kind(found))),
         _ => own_decoder(scalar, value),
+    }
+}
+
+/// Converts an element of a list to a byte. Go drops the other bits of a number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "Go does so as well")]
+fn byte(value: &Value) -> Result<u8, String> {
+    match value {
+        Value::Null => Ok(0),
+        Value::Number(number) => {
+            Ok(whole(number).ok_or_else(|| "cannot convert float64 to uint8".to_owned())? as u8)
+        }
+        _ => Err("unrecognized type: uint8".to_owned()),
     }
 }
 
 /// Converts a value whose type has a decoder of its own, which gets the value as JSON.
 fn own_decoder(scalar: Scalar, value: &mut Value) -> Result<(), String> {
     if let Value::Number(number) = value
-        && number.is_f64()
-        && let Some(whole) = whole(number)
+        && number.as_i64().is_none()
+        && let Some(float) = number.as_f64()
     {
-        *value = Value::from(whole);
+        match whole(number) {
+            // Go writes a `float64` without an exponent unless it is very large or small.
+            _ if scalar == Scalar::Quantity && (1e-6..1e21).contains(&float.abs()) => {
+                *value = Value::from(float.to_string());
+            }
+            Some(whole) => *value = Value::from(whole),
+            None => {}
+        }
     }
     scalar::read(scalar, value).map_err(|wrong| match wrong {
         ScalarError::Type(found) => format!("json: cannot unmarshal {found} into Go value of type string"),

@@ -7,12 +7,14 @@
 
 pub(crate) mod absent_times;
 mod convert;
+mod empties;
 mod plan;
 mod scalar;
 mod time;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::empties::{Empty, with_empties};
 use self::plan::{Field, Plan, Shape, Struct, plan};
 use self::scalar::ScalarError;
 use super::Kind;
@@ -60,8 +62,8 @@ struct Findings {
     /// The minor whose fields are known.
     minor: u32,
     source: Source,
-    /// The pointers of lists and maps outside the metadata that were given without elements.
-    empties: Vec<String>,
+    /// The lists and maps that were given without elements.
+    empties: Vec<Empty>,
     /// Paths of fields that the type does not have.
     unknown: Vec<String>,
     /// The message for the first value that cannot be decoded.
@@ -84,9 +86,8 @@ pub(crate) fn decode(kind: &Kind, object: &mut Value, minor: u32) -> Result<Vec<
 pub(crate) struct Decoded {
     /// The paths of unknown fields, which were removed.
     pub(crate) unknown: Vec<String>,
-    /// The pointers of lists and maps outside the metadata that were given without elements: Go can tell them from
-    /// absent ones.
-    pub(crate) empties: Vec<String>,
+    /// The lists and maps that were given without elements, which Go distinguishes from absent ones.
+    pub(crate) empties: Vec<Empty>,
 }
 
 /// Like [`decode`], but only for these top-level fields; the others were decoded before.
@@ -139,6 +140,14 @@ pub(crate) fn check_text(value: &mut Value) -> Result<(), String> {
     convert::value(&Shape::Scalar(Scalar::String), value)
 }
 
+/// The zero value of a kind in Go, without its type: the fields that Go always writes. `None` for custom resources.
+pub(crate) fn zero_object(kind: &Kind) -> Option<Value> {
+    let plan = plan();
+    let resource = &kind.resource;
+    let index = plan.of_kind(&resource.group, &resource.version, &resource.kind)?;
+    Some(plan.zero(&Shape::Struct(index)))
+}
+
 /// The zero value of a field of a kind, if the kind has that field.
 pub(crate) fn zero(kind: &Kind, field: &str) -> Option<Value> {
     let plan = plan();
@@ -160,6 +169,10 @@ fn decode_struct(
     // The converter of maps goes through the fields of the struct, the JSON decoder through those of the document.
     let is_decoded = findings.source == Source::Map;
     let minor = findings.minor;
+    if is_decoded {
+        // Afterwards a null is a value: the zero time.
+        map.retain(|name, value| !value.is_null() || is_skipped(name) || structure.field(name).is_none());
+    }
     for field in
         structure.in_order().filter(|field| is_decoded && field.since <= minor && !is_skipped(field.name))
     {
@@ -178,7 +191,7 @@ fn decode_struct(
             findings.unknown.push(at.child(name, findings.source));
             return false;
         };
-        if value.is_null() {
+        if value.is_null() && !is_decoded {
             return false;
         }
         if !is_decoded {
@@ -212,8 +225,9 @@ fn decode_field(
     findings: &mut Findings,
 ) {
     let field_at = At { parent: Some(at), step: Step::Field(structure.name, &field.via, field.name) };
-    if structure.name != "ObjectMeta" && is_empty_collection(&field.shape, value) {
-        findings.empties.push(field_at.pointer());
+    if is_empty_collection(&field.shape, value) {
+        let is_tagged = matches!(structure.name, "LabelSelector" | "LabelSelectorRequirement");
+        findings.empties.push(Empty { pointer: field_at.pointer(), value: value.clone(), is_tagged });
     }
     decode_value(plan, &field.shape, value, &field_at, findings);
 }
@@ -266,7 +280,9 @@ fn decode_value(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, find
         (Shape::Map(inside), Value::Object(map)) => {
             for (key, item) in map.iter_mut() {
                 if item.is_null() {
-                    *item = plan.zero(inside);
+                    // Stored bytes are never null.
+                    let is_bytes = matches!(**inside, Shape::Scalar(Scalar::Bytes));
+                    *item = if is_bytes { Value::from("") } else { plan.zero(inside) };
                 } else {
                     decode_value(
                         plan,

@@ -1,5 +1,7 @@
 //! Scalar values: which of them Go's decoder accepts for each type, and the form that Go writes.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::time;
@@ -29,14 +31,9 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError>
         (Scalar::String | Scalar::IntOrString | Scalar::Duration, Value::String(_))
         | (Scalar::Bool, Value::Bool(_))
         | (Scalar::Double, Value::Number(_))
-        | (
-            Scalar::Json
-            | Scalar::Object
-            | Scalar::SchemaOrBool
-            | Scalar::SchemaOrArray
-            | Scalar::SchemaOrStrings,
-            _,
-        ) => Ok(()),
+        | (Scalar::SchemaOrBool, Value::Bool(_) | Value::Object(_))
+        | (Scalar::Json | Scalar::Object | Scalar::SchemaOrArray | Scalar::SchemaOrStrings, _) => Ok(()),
+        (Scalar::SchemaOrBool, _) => Err(ScalarError::Text("boolean or JSON schema expected".to_owned())),
         (Scalar::Int32 | Scalar::Int64, Value::Number(number)) => {
             let fits = |n: i64| scalar == Scalar::Int64 || i32::try_from(n).is_ok();
             if number.as_i64().is_some_and(fits) {
@@ -55,6 +52,12 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError>
             }
             Some(at) => Err(ScalarError::Text(format!("illegal base64 data at input byte {at}"))),
         },
+        // Go decodes a list of numbers to bytes as well.
+        (Scalar::Bytes, Value::Array(items)) if items.iter().all(is_byte) => {
+            let bytes: Vec<u8> = items.iter().filter_map(byte).collect();
+            *value = json!(STANDARD.encode(bytes));
+            Ok(())
+        }
         (Scalar::Quantity, found) => {
             let text = match found {
                 Value::String(text) => text.trim().to_owned(),
@@ -85,6 +88,18 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError>
         }
         (_, found) => other(found),
     }
+}
+
+/// The byte of an element of a list: Go leaves that of a null 0.
+fn byte(value: &Value) -> Option<u8> {
+    if value.is_null() {
+        return Some(0);
+    }
+    u8::try_from(value.as_u64()?).ok()
+}
+
+fn is_byte(value: &Value) -> bool {
+    byte(value).is_some()
 }
 
 /// The offset at which base64 (with padding) is invalid, as Go's `base64.CorruptInputError` counts it.

@@ -218,7 +218,8 @@ fn the_decoder_reports_lists_and_maps_without_elements() {
     for (object, is_reported) in [
         (json!({ "spec": { "podSelector": { "matchLabels": {} } } }), true),
         (json!({ "spec": { "ingress": [] } }), true),
-        (json!({ "spec": { "podSelector": {} }, "metadata": { "labels": {} } }), false),
+        (json!({ "spec": { "podSelector": {} }, "metadata": { "labels": {} } }), true),
+        (json!({ "spec": { "podSelector": {} } }), false),
     ] {
         let kind = ("networking.k8s.io", "v1", "NetworkPolicy");
         let found = read_as(kind, &mut object.clone(), Source::Json, None, 36).unwrap();

@@ -39,6 +39,8 @@ use crate::profile::Profile;
 /// Validates a new object or, given the old object, an update.
 pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
 
+const POLICY_GROUP: &str = "admissionregistration.k8s.io";
+
 /// Group, plural, the validator of objects of that kind, and the validator of a status write.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Validator, Validator)] = &[
@@ -56,6 +58,7 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "resourcequotas", limits::quota::resource_quota, limits::quota::status),
     ("", "secrets", configuration::secret, status::accept_any),
     ("", "services", networking::service::service, networking::service::status),
+    (POLICY_GROUP, "validatingadmissionpolicies", status::accept_any, status::policy),
     ("apiregistration.k8s.io", "apiservices", cluster::api_service, cluster::api_service_status),
     ("apps", "controllerrevisions", workloads::apps::revision::revision, status::accept_any),
     ("apps", "daemonsets", workloads::apps::daemon_set::daemon_set, status::daemon_set),
@@ -200,6 +203,13 @@ fn one_of_required(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Err
         errors.required(at, "");
     }
     one_of_given(value, known, at, errors);
+}
+
+/// Requires one of the `known` strings for a field that is a pointer in Go: an empty string is not one of them.
+fn one_of_if_set(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) {
+    if !value.is_null() && !known.contains(&text(value)) {
+        errors.unsupported(at, text(value), known);
+    }
 }
 
 /// Requires one of the `known` strings, unless the value is absent.

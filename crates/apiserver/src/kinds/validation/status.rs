@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Errors, Path, non_negative, text};
+use super::{Errors, Path, conditions, items, non_negative, text};
 use crate::metadata;
 
 /// Accepts every status.
@@ -20,6 +20,24 @@ pub(super) fn namespace(object: &Value, _old: Option<&Value>, errors: &mut Error
         let why = format!("may only be '{wanted}' if `deletionTimestamp` {empty}");
         errors.invalid(Path::Root.child("status").child("Phase"), phase, why);
     }
+}
+
+/// Validates the status of a validating policy (`validateValidatingAdmissionPolicyStatus`). The rest of a policy is
+/// validated with its expressions.
+pub(super) fn policy(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
+    let (status, at) = (&object["status"], Path::Root.child("status"));
+    let (place, found) = (at.child("typeChecking"), &status["typeChecking"]["expressionWarnings"]);
+    let place = place.child("expressionWarnings");
+    for (index, warning) in items(found).iter().enumerate() {
+        let at = place.index(index);
+        if text(&warning["warning"]).is_empty() {
+            errors.required(at.child("warning"), "");
+        }
+        if text(&warning["fieldRef"]).trim().is_empty() {
+            errors.required(at.child("fieldRef"), "");
+        }
+    }
+    conditions::check(&status["conditions"], at.child("conditions"), errors);
 }
 
 /// The counts of a status: fields that must not be negative, and pairs of a field with its upper bound and the words

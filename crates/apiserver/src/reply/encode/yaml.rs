@@ -3,6 +3,9 @@
 
 use serde_json::Value;
 
+/// The width of a line after which a text continues on the next line.
+const WIDTH: usize = 80;
+
 /// Writes a value as one document that ends with a line break.
 pub(super) fn document(value: &Value) -> String {
     let mut out = String::new();
@@ -26,7 +29,7 @@ fn block(value: &Value, indent: usize, out: &mut String) {
                 if index > 0 || out.is_empty() || out.ends_with('\n') {
                     pad(indent, out);
                 }
-                quotable(key, out);
+                quotable(key, None, out);
                 out.push(':');
                 let inner = if value.is_array() { indent } else { indent + 2 };
                 nested(value, inner, out);
@@ -85,25 +88,81 @@ fn text(given: &str, indent: usize, out: &mut String) {
     if given.contains('\n') && !given.starts_with([' ', '\n']) && is_printable(given) {
         lines(given, indent, out);
     } else {
-        quotable(given, out);
+        quotable(given, Some(indent), out);
     }
 }
 
-/// Writes a text on one line, with quotes if it needs them.
-fn quotable(given: &str, out: &mut String) {
-    if given.contains('\n') || !is_printable(given) {
-        // A JSON string is a valid double-quoted YAML string.
-        out.push_str(&Value::from(given).to_string());
-    } else if is_ambiguous(given) {
-        out.push('"');
-        out.push_str(&given.replace('\\', "\\\\").replace('"', "\\\""));
-        out.push('"');
+/// Writes a text with quotes if it needs them. A long text continues on more lines with that indent; keys do not.
+fn quotable(given: &str, indent: Option<usize>, out: &mut String) {
+    let style = if given.contains('\n') || !is_printable(given) || is_ambiguous(given) {
+        Style::Double
     } else if is_plain(given) {
-        out.push_str(given);
+        Style::Plain
     } else {
-        out.push('\'');
-        out.push_str(&given.replace('\'', "''"));
-        out.push('\'');
+        Style::Single
+    };
+    out.push_str(style.quote());
+    folded(given, style, indent, out);
+    out.push_str(style.quote());
+}
+
+/// The style of a scalar.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    Single,
+    Double,
+}
+
+impl Style {
+    fn quote(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Single => "'",
+            Self::Double => "\"",
+        }
+    }
+
+    /// Writes a character with its escape.
+    fn write(self, letter: char, out: &mut String) {
+        match (self, letter) {
+            (Self::Single, '\'') => out.push_str("''"),
+            (Self::Double, '"') => out.push_str("\\\""),
+            // The other escapes of JSON are those of YAML.
+            (Self::Double, _) => out.push_str(Value::from(letter.to_string()).to_string().trim_matches('"')),
+            _ => out.push(letter),
+        }
+    }
+}
+
+/// Writes a text, and breaks a line at a space once it is wider than [`WIDTH`] (`yaml_emitter_write_plain_scalar`).
+fn folded(given: &str, style: Style, indent: Option<usize>, out: &mut String) {
+    let mut column = out.rsplit('\n').next().unwrap_or_default().chars().count();
+    let last = given.chars().count().saturating_sub(1);
+    let mut letters = given.chars().enumerate().peekable();
+    let mut is_after_space = false;
+    while let Some((at, letter)) = letters.next() {
+        let is_space = letter == ' ';
+        let is_inside = style == Style::Plain || at > 0 && at < last;
+        let is_before_space = letters.peek().is_some_and(|(_, next)| *next == ' ');
+        let may_break = is_space && !is_after_space && is_inside && column > WIDTH;
+        match indent.filter(|_| may_break && (!is_before_space || style == Style::Double)) {
+            Some(indent) => {
+                out.push('\n');
+                pad(indent, out);
+                column = indent;
+                if is_before_space {
+                    out.push('\\');
+                    column += 1;
+                }
+            }
+            None => {
+                let start = out.len();
+                style.write(letter, out);
+                column += out[start..].chars().count();
+            }
+        }
+        is_after_space = is_space;
     }
 }
 
@@ -147,9 +206,7 @@ fn is_ambiguous(text: &str) -> bool {
             || bare.strip_prefix("0x").is_some_and(|hex| u64::from_str_radix(hex, 16).is_ok())
             || bare.strip_prefix("0b").is_some_and(|bits| u64::from_str_radix(bits, 2).is_ok())
             || bare.strip_prefix("0o").is_some_and(|octal| u64::from_str_radix(octal, 8).is_ok()));
-    let sexagesimal = bare.contains(':')
-        && bare.starts_with(|c: char| c.is_ascii_digit())
-        && bare.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '.'));
+    let sexagesimal = bare.starts_with(|c: char| c.is_ascii_digit()) && is_sexagesimal(&bare);
     let date = text.len() >= 8
         && text.as_bytes().get(4) == Some(&b'-')
         && text.starts_with(|c: char| c.is_ascii_digit())
@@ -157,6 +214,17 @@ fn is_ambiguous(text: &str) -> bool {
             .chars()
             .all(|c| c.is_ascii_digit() || matches!(c, '-' | ':' | '.' | 'T' | 't' | 'Z' | 'z' | '+' | ' '));
     number || sexagesimal || date || matches!(bare.as_str(), ".inf" | ".nan")
+}
+
+/// Whether a text is digits with groups up to 59, and a fraction: `1:30.5`.
+fn is_sexagesimal(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let whole =
+        text.split_once('.').map_or(text, |(whole, fraction)| if digits(fraction) { whole } else { "" });
+    let mut groups = whole.split(':');
+    let first = groups.next().is_some_and(digits);
+    let is_group = |group: &str| digits(group) && group.parse::<u32>().is_ok_and(|group| group < 60);
+    first && whole.contains(':') && groups.all(is_group)
 }
 
 /// Whether a text needs no quotes.

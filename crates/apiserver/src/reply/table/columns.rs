@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn every_printer_has_a_cell_for_each_of_its_columns() {
         let object = json!({});
-        let row = Row { object: &object, now: windtunnel_core::clock::Time::UNIX_EPOCH };
+        let row = Row { object: &object, now: windtunnel_core::clock::Time::UNIX_EPOCH, minor: 36 };
         for (resource, cells) in BUILTIN {
             let columns = find(resource).unwrap_or_else(|| panic!("{resource} has no columns"));
             assert_eq!(cells(&row).len(), columns.0.len(), "{resource}");

@@ -84,7 +84,7 @@ mod tests {
     fn cells_have_the_type_of_their_column() {
         let object =
             json!({ "i": 3, "n": 1.5, "s": "x", "l": ["a"], "b": true, "t": "2024-01-01T00:00:00Z" });
-        let row = Row { object: &object, now: "2024-01-01T01:00:00Z".parse().unwrap() };
+        let row = Row { object: &object, now: "2024-01-01T01:00:00Z".parse().unwrap(), minor: 36 };
         for (kind, path, cell) in [
             ("string", ".s", json!("x")),
             ("string", ".i", json!("3")),

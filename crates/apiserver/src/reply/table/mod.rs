@@ -8,6 +8,7 @@ mod access;
 mod ages;
 mod columns;
 mod custom;
+mod devices;
 mod nodes;
 mod pods;
 mod row;
@@ -103,6 +104,8 @@ const BUILTIN: &[(&str, MakeCells)] = &[
     ("csinodes.storage.k8s.io", storage::csi_node),
     ("csidrivers.storage.k8s.io", storage::csi_driver),
     ("volumeattributesclasses.storage.k8s.io", storage::attributes_class),
+    ("resourceclaims.resource.k8s.io", devices::claim),
+    ("resourceslices.resource.k8s.io", devices::slice),
     ("configmaps", access::config_map),
     ("secrets", access::secret),
     ("serviceaccounts", access::service_account),
@@ -122,11 +125,12 @@ const BUILTIN: &[(&str, MakeCells)] = &[
 ];
 
 /// Kinds that show their creation time instead of their age.
-const CREATED: [&str; 4] = [
+const CREATED: [&str; 5] = [
     "roles.rbac.authorization.k8s.io",
     "clusterroles.rbac.authorization.k8s.io",
     "customresourcedefinitions.apiextensions.k8s.io",
     "limitranges",
+    "csistoragecapacities.storage.k8s.io",
 ];
 
 impl<'a> Printer<'a> {
@@ -168,7 +172,9 @@ impl<'a> Printer<'a> {
 
     fn row(&self, object: LazyObject, now: Time) -> TableRow {
         let tree = object.load();
-        let row = Row { object: &tree, now };
+        // Printers of built-in kinds read the form that all versions share.
+        let printed = self.kind.printed_form(&tree);
+        let row = Row { object: &printed, now, minor: self.minor };
         // A subresource may return another kind, such as Scale.
         let other = tree["kind"].as_str().is_some_and(|kind| kind != self.kind.resource.kind);
         let cells = match self.method {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::ages;
 use super::row::{Cells, NONE, Row, joined, or, or_owned};
+use crate::profile::since;
 
 const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
 
@@ -19,7 +20,12 @@ pub(super) fn node(row: &Row<'_>) -> Cells {
     if row.flag("/spec/unschedulable") {
         status.push_str(",SchedulingDisabled");
     }
-    let info = |field: &str| json!(row.text_or(&format!("/status/nodeInfo/{field}"), "<unknown>"));
+    let info = |field: &str| row.text_or(&format!("/status/nodeInfo/{field}"), "<unknown>").to_owned();
+    let mut kernel = info("kernelVersion");
+    let architecture = row.text("/status/nodeInfo/architecture");
+    if !architecture.is_empty() && row.minor >= since::NODE_ARCHITECTURE_SHOWN {
+        kernel += &format!(" ({architecture})");
+    }
     vec![
         row.name(),
         json!(status),
@@ -28,9 +34,9 @@ pub(super) fn node(row: &Row<'_>) -> Cells {
         json!(row.text("/status/nodeInfo/kubeletVersion")),
         json!(address(row, "InternalIP")),
         json!(address(row, "ExternalIP")),
-        info("osImage"),
-        info("kernelVersion"),
-        info("containerRuntimeVersion"),
+        json!(info("osImage")),
+        json!(kernel),
+        json!(info("containerRuntimeVersion")),
     ]
 }
 
@@ -120,7 +126,7 @@ mod tests {
             "involvedObject": { "kind": "Pod", "name": "p" }, "source": { "component": "kubelet", "host": "n" },
             "firstTimestamp": "2024-01-01T00:00:00Z", "lastTimestamp": "2024-01-01T00:09:00Z", "count": 4,
         });
-        let cells = event(&Row { object: &object, now: "2024-01-01T00:10:00Z".parse().unwrap() });
+        let cells = event(&Row { object: &object, now: "2024-01-01T00:10:00Z".parse().unwrap(), minor: 36 });
         let shown: Vec<Value> = serde_json::from_str(
             r#"["60s","Warning","BackOff","pod/p","","kubelet, n","again","10m",4,"e"]"#,
         )

@@ -170,7 +170,7 @@ mod tests {
 
     fn shown(pod_value: &Value) -> String {
         let now = "2024-01-01T00:10:00Z".parse().unwrap();
-        let cells = pod(&Row { object: pod_value, now });
+        let cells = pod(&Row { object: pod_value, now, minor: 36 });
         cells[1..4].iter().map(|cell| cell.as_str().unwrap()).collect::<Vec<_>>().join(" ")
     }
 

@@ -19,6 +19,8 @@ pub(super) type Cells = Vec<Value>;
 pub(super) struct Row<'a> {
     pub(super) object: &'a Value,
     pub(super) now: Time,
+    /// The x of Kubernetes 1.x.
+    pub(super) minor: u32,
 }
 
 impl<'a> Row<'a> {

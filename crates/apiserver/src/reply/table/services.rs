@@ -174,7 +174,7 @@ mod tests {
             (json!({ "type": "ExternalName", "externalName": "x.io" }), json!({}), "x.io", "<none>"),
         ] {
             let object = json!({ "spec": spec, "status": status });
-            let cells = service(&Row { object: &object, now });
+            let cells = service(&Row { object: &object, now, minor: 36 });
             assert_eq!(cells[3..5], [json!(external), json!(ports)], "{object}");
         }
     }

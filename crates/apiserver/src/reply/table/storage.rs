@@ -30,9 +30,11 @@ fn class<'a>(row: &Row<'a>) -> &'a str {
 }
 
 pub(super) fn volume(row: &Row<'_>) -> Cells {
-    let claim = match row.text("/spec/claimRef/name") {
-        "" => String::new(),
-        name => format!("{}/{name}", row.text("/spec/claimRef/namespace")),
+    let claim = match row.get("/spec/claimRef") {
+        None => String::new(),
+        Some(_) => {
+            format!("{}/{}", row.text("/spec/claimRef/namespace"), row.text("/spec/claimRef/name"))
+        }
     };
     vec![
         row.name(),
@@ -106,9 +108,12 @@ pub(super) fn csi_node(row: &Row<'_>) -> Cells {
 
 pub(super) fn csi_driver(row: &Row<'_>) -> Cells {
     let attach = row.get("/spec/attachRequired").and_then(Value::as_bool).unwrap_or(true);
-    let audiences = row.list("/spec/tokenRequests").iter().filter_map(|token| token["audience"].as_str());
-    let audiences = joined(audiences);
-    let audiences = if audiences.is_empty() { UNSET.to_owned() } else { audiences };
+    let requests = row.get("/spec/tokenRequests").and_then(Value::as_array);
+    let audiences = |requests: &Vec<Value>| {
+        let audiences = requests.iter().map(|token| token["audience"].as_str().unwrap_or_default());
+        audiences.collect::<Vec<_>>().join(",")
+    };
+    let audiences = requests.map_or_else(|| UNSET.to_owned(), audiences);
     vec![
         row.name(),
         json!(attach),

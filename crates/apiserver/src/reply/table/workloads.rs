@@ -189,6 +189,8 @@ fn metrics(row: &Row<'_>) -> String {
         let amount =
             |value: &Value, percent: &str| match (&value[percent], &value["averageValue"], &value["value"]) {
                 (Value::Number(number), ..) => Some(format!("{number}%")),
+                // Pods have only averages.
+                (_, Value::String(text), _) if kind == "Pods" => Some(text.clone()),
                 (_, Value::String(text), _) => Some(format!("{text} (avg)")),
                 (.., Value::String(text)) => Some(text.clone()),
                 _ => None,
@@ -235,7 +237,7 @@ mod tests {
                 "60s",
             ),
         ] {
-            let cells = job(&Row { object: &object, now });
+            let cells = job(&Row { object: &object, now, minor: 36 });
             assert_eq!(cells[1..4], [json!(status), json!(completions), json!(took)], "{object}");
         }
     }

@@ -7,7 +7,7 @@ mod header;
 
 use header::{Clause, clauses};
 
-use crate::request::Query;
+use crate::request::{Query, Request};
 use crate::status::{Outcome, Refused};
 
 pub(crate) const PARTIAL: &str = "PartialObjectMetadata";
@@ -18,7 +18,30 @@ const YAML: &str = "application/yaml";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// The served media types. A wildcard selects the first that fits.
-const SERVED: [(&str, Media); 3] = [(JSON, Media::Json), (YAML, Media::Yaml), (PROTOBUF, Media::Json)];
+const SERVED: [Served; 3] = [
+    Served { name: JSON, media: Media::Json, streams: true, tables: true },
+    Served { name: YAML, media: Media::Yaml, streams: false, tables: true },
+    Served { name: PROTOBUF, media: Media::Json, streams: true, tables: false },
+];
+/// The media types of documents and objects.
+pub(crate) const DOCUMENTS: [&str; 3] = [JSON, YAML, PROTOBUF];
+/// The media types of lists, which can be watched.
+pub(crate) const LISTS: [&str; 5] = [JSON, YAML, PROTOBUF, JSON_STREAM, PROTOBUF_STREAM];
+/// The media types of watches.
+const STREAMS: [&str; 2] = [JSON_STREAM, PROTOBUF_STREAM];
+const JSON_STREAM: &str = "application/json;stream=watch";
+const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;stream=watch";
+
+/// A media type that the server writes.
+#[derive(Debug, Clone, Copy)]
+struct Served {
+    name: &'static str,
+    media: Media,
+    /// Whether watches have it.
+    streams: bool,
+    /// Whether Tables have it.
+    tables: bool,
+}
 
 /// The format of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,16 +85,8 @@ pub(crate) enum Objects {
     Custom,
     /// Answers that are not stored, which have no table.
     Answers,
-}
-
-/// The properties of an endpoint that limit its answers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Offer {
-    pub(crate) objects: Objects,
-    /// Whether the endpoint lists objects and thus can be watched.
-    pub(crate) list: bool,
-    /// Whether the request is a watch, which has no YAML form.
-    pub(crate) watch: bool,
+    /// Documents and errors, which have one shape (`DefaultEndpointRestrictions`).
+    Documents,
 }
 
 impl MetaVersion {
@@ -84,45 +99,88 @@ impl MetaVersion {
     }
 }
 
-/// Chooses the first clause of an `Accept` header, by preference, that the endpoint can answer.
+/// Chooses the first clause of an `Accept` header, by preference, that an endpoint with these objects can answer.
 ///
 /// # Errors
 /// 406 if there is none.
-pub(crate) fn negotiate(header: &str, offer: Offer) -> Outcome<(Media, Shape)> {
+pub(crate) fn negotiate(header: &str, objects: Objects) -> Outcome<(Media, Shape)> {
     if header.is_empty() {
         return Ok((Media::Json, Shape::Whole));
     }
-    // In the real server, a router checks the media types of requests for built-in groups first.
-    let custom = offer.objects == Objects::Custom;
-    if !custom && !header::is_routed(header, SERVED.map(|(name, _)| name)) {
-        return Err(Refused::not_acceptable(offer.list));
-    }
-    for clause in clauses(header) {
-        for (name, media) in SERVED {
-            if !clause.covers(name) || (offer.watch && media == Media::Yaml) {
-                continue;
-            }
-            let Some(shape) = shape(&clause) else { continue };
-            let has_table = offer.objects != Objects::Answers;
-            if custom && name == PROTOBUF && shape == Shape::Whole
-                || !has_table && matches!(shape, Shape::Table(_))
-            {
-                continue;
-            }
-            let pretty = media == Media::Json && clause.parameter("pretty") == "1";
-            return Ok((if pretty { Media::PrettyJson } else { media }, shape));
-        }
-    }
-    let types = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-    Err(Refused::unsupported_shape(format!("only the following media types are accepted: {types}")))
+    chosen(header, |clause, served| objects.shape(clause, served))
+        .map(|(clause, served, shape)| {
+            let pretty = served.media == Media::Json && clause.parameter("pretty") == "1";
+            (if pretty { Media::PrettyJson } else { served.media }, shape)
+        })
+        .ok_or_else(|| not_accepted(&DOCUMENTS))
 }
 
-/// The shape that the parameters `as`, `g` and `v` select; `None` if it is not supported.
-fn shape(clause: &Clause<'_>) -> Option<Shape> {
+/// The first clause, by preference, and the first media type of it for which `choose` has a value.
+fn chosen<T>(
+    header: &str,
+    choose: impl Fn(&Clause<'_>, Served) -> Option<T>,
+) -> Option<(Clause<'_>, Served, T)> {
+    clauses(header).into_iter().find_map(|clause| {
+        let mut covered = SERVED.into_iter().filter(|served| clause.covers(served.name));
+        let (served, value) = covered.find_map(|served| Some((served, choose(&clause, served)?)))?;
+        Some((clause, served, value))
+    })
+}
+
+/// Checks an `Accept` header against the media types of a route, as the router does before the endpoint negotiates.
+///
+/// # Errors
+/// 406 if the header names none of them.
+pub(crate) fn check_routed(header: &str, produced: &[&str]) -> Outcome<()> {
+    if header.is_empty() || header::is_routed(header, produced) {
+        Ok(())
+    } else {
+        Err(Refused::not_acceptable(&produced.join(", ")))
+    }
+}
+
+/// The 406 error of a watch whose client prefers a format without streams.
+pub(crate) fn no_stream() -> Refused {
+    not_accepted(&STREAMS)
+}
+
+fn not_accepted(types: &[&str]) -> Refused {
+    Refused::unsupported_shape(format!("only the following media types are accepted: {}", types.join(", ")))
+}
+
+/// The format of a document or of an error. An error that cannot have the requested format is JSON.
+pub(crate) fn document_media(request: &Request<'_>) -> Outcome<Media> {
+    let (media, _) = negotiate(&request.accept, Objects::Documents)?;
+    let pretty = media == Media::Json && is_pretty(&request.query, &request.user_agent);
+    Ok(if pretty { Media::PrettyJson } else { media })
+}
+
+impl Objects {
+    /// The shape that a clause selects; `None` if an endpoint with these objects does not support it in that media type.
+    fn shape(self, clause: &Clause<'_>, served: Served) -> Option<Shape> {
+        let has_stream = match clause.parameter("stream") {
+            "" => true,
+            stream => stream == "watch" && served.streams,
+        };
+        let has_version = match clause.parameter("sv") {
+            "" => true,
+            version => version == "v1" && self != Self::Documents,
+        };
+        let shape = requested_shape(clause).filter(|_| has_stream && has_version)?;
+        let is_supported = match shape {
+            Shape::Whole => self != Self::Custom || served.name != PROTOBUF,
+            Shape::Table(_) => !matches!(self, Self::Answers | Self::Documents) && served.tables,
+            Shape::Metadata(_) | Shape::MetadataList(_) => self != Self::Documents,
+        };
+        is_supported.then_some(shape)
+    }
+}
+
+/// The shape that the parameters `as`, `g` and `v` select; `None` if no endpoint has it.
+fn requested_shape(clause: &Clause<'_>) -> Option<Shape> {
     let (kind, group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"));
     if kind.is_empty() && group.is_empty() && version.is_empty() {
-        let stream = clause.parameter("stream");
-        return matches!(stream, "" | "watch").then_some(Shape::Whole);
+        return Some(Shape::Whole);
     }
     let version = match (group, version) {
         (META, "v1") => MetaVersion::V1,
@@ -145,32 +203,31 @@ pub(crate) fn is_pretty(query: &Query, user_agent: &str) -> bool {
     }
 }
 
-/// The version of a kind of the group `apidiscovery.k8s.io`, if the header prefers that kind to plain JSON.
-pub(crate) fn discovery_version<'a>(header: &'a str, kind: &str, served: &[&str]) -> Option<&'a str> {
-    let wanted = clauses(header).into_iter().find_map(|clause| {
-        if !clause.covers(JSON) {
-            return None;
-        }
-        let version = clause.parameter("v");
-        match (clause.parameter("g"), clause.parameter("as")) {
-            ("", "") => Some(None),
-            ("apidiscovery.k8s.io", requested) if requested == kind && served.contains(&version) => {
-                Some(Some(version))
-            }
-            _ => None,
-        }
-    });
-    wanted.flatten()
+/// The format and the version of a kind of the group `apidiscovery.k8s.io`, if the client accepts that kind.
+pub(crate) fn discovery_version<'a>(
+    header: &str,
+    kind: &str,
+    served_versions: &[&'a str],
+) -> Option<(Media, &'a str)> {
+    let (_, served, version) = chosen(header, |clause, served| {
+        let is_streamable = match clause.parameter("stream") {
+            "" => true,
+            stream => stream == "watch" && served.streams,
+        };
+        let version = served_versions.iter().copied().find(|version| *version == clause.parameter("v"));
+        let is_kind = clause.parameter("g") == "apidiscovery.k8s.io" && clause.parameter("as") == kind;
+        version.filter(|_| is_kind && is_streamable)
+    })?;
+    Some((served.media, version))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const OFFER: Offer = Offer { objects: Objects::BuiltIn, list: true, watch: false };
-
     fn check(header: &str, chosen: Result<(Media, Shape), u16>) {
-        assert_eq!(negotiate(header, OFFER).map_err(|refused| refused.code), chosen, "{header}");
+        let found = negotiate(header, Objects::BuiltIn).map_err(|refused| refused.code);
+        assert_eq!(found, chosen, "{header}");
     }
 
     #[test]
@@ -191,23 +248,41 @@ mod tests {
             "application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json",
             Ok((Media::Json, Shape::Whole)),
         );
+        check("application/yaml;stream=watch,application/json;stream=watch", Ok((Media::Json, Shape::Whole)));
     }
 
     #[test]
     fn negotiate_rejects_unsupported_types() {
         check("image/png, text/html", Err(406));
         check("application/json;as=Nonsense;v=v1;g=meta.k8s.io", Err(406));
-        let refused = |header: &str, offer| negotiate(header, offer).unwrap_err().message.clone();
-        let custom = Offer { objects: Objects::Custom, ..OFFER };
-        assert!(refused("image/png", OFFER).starts_with("406: Not Acceptable"));
-        assert!(refused("image/png", custom).starts_with("only the following media types"));
-        assert!(refused(PROTOBUF, custom).starts_with("only the following media types"));
-        let answers = Offer { objects: Objects::Answers, list: false, ..OFFER };
+        check("application/yaml;stream=watch", Err(406));
+        check("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", Err(406));
+        let is_rejected = |header: &str, objects| negotiate(header, objects).is_err();
+        assert!(is_rejected(PROTOBUF, Objects::Custom));
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-        assert!(refused(table, answers).starts_with("only the following media types"));
-        assert!(negotiate(&format!("{table},application/json"), answers).is_ok());
-        let watch = Offer { watch: true, ..OFFER };
-        assert!(refused(YAML, watch).starts_with("only the following media types"));
+        assert!(is_rejected(table, Objects::Answers));
+        assert!(!is_rejected(&format!("{table},application/json"), Objects::Answers));
+        assert!(is_rejected(
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Objects::Documents
+        ));
+    }
+
+    #[test]
+    fn the_router_knows_media_types_without_their_parameters() {
+        let refused = check_routed("image/png, application/*", &DOCUMENTS).unwrap_err();
+        let types = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+        assert_eq!(refused.message, format!("406: Not Acceptable\n\nAvailable representations: {types}"));
+        assert_eq!(check_routed("image/png, application/yaml;q=0", &DOCUMENTS), Ok(()));
+    }
+
+    #[test]
+    fn discovery_is_aggregated_for_clients_that_accept_it() {
+        let version = |header| discovery_version(header, "List", &["v2"]);
+        let wanted = "application/yaml;g=apidiscovery.k8s.io;v=v2;as=List";
+        assert_eq!(version(wanted), Some((Media::Yaml, "v2")));
+        assert_eq!(version("application/json;g=apidiscovery.k8s.io;v=v1;as=List"), None);
+        assert_eq!(version("application/json"), None);
     }
 
     #[test]

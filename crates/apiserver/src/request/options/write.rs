@@ -4,8 +4,7 @@ use serde_json::json;
 
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::{Profile, since};
-use crate::request::body::media_type;
-use crate::request::{JSON_PATCH, MERGE_PATCH, Method, Request};
+use crate::request::{JSON_PATCH, MERGE_PATCH, Method, Request, STRATEGIC_PATCH, media_type};
 use crate::status::{Outcome, Refused};
 
 /// The handling of unknown and duplicate fields.
@@ -36,10 +35,10 @@ pub(crate) struct WriteOptions {
 impl PatchType {
     /// The patch type of a request; `None` if its media type is not a patch.
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
-        match &*media_type(&request.content_type) {
+        match media_type::of_patch(&request.content_type) {
             JSON_PATCH => Some(Self::Json),
             MERGE_PATCH => Some(Self::Merge),
-            "application/strategic-merge-patch+json" => Some(Self::Strategic),
+            STRATEGIC_PATCH => Some(Self::Strategic),
             "application/apply-patch+yaml" => Some(Self::Apply),
             _ => None,
         }
@@ -69,7 +68,7 @@ impl WriteOptions {
             errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
         }
         errors.extend(check_manager(manager, profile));
-        let dry_run: Vec<&str> = query.all("dryRun").filter(|value| !value.is_empty()).collect();
+        let dry_run: Vec<&str> = query.all("dryRun").collect();
         if dry_run.iter().any(|value| *value != "All") {
             let given = dry_run.iter().map(|&value| value.to_owned()).collect();
             errors.push(FieldError::not_supported("dryRun", Shown::Strings("string", given), &["All"]));

@@ -6,7 +6,7 @@ use super::*;
 
 fn check(minor: u32, schema: &Value, old: Option<&Value>, value: &Value, texts: &[&str]) {
     let profile = Profile::of(minor, false);
-    let context = Context { profile: &profile, field_prefix: "" };
+    let context = Context { profile: &profile, field_prefix: "", is_default: false };
     let errors = validate(value, old.map(StoredCounterpart::from), &Structural::read(schema), context);
     let found: Vec<String> = errors.iter().map(|error| error.text(&profile)).collect();
     assert_eq!(found, texts);

@@ -45,9 +45,18 @@ pub(crate) fn prepare_deletion(crd: &mut Value, now: Time) {
     set_terminating(crd, "InstanceDeletionPending", message, now);
 }
 
+/// Fills the defaults on a write of a definition, or of its status if that is the subresource.
+pub(crate) fn prepare_write(crd: &mut Value, old: &Value, subresource: &str, profile: &Profile) {
+    if subresource.is_empty() {
+        prepare_update(crd, old, profile);
+    } else {
+        prepare_status(crd);
+    }
+}
+
 /// Fills the defaults on every write of a definition's spec. `storedVersions` keeps all former storage
 /// versions.
-pub(crate) fn prepare_update(crd: &mut Value, old: &Value, profile: &Profile) {
+fn prepare_update(crd: &mut Value, old: &Value, profile: &Profile) {
     fill_in(crd);
     if !profile.selectable_fields && !has_selectable(old) {
         drop_selectable(crd);
@@ -63,6 +72,15 @@ pub(crate) fn prepare_update(crd: &mut Value, old: &Value, profile: &Profile) {
         && !stored.iter().any(|version| *version == storage)
     {
         stored.push(json!(storage));
+    }
+}
+
+/// Fills the default of `storedVersions` on a write of a definition's status, as decoding does in a real server.
+fn prepare_status(crd: &mut Value) {
+    let Some(storage) = storage_version(crd) else { return };
+    let Some(status) = crd.get_mut("status").and_then(Value::as_object_mut) else { return };
+    if status.get("storedVersions").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+        status.insert("storedVersions".to_owned(), json!([storage]));
     }
 }
 

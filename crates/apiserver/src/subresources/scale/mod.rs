@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::resources::DEPLOYMENTS;
 
-use super::read_body;
-use crate::call::Call;
+use crate::call::{Call, part};
 use crate::field::FieldError;
 use crate::kinds::custom::ScalePaths;
 use crate::kinds::typed;
@@ -18,7 +17,7 @@ use crate::request::options::PatchType;
 use crate::selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::verbs::patched;
+use crate::verbs::{check_name, patched};
 
 /// The paths that the current CustomResourceDefinition declares, if any.
 pub(super) fn custom_paths(call: &Call<'_>) -> Option<ScalePaths> {
@@ -33,6 +32,14 @@ fn pointer(path: &str) -> String {
 impl ApiServer {
     /// Reads or writes the scale of the object of a call.
     pub(super) fn scale(&mut self, call: &mut Call<'_>, paths: &ScalePaths) -> Outcome<Reply> {
+        let replacement = match call.request.method {
+            Method::Put => {
+                let scale = part::body(call, &[("autoscaling", "v1")], "Scale")?;
+                check_name(call, &scale)?;
+                Some(scale)
+            }
+            _ => None,
+        };
         let entry = self.entry(call).map_err(|refused| self.missing_scale(call, refused))?;
         let object =
             if call.kind.custom.is_some() { call.kind.served(entry) } else { call.kind.written_form(entry) };
@@ -41,7 +48,7 @@ impl ApiServer {
             call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);
         let mut scale = match call.request.method {
             Method::Get => return Ok(Reply::value(200, current)),
-            Method::Put => read_body(call, &[("autoscaling", "v1")], "Scale")?,
+            Method::Put => replacement.unwrap_or_default(),
             Method::Patch if applies => self.apply_scale(call, &object, &current)?,
             Method::Patch => patched(call, &current)?,
             _ => return Err(Refused::method_not_allowed()),

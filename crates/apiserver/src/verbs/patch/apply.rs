@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
-use windtunnel_core::yaml::{self, YamlError};
 
 use crate::apply::failed;
 use crate::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
 use crate::call::decode;
 use crate::call::{Call, Owners};
-use crate::gotext::{self, json_type};
+use crate::gotext::json_type;
 use crate::kinds::Kind;
 use crate::kinds::typed::Source;
 use crate::metadata;
 use crate::reply::Reply;
 use crate::request::Body;
 use crate::request::options::FieldValidation;
-use crate::request::{body, options};
+use crate::request::{body, options, yaml};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::update;
@@ -27,7 +26,7 @@ impl ApiServer {
         let kind = Arc::clone(&call.kind);
         let live = match self.entry(call) {
             Ok(entry) => Some(kind.served(entry)),
-            Err(refused) if !call.path.subresource.is_empty() => return Err(refused),
+            Err(refused) if !creates_missing(call) => return Err(refused),
             Err(_) => None,
         };
         let config = configuration(call, &kind.resource)?;
@@ -59,6 +58,13 @@ impl ApiServer {
     }
 }
 
+/// Whether an apply creates a missing object. For an update of the status that is an oversight of the real server, in kinds
+/// whose objects updates create.
+fn creates_missing(call: &Call<'_>) -> bool {
+    let part = &*call.path.subresource;
+    part.is_empty() || part == "status" && call.kind.rules.create_on_update
+}
+
 /// The applied configuration. Rejects an object of another type than the path, and one with `metadata.managedFields`.
 pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome<Value> {
     let config = read(call)?;
@@ -86,12 +92,8 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
             match bytes.json() {
                 Ok((value, repeated)) if repeated.is_empty() => value,
                 _ => {
-                    let text = String::from_utf8_lossy(bytes);
-                    let text = body::first_document(&text);
-                    let (value, repeated) = parse_lenient(text).map_err(|error| {
-                        let why = body::yaml_error(&error, text);
-                        wrong(format!("error converting YAML to JSON: {why}"))
-                    })?;
+                    let (value, repeated) = yaml::parse(bytes)
+                        .map_err(|why| wrong(format!("error converting YAML to JSON: {why}")))?;
                     call.duplicates = repeated;
                     value
                 }
@@ -109,23 +111,6 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// Parses YAML that may have repeated keys. Returns a message for each of them, as Go's parser words it.
-fn parse_lenient(text: &str) -> Result<(Value, Vec<String>), YamlError> {
-    let first = match yaml::from_str(text) {
-        Ok(value) => return Ok((value, Vec::new())),
-        Err(error) => error,
-    };
-    let (value, repeated) = yaml::parse_lenient(text).map_err(|_| first)?;
-    let messages = repeated.into_iter().map(|(line, key)| {
-        let key = match &key.kind {
-            yaml::Kind::Text(text) => gotext::quote(text),
-            _ => key.scalar().unwrap_or_default().to_owned(),
-        };
-        format!("line {line}: key {key} already set in map")
-    });
-    Ok((value, messages.collect()))
-}
-
 /// Warns about repeated keys or rejects them. A real server does so only after a successful merge.
 pub(crate) fn report_repeated_keys(call: &mut Call<'_>) -> Outcome<()> {
     let repeated = std::mem::take(&mut call.duplicates);
@@ -134,9 +119,9 @@ pub(crate) fn report_repeated_keys(call: &mut Call<'_>) -> Outcome<()> {
         FieldValidation::Ignore => {}
         FieldValidation::Warn => call.warnings.extend(repeated),
         FieldValidation::Strict => {
-            let why = repeated.join("\n  ");
+            let why = yaml::strict_error(&repeated);
             return Err(Refused::bad_request(format!(
-                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {why}"
+                "error strict decoding YAML: error converting YAML to JSON: {why}"
             )));
         }
     }

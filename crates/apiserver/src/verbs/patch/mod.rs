@@ -14,6 +14,7 @@ use crate::patch::{merged, printed};
 use crate::profile::Profile;
 use crate::reply::Reply;
 use crate::request::body;
+use crate::request::duplicates::huge_number;
 use crate::request::options::{FieldValidation, PatchType};
 use crate::request::{Body, JSON_PATCH, MERGE_PATCH};
 use crate::server::ApiServer;
@@ -29,6 +30,10 @@ impl ApiServer {
             return self.apply_patch(call);
         }
         let kind = patch_type(call)?;
+        if let Body::Bytes(bytes) = &call.request.body {
+            body::check_size(bytes)?;
+        }
+        self.entry(call)?;
         let (patch, repeated) = read(call, kind)?;
         self.set_baseline(call);
         let entry = self.entry(call)?;
@@ -119,7 +124,9 @@ fn undecodable(refused: Refused, kind: &Kind, shown: String, profile: &Profile) 
     if refused.code != 400 {
         return refused;
     }
-    let why = refused.message.strip_prefix(&decode::unhandled_prefix(kind)).unwrap_or(&refused.message);
+    // The patch may have changed the kind and the version that the message begins with.
+    let end = format!(" cannot be handled as a {}: ", kind.resource.kind);
+    let why = refused.message.split_once(&end).map_or(&*refused.message, |(_, why)| why);
     let error = FieldError::invalid("patch", shown, why);
     Refused::invalid("", "", "", &[error], profile)
 }
@@ -132,8 +139,16 @@ fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
         Body::Value(value) => Ok(((*value).clone(), Vec::new())),
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
-            bytes
-                .json()
+            let parsed = bytes.json();
+            // Go decodes all numbers of a merge patch, not only those of known fields.
+            if kind != PatchType::Json
+                && parsed.is_ok()
+                && let Some(number) = huge_number(bytes)
+            {
+                let why = format!("json: cannot unmarshal number {number} into Go value of type float64");
+                return Err(Refused::bad_request(format!("{prefix}{why}")));
+            }
+            parsed
                 .map_err(|error| Refused::bad_request(format!("{prefix}{}", body::json_error(&error, bytes))))
         }
         Body::Empty | Body::Delete(_) => {

@@ -4,8 +4,8 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use crate::corpus::pointer::escaped;
+use crate::oracle::Shape;
 use crate::values::{generate, instead, pick};
-use crate::world::Shape;
 
 /// A field of an object, present or not.
 struct Spot<'a> {
@@ -48,8 +48,10 @@ fn choose<'a, 's>(rng: &mut Rng, spots: &'s [Spot<'a>]) -> Option<&'s Spot<'a>> 
         let spot = spots.get(rng.usize(..spots.len().max(1)))?;
         let common =
             spot.pointer.starts_with("/metadata") || matches!(&*spot.pointer, "/apiVersion" | "/kind");
-        let random =
-            spot.pointer.starts_with("/metadata/managedFields") || spot.pointer == "/metadata/generateName";
+        // A controller writes the rules of aggregated roles, if the server has one.
+        let random = spot.pointer.starts_with("/metadata/managedFields")
+            || spot.pointer == "/metadata/generateName"
+            || spot.pointer.starts_with("/aggregationRule");
         if !random && (!common || rng.u8(..8) == 0) {
             return Some(spot);
         }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use include_dir::{Dir, include_dir};
 use serde_json::Value;
 
-use crate::world::{Kind, World};
+use crate::oracle::{Kind, OracleKinds};
 
 static OBJECTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/objects");
 
@@ -15,7 +15,7 @@ static SEEDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
 });
 
 /// The valid objects that the server serves, with their kinds.
-pub(in crate::areas) fn seeds<'a>(world: &'a World, only: Option<&str>) -> Vec<(&'a Kind, &'a Value)> {
-    let known = SEEDS.iter().filter_map(|object| Some((world.kind_of(object)?, object)));
+pub(in crate::areas) fn seeds<'a>(oracle: &'a OracleKinds, only: Option<&str>) -> Vec<(&'a Kind, &'a Value)> {
+    let known = SEEDS.iter().filter_map(|object| Some((oracle.kind_of(object)?, object)));
     known.filter(|(kind, _)| only.is_none_or(|only| kind.plural == only)).collect()
 }

@@ -64,7 +64,7 @@ impl PodSync<'_> {
     }
 
     /// Sends SIGTERM and returns the time by which all processes have ended: the end of the grace period, or
-    /// less than two seconds for pods without a simulated program.
+    /// less than two seconds for pods without a program.
     fn terminate(&mut self) -> Time {
         self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
         for container in self.status.containers.iter().filter(|container| container.is_running()) {
@@ -75,7 +75,7 @@ impl PodSync<'_> {
         // of the API server.
         let grace = self.pod.number("/metadata/deletionGracePeriodSeconds").unwrap_or(0);
         let grace_end = after(self.site.now, SignedDuration::from_secs(grace));
-        let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
+        let stop_by = if self.pod.annotation(PROGRAM) == Some("true") || self.has_processes() {
             grace_end
         } else {
             grace_end.min(self.site.now + random_duration(&mut self.stream("stop", "", 0), (200, 2_000)))

@@ -2,18 +2,14 @@
 //! Annotations of the pod set the fault.
 
 use jiff::SignedDuration;
-use serde_json::Value;
 use windtunnel_core::clock::{Time, after};
 
+use super::probe_timing::{first_success, time_to_threshold};
 use super::status::State;
 use super::worker::PodSync;
 use crate::Effect;
 use crate::faults::{Fault, FaultKind};
 use crate::recorder::Notice;
-
-/// The defaults of `periodSeconds` and `failureThreshold`.
-const PERIOD_SECONDS: i64 = 10;
-const FAILURES: i64 = 3;
 
 /// The startup time of a program that has a startup probe.
 const STARTUP_MIN: SignedDuration = SignedDuration::from_secs(1);
@@ -34,6 +30,9 @@ impl PodSync<'_> {
     /// Checks a container that has been running since `since`.
     pub(super) fn probe(&mut self, index: usize, since: Time) {
         let fault = self.fault();
+        if fault.is_none() && self.has_process(index) {
+            return self.probe_process(index, since);
+        }
         if self.status.containers[index].starting && !self.has_started_up(index, since, fault.as_ref()) {
             return;
         }
@@ -151,30 +150,10 @@ impl PodSync<'_> {
     }
 
     /// Whether the container is ready in the API.
-    fn is_ready_in_api(&self, index: usize) -> bool {
+    pub(super) fn is_ready_in_api(&self, index: usize) -> bool {
         let container = &self.status.containers[index];
         let list = if container.init { "/status/initContainerStatuses" } else { "/status/containerStatuses" };
         let mut statuses = self.pod.list(list).iter();
         statuses.any(|status| status["name"] == container.name.as_str() && status["ready"] == true)
     }
-}
-
-fn number(probe: &Value, field: &str, otherwise: i64) -> i64 {
-    probe[field].as_i64().unwrap_or(otherwise)
-}
-
-/// The time from the first failure of a probe until the threshold is reached.
-fn time_to_threshold(probe: &Value) -> SignedDuration {
-    let (period, failures) =
-        (number(probe, "periodSeconds", PERIOD_SECONDS), number(probe, "failureThreshold", FAILURES));
-    SignedDuration::from_secs(period.saturating_mul(failures))
-}
-
-/// The time from the start of a container to its first probe: the first multiple of the period that is not
-/// before the initial delay.
-fn first_success(probe: &Value) -> SignedDuration {
-    let delay = number(probe, "initialDelaySeconds", 0).max(0);
-    let period = number(probe, "periodSeconds", PERIOD_SECONDS).max(1);
-    let periods = delay / period + i64::from(delay % period != 0);
-    SignedDuration::from_secs(period.saturating_mul(periods))
 }

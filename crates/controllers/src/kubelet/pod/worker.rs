@@ -12,6 +12,7 @@ use windtunnel_core::resources::PODS;
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Key, Object, Write};
 
+use super::probing::Probing;
 use super::status::{CRASH_LOOP, Container, State, Status};
 use super::sync_context::SyncContext;
 use crate::Effect;
@@ -56,6 +57,12 @@ pub(in crate::kubelet) struct Memory {
     /// The time by which all processes of a deleted pod must have ended.
     pub(super) stop_by: Option<Time>,
     ends: BTreeMap<String, Time>,
+    /// The attempts of probes of processes.
+    pub(in crate::kubelet) probing: Probing,
+    /// The containers whose probes have failed, and the ends of their grace periods.
+    pub(super) stopping: BTreeMap<String, Time>,
+    /// The time of the next update of volumes.
+    pub(super) refresh_at: Option<Time>,
 }
 
 /// A status patch that was sent.
@@ -71,9 +78,10 @@ pub(in crate::kubelet) struct Sent {
 impl Memory {
     /// Shifts all times when the clock is set.
     pub(in crate::kubelet) fn leap(&mut self, by: SignedDuration) {
-        let times = self.sandbox_at.iter_mut().chain(&mut self.stop_by);
+        let times = self.sandbox_at.iter_mut().chain(&mut self.stop_by).chain(&mut self.refresh_at);
         let times = times.chain(self.failing.values_mut()).chain(self.ends.values_mut());
-        times.for_each(|at| *at = after(*at, by));
+        times.chain(self.stopping.values_mut()).for_each(|at| *at = after(*at, by));
+        self.probing.leap(by);
         self.pulls.values_mut().for_each(|pulling| pulling.leap(by));
     }
 
@@ -180,6 +188,7 @@ impl PodSync<'_> {
         if !self.restarts_always() && self.mains().all(|main| self.is_over(main)) {
             self.end_sidecars();
         }
+        self.refresh_volumes();
         self.status.phase = self.phase();
     }
 
@@ -223,7 +232,7 @@ impl PodSync<'_> {
         match container.state.clone() {
             State::Waiting { reason, .. } if reason == CRASH_LOOP => self.crash_loop(index),
             State::Waiting { .. } => self.pull(index),
-            State::Running { since } if self.runs_to_its_end(index) => {
+            State::Running { since } if self.runs_to_its_end(index) && !self.has_process(index) => {
                 let end =
                     self.memory.ends.get(&container.name).copied().unwrap_or(since + self.run_time(index));
                 if end <= self.site.now {
@@ -236,6 +245,7 @@ impl PodSync<'_> {
             State::Running { since } => {
                 if let Some(code) = self.memory.exited.get(&container.name) {
                     self.status.containers[index].state = State::ended(since, self.site.now, *code);
+                    self.memory.stopping.remove(&self.status.containers[index].name);
                 } else {
                     self.start_program(index);
                     self.probe(index, since);
@@ -262,7 +272,7 @@ impl PodSync<'_> {
         self.status.containers[index].transition_to(State::Running { since: now });
         let name = self.status.containers[index].name.clone();
         self.memory.exited.remove(&name);
-        if self.runs_to_its_end(index) {
+        if self.runs_to_its_end(index) && !self.has_process(index) {
             let end = now + self.run_time(index);
             self.memory.ends.insert(name, end);
             self.schedule_by(end);
@@ -328,6 +338,17 @@ impl PodSync<'_> {
     fn runs_to_its_end(&self, index: usize) -> bool {
         let container = &self.status.containers[index];
         !container.sidecar && (container.init || !self.restarts_always())
+    }
+
+    /// Whether a container runs a process that ends by itself.
+    pub(super) fn has_process(&self, index: usize) -> bool {
+        self.site.environment.has_process(self.pod, &self.status.containers[index].name)
+    }
+
+    /// Whether a running container has a process that ends by itself.
+    pub(super) fn has_processes(&self) -> bool {
+        let containers = &self.status.containers;
+        (0..containers.len()).any(|index| containers[index].is_running() && self.has_process(index))
     }
 
     fn restarts_always(&self) -> bool {

@@ -3,6 +3,7 @@
 mod failing;
 mod lease;
 mod probes;
+mod processes;
 mod starting;
 mod static_pods;
 mod stopped;

@@ -15,6 +15,7 @@ mod status;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
@@ -22,7 +23,9 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 use self::daemons::{Daemons, Model};
+use crate::environment::NodeEnvironment;
 use crate::owners;
+use crate::workloads::payload::Payload;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Effect, Input, Interest, PayloadWorkloads, Step};
 
@@ -30,7 +33,7 @@ use crate::{Actor, Effect, Input, Interest, PayloadWorkloads, Step};
 #[derive(Debug, Clone)]
 pub struct DaemonSetController {
     streams: Streams,
-    payload: PayloadWorkloads,
+    payload: Payload,
     queue: WorkQueue,
     /// The time when restarted programs on machines are available, by DaemonSet.
     available_at: BTreeMap<Key, Time>,
@@ -44,7 +47,7 @@ impl DaemonSetController {
     pub fn new(streams: &Streams) -> Self {
         Self {
             streams: *streams,
-            payload: PayloadWorkloads::default(),
+            payload: Payload::default(),
             queue: WorkQueue::default(),
             available_at: BTreeMap::new(),
             restarted: Vec::new(),
@@ -55,12 +58,12 @@ impl DaemonSetController {
     /// Sets how DaemonSets of a payload run.
     #[must_use]
     pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
-        Self { payload, ..self }
+        Self { payload: Payload::new(payload), ..self }
     }
 
     /// Whether a DaemonSet has no pods because its programs run on machines.
     fn has_no_pods(&self, set: &Object) -> bool {
-        self.payload == PayloadWorkloads::WithoutPods && owners::runs_on_machines(set)
+        self.payload.is_without_pods() && owners::runs_on_machines(set)
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -127,9 +130,7 @@ impl Reconcile for DaemonSetController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let is_ignored =
-            |set: &Object| self.payload == PayloadWorkloads::WithoutPods && owners::is_of_payload(set);
-        let Some(set) = view.get_key(key).filter(|set| !is_ignored(set)) else {
+        let Some(set) = view.get_key(key).filter(|set| !self.payload.runs_without_pods(set)) else {
             self.available_at.remove(key);
             return Vec::new();
         };
@@ -161,6 +162,10 @@ impl Actor for DaemonSetController {
 
     fn identity(&self) -> Identity {
         Identity::service_account("kube-system", "daemon-set-controller")
+    }
+
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        self.payload.set_environment(environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

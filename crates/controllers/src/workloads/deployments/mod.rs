@@ -14,6 +14,7 @@ mod status;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
@@ -22,7 +23,9 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 use self::sets::Sets;
+use crate::environment::NodeEnvironment;
 use crate::owners;
+use crate::workloads::payload::Payload;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
 
@@ -33,7 +36,7 @@ const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
 #[derive(Debug, Clone)]
 pub struct DeploymentController {
     streams: Streams,
-    payload: PayloadWorkloads,
+    payload: Payload,
     queue: WorkQueue,
     /// The time at which the current generation of a Deployment without simulated pods is available.
     available_at: BTreeMap<Key, (i64, Time)>,
@@ -45,7 +48,7 @@ impl DeploymentController {
     pub fn new(streams: &Streams) -> Self {
         Self {
             streams: *streams,
-            payload: PayloadWorkloads::default(),
+            payload: Payload::default(),
             queue: WorkQueue::default(),
             available_at: BTreeMap::new(),
             started: false,
@@ -55,7 +58,7 @@ impl DeploymentController {
     /// Sets how Deployments of a payload run.
     #[must_use]
     pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
-        Self { payload, ..self }
+        Self { payload: Payload::new(payload), ..self }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -118,7 +121,7 @@ impl Reconcile for DeploymentController {
             self.available_at.remove(key);
             return Vec::new();
         };
-        if self.payload == PayloadWorkloads::WithoutPods && owners::is_of_payload(deployment) {
+        if self.payload.runs_without_pods(deployment) {
             return self.sync_without_pods(key, deployment, now).into_iter().collect();
         }
         let sets = Sets::of(deployment, view);
@@ -147,6 +150,10 @@ impl Actor for DeploymentController {
 
     fn identity(&self) -> Identity {
         Identity::service_account("kube-system", "deployment-controller")
+    }
+
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        self.payload.set_environment(environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -9,21 +9,25 @@ mod volumes;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Change, Identity, Key, Object, View, Write};
 
 use self::rollout::Rollout;
+use crate::environment::NodeEnvironment;
 use crate::owners;
 use crate::workloads::claims::claim_pods;
+use crate::workloads::payload::Payload;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
 
 /// The StatefulSet controller of kube-controller-manager.
 #[derive(Debug, Clone, Default)]
 pub struct StatefulSetController {
-    payload: PayloadWorkloads,
+    payload: Payload,
     queue: WorkQueue,
     started: bool,
 }
@@ -37,7 +41,7 @@ impl StatefulSetController {
     /// Sets how StatefulSets of a payload run.
     #[must_use]
     pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
-        Self { payload, ..self }
+        Self { payload: Payload::new(payload), ..self }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -95,9 +99,7 @@ impl Reconcile for StatefulSetController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let is_ignored =
-            |set: &Object| self.payload == PayloadWorkloads::WithoutPods && owners::is_of_payload(set);
-        let Some(set) = view.get_key(key).filter(|set| !is_ignored(set)) else {
+        let Some(set) = view.get_key(key).filter(|set| !self.payload.runs_without_pods(set)) else {
             return Vec::new();
         };
         let claims = claim_pods(set, &STATEFUL_SETS, view, |pod| selects(set, pod));
@@ -122,6 +124,10 @@ impl Actor for StatefulSetController {
 
     fn identity(&self) -> Identity {
         Identity::service_account("kube-system", "statefulset-controller")
+    }
+
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        self.payload.set_environment(environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -26,7 +26,7 @@ fn change(rig: &mut Rig, spec: &Value) {
     rig.run(1);
 }
 
-/// Plays the kubelet for some seconds: removes terminating pods, and makes the others ready.
+/// Does the work of the kubelet for some seconds: removes terminating pods, and makes the others ready.
 fn settle(rig: &mut Rig) {
     for _ in 0..10 {
         let pods: Vec<Object> = rig.view.list(&PODS).cloned().collect();

@@ -88,7 +88,7 @@ pub(super) fn mounted(set: &Object, pod: &Value, ordinal: i64) -> Option<Vec<Val
 }
 
 /// Updates of the owners of a pod's claims, by which the garbage collector applies the retention policy of the set.
-/// `is_removed` tells that the set was scaled down below the pod.
+/// `is_removed`: the set was scaled down below the ordinal of the pod.
 pub(super) fn owner_updates(
     set: &Object,
     pod: &Object,

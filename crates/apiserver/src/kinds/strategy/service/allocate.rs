@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     Invalid(Vec<FieldError>),
     /// A range is full, or a port for health checks is taken.
     Internal(String),
+    /// An error that the server returns unchanged.
+    Unclassified(String),
 }
 
 impl From<FieldError> for Failure {
@@ -199,7 +201,7 @@ fn updated_ports(service: &mut Value, old: &Value, numbers: &mut Numbers<'_>) ->
     let allocates = allocates(service);
     let before: BTreeSet<i64> = ports(old).iter().filter_map(node_port).collect();
     numbers.own.extend(&before);
-    let mut new = BTreeSet::new();
+    let (mut new, mut pairs) = (BTreeSet::new(), BTreeSet::new());
     for index in 0..ports(service).len() {
         match node_port(&ports(service)[index]) {
             Some(number) if before.contains(&number) || !new.insert(number) => {}
@@ -208,6 +210,13 @@ fn updated_ports(service: &mut Value, old: &Value, numbers: &mut Numbers<'_>) ->
                 service["spec"]["ports"][index]["nodePort"] = json!(next_port(numbers)?);
             }
             None => {}
+        }
+        let port = &ports(service)[index];
+        let Some(number) = node_port(port) else { continue };
+        let protocol = port["protocol"].as_str().unwrap_or_default().to_owned();
+        let text = format!("duplicate nodePort: {{{protocol} {number}}}");
+        if !pairs.insert((protocol, number)) {
+            return Err(Failure::Unclassified(text));
         }
     }
     Ok(())

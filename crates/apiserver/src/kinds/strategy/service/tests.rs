@@ -28,7 +28,7 @@ fn tried(spec: &Value, old: Option<&Value>, dry_run: bool) -> Result<Value, Stri
         Failure::Invalid(errors) => {
             errors.iter().map(|error| error.text(&profile)).collect::<Vec<_>>().join("; ")
         }
-        Failure::Internal(why) => why,
+        Failure::Internal(why) | Failure::Unclassified(why) => why,
     })?;
     Ok(service["spec"].clone())
 }

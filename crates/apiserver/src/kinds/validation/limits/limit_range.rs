@@ -9,6 +9,8 @@ use crate::kinds::validation::resource_names::{container_resource_name, is_overc
 use crate::kinds::validation::{Errors, Path, absent, items, text};
 use crate::names;
 
+/// Larger amounts are compared as integers, the others in thousandths (`resource.MaxMilliValue`).
+const MOST_WITH_THOUSANDTHS: i64 = i64::MAX / 1000;
 const TYPES: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
 /// Comparisons of amounts: the lower field, the upper field, the field of the error, the field whose value it
 /// shows, and the names of both in the message.
@@ -121,11 +123,20 @@ fn ratio(limit: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
         quantity(given, field.key(name), &why, errors);
     }
     let (Some(least), Some(most)) = (amount("min"), amount("max")) else { return };
-    let bound = most.number() / least.number();
-    if ratio.number() > bound {
+    let numbers = [ratio, least, most].map(Quantity::value);
+    let is_small = numbers.iter().all(|number| *number < MOST_WITH_THOUSANDTHS);
+    let [_, low, high] = if is_small { [ratio, least, most].map(Quantity::milli_value) } else { numbers };
+    let given_ratio = if is_small { float(ratio.milli_value()) / 1000.0 } else { float(ratio.value()) };
+    let bound = float(high) / float(low);
+    if given_ratio > bound {
         let why = format!("ratio {} is greater than max/min = {bound:.6}", text(given));
         quantity(given, field.key(name), &why, errors);
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "Go compares the ratios as floating-point numbers as well")]
+fn float(number: i64) -> f64 {
+    number as f64
 }
 
 /// Requires equal defaults for a resource that cannot be overcommitted (`IsOvercommitAllowed`).

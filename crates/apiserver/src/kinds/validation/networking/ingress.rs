@@ -91,8 +91,11 @@ fn certificates(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 fn ingress_path(path: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let given = text(&path["path"]);
+    if path["pathType"].is_null() {
+        errors.required(at.child("pathType"), "pathType must be specified");
+        return;
+    }
     match text(&path["pathType"]) {
-        "" => errors.required(at.child("pathType"), "pathType must be specified"),
         "Exact" | "Prefix" if !given.starts_with('/') => {
             errors.invalid(at.child("path"), given, "must be an absolute path");
             ambiguous_path(given, at.child("path"), errors);

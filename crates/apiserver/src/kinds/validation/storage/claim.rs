@@ -48,7 +48,7 @@ pub(in crate::kinds::validation) fn check_spec(
     let storage = &spec["resources"]["requests"]["storage"];
     match quantity(storage) {
         _ if storage.is_null() => errors.required(place, ""),
-        Some(amount) if !amount.is_more(Quantity::ZERO) => errors.invalid(place, amount.text(), NOT_POSITIVE),
+        Some(amount) if !amount.is_more(Quantity::ZERO) => errors.invalid(place, text(storage), NOT_POSITIVE),
         _ => {}
     }
     class_name(&spec["storageClassName"], at.child("storageClassName"), errors);
@@ -223,10 +223,9 @@ pub(in crate::kinds::validation) fn status(object: &Value, _old: Option<&Value>,
 }
 
 /// Rejects a negative amount, shown as a rounded number (`validateBasicResource`).
-#[expect(clippy::cast_possible_truncation, reason = "amounts of storage fit")]
 pub(super) fn basic(amount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    if let Some(amount) = quantity(amount).filter(|amount| amount.is_negative()) {
-        errors.invalid(at, amount.number().ceil() as i64, "must be a valid resource quantity");
+    if let Some(value) = quantity(amount).map(Quantity::value).filter(|value| *value < 0) {
+        errors.invalid(at, value, "must be a valid resource quantity");
     }
 }
 

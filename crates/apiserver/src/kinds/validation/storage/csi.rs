@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{class_name, driver_name, quantity};
+use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{
-    Errors, NON_NEGATIVE, Path, absent, immutable, items, non_negative, one_of_if_given, selector, text,
+    Errors, NON_NEGATIVE, Path, absent, immutable, items, non_negative, one_of_if_set, selector, text,
 };
 use crate::names::{self, labels};
 use crate::profile::since;
@@ -21,7 +22,7 @@ const LEAST_SECONDS: i64 = 600;
 pub(in crate::kinds::validation) fn driver(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let at = Path::Root.child("spec");
     let spec = &object["spec"];
-    one_of_if_given(&spec["fsGroupPolicy"], &GROUP_POLICIES, at.child("fsGroupPolicy"), errors);
+    one_of_if_set(&spec["fsGroupPolicy"], &GROUP_POLICIES, at.child("fsGroupPolicy"), errors);
     tokens(&spec["tokenRequests"], at.child("tokenRequests"), errors);
     let modes = at.child("volumeLifecycleModes");
     for mode in items(&spec["volumeLifecycleModes"]).iter().map(text) {
@@ -131,8 +132,8 @@ pub(in crate::kinds::validation) fn capacity(object: &Value, old: Option<&Value>
         "" => errors.each(at("storageClassName"), "", names::subdomain("")),
         _ => class_name(&object["storageClassName"], at("storageClassName"), errors),
     }
-    if let Some(amount) = quantity(&object["capacity"]).filter(|amount| amount.is_negative()) {
-        errors.invalid(at("capacity"), amount.text(), NON_NEGATIVE);
+    if quantity(&object["capacity"]).is_some_and(Quantity::is_negative) {
+        errors.invalid(at("capacity"), text(&object["capacity"]), NON_NEGATIVE);
     }
     let Some(old) = old else { return };
     selector::immutable(&object["nodeTopology"], Some(&old["nodeTopology"]), at("nodeTopology"), errors);

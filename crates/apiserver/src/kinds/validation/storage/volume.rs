@@ -7,7 +7,9 @@ use super::{NOT_POSITIVE, VOLUME_MODES, access_modes, claim, class_name, quantit
 use crate::field::{FieldError, Shown};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::internal::internal_form;
-use crate::kinds::validation::{Errors, Path, absent, immutable, node_selector, one_of_if_given, text};
+use crate::kinds::validation::{
+    Errors, Path, absent, immutable, node_selector, one_of_if_given, one_of_if_set, text,
+};
 use crate::names;
 
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
@@ -45,7 +47,7 @@ fn check_spec(spec: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
         errors.forbidden(policy, "may not be 'recycle' for a hostPath mount of '/'");
     }
     class_name(&spec["storageClassName"], at.child("storageClassName"), errors);
-    one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, at.child("volumeMode"), errors);
+    one_of_if_set(&spec["volumeMode"], &VOLUME_MODES, at.child("volumeMode"), errors);
     if let Some(class) = spec["volumeAttributesClassName"].as_str() {
         let place = at.child("volumeAttributesClassName");
         match class {
@@ -76,8 +78,8 @@ fn capacity(capacity: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (name, amount) in amounts.into_iter().flatten() {
         let at = at.key(name);
         claim::basic(amount, at, errors);
-        if let Some(amount) = quantity(amount).filter(|amount| !amount.is_more(Quantity::ZERO)) {
-            errors.invalid(at, amount.text(), NOT_POSITIVE);
+        if quantity(amount).is_some_and(|amount| !amount.is_more(Quantity::ZERO)) {
+            errors.invalid(at, text(amount), NOT_POSITIVE);
         }
     }
 }

@@ -91,9 +91,8 @@ pub(in crate::kinds::validation) fn claim_sizes(resources: &Value, at: Path<'_>,
 
 /// Warns about an amount of bytes that is not an integer.
 pub(in crate::kinds::validation) fn fraction(amount: &Value, at: Path<'_>, warnings: &mut Vec<String>) {
-    let Some(amount) = quantity(amount) else { return };
-    if !amount.in_thousandths().is_whole() {
-        let (at, shown) = (at.text(), quote(&amount.text()));
+    if quantity(amount).is_some_and(|amount| !amount.in_thousandths().is_whole()) {
+        let (at, shown) = (at.text(), quote(text(amount)));
         warnings.push(format!("{at}: fractional byte value {shown} is invalid, must be an integer"));
     }
 }

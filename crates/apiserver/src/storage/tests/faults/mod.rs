@@ -74,7 +74,7 @@ impl Follower {
         Self { watch: *watch, reported: Content::new(), revision: 0 }
     }
 
-    fn poll(&mut self, server: &ApiServer) -> &Content {
+    fn poll(&mut self, server: &mut ApiServer) -> &Content {
         while let Poll::Lines(lines) = server.poll(&mut self.watch, now()) {
             for line in lines {
                 let event: Value = serde_json::from_slice(&line).unwrap();

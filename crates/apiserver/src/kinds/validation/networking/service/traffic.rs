@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::{ip, port_number};
-use crate::kinds::validation::{Errors, Path, absent, items, one_of_if_given, text};
+use crate::kinds::validation::{Errors, Path, absent, items, one_of_if_set, text};
 use crate::names::labels;
 use crate::profile::since;
 
@@ -51,7 +51,7 @@ pub(super) fn check(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &
     }
     class(spec, at, errors);
     external_policy(spec, at, errors);
-    one_of_if_given(&spec["internalTrafficPolicy"], &POLICIES, at.child("internalTrafficPolicy"), errors);
+    one_of_if_set(&spec["internalTrafficPolicy"], &POLICIES, at.child("internalTrafficPolicy"), errors);
     let known = if errors.profile.minor < since::NODE_DISTRIBUTION { 1 } else { 3 };
     let distribution = &spec["trafficDistribution"];
     if distribution.as_str().is_some_and(|given| !DISTRIBUTIONS[..known].contains(&given)) {

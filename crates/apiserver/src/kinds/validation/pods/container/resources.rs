@@ -148,7 +148,7 @@ pub(in crate::kinds::validation::pods) fn pod_resources(
         errors.forbidden(at, "may not be set for a windows pod");
         return;
     }
-    if !items(&resources["claims"]).is_empty() {
+    if !resources["claims"].is_null() {
         errors.forbidden(at.child("claims"), "claims may not be set for Resources at pod-level");
     }
     requirements(resources, pod_resource_name, at, errors);

@@ -20,7 +20,7 @@ pub(in crate::kinds::validation) fn resize(object: &Value, old: Option<&Value>, 
         return;
     }
     if old["spec"]["os"]["name"] == "windows" {
-        errors.forbidden(Path::Root, "windows pods cannot be resized");
+        errors.forbidden(Path::Root.key(""), "windows pods cannot be resized");
         return;
     }
     let before = errors.found.len();

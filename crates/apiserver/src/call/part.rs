@@ -1,0 +1,62 @@
+//! Decodes bodies of subresources, whose type is not that of the object.
+
+use serde_json::{Value, json};
+
+use crate::call::decode::unrecognized;
+use crate::call::{Call, body_type, mistakes};
+use crate::kinds::typed;
+use crate::metadata;
+use crate::request::body::{no_type, parse_as};
+use crate::request::{Body, Text};
+use crate::status::{Outcome, Refused};
+
+/// Reads and decodes the body of a subresource. `types` are the groups and versions that it may have; the first is the default.
+///
+/// # Errors
+/// The body is no object of the kind, or is for another namespace.
+pub(crate) fn body(call: &mut Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Value> {
+    let mut value = parsed(call, kind)?;
+    let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    let (given, version) = (text("kind"), text("apiVersion"));
+    let (group, default_version) = types.first().copied().unwrap_or_default();
+    let api_version = |(group, version): &(&str, &str)| {
+        if group.is_empty() { (*version).to_owned() } else { format!("{group}/{version}") }
+    };
+    let known = version.is_empty() || types.iter().any(|accepted| api_version(accepted) == version);
+    if !known || (!given.is_empty() && given != kind) {
+        body_type::check((group, default_version, kind), &given, &version)?;
+    }
+    let prefix = format!("{kind} in version \"{default_version}\" cannot be handled as a {kind}: ");
+    let mut unknown = typed::decode_as(group, default_version, kind, &mut value)
+        .map_err(|why| Refused::bad_request(format!("{prefix}{why}")))?;
+    unknown.sort();
+    mistakes::report(call, &prefix, &unknown)?;
+    let namespace = metadata::text(&value, "namespace");
+    if !namespace.is_empty() && namespace != call.path.namespace {
+        return Err(Refused::other_namespace());
+    }
+    Ok(value)
+}
+
+/// The body as an object.
+fn parsed(call: &mut Call<'_>, kind: &str) -> Outcome<Value> {
+    let empty = Text::default();
+    let bytes = match &call.request.body {
+        Body::Value(value) => return Ok((*value).clone()),
+        Body::Bytes(bytes) => bytes,
+        Body::Empty | Body::Delete(_) => &empty,
+    };
+    let (value, repeated) = parse_as(bytes, &call.request.content_type, "v1", kind)?;
+    call.duplicates = repeated;
+    match value {
+        Value::Object(_) => match body_type::wrong_type(&value) {
+            Some(why) => Err(unrecognized(kind, &why, bytes)),
+            None => Ok(value),
+        },
+        Value::Null => Ok(json!({})),
+        other => {
+            let why = format!("couldn't get version/kind; json parse error: {}", no_type(&other));
+            Err(unrecognized(kind, &why, bytes))
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Faults of API requests and of the programs that send them.
+
+mod filter;
+mod hits;
+mod perturbation;
+mod program;
+mod trouble;
+
+pub use filter::{RequestAttributes, RequestFilter, VERBS};
+pub use hits::Hits;
+pub use perturbation::{Perturbation, PerturbationKind};
+pub use program::ProgramFault;
+pub use trouble::{InjectedError, KillMoment, LostAnswer, Trouble, WatchTrouble};
+
+/// A fault of the API server's answers to requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestFault {
+    /// The requests that may be affected.
+    pub requests: RequestFilter,
+    /// The effect on them.
+    pub trouble: Trouble,
+    /// The subset of matching requests; of a trouble that ends watches, the subset of their events. All events means
+    /// that open watches end at once.
+    pub hits: Hits,
+    /// The message of an error; empty for the default message.
+    pub message: String,
+    /// The `Retry-After` of `TooManyRequests`, in seconds.
+    pub retry_after: u32,
+}

@@ -1,0 +1,22 @@
+//! Which objects of a newer release does an older one reject or change? Compares the CustomResourceDefinitions of two
+//! releases, and proves each difference by an object: an API server of the newer release accepts it, and one of the older
+//! release rejects or changes it.
+//!
+//! The stages, from top to bottom: [`release`] has the two releases, `walk` lists differences, `witness` finds an object
+//! for each, `judge` makes the requests after a rollback, [`trap`] ranks the result, and [`check`] combines them. `schema`
+//! and `lab` are the schemas and the servers that they use. Nothing here does IO; callers may check definitions on
+//! several threads.
+
+pub mod check;
+mod judge;
+mod lab;
+pub mod output;
+pub mod release;
+mod report;
+mod schema;
+pub mod trap;
+mod walk;
+mod witness;
+
+pub use judge::Exchange;
+pub use report::{Direction, Report};

@@ -1,0 +1,120 @@
+//! The folder with the programs of a test suite, and the files beside them with their settings.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{EnvtestArgs, controllers};
+use crate::cli::files;
+
+/// The file next to the programs with their Kubernetes version.
+pub(super) const KUBERNETES: &str = "kubernetes";
+/// The file next to the programs with the controllers that run next to the API server, one per line.
+pub(super) const CONTROLLERS: &str = "controllers";
+
+/// The file next to the programs with the process that removes the folder; the programs end with it.
+const OWNER: &str = "owner";
+/// The environment variables by which suites find single programs, with their names.
+pub(super) const VARIABLES: [(&str, &str); 3] = [
+    ("TEST_ASSET_KUBE_APISERVER", "kube-apiserver"),
+    ("TEST_ASSET_ETCD", "etcd"),
+    ("TEST_ASSET_KUBECTL", "kubectl"),
+];
+
+/// Fills a folder. Returns the `kubectl` on the PATH, if there is one.
+///
+/// # Errors
+/// A file cannot be written.
+pub(super) fn fill(folder: &Path, args: &EnvtestArgs) -> Result<Option<PathBuf>, String> {
+    fs::create_dir_all(folder)
+        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    for name in ["kube-apiserver", "etcd"] {
+        install(&program, &folder.join(name), args.copy)?;
+    }
+    let kubectl = on_path("kubectl", folder);
+    install(kubectl.as_deref().unwrap_or(&program), &folder.join("kubectl"), args.copy)?;
+    let minor = folder.join(KUBERNETES);
+    match args.kubernetes {
+        Some(kubernetes) => files::write(&minor, &format!("1.{kubernetes}\n"))?,
+        None => drop(fs::remove_file(minor)),
+    }
+    let controllers = folder.join(CONTROLLERS);
+    if args.controllers.is_empty() {
+        drop(fs::remove_file(controllers));
+    } else {
+        files::write(&controllers, &(controllers::names(&args.controllers).join("\n") + "\n"))?;
+    }
+    Ok(kubectl)
+}
+
+/// Makes this process the owner of a folder.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn own(folder: &Path) -> Result<(), String> {
+    files::write(&folder.join(OWNER), &format!("{}\n", std::process::id()))
+}
+
+/// Waits until the folder of a program is gone, or its owner. A folder without an owner stays.
+pub(super) async fn abandoned(called: &Path) {
+    const INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
+    let place = called.with_file_name(OWNER);
+    let owner = fs::read_to_string(&place).ok().and_then(|text| text.trim().parse::<i32>().ok());
+    let Some(owner) = owner else {
+        // The folder may be gone before the program looks. A folder that stays has no owner.
+        let is_gone =
+            called.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        if !is_gone {
+            std::future::pending::<()>().await;
+        }
+        return;
+    };
+    while place.exists() && is_running(owner) {
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Returns whether a process exists.
+#[cfg(unix)]
+fn is_running(process: i32) -> bool {
+    let process = rustix::process::Pid::from_raw(process);
+    // A process of another user exists, but rejects the test.
+    process.is_some_and(|process| rustix::process::test_kill_process(process) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_running(_: i32) -> bool {
+    true
+}
+
+/// Replaces a program. Test suites that start at the same time may fill the same folder, so the program
+/// exists at every moment.
+fn install(program: &Path, place: &Path, copy: bool) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", place.display());
+    let draft = place.with_extension(format!("{}.part", std::process::id()));
+    // A killed process with the same PID may have left it.
+    let _ = fs::remove_file(&draft);
+    link(program, &draft, copy).map_err(failed)?;
+    fs::rename(&draft, place).map_err(|error| {
+        let _ = fs::remove_file(&draft);
+        failed(error)
+    })
+}
+
+fn link(program: &Path, place: &Path, copy: bool) -> std::io::Result<()> {
+    #[cfg(unix)]
+    if !copy {
+        return std::os::unix::fs::symlink(program, place);
+    }
+    let _ = copy;
+    fs::copy(program, place).map(|_| ())
+}
+
+/// Returns a program on the PATH outside of `folder`.
+fn on_path(name: &str, folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let path = std::env::var_os("PATH")?;
+    let places =
+        std::env::split_paths(&path).filter(|place| place.canonicalize().is_ok_and(|place| place != folder));
+    places.map(|place| place.join(name)).find(|file| file.is_file())
+}

@@ -1,0 +1,3 @@
+//! Random faults of a served API server, and the log of what they did to clients.
+
+pub(super) mod log;

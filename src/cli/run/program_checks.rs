@@ -1,0 +1,71 @@
+//! `run --check-restarts`, `--check-staleness` and `--check-gaps` for scenarios with programs of the user's machine.
+
+use super::reproduction;
+use super::restarts;
+use crate::cli::args::CheckArgs;
+use crate::cli::args::jobs_or_cores;
+use crate::cli::print_notice;
+use crate::engine::program_checks::{self, CheckReport, CheckSettings, Finding, ProgramCheck};
+use crate::plan::Plan;
+
+/// The maximum number of differences to report.
+const REPORTED_MAX: usize = 10;
+
+/// Runs the checks. Returns all differences; `None` if there are none.
+pub(super) fn check(plan: &Plan, seed: u64, args: &CheckArgs) -> Option<String> {
+    let problems: Vec<String> = args
+        .flags()
+        .filter_map(|flag| match (flag, plan.cluster.programs.is_empty()) {
+            ("--check-restarts", true) => restarts::check(plan, seed),
+            (flag, true) => Some(format!("`{flag}` needs a scenario with `programs`, and this one has none")),
+            ("--check-restarts", false) => check_programs(plan, seed, args, ProgramCheck::Restarts),
+            ("--check-staleness", false) => check_programs(plan, seed, args, ProgramCheck::Staleness),
+            (_, false) => check_programs(plan, seed, args, ProgramCheck::Gaps),
+        })
+        .collect();
+    (!problems.is_empty()).then(|| problems.join("\n"))
+}
+
+fn check_programs(plan: &Plan, seed: u64, args: &CheckArgs, what: ProgramCheck) -> Option<String> {
+    let runs_max = args.check_runs.and_then(|runs| usize::try_from(runs).ok());
+    let settings = CheckSettings { runs_max, jobs: jobs_or_cores(None) };
+    let report = match program_checks::check(plan, seed, what, &settings) {
+        Ok(report) => report,
+        Err(error) => return Some(format!("the run without faults failed: {error}")),
+    };
+    let CheckReport { runs, possible, findings } = report;
+    let of_possible = if runs < possible { format!(" of {possible} possible") } else { String::new() };
+    print_notice(&format!(
+        "{}: {runs}{of_possible} runs with {} of programs, {} with another end",
+        plan.file,
+        what.name(),
+        findings.len()
+    ));
+    let more = findings.len().saturating_sub(REPORTED_MAX);
+    let numbered = findings.iter().enumerate().take(REPORTED_MAX);
+    let mut reported: Vec<String> =
+        numbered.map(|(index, finding)| report_one(plan, args, what, index, finding)).collect();
+    reported.extend((more > 0).then(|| format!("and {more} more")));
+    (!reported.is_empty()).then(|| reported.join("\n"))
+}
+
+/// The difference, with the steps that reproduce it, or the file that has them.
+fn report_one(plan: &Plan, args: &CheckArgs, what: ProgramCheck, index: usize, finding: &Finding) -> String {
+    let mut text = finding.difference.clone();
+    if let Some(folder) = &args.emit {
+        let written = reproduction::write(plan, folder, what, index, finding);
+        match written {
+            Ok(path) => return format!("{text}\n  reproduce it with: windtunnel run {path}"),
+            Err(why) => text.push_str(&format!("\n  no scenario was written: {why}")),
+        }
+    }
+    for fault in &finding.faults {
+        let step = plan.timeline.get(fault.step);
+        let place = step.map_or_else(|| "the end".to_owned(), |step| format!("line {}", step.line));
+        text.push_str(&format!("\n  before {place}: - {}", fault.yaml()));
+    }
+    for step in &finding.last_steps {
+        text.push_str(&format!("\n  at the end: - {step}"));
+    }
+    text
+}

@@ -1,0 +1,49 @@
+//! Runs a timeline at the pace of the clock that clients of a served cluster see.
+
+use std::sync::Arc;
+
+use windtunnel_openshift::monitoring::History;
+
+use super::error::SessionError;
+use super::progress::Progress;
+use super::run::{Failure, run_steps};
+use super::runtime::{Observer, Simulation};
+use super::session::Session;
+use crate::backends::Pace;
+use crate::plan::{Plan, PlannedStep};
+
+impl Session {
+    /// Runs the timeline of a plan at the pace of a clock, and stores the samples of a scrape every 30 seconds. `report` gets
+    /// the session, each step that ended and its outcome. Returns the failed step, which ends the timeline; `None` also if
+    /// the pace was stopped.
+    pub fn run_at_pace(
+        &mut self,
+        plan: &Plan,
+        pace: Arc<dyn Pace>,
+        mut report: impl FnMut(&Self, &PlannedStep, &Result<(), SessionError>),
+    ) -> Option<Failure> {
+        self.simulation.progress = Progress::default();
+        if plan.strict {
+            self.be_strict();
+        }
+        self.simulation.client_pace = Some(pace);
+        self.simulation.observer = Some(scrapes(&self.simulation));
+        let failure = run_steps(self, plan, &mut report);
+        self.simulation.client_pace = None;
+        self.simulation.observer = None;
+        failure
+    }
+}
+
+/// Returns an observer that stores the samples of all metrics at the moments of a scrape.
+fn scrapes(simulation: &Simulation) -> Observer<Simulation> {
+    let mut next = History::next_scrape(simulation.now());
+    Observer::new(Box::new(move |simulation: &Simulation| {
+        let now = simulation.now();
+        if now >= next {
+            simulation.exports.scrape(&simulation.environment, &simulation.view, now);
+            next = History::next_scrape(now);
+        }
+        Some(next)
+    }))
+}

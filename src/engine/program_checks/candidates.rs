@@ -1,0 +1,175 @@
+//! The faults that may happen to the programs of a plan, found in a run without faults.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::requests::faults::{
+    Hits, ProgramFault, RequestFault, RequestFilter, Trouble, WatchTrouble,
+};
+
+use super::ProgramCheck;
+use super::placed_fault::PlacedFault;
+use super::trial::Trial;
+use crate::plan::{InjectedFault, Plan};
+use crate::record::{Event, WriteEvent};
+
+/// How long a program does not see the events of a kind.
+const UNSEEN: SignedDuration = SignedDuration::from_secs(10);
+
+/// When a program is killed meanwhile.
+const KILLED_AFTER: SignedDuration = SignedDuration::from_secs(5);
+
+/// The greatest number of events that a fault can hold back.
+const EVENTS_MAX: u32 = 1000;
+
+/// The time before an event at which it is not there yet.
+const BEFORE: SignedDuration = SignedDuration::from_millis(1);
+
+/// A write in the run without faults.
+struct Written<'a> {
+    write: &'a WriteEvent,
+    /// The index of the step during which it happened.
+    step: usize,
+    /// The moment.
+    at: Time,
+    /// The time since the step began.
+    since_step: SignedDuration,
+}
+
+/// The faults of each run that a check may make.
+pub(super) fn find(plan: &Plan, run: &Trial, check: ProgramCheck) -> Vec<Vec<PlacedFault>> {
+    let writes = writes(run);
+    let programs: BTreeSet<&str> = plan.cluster.programs.iter().map(|program| &*program.name).collect();
+    let of_program = |program: &str| match check {
+        ProgramCheck::Restarts => crashes(program, &writes),
+        ProgramCheck::Staleness => stale_views(program, &events(program, run, &writes), &writes),
+        ProgramCheck::Gaps => gaps(program, &events(program, run, &writes)),
+    };
+    programs.into_iter().flat_map(of_program).collect()
+}
+
+fn writes(run: &Trial) -> Vec<Written<'_>> {
+    let (mut steps, mut began) = (0_usize, run.start);
+    let mut writes = Vec::new();
+    for entry in &run.entries {
+        match &entry.event {
+            Event::Step { .. } => (steps, began) = (steps + 1, entry.at),
+            Event::Write(write) => writes.push(Written {
+                write,
+                at: entry.at,
+                step: steps.saturating_sub(1),
+                since_step: since(entry.at, began),
+            }),
+            _ => {}
+        }
+    }
+    writes
+}
+
+fn since(at: Time, began: Time) -> SignedDuration {
+    at.duration_since(began).max(SignedDuration::ZERO)
+}
+
+/// A crash before and one after each write of a program.
+fn crashes(program: &str, writes: &[Written<'_>]) -> Vec<Vec<PlacedFault>> {
+    let mut counts = BTreeMap::<_, u32>::new();
+    let mut found = Vec::new();
+    for Written { write, .. } in writes.iter().filter(|written| written.write.by == program) {
+        let same = (&write.verb, &write.kind, &write.key.name, &write.subresource);
+        let count = counts.entry(same).or_default();
+        *count += 1;
+        let requests = RequestFilter {
+            verb: Some(write.verb.clone()),
+            kind: Some(write.kind.clone()),
+            name: Some(write.key.name.clone()),
+            subresource: Some(write.subresource.clone()).filter(|subresource| !subresource.is_empty()),
+            by: None,
+        };
+        for after in [false, true] {
+            let hits = Hits::new(*count, Some(1));
+            let fault = ProgramFault::Crash { writes: requests.clone(), after, hits };
+            found.push(vec![of_process(program, fault, 0, SignedDuration::ZERO)]);
+        }
+    }
+    found
+}
+
+/// The changes by others to the kinds that a program lists or watches.
+fn events<'a, 'b>(program: &str, run: &Trial, writes: &'b [Written<'a>]) -> Vec<&'b Written<'a>> {
+    let reads = run.reads.kinds().filter(|read| read.program == program && read.verb != "get");
+    let kinds: BTreeSet<&str> = reads.map(|read| &*read.kind).collect();
+    let is_event = |written: &&Written<'_>| {
+        let write = written.write;
+        write.by != program && kinds.contains(&*write.kind) && write.change().is_some()
+    };
+    writes.iter().filter(is_event).collect()
+}
+
+/// For each event: the program does not see it for a while; the same with a restart meanwhile; and a restart after which it
+/// lists the state before the event.
+fn stale_views(program: &str, events: &[&Written<'_>], writes: &[Written<'_>]) -> Vec<Vec<PlacedFault>> {
+    let mut found: Vec<Vec<PlacedFault>> = Vec::new();
+    for event in events {
+        let unseen = unseen(program, event, WatchTrouble::Stale);
+        if found.iter().any(|faults| faults.contains(&unseen)) {
+            continue;
+        }
+        let killed = |after| of_process(program, ProgramFault::Killed, unseen.step, after);
+        let restart = killed(unseen.after.saturating_add(KILLED_AFTER));
+        let back = event.since_step.saturating_add(KILLED_AFTER);
+        let time_travel =
+            vec![PlacedFault { after: back, ..unseen_behind(program, event, writes) }, killed(back)];
+        found.extend([vec![unseen.clone()], vec![unseen, restart], time_travel]);
+    }
+    found
+}
+
+/// The fault after which lists of a cache show the state before an event.
+fn unseen_behind(program: &str, event: &Written<'_>, writes: &[Written<'_>]) -> PlacedFault {
+    let until = after(event.at, KILLED_AFTER);
+    let is_later = |written: &&Written<'_>| {
+        let is_of_kind = written.write.kind == event.write.kind && written.write.change().is_some();
+        is_of_kind && (event.at..until).contains(&written.at)
+    };
+    let events = u32::try_from(writes.iter().filter(is_later).count()).unwrap_or(u32::MAX);
+    unseen(program, event, WatchTrouble::Behind(events.clamp(1, EVENTS_MAX)))
+}
+
+/// For each event after which the object changes again: the program sees only the later state.
+fn gaps(program: &str, events: &[&Written<'_>]) -> Vec<Vec<PlacedFault>> {
+    let mut found: Vec<Vec<PlacedFault>> = Vec::new();
+    for (index, event) in events.iter().enumerate() {
+        let later = events.get(index + 1..).unwrap_or_default();
+        if !later.iter().any(|later| later.write.key == event.write.key) {
+            continue;
+        }
+        let unseen = vec![unseen(program, event, WatchTrouble::Gap)];
+        if !found.contains(&unseen) {
+            found.push(unseen);
+        }
+    }
+    found
+}
+
+/// The fault that begins directly before an event.
+fn unseen(program: &str, event: &Written<'_>, trouble: WatchTrouble) -> PlacedFault {
+    let requests = RequestFilter {
+        kind: Some(event.write.kind.clone()),
+        by: Some(program.to_owned()),
+        ..RequestFilter::default()
+    };
+    let trouble = Trouble::Watch(trouble);
+    let hits = Hits::new(1, None);
+    let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 };
+    PlacedFault {
+        step: event.step,
+        fault: InjectedFault::Requests(fault),
+        after: (event.since_step - BEFORE).max(SignedDuration::ZERO),
+        lasts: Some(UNSEEN),
+    }
+}
+
+fn of_process(program: &str, fault: ProgramFault, step: usize, after: SignedDuration) -> PlacedFault {
+    PlacedFault { step, fault: InjectedFault::Process(program.to_owned(), fault), after, lasts: None }
+}

@@ -1,0 +1,69 @@
+//! Crashes in copies of a cluster, after which the plan continues.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use windtunnel_core::panics;
+use windtunnel_core::requests::faults::{Hits, RequestFilter};
+
+use super::{End, Restart, difference, end_of};
+use crate::engine::cluster_copy::ClusterCopy;
+use crate::engine::error::SessionError;
+use crate::engine::run::{continue_in_session, run_in_session};
+use crate::engine::runtime::crashes::{Crash, CrashMoment};
+use crate::engine::session::Session;
+use crate::plan::Plan;
+
+/// The cluster from which a run with a crash begins.
+#[derive(Clone)]
+pub(super) enum Origin {
+    /// The cluster before the first step.
+    Start,
+    /// A later moment of the run.
+    Copy(Arc<Mutex<ClusterCopy>>),
+}
+
+/// Crashes at writes that follow each other.
+pub(super) struct CrashBatch {
+    /// The cluster before all of the writes.
+    pub(super) origin: Origin,
+    /// The restarts, each with the number of the write since the origin, from 1.
+    pub(super) restarts: Vec<(Restart, u32)>,
+}
+
+impl CrashBatch {
+    /// Runs the rest of the plan with each of the crashes. Returns how its end differs, if it does.
+    pub(super) fn differences(self, plan: &Plan, seed: u64, end: &End) -> Vec<(Restart, Option<String>)> {
+        let Self { origin, restarts } = self;
+        let of_restart = |(restart, write): (Restart, u32)| {
+            let other = panics::catch_panic(|| origin.run(plan, seed, &restart.process, write));
+            let found = match other {
+                Ok(Ok(other)) => difference(end, &other),
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(panic) => Some(format!("a component panicked: {panic}")),
+            };
+            (restart, found)
+        };
+        restarts.into_iter().map(of_restart).collect()
+    }
+}
+
+impl Origin {
+    /// Runs the rest of the plan, in which a process crashes right after this write.
+    fn run(&self, plan: &Plan, seed: u64, process: &str, write: u32) -> Result<End, SessionError> {
+        let mut session = match self {
+            Self::Start => Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?,
+            Self::Copy(copy) => copy.lock().unwrap_or_else(PoisonError::into_inner).continued(seed)?,
+        };
+        session.simulation.crashes.add(Crash {
+            process: process.to_owned(),
+            writes: RequestFilter::default(),
+            moment: CrashMoment::After,
+            hits: Hits::new(write, Some(1)),
+        });
+        let failure = match self {
+            Self::Start => run_in_session(&mut session, plan),
+            Self::Copy(_) => continue_in_session(&mut session, plan),
+        };
+        Ok(end_of(&session, failure))
+    }
+}

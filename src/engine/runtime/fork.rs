@@ -1,0 +1,81 @@
+//! Copies of a running cluster, which continue separately.
+
+use std::sync::Arc;
+
+use windtunnel_core::Key;
+use windtunnel_core::clock::{Time, VirtualClock};
+use windtunnel_openshift::environment::Environment;
+
+use super::metrics::Exports;
+use super::processes::{Program, Running, program};
+use super::simulation::Simulation;
+use crate::record::Record;
+
+impl Simulation {
+    /// A separate copy in `environment`, on the runtime of the caller, which continues `record`. `now` is the time of
+    /// both. `None` if the API server cannot be copied.
+    ///
+    /// A task beside the engine, such as the update status controller, cannot be copied. It is suspended in the copy,
+    /// until [`Simulation::start_suspended_tasks`].
+    pub(in crate::engine) fn fork(
+        &self,
+        record: Record,
+        now: Time,
+        environment: Arc<Environment>,
+    ) -> Option<Self> {
+        let clock = VirtualClock::starting_at(now);
+        let connection = self.connection.fork(clock.clone())?;
+        let exports = Arc::new(Exports::clone(&self.exports));
+        let mut copy = Self::with_exports(connection, clock, environment, self.streams, record, exports);
+        (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
+        copy.view = self.view.clone();
+        copy.folding = self.folding.clone();
+        copy.progress = self.progress.clone();
+        copy.last_output.clone_from(&self.last_output);
+        copy.kept_values.clone_from(&self.kept_values);
+        copy.last_actions = self.last_actions.clone();
+        copy.waits_for_log = self.waits_for_log;
+        copy.halt = self.halt;
+        copy.alerts.send_replace(self.alerts.borrow().clone());
+        copy.processes = self.processes.copied();
+        copy.machines = self.machines.clone();
+        copy.phases = self.phases.clone();
+        copy.invariants = self.invariants.clone();
+        copy.states = self.states.clone();
+        copy.pinned = self.pinned;
+        copy.server_minor = self.server_minor;
+        copy.api_server_mismatch.clone_from(&self.api_server_mismatch);
+        copy.agenda = self.agenda.clone();
+        copy.faults_in_effect = self.faults_in_effect.clone();
+        copy.unannotated.clone_from(&self.unannotated);
+        copy.crashes = self.crashes.clone();
+        copy.embedded = self.embedded.copied();
+        copy.copy_actors_from(self);
+        Some(copy)
+    }
+
+    /// Starts the tasks that were running when this copy was made. Like restarted processes, they remember nothing,
+    /// and read the cluster again.
+    pub(in crate::engine) fn start_suspended_tasks(&mut self) {
+        for (pod, container) in self.processes.suspended() {
+            let running = self.start_task(&pod, &container);
+            self.processes.resume(&pod, &container, running);
+        }
+        self.start_embedded_beside();
+    }
+
+    fn start_task(&self, pod: &Key, container: &str) -> Running {
+        let object = self.view.get_key(pod);
+        if let Some((_, task)) = object.and_then(|object| self.embedded_task(object, pod, container)) {
+            return Running::Task(task);
+        }
+        let started =
+            object.map(|object| program(object, container, &self.environment, self.streams, self.now()));
+        match started {
+            Some(Program::UpdateStatusController(identity)) => {
+                Running::Task(self.spawn_insights(&identity, pod, container))
+            }
+            _ => Running::Idle,
+        }
+    }
+}

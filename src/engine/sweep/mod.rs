@@ -1,0 +1,142 @@
+//! Runs an update once, and asks a copy of the cluster at each of its moments to go back.
+//!
+//! The update runs on the thread of the caller, which copies the cluster at each moment; other threads run the copies
+//! to their ends.
+
+mod branch;
+mod killing;
+mod moments;
+mod routine;
+mod verdict;
+
+use std::sync::mpsc::SyncSender;
+
+use jiff::SignedDuration;
+use semver::Version;
+use windtunnel_core::panics;
+
+pub use self::branch::{Branch, Request};
+pub(in crate::engine) use self::branch::{Snapshot, Terms};
+pub(in crate::engine) use self::moments::Finder;
+pub use self::moments::{Moment, Moments};
+pub use self::verdict::{NodeStates, RejectedWrite, Verdict};
+
+pub(in crate::engine) use self::branch::wait_for_arrival;
+
+use super::cluster_copy::with_workers;
+use super::error::SessionError;
+use super::run::{Failure, run_in_session};
+use super::runtime::{Observer, Simulation};
+use super::session::Session;
+use crate::plan::{Action, Plan, Step, Target};
+use crate::record::Event;
+
+/// The questions of a sweep.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The moments at which copies of the cluster are asked.
+    pub moments: Moments,
+    /// The request to them, or the fault in them.
+    pub request: Request,
+    /// How much cluster time each copy has.
+    pub within: SignedDuration,
+    /// Whether a copy that went back must be what the cluster was before the update.
+    pub must_be_restored: bool,
+    /// The number of copies that run at a time.
+    pub jobs: usize,
+}
+
+/// The result of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sweep {
+    /// A branch for each moment, in the order of time.
+    pub branches: Vec<Branch>,
+    /// The number of writes of the update.
+    pub writes: usize,
+    /// How long the update took.
+    pub length: SignedDuration,
+    /// The failed step of the plan, after which there are no moments.
+    pub failure: Option<Failure>,
+}
+
+/// Runs the plan with a seed in process, and a branch from each of its moments.
+///
+/// # Errors
+/// The cluster could not be set up, or cannot be copied; it has no such component.
+pub fn sweep(plan: &Plan, seed: u64, options: &Options) -> Result<Sweep, SessionError> {
+    if !plan.cluster.programs.is_empty() {
+        let why = "`sweep` copies the cluster, and the `programs` of a scenario cannot be copied";
+        return Err(SessionError::Unsupported(why.to_owned()));
+    }
+    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    if let Request::Kill(component) = &options.request {
+        session.component(component)?;
+    }
+    let (failure, branches) = run_with_branches(&mut session, plan, seed, options);
+    let length = session.elapsed();
+    let record = session.into_record();
+    let in_run = record.entries.iter().filter(|entry| !record.is_set_up(entry));
+    let writes = in_run.filter(|entry| matches!(entry.event, Event::Write(_))).count();
+    Ok(Sweep { branches, writes, length, failure })
+}
+
+/// Runs the plan on this thread, and its branches on others. Returns the failed step, and the branches in the order of
+/// time.
+fn run_with_branches(
+    session: &mut Session,
+    plan: &Plan,
+    seed: u64,
+    options: &Options,
+) -> (Option<Failure>, Vec<Branch>) {
+    let release = options.request.release();
+    let terms = Terms {
+        request: options.request.clone(),
+        force: true,
+        target: release.cloned().unwrap_or_else(|| last_target(plan)),
+        within: options.within,
+        seed,
+        goes_back: release == Some(&plan.cluster.release.version),
+        must_be_restored: options.must_be_restored,
+    };
+    let finder = Finder::new(options.moments.clone(), release.cloned());
+    let (failure, mut branches) = with_workers(
+        options.jobs,
+        |snapshot: Snapshot| run_branch(&snapshot, &terms),
+        |sender| {
+            session.simulation.observer = Some(observer(finder, sender));
+            let failure = run_in_session(session, plan);
+            session.simulation.observer = None;
+            failure
+        },
+    );
+    branches.sort_by_key(|branch| (branch.moment.at, branch.moment.writes));
+    (failure, branches)
+}
+
+/// The last release that the plan updates to.
+fn last_target(plan: &Plan) -> Version {
+    let updates = plan.timeline.iter().rev().find_map(|planned| match &planned.step {
+        Step::Act(Action::Update { to: Target::Version(version), .. }) => Some(version.clone()),
+        _ => None,
+    });
+    updates.unwrap_or_else(|| plan.cluster.release.version.clone())
+}
+
+/// Sends a copy of the cluster at each moment, and waits while the workers are busy.
+fn observer(mut finder: Finder, sender: SyncSender<Snapshot>) -> Observer<Simulation> {
+    Observer::new(Box::new(move |cluster: &Simulation| {
+        let snapshot = finder.look(cluster).and_then(|moment| Snapshot::of(cluster, moment));
+        if let Some(snapshot) = snapshot {
+            // The workers live as long as the sender.
+            let _ = sender.send(snapshot);
+        }
+        finder.next()
+    }))
+}
+
+/// Runs a branch to its end.
+fn run_branch(snapshot: &Snapshot, terms: &Terms) -> Branch {
+    let moment = snapshot.moment.clone();
+    let branch = panics::catch_panic(|| snapshot.run(terms));
+    branch.unwrap_or_else(|panic| Branch::failed(moment, format!("a component panicked: {panic}")))
+}

@@ -1,0 +1,178 @@
+//! The fate of a cluster that was asked to go back.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use semver::Version;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
+use windtunnel_core::{Key, Object, View, condition, text_of};
+use windtunnel_openshift::mco::annotations;
+
+use super::moments::one_line;
+use super::routine::is_routine;
+use crate::engine::runtime::Simulation;
+use crate::record::{ADMINISTRATOR, Event, WriteEvent};
+
+/// How long a cluster must make no progress, while writes are rejected, until it counts as trapped.
+const FROZEN: SignedDuration = SignedDuration::from_mins(30);
+
+/// The fate of a cluster that was asked to go back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It arrived: ClusterVersion reports the release as completed, and no pool is updating.
+    Safe,
+    /// It arrived, and is not what it was before the update. Only if the sweep asks for that.
+    LeftOver,
+    /// It did not arrive, and the API server rejects writes of its components.
+    Trapped(Vec<RejectedWrite>),
+    /// It did not arrive, and no write is rejected.
+    Stuck(Vec<String>),
+    /// The run broke an invariant or could not continue.
+    Failed(String),
+}
+
+impl Verdict {
+    /// Whether the cluster arrived.
+    pub fn arrives(&self) -> bool {
+        matches!(self, Self::Safe | Self::LeftOver)
+    }
+}
+
+/// A write that the API server rejected, and rejected again after the last progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedWrite {
+    /// The write in one line: who, verb, object, subresource.
+    pub write: String,
+    /// HTTP status code of the last answer.
+    pub code: u16,
+    /// Message of the last answer.
+    pub message: String,
+    /// How often it was rejected.
+    pub times: usize,
+}
+
+impl RejectedWrite {
+    /// A rejected write, not counted yet.
+    pub(super) fn of(write: &WriteEvent) -> Self {
+        Self { write: one_line(write), code: write.code, message: write.message.clone(), times: 0 }
+    }
+}
+
+/// The number of nodes by the release that their MachineConfig is from, with `, updating` for those that should have
+/// another one.
+pub type NodeStates = BTreeMap<String, usize>;
+
+/// A client, an object and a subresource of it.
+type Place = (String, Key, String);
+
+/// Follows a cluster until its fate is known.
+pub(super) struct Judge {
+    target: Version,
+    /// The number of entries in the record that were looked at.
+    seen: usize,
+    /// The writes that were rejected, with the time of the last rejection.
+    rejected: BTreeMap<Place, (RejectedWrite, Time)>,
+    /// When the API server last accepted a write that is progress.
+    progress_at: Time,
+}
+
+impl Judge {
+    pub(super) fn new(target: Version, now: Time) -> Self {
+        Self { target, seen: 0, rejected: BTreeMap::new(), progress_at: now }
+    }
+
+    /// Looks at the settled cluster. Returns true if its fate is known.
+    pub(super) fn is_decided(&mut self, simulation: &Simulation) -> bool {
+        self.read(simulation);
+        let is_frozen =
+            after(self.progress_at, FROZEN) <= simulation.now() && self.rejected_since().next().is_some();
+        is_frozen || self.has_arrived(simulation)
+    }
+
+    /// The verdict about a cluster that has not arrived.
+    pub(super) fn verdict(&mut self, simulation: &Simulation) -> Verdict {
+        self.read(simulation);
+        let rejected: Vec<RejectedWrite> = self.rejected_since().cloned().collect();
+        if !rejected.is_empty() {
+            return Verdict::Trapped(rejected);
+        }
+        let waiting = simulation.pending();
+        Verdict::Stuck(waiting.iter().map(|pending| format!("{}: {}", pending.actor, pending.why)).collect())
+    }
+
+    /// The writes that were rejected since there was progress.
+    fn rejected_since(&self) -> impl Iterator<Item = &RejectedWrite> {
+        self.rejected.values().filter(|(_, at)| *at >= self.progress_at).map(|(write, _)| write)
+    }
+
+    fn read(&mut self, simulation: &Simulation) {
+        let entries = simulation.record.entries.get(self.seen..).unwrap_or_default();
+        self.seen = simulation.record.entries.len();
+        for entry in entries {
+            if let Event::Write(write) = &entry.event {
+                self.read_write(write, entry.at);
+            }
+        }
+    }
+
+    fn read_write(&mut self, write: &WriteEvent, at: Time) {
+        let place: Place = (write.by.clone(), write.key.clone(), write.subresource.clone());
+        if is_rejected_for_good(write) {
+            let (rejected, last) =
+                self.rejected.entry(place).or_insert_with(|| (RejectedWrite::of(write), at));
+            rejected.times += 1;
+            rejected.message.clone_from(&write.message);
+            *last = at;
+        } else if write.code < 400
+            && write.by != ADMINISTRATOR
+            && !is_routine(write)
+            && !self.rejected.contains_key(&place)
+        {
+            // A writer that is rejected with one content may be accepted with another, again and again.
+            self.progress_at = at;
+        }
+    }
+
+    /// Whether ClusterVersion reports the target as completed, and the machines have followed.
+    pub(super) fn has_arrived(&self, simulation: &Simulation) -> bool {
+        let view = &simulation.view;
+        let Some(version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return false };
+        let target = self.target.to_string();
+        let newest = version.list("/status/history").first();
+        let is_completed = newest.is_some_and(|newest| {
+            text_of(newest, "version") == target && text_of(newest, "state") == "Completed"
+        });
+        is_completed
+            && version.number("/status/observedGeneration") == Some(version.generation())
+            && !condition::is_true(version, "Progressing")
+            && view.list(&MACHINE_CONFIG_POOLS).all(is_settled)
+    }
+}
+
+/// Whether a pool has its configuration on all machines, or may not roll it out.
+fn is_settled(pool: &Object) -> bool {
+    let is_paused = pool.pointer("/spec/paused").is_some_and(|paused| *paused == true);
+    let (wanted, current) = (pool.text("/spec/configuration/name"), pool.text("/status/configuration/name"));
+    is_paused || (wanted == current && condition::is_true(pool, "Updated"))
+}
+
+/// Whether a rejection comes from the validation of the object, so that the same write is rejected again.
+fn is_rejected_for_good(write: &WriteEvent) -> bool {
+    matches!(write.code, 400 | 403 | 422)
+}
+
+/// Counts the nodes by their state.
+pub(super) fn node_states(view: &View) -> NodeStates {
+    let mut states = NodeStates::new();
+    for node in view.list(&NODES) {
+        let config = |annotation: &str| node.annotation(annotation).unwrap_or_default();
+        let (current, desired) = (config(annotations::CURRENT_CONFIG), config(annotations::DESIRED_CONFIG));
+        let release = view.get(&MACHINE_CONFIGS, "", current);
+        let release = release.and_then(|config| config.annotation(annotations::RELEASE_VERSION));
+        let release = release.unwrap_or("another release");
+        let state = if current == desired { release.to_owned() } else { format!("{release}, updating") };
+        *states.entry(state).or_default() += 1;
+    }
+    states
+}
