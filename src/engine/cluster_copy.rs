@@ -1,7 +1,6 @@
 //! Copies of a running cluster for other threads, which run them while the original continues.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use windtunnel_core::clock::Time;
 
@@ -63,32 +62,5 @@ impl ClusterCopy {
             Some(copy)
         });
         Ok(Session { simulation: simulation.ok_or(SessionError::Ended)?, runtime })
-    }
-}
-
-/// Calls `produce` on this thread, and `work` on `jobs` others with everything that `produce` sends. Sending waits
-/// while all of them are busy. Returns the results in no particular order.
-pub(in crate::engine) fn with_workers<W: Send, R: Send, T>(
-    jobs: usize,
-    work: impl Fn(W) -> R + Sync,
-    produce: impl FnOnce(SyncSender<W>) -> T,
-) -> (T, Vec<R>) {
-    let (sender, receiver) = sync_channel(jobs);
-    let receiver = Mutex::new(receiver);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..jobs.max(1)).map(|_| scope.spawn(|| work_through(&receiver, &work))).collect();
-        // Without a sender the workers end.
-        let produced = produce(sender);
-        (produced, workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect())
-    })
-}
-
-fn work_through<W, R>(received: &Mutex<Receiver<W>>, work: impl Fn(W) -> R) -> Vec<R> {
-    let mut results = Vec::new();
-    loop {
-        let next = received.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(next) = next else { return results };
-        results.push(work(next));
     }
 }

@@ -35,6 +35,7 @@ mod session;
 mod start;
 pub mod sweep;
 mod unannotated;
+mod workers;
 
 pub use error::SessionError;
 pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on, run_plan_with_programs};

@@ -98,6 +98,22 @@ pub struct Plan {
     pub timeline: Vec<PlannedStep>,
 }
 
+impl Plan {
+    /// A plan without a name and without a file.
+    pub fn new(cluster: ClusterPlan, timeline: Vec<PlannedStep>) -> Self {
+        Self {
+            name: String::new(),
+            description: String::new(),
+            ids: Vec::new(),
+            tags: Vec::new(),
+            strict: false,
+            file: String::new(),
+            cluster,
+            timeline,
+        }
+    }
+}
+
 /// The initial cluster.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(

@@ -20,6 +20,11 @@ pub trait NodeEnvironment: Any + Debug + Send + Sync {
         None
     }
 
+    /// Whether any container may run such a process.
+    fn has_processes(&self) -> bool {
+        false
+    }
+
     /// Whether a container runs a process that ends by itself, and not a simulated program.
     fn has_process(&self, _pod: &Object, _container: &str) -> bool {
         false

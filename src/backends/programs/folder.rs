@@ -8,7 +8,7 @@ use std::{fs, io};
 use super::ProgramOrder;
 use super::namespace::{Namespaces, Root};
 use super::ports::Ports;
-use super::probes::Entrance;
+use super::probes::ExecContext;
 use super::process::Process;
 use super::volume_files::publish;
 
@@ -123,14 +123,14 @@ impl Folder {
     }
 
     /// The way for commands into the container of its program.
-    pub(super) fn entrance(
+    pub(super) fn exec_context(
         &self,
         order: &ProgramOrder,
         process: &Process,
         way: Option<Namespaces>,
-    ) -> Entrance {
+    ) -> ExecContext {
         let own = way.filter(|_| self.has_namespace(order));
-        Entrance {
+        ExecContext {
             namespace: own.map(|way| (way, process.pid.as_raw_nonzero().get())),
             group: process.group.as_raw_nonzero().get(),
             env: order.env.clone(),

@@ -20,7 +20,7 @@ use super::asleep::Threads;
 use super::folder::{Access, Folder};
 use super::gate::Gate;
 use super::namespace::Namespaces;
-use super::probes::{self, Entrance};
+use super::probes::{self, ExecContext};
 use super::process::Process;
 use super::{Endpoint, ProbeOrder, ProgramEvent, ProgramOrder};
 use crate::backends::BackendError;
@@ -44,8 +44,6 @@ pub(super) struct ProgramHost {
     crashes: Mutex<Vec<ProgramEvent>>,
     /// The number of starts and ends of programs.
     pub(super) turnover: AtomicU64,
-    /// The number of probes and of changes of volumes.
-    pub(super) nudges: AtomicU64,
     /// The number of probes without an answer.
     probes: AtomicUsize,
     /// Probes that have not begun.
@@ -70,8 +68,8 @@ pub(super) struct Running {
     /// The speed of the cluster's clock beside it; `None` in lockstep.
     pub(super) speed: Option<f64>,
     folder: Folder,
-    /// The way into its container, for commands of probes.
-    entrance: Entrance,
+    /// The place in which the commands of its probes run.
+    context: ExecContext,
     /// The results of probes that the engine has not taken.
     results: Vec<ProgramEvent>,
     /// Whether it is stopped.
@@ -119,7 +117,6 @@ impl ProgramHost {
             names: Mutex::default(),
             crashes: Mutex::default(),
             turnover: AtomicU64::new(0),
-            nudges: AtomicU64::new(0),
             probes: AtomicUsize::new(0),
             ordered: Mutex::default(),
             files,
@@ -176,13 +173,13 @@ impl ProgramHost {
             .unwrap_or_else(PoisonError::into_inner)
             .entry(user)
             .or_insert_with(|| order.name.clone());
-        let entrance = folder.entrance(order, &process, self.namespaces);
+        let context = folder.exec_context(order, &process, self.namespaces);
         let running = Running {
             name: order.name.clone(),
             process,
             speed: if self.follows_clock { Some(1.0) } else { order.speed },
             folder,
-            entrance,
+            context,
             results: Vec::new(),
             is_paused: false,
         };
@@ -210,7 +207,6 @@ impl ProgramHost {
     /// not depend on the speed of the machine.
     pub(super) fn probe(self: &Arc<Self>, id: &str, order: ProbeOrder) {
         let is_scaled = self.lock().get(id).is_some_and(|one| one.speed.is_some());
-        self.nudges.fetch_add(1, Ordering::Relaxed);
         if is_scaled {
             self.begin_probe(id, order);
         } else {
@@ -228,6 +224,11 @@ impl ProgramHost {
         has_any
     }
 
+    /// Whether probes wait until the programs are quiet.
+    pub(super) fn has_ordered_probes(&self) -> bool {
+        !self.lock_probes().is_empty()
+    }
+
     fn lock_probes(&self) -> MutexGuard<'_, Vec<(String, ProbeOrder)>> {
         self.ordered.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -236,14 +237,17 @@ impl ProgramHost {
         let Some(runtime) = &self.runtime else { return };
         let running = self.lock();
         let Some(one) = running.get(id) else { return };
-        let (ports, entrance, pid) = (one.folder.ports().clone(), one.entrance.clone(), one.process.pid);
+        let (ports, context, pid) = (one.folder.ports().clone(), one.context.clone(), one.process.pid);
         let limit = if one.speed.is_some() { order.timeout } else { order.timeout + STANDSTILL };
         drop(running);
         self.probes.fetch_add(1, Ordering::Relaxed);
-        let (host, id) = (Arc::clone(self), id.to_owned());
+        // A probe does not keep the programs alive.
+        let (host, id) = (Arc::downgrade(self), id.to_owned());
         runtime.spawn(async move {
-            let result = probes::probe(order.target, &ports, &entrance, limit).await;
-            host.finish_probe(id, pid, order.kind, result);
+            let result = probes::probe(order.target, &ports, &context, limit).await;
+            if let Some(host) = host.upgrade() {
+                host.finish_probe(id, pid, order.kind, result);
+            }
         });
     }
 
@@ -266,7 +270,7 @@ impl ProgramHost {
         let mut running = self.lock();
         // A folder that cannot be written has failed the start of the program already.
         if running.get_mut(id).is_some_and(|one| one.folder.refresh(files).unwrap_or(false)) {
-            self.nudges.fetch_add(1, Ordering::Relaxed);
+            self.look_again();
         }
     }
 

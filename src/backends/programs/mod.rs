@@ -42,7 +42,7 @@ use windtunnel_core::probe::ProbeKind;
 
 use super::Backend;
 #[cfg(all(unix, feature = "serve"))]
-pub use on_serve::ProgramEntrance;
+pub use on_serve::ServedPrograms;
 
 /// The backend for clusters in this process with programs; `None` if this build or system cannot have them.
 pub fn backend() -> Option<&'static dyn Backend> {

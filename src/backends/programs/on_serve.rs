@@ -11,13 +11,13 @@ use super::hosted::Hosted;
 use super::late_clock::LateClock;
 use crate::backends::{BackendError, ClusterConnection, Order};
 
-/// The entrance of programs to a served cluster. It is closed until the cluster is installed.
-pub struct ProgramEntrance {
+/// The programs of a served cluster. They reach it only after its installation.
+pub struct ServedPrograms {
     host: Arc<ProgramHost>,
     clock: Arc<LateClock>,
 }
 
-impl ProgramEntrance {
+impl ServedPrograms {
     /// Opens a cluster for programs, with an HTTPS server of their own for which the authority with
     /// this key (PEM) signs.
     ///

@@ -40,8 +40,6 @@ pub(super) struct ProgramPace {
     writes: watch::Receiver<u64>,
     /// The last write of the cluster, and the last turnover of programs, at which all programs were done.
     done: (AtomicU64, AtomicU64),
-    /// The last nudge at which they were.
-    nudged: AtomicU64,
     is_impatient: AtomicBool,
     waited: Mutex<Waited>,
     /// Ends each wait.
@@ -56,7 +54,6 @@ impl ProgramPace {
             clock,
             writes,
             done: (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)),
-            nudged: AtomicU64::new(0),
             is_impatient: false.into(),
             waited: Mutex::default(),
             stop,
@@ -86,10 +83,6 @@ impl ProgramPace {
         self.host.turnover.load(Ordering::Relaxed)
     }
 
-    fn nudges(&self) -> u64 {
-        self.host.nudges.load(Ordering::Relaxed)
-    }
-
     /// Whether programs in lockstep have something to do at this moment.
     pub(super) fn have_work(&self) -> bool {
         self.speed().is_none() && self.has_running() && !self.is_done()
@@ -100,7 +93,7 @@ impl ProgramPace {
         !self.host.gate.has_waiting()
             && !self.has_events()
             && !self.host.is_probing()
-            && self.nudged.load(Ordering::Relaxed) == self.nudges()
+            && !self.host.has_ordered_probes()
             && self.done.0.load(Ordering::Relaxed) == self.write_number()
             && self.done.1.load(Ordering::Relaxed) == self.turnover()
     }
@@ -114,10 +107,10 @@ impl ProgramPace {
     #[expect(clippy::disallowed_methods, reason = "programs live in wall time")]
     fn let_programs_work(&self) -> bool {
         let began = Instant::now();
-        let (writes, turnover, nudges) = (self.write_number(), self.turnover(), self.nudges());
+        let (writes, turnover) = (self.write_number(), self.turnover());
         let before = self.host.gate.traffic().activities;
         let is_fresh = self.done.1.load(Ordering::Relaxed) != turnover;
-        let is_nudged = self.nudged.load(Ordering::Relaxed) != nudges;
+        let has_ordered_probes = self.host.has_ordered_probes();
         self.host.gate.open();
         let patience = if self.is_impatient.load(Ordering::Relaxed) { IMPATIENT } else { PATIENCE };
         let is_finished = loop {
@@ -127,7 +120,7 @@ impl ProgramPace {
             let is_quiet = traffic.is_served
                 && !(starts && self.has_running())
                 && !self.host.is_probing()
-                && (!is_nudged || self.sleep())
+                && (!has_ordered_probes || self.are_asleep())
                 && (!is_affected || self.are_quiet(traffic.since_activity.min(began.elapsed())));
             if is_quiet && !self.host.begin_probes() && self.host.gate.close_after(traffic.activities) {
                 break true;
@@ -144,7 +137,6 @@ impl ProgramPace {
         if is_finished {
             self.done.0.store(self.write_number(), Ordering::Relaxed);
             self.done.1.store(turnover, Ordering::Relaxed);
-            self.nudged.store(nudges, Ordering::Relaxed);
         }
         has_written
     }
@@ -158,13 +150,13 @@ impl ProgramPace {
         // A stopped process reads nothing.
         let has_paused = self.host.lock().values().any(|running| running.is_paused);
         since_activity >= QUIET
-            && self.sleep()
+            && self.are_asleep()
             && (has_paused || is_read(self.host.serving.address().port()))
             && self.host.threads.are_asleep()
     }
 
     /// Whether all threads of all programs are asleep.
-    fn sleep(&self) -> bool {
+    fn are_asleep(&self) -> bool {
         self.host.lock().values().all(|running| is_asleep(running.process.pid))
     }
 

@@ -216,7 +216,7 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
         result.failure = nondeterminism(place, plan, seed, &outcome.record).or(result.failure);
     }
     if result.passed() {
-        result.failure = program_checks::check(plan, seed, &args.checks);
+        result.failure = program_checks::check(plan, seed, &args.checks, &place.backend().stop());
     }
     if args.check_restored && result.passed() {
         result.failure = restored::check(plan, seed);
@@ -251,6 +251,9 @@ fn nondeterminism(place: &Place, plan: &Plan, seed: u64, record: &Record) -> Opt
             Err(error) => Some(format!("the cluster could not be installed in the {ordinal} run: {error}")),
         }
     });
+    if place.backend().stop().is_requested() && !plan.cluster.programs.is_empty() {
+        return Some(crate::backends::INTERRUPTED.to_owned());
+    }
     difference.map(|difference| format!("the same seed gave two different records: {difference}"))
 }
 

@@ -2,6 +2,7 @@
 
 use super::reproduction;
 use super::restarts;
+use crate::backends::{INTERRUPTED, Stop};
 use crate::cli::args::CheckArgs;
 use crate::cli::args::jobs_or_cores;
 use crate::cli::print_notice;
@@ -12,25 +13,32 @@ use crate::plan::Plan;
 const REPORTED_MAX: usize = 10;
 
 /// Runs the checks. Returns all differences; `None` if there are none.
-pub(super) fn check(plan: &Plan, seed: u64, args: &CheckArgs) -> Option<String> {
+pub(super) fn check(plan: &Plan, seed: u64, args: &CheckArgs, stop: &Stop) -> Option<String> {
     let problems: Vec<String> = args
         .flags()
         .filter_map(|flag| match (flag, plan.cluster.programs.is_empty()) {
             ("--check-restarts", true) => restarts::check(plan, seed),
             (flag, true) => Some(format!("`{flag}` needs a scenario with `programs`, and this one has none")),
-            ("--check-restarts", false) => check_programs(plan, seed, args, ProgramCheck::Restarts),
-            ("--check-staleness", false) => check_programs(plan, seed, args, ProgramCheck::Staleness),
-            (_, false) => check_programs(plan, seed, args, ProgramCheck::Gaps),
+            ("--check-restarts", false) => check_programs(plan, seed, args, stop, ProgramCheck::Restarts),
+            ("--check-staleness", false) => check_programs(plan, seed, args, stop, ProgramCheck::Staleness),
+            (_, false) => check_programs(plan, seed, args, stop, ProgramCheck::Gaps),
         })
         .collect();
     (!problems.is_empty()).then(|| problems.join("\n"))
 }
 
-fn check_programs(plan: &Plan, seed: u64, args: &CheckArgs, what: ProgramCheck) -> Option<String> {
+fn check_programs(
+    plan: &Plan,
+    seed: u64,
+    args: &CheckArgs,
+    stop: &Stop,
+    kind: ProgramCheck,
+) -> Option<String> {
     let runs_max = args.check_runs.and_then(|runs| usize::try_from(runs).ok());
-    let settings = CheckSettings { runs_max, jobs: jobs_or_cores(None) };
-    let report = match program_checks::check(plan, seed, what, &settings) {
+    let settings = CheckSettings { runs_max, jobs: jobs_or_cores(None), stop: stop.clone() };
+    let report = match program_checks::check(plan, seed, kind, &settings) {
         Ok(report) => report,
+        Err(_) if stop.is_requested() => return Some(INTERRUPTED.to_owned()),
         Err(error) => return Some(format!("the run without faults failed: {error}")),
     };
     let CheckReport { runs, possible, findings } = report;
@@ -38,22 +46,22 @@ fn check_programs(plan: &Plan, seed: u64, args: &CheckArgs, what: ProgramCheck) 
     print_notice(&format!(
         "{}: {runs}{of_possible} runs with {} of programs, {} with another end",
         plan.file,
-        what.name(),
+        kind.name(),
         findings.len()
     ));
     let more = findings.len().saturating_sub(REPORTED_MAX);
     let numbered = findings.iter().enumerate().take(REPORTED_MAX);
     let mut reported: Vec<String> =
-        numbered.map(|(index, finding)| report_one(plan, args, what, index, finding)).collect();
+        numbered.map(|(index, finding)| report_one(plan, args, kind, index, finding)).collect();
     reported.extend((more > 0).then(|| format!("and {more} more")));
     (!reported.is_empty()).then(|| reported.join("\n"))
 }
 
 /// The difference, with the steps that reproduce it, or the file that has them.
-fn report_one(plan: &Plan, args: &CheckArgs, what: ProgramCheck, index: usize, finding: &Finding) -> String {
+fn report_one(plan: &Plan, args: &CheckArgs, kind: ProgramCheck, index: usize, finding: &Finding) -> String {
     let mut text = finding.difference.clone();
     if let Some(folder) = &args.emit {
-        let written = reproduction::write(plan, folder, what, index, finding);
+        let written = reproduction::write(plan, folder, kind, index, finding);
         match written {
             Ok(path) => return format!("{text}\n  reproduce it with: windtunnel run {path}"),
             Err(why) => text.push_str(&format!("\n  no scenario was written: {why}")),

@@ -1,4 +1,4 @@
-//! The API server of a simulated cluster, with an entrance for programs of this machine if its plan has any.
+//! The API server of a simulated cluster, which programs of this machine reach if its plan has any.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use windtunnel_apiserver::service::Shared;
 use super::clock::ClusterClock;
 use crate::backends::in_process::InProcess;
 #[cfg(unix)]
-use crate::backends::programs::ProgramEntrance;
+use crate::backends::programs::ServedPrograms;
 use crate::backends::{BackendError, ClusterConnection, Order};
 use crate::plan::ClusterPlan;
 
@@ -15,7 +15,7 @@ use crate::plan::ClusterPlan;
 pub(super) struct OpenCluster {
     shared: Shared,
     #[cfg(unix)]
-    programs: Option<ProgramEntrance>,
+    programs: Option<ServedPrograms>,
 }
 
 impl OpenCluster {
@@ -30,7 +30,7 @@ impl OpenCluster {
     ) -> Result<(Box<dyn ClusterConnection>, Self), BackendError> {
         #[cfg(unix)]
         if !plan.programs.is_empty() {
-            let (connection, programs) = ProgramEntrance::open(order, key)?;
+            let (connection, programs) = ServedPrograms::open(order, key)?;
             let shared = programs.shared().clone();
             return Ok((connection, Self { shared, programs: Some(programs) }));
         }

@@ -99,26 +99,15 @@ fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<Plan>, Stri
     let others: Vec<Release> =
         known.common_releases().into_iter().filter(|other| !is_listed(other)).collect();
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
-    Ok(Some(without_timeline(for_clients(ClusterPlan {
-        releases,
-        feature_set: args.feature_set.clone().unwrap_or_default(),
-        kubernetes_minor: args.kubernetes,
-        ..ClusterPlan::new(release)
-    }))))
-}
-
-/// Returns the plan of a cluster in which only clients do something.
-fn without_timeline(cluster: ClusterPlan) -> Plan {
-    Plan {
-        name: String::new(),
-        description: String::new(),
-        ids: Vec::new(),
-        tags: Vec::new(),
-        strict: false,
-        file: String::new(),
-        cluster,
-        timeline: Vec::new(),
-    }
+    Ok(Some(Plan::new(
+        for_clients(ClusterPlan {
+            releases,
+            feature_set: args.feature_set.clone().unwrap_or_default(),
+            kubernetes_minor: args.kubernetes,
+            ..ClusterPlan::new(release)
+        }),
+        Vec::new(),
+    )))
 }
 
 /// Returns the cluster with what its clients expect: live kubelets, and pods of all workloads. Workloads of a payload folder

@@ -233,16 +233,7 @@ mod tests {
         cluster.releases = vec![ReleasePlan::plain(find("4.20.5"))];
         let step = |step| PlannedStep { line: 1, column: 1, text: "step".to_owned(), step };
         let update = Action::Update { to: Target::Version(find("4.20.5").version), force: false };
-        Plan {
-            name: "n".to_owned(),
-            description: String::new(),
-            ids: Vec::new(),
-            tags: Vec::new(),
-            strict: false,
-            file: String::new(),
-            cluster,
-            timeline: [Step::Act(update)].into_iter().chain(steps).map(step).collect(),
-        }
+        Plan::new(cluster, [Step::Act(update)].into_iter().chain(steps).map(step).collect())
     }
 
     /// Expects a status of the condition `Progressing` of the ClusterVersion.

@@ -22,19 +22,21 @@ pub(super) struct Deviation {
 
 impl From<SessionError> for Deviation {
     fn from(error: SessionError) -> Self {
-        Self { text: error.to_string(), last_steps: Vec::new() }
+        Self::of(error.to_string())
     }
 }
 
 impl Deviation {
+    /// A difference that no step notices.
+    pub(super) fn of(text: String) -> Self {
+        Self { text, last_steps: Vec::new() }
+    }
+
     /// The first difference, if there is one.
     pub(super) fn find(without: &End, with: &End) -> Option<Self> {
         match (without, with) {
             (Ok(without), Ok(with)) => Self::of_clusters(without, with),
-            (Ok(_), Err(failure)) => {
-                let text = format!("{}: {}", failure.step, failure.error);
-                Some(Self { text, last_steps: Vec::new() })
-            }
+            (Ok(_), Err(failure)) => Some(Self::of(format!("{}: {}", failure.step, failure.error))),
             // A plan that fails anyway has no end to compare.
             (Err(_), _) => None,
         }
@@ -67,7 +69,7 @@ impl Deviation {
     /// Pods with generated names are counted under a pattern, which no object has.
     fn noticed(text: String, object: &str, key: &Key, expected: &str) -> Self {
         if key.name.ends_with('*') {
-            return Self { text, last_steps: Vec::new() };
+            return Self::of(text);
         }
         let advance = format!("advance: {}", short_duration(SETTLING));
         let expect = format!("expect: {{object: {}{expected}}}", scalar(object));

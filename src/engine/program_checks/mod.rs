@@ -8,16 +8,16 @@ mod deviation;
 mod placed_fault;
 mod trial;
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use windtunnel_core::panics;
 
 use self::deviation::Deviation;
 pub use self::placed_fault::PlacedFault;
 use super::error::SessionError;
+use super::workers::map_in_parallel;
+use crate::backends::{BackendError, INTERRUPTED, Stop};
 use crate::plan::Plan;
 
-/// What happens to the programs of a plan.
+/// The faults of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramCheck {
     /// A program is killed before or after one of its writes.
@@ -40,12 +40,14 @@ impl ProgramCheck {
 }
 
 /// How much a check tries.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CheckSettings {
     /// The greatest number of runs with faults; `None` for all. An even sample is tried.
     pub runs_max: Option<usize>,
     /// The number of runs at a time.
     pub jobs: usize,
+    /// Ends the check early.
+    pub stop: Stop,
 }
 
 /// The result of a check.
@@ -62,7 +64,7 @@ pub struct CheckReport {
 /// Faults after which a plan ends in another way.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// The faults, none of which can be left out.
+    /// The faults. Without any one of them there is no difference.
     pub faults: Vec<PlacedFault>,
     /// The difference, in words.
     pub difference: String,
@@ -73,27 +75,34 @@ pub struct Finding {
 /// Runs a plan without faults, then once for each possible fault of this check.
 ///
 /// # Errors
-/// The cluster or a program could not be started, or the plan fails without faults.
+/// The cluster or a program could not be started, the plan fails without faults, or the check was stopped.
 pub fn check(
     plan: &Plan,
     seed: u64,
-    what: ProgramCheck,
+    kind: ProgramCheck,
     settings: &CheckSettings,
 ) -> Result<CheckReport, SessionError> {
-    let undisturbed = trial::run(plan, seed, &[])?;
+    let undisturbed = trial::run(plan, seed, &[], &settings.stop)?;
     if let Err(failure) = &undisturbed.end {
         return Err(failure.error.clone());
     }
-    let possible = candidates::find(plan, &undisturbed, what);
+    let possible = candidates::find(plan, &undisturbed, kind);
     let tried = sample(&possible, settings.runs_max);
-    let findings = in_parallel(&tried, settings.jobs, |faults| {
-        let difference = |faults: &[PlacedFault]| {
-            trial::run(plan, seed, faults)
-                .map_or_else(|error| Some(error.into()), |run| Deviation::find(&undisturbed.end, &run.end))
+    let difference =
+        |faults: &[PlacedFault]| match panics::catch_panic(|| trial::run(plan, seed, faults, &settings.stop))
+        {
+            Ok(Ok(run)) => Deviation::find(&undisturbed.end, &run.end),
+            Ok(Err(error)) => Some(error.into()),
+            Err(panic) => Some(Deviation::of(format!("a component panicked: {panic}"))),
         };
-        let found = difference(faults)?;
+    let findings = map_in_parallel(&tried, settings.jobs, |faults| {
+        let found = difference(faults).filter(|_| !settings.stop.is_requested())?;
         Some(shrink(faults.clone(), found, difference))
     });
+    if settings.stop.is_requested() {
+        return Err(BackendError::Failed(INTERRUPTED.to_owned()).into());
+    }
+    let findings = findings.into_iter().flatten().collect();
     Ok(CheckReport { runs: tried.len(), possible: possible.len(), findings })
 }
 
@@ -121,27 +130,6 @@ fn sample<T: Clone>(items: &[T], most: Option<usize>) -> Vec<T> {
     (0..most).filter_map(|index| items.get(index * items.len() / most).cloned()).collect()
 }
 
-/// Calls `work` with each item on some threads. Returns the results in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, items.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
-                    if let Some(result) = work(item) {
-                        found.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                    }
-                }
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_by_key(|(index, _)| *index);
-    found.into_iter().map(|(_, result)| result).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,12 +141,5 @@ mod tests {
         assert_eq!(sample(&items, None), items);
         assert_eq!(sample(&items, Some(20)), items);
         assert!(sample(&items, Some(0)).is_empty());
-    }
-
-    #[test]
-    fn results_keep_the_order_of_the_items() {
-        let items: Vec<u32> = (0..50).collect();
-        let even = in_parallel(&items, 4, |item| (item % 2 == 0).then_some(*item));
-        assert_eq!(even, (0..50).step_by(2).collect::<Vec<u32>>());
     }
 }

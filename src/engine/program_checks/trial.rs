@@ -4,7 +4,8 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
 use super::placed_fault::PlacedFault;
-use crate::backends::in_process::InProcessBackend;
+use crate::backends::Stop;
+use crate::backends::in_process::StoppableInProcess;
 use crate::engine::error::SessionError;
 use crate::engine::restarts::{End, end_of};
 use crate::engine::run::{Failure, run_in_session};
@@ -28,13 +29,19 @@ pub(super) struct Trial {
     pub(super) start: Time,
 }
 
-/// Runs a plan with faults, and lets the cluster settle.
+/// Runs a plan with faults, and lets the cluster settle. `stop` ends the run early.
 ///
 /// # Errors
 /// The cluster or a program could not be started.
-pub(super) fn run(plan: &Plan, seed: u64, faults: &[PlacedFault]) -> Result<Trial, SessionError> {
+pub(super) fn run(
+    plan: &Plan,
+    seed: u64,
+    faults: &[PlacedFault],
+    stop: &Stop,
+) -> Result<Trial, SessionError> {
     let plan = PlacedFault::inserted_in(plan, faults);
-    let mut session = Session::start_on(&InProcessBackend, &plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut session =
+        Session::start_on(&StoppableInProcess(stop.clone()), &plan.cluster, &plan.name, &plan.ids, seed)?;
     let (first, start) = (session.record().entries.len(), session.now());
     let failure = run_in_session(&mut session, &plan).or_else(|| {
         let error = session.advance(SETTLING).err()?;

@@ -90,14 +90,17 @@ fn named_ports(spec: &Value, text: &str) -> String {
 /// Fills in the placeholders that depend on the pod. The backend fills in the others.
 fn placeholders(cluster: &Simulation, pod: &Object, image: &str, text: &str) -> String {
     let release = cluster.environment.release_of(image);
-    // The pod of an operator names its release in a variable.
-    let workload = json!({ "spec": { "template": { "spec": pod["spec"] } } });
-    let version = release.map(|release| release.version.to_string());
-    let version = version.or_else(|| version_in(&workload).map(str::to_owned)).unwrap_or_default();
+    let version = release.map_or_else(|| version_of_operator(pod), |release| release.version.to_string());
     text.replace("{image}", image)
         .replace("{release-image}", image)
         .replace("{version}", &version)
         .replace("{node}", pod.text("/spec/nodeName"))
         .replace("{namespace}", pod.namespace())
         .replace("{pod}", pod.name())
+}
+
+/// The release that the pod of an operator names in a variable; empty if it names none.
+fn version_of_operator(pod: &Object) -> String {
+    let workload = json!({ "spec": { "template": { "spec": pod["spec"] } } });
+    version_in(&workload).unwrap_or_default().to_owned()
 }

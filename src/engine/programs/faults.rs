@@ -1,6 +1,5 @@
-//! Faults of programs of the user's machine: what the API server and the processes do differently.
+//! Faults of programs of the user's machine: the changed behaviour of the API server and of the processes.
 
-use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::requests::faults::{
     Hits, KillMoment, ProgramFault, RequestFault, RequestFilter, Trouble, WatchTrouble,
@@ -8,15 +7,9 @@ use windtunnel_core::requests::faults::{
 use windtunnel_core::text::did_you_mean;
 
 use crate::engine::error::SessionError;
-use crate::engine::runtime::{ProgramSite, Simulation};
+use crate::engine::runtime::{KILLED, ProgramSite, RESTART_DELAY, Simulation};
 use crate::plan::{ProgramPlace, ProgramPlan};
 use crate::record::Event;
-
-/// The pause before a killed program beside the cluster starts again.
-const RESTART_DELAY: SignedDuration = SignedDuration::from_secs(1);
-
-/// The exit code of a killed process.
-const KILLED: i64 = 137;
 
 impl Simulation {
     /// Whether a program of the user's machine has this name.

@@ -1,4 +1,4 @@
-//! Probes of the processes of containers: what a kubelet asks, and where.
+//! Probes of the processes of containers, as orders to the backend.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Simulation {
     }
 }
 
-/// What a probe does.
+/// The order for a probe.
 ///
 /// # Errors
 /// The probe names a port that the container does not have, as the kubelet reports it.

@@ -60,16 +60,7 @@ fn plan() -> Plan {
         worker_nodes: 0,
         ..ClusterPlan::new(release("4.18.3"))
     };
-    Plan {
-        name: "copies".to_owned(),
-        description: String::new(),
-        ids: Vec::new(),
-        tags: Vec::new(),
-        strict: false,
-        file: String::new(),
-        cluster,
-        timeline: steps.map(planned).to_vec(),
-    }
+    Plan::new(cluster, steps.map(planned).to_vec())
 }
 
 #[test]

@@ -15,12 +15,12 @@ use windtunnel_core::{Key, View};
 
 use self::batch::CrashBatch;
 use self::finder::{Finder, Origins};
-use super::cluster_copy::with_workers;
 use super::error::SessionError;
 use super::restored::volatile::BETWEEN_RUNS;
 use super::restored::{Contents, differences, object_name};
 use super::run::{Failure, run_in_session};
 use super::session::Session;
+use super::workers::with_workers;
 use crate::plan::Plan;
 
 /// A crash of a process right after one of its writes, before it sees the answer.

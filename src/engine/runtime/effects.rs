@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use jiff::SignedDuration;
 use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Effect, Signal};
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
@@ -15,16 +14,9 @@ use windtunnel_update_status::controller;
 
 use super::insight_log::InsightLog;
 use super::logs::IsRecorded;
-use super::processes::{Process, Program, Running, program};
+use super::processes::{KILLED, Process, Program, RESTART_DELAY, Running, program};
 use super::simulation::Simulation;
 use crate::record::Event;
-
-/// How long a crashed process is down that runs in no simulated pod, until its supervisor has restarted it.
-/// Processes in pods wait for their kubelet.
-const RESTART_DELAY: SignedDuration = SignedDuration::from_secs(1);
-
-/// The exit code of a process that was killed by SIGKILL.
-const KILLED: i64 = 137;
 
 /// The exit code of a Go program that panics.
 const PANIC: i64 = 2;

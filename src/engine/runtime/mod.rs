@@ -25,6 +25,6 @@ pub(super) use embedded::{Embedded, End};
 pub use embedded::{EmbeddedPlace, EmbeddedProgram, ProgramFuture, StartProgram};
 pub(super) use observer::Observer;
 pub use pending::Pending;
-pub(super) use processes::{Process, Running, UPDATE_STATUS_CONTROLLER, account_of};
+pub(super) use processes::{KILLED, Process, RESTART_DELAY, Running, UPDATE_STATUS_CONTROLLER, account_of};
 pub(super) use program_site::ProgramSite;
 pub(super) use simulation::Simulation;

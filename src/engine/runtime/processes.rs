@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use windtunnel_controllers::Actor;
 use windtunnel_controllers::schedule::ActorId;
 use windtunnel_core::clock::Time;
@@ -10,6 +11,13 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object};
 use windtunnel_openshift::cvo::{self, ClusterVersionOperator};
 use windtunnel_openshift::environment::Environment;
+
+/// The exit code of a process that was killed by SIGKILL.
+pub(in crate::engine) const KILLED: i64 = 137;
+
+/// How long a crashed process is down that runs in no simulated pod, until its supervisor has restarted it.
+/// Processes in pods wait for their kubelet.
+pub(in crate::engine) const RESTART_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 /// The container name of the embedded update status controller.
 pub(in crate::engine) const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";

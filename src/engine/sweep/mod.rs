@@ -23,11 +23,11 @@ pub use self::verdict::{NodeStates, RejectedWrite, Verdict};
 
 pub(in crate::engine) use self::branch::wait_for_arrival;
 
-use super::cluster_copy::with_workers;
 use super::error::SessionError;
 use super::run::{Failure, run_in_session};
 use super::runtime::{Observer, Simulation};
 use super::session::Session;
+use super::workers::with_workers;
 use crate::plan::{Action, Plan, Step, Target};
 use crate::record::Event;
 

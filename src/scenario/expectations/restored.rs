@@ -12,7 +12,7 @@ use crate::scenario::reader::Reader;
 /// The word for the start of the run.
 const START: &str = "start";
 
-/// What `ignore` takes.
+/// The values of `ignore`.
 const IGNORED: &str = "a kind, an object such as `ClusterVersion/version`, a path such as `status.capabilities`, or \
                        `status.capabilities of ClusterVersion/version`";
 

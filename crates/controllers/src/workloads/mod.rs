@@ -6,7 +6,7 @@ pub mod daemon_sets;
 pub mod deployments;
 pub mod disruption;
 pub mod jobs;
-mod payload;
+mod payload_pods;
 pub mod replica_sets;
 mod revisions;
 mod shares;

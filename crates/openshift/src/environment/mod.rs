@@ -177,6 +177,10 @@ impl NodeEnvironment for Environment {
         image_builds::program(pod, container, view)
     }
 
+    fn has_processes(&self) -> bool {
+        !self.processes.is_empty()
+    }
+
     fn has_process(&self, pod: &Object, container: &str) -> bool {
         self.processes.iter().any(|place| place.holds(self, pod, container))
     }

@@ -12,7 +12,7 @@ use super::super::namespace::Namespaces;
 
 /// The way into the container of a running program.
 #[derive(Debug, Clone, Default)]
-pub(in crate::backends::programs) struct Entrance {
+pub(in crate::backends::programs) struct ExecContext {
     /// The namespaces of the program, if it has its own, and its process.
     pub(in crate::backends::programs) namespace: Option<(Namespaces, i32)>,
     /// The group of its processes.
@@ -23,7 +23,7 @@ pub(in crate::backends::programs) struct Entrance {
     pub(in crate::backends::programs) folder: Option<PathBuf>,
 }
 
-impl Entrance {
+impl ExecContext {
     /// Runs a command beside the program.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{dial, io_error};
 
 /// The user agent of kubelets.
-const AGENT: &str = "kube-probe/1.31";
+const AGENT: &str = "kube-probe";
 
 /// The request of a probe.
 #[derive(Debug)]

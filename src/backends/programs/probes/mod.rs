@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-pub(super) use self::command::Entrance;
+pub(super) use self::command::ExecContext;
 use super::ProbeTarget;
 use super::ports::Ports;
 
@@ -22,7 +22,7 @@ use super::ports::Ports;
 pub(super) async fn probe(
     target: ProbeTarget,
     ports: &Ports,
-    entrance: &Entrance,
+    context: &ExecContext,
     limit: Duration,
 ) -> Result<(), String> {
     match target {
@@ -44,7 +44,7 @@ pub(super) async fn probe(
         ProbeTarget::Grpc { port, service } => {
             grpc::check(ports.of_machine(port), port, &service, limit).await
         }
-        ProbeTarget::Command(words) => entrance.run(&words, limit).await,
+        ProbeTarget::Command(words) => context.run(&words, limit).await,
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     fn run(target: ProbeTarget) -> Result<(), String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(probe(target, &Ports::default(), &Entrance::default(), LIMIT))
+        runtime.block_on(probe(target, &Ports::default(), &ExecContext::default(), LIMIT))
     }
 
     fn http(port: u16) -> ProbeTarget {

@@ -1,4 +1,4 @@
-//! The attempts of the probes of processes, and what their results say.
+//! The attempts of the probes of processes, and the state that their results lead to.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ struct Attempts {
 
 /// A probe as it is now.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct ProbeState {
     pub(super) verdict: Verdict,
     /// The reason of the last result, if it is a new failure.
     pub(super) failure: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Look {
     pub(super) next: Option<Time>,
 }
 
-/// What the results of a probe say about its container.
+/// The state of a container by the results of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// There were too few results.
@@ -61,14 +61,14 @@ impl Probing {
     }
 
     /// Counts the last result of a probe of a container that runs since `since`.
-    pub(super) fn look(
+    pub(super) fn take_result(
         &mut self,
         container: &str,
         kind: ProbeKind,
         since: Time,
         probe: &Value,
         now: Time,
-    ) -> Look {
+    ) -> ProbeState {
         let entry = self.0.entry((container.to_owned(), kind));
         let attempts = entry.or_insert_with(|| Attempts::new(since, probe));
         if attempts.since != since {
@@ -82,7 +82,7 @@ impl Probing {
         }
         let failure = result.and_then(Result::err);
         let next = (!attempts.in_flight).then_some(attempts.due);
-        Look { verdict: attempts.verdict, failure, next }
+        ProbeState { verdict: attempts.verdict, failure, next }
     }
 
     /// Notes that an attempt has begun.

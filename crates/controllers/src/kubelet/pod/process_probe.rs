@@ -45,12 +45,12 @@ impl PodSync<'_> {
         }
         let container = self.status.containers[index].name.clone();
         let now = self.site.now;
-        let look = self.memory.probing.look(&container, kind, since, &probe, now);
-        if let Some(why) = look.failure {
+        let state = self.memory.probing.take_result(&container, kind, since, &probe, now);
+        if let Some(why) = state.failure {
             self.record_event(Notice::warning("Unhealthy", format!("{} probe failed: {why}", kind.label())));
         }
-        let is_over = look.verdict == Verdict::Failure && kind != ProbeKind::Readiness;
-        match look.next.filter(|_| !is_over) {
+        let is_over = state.verdict == Verdict::Failure && kind != ProbeKind::Readiness;
+        match state.next.filter(|_| !is_over) {
             Some(due) if due <= now => {
                 self.memory.probing.begin(&container, kind);
                 self.out.effects.push(Effect::Probe { pod: self.key.clone(), container, kind });
@@ -58,7 +58,7 @@ impl PodSync<'_> {
             Some(due) => self.schedule_by(due),
             None => {}
         }
-        look.verdict
+        state.verdict
     }
 
     /// Ends the process of a container whose probe has failed: SIGTERM, then SIGKILL at the end of the grace period. The

@@ -16,7 +16,7 @@ impl PodSync<'_> {
     /// Brings the volumes of a pod with processes up to date, if it is time.
     pub(super) fn refresh_volumes(&mut self) {
         let changes = |volume: &serde_json::Value| SOURCES.iter().any(|source| volume[source].is_object());
-        if !self.pod.list("/spec/volumes").iter().any(changes) || !self.has_processes() {
+        if !self.has_processes() || !self.pod.list("/spec/volumes").iter().any(changes) {
             return;
         }
         let now = self.site.now;

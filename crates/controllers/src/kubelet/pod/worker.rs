@@ -348,7 +348,8 @@ impl PodSync<'_> {
     /// Whether a running container has a process that ends by itself.
     pub(super) fn has_processes(&self) -> bool {
         let containers = &self.status.containers;
-        (0..containers.len()).any(|index| containers[index].is_running() && self.has_process(index))
+        self.site.environment.has_processes()
+            && (0..containers.len()).any(|index| containers[index].is_running() && self.has_process(index))
     }
 
     fn restarts_always(&self) -> bool {

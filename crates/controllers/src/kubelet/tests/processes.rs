@@ -18,6 +18,10 @@ impl NodeEnvironment for Processes {
         self.0.payload(pullspec)
     }
 
+    fn has_processes(&self) -> bool {
+        true
+    }
+
     fn has_process(&self, _: &Object, _: &str) -> bool {
         true
     }

@@ -25,7 +25,7 @@ use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 use self::daemons::{Daemons, Model};
 use crate::environment::NodeEnvironment;
 use crate::owners;
-use crate::workloads::payload::Payload;
+use crate::workloads::payload_pods::PayloadPods;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Effect, Input, Interest, PayloadWorkloads, Step};
 
@@ -33,7 +33,7 @@ use crate::{Actor, Effect, Input, Interest, PayloadWorkloads, Step};
 #[derive(Debug, Clone)]
 pub struct DaemonSetController {
     streams: Streams,
-    payload: Payload,
+    payload: PayloadPods,
     queue: WorkQueue,
     /// The time when restarted programs on machines are available, by DaemonSet.
     available_at: BTreeMap<Key, Time>,
@@ -47,7 +47,7 @@ impl DaemonSetController {
     pub fn new(streams: &Streams) -> Self {
         Self {
             streams: *streams,
-            payload: Payload::default(),
+            payload: PayloadPods::default(),
             queue: WorkQueue::default(),
             available_at: BTreeMap::new(),
             restarted: Vec::new(),
@@ -58,7 +58,7 @@ impl DaemonSetController {
     /// Sets how DaemonSets of a payload run.
     #[must_use]
     pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
-        Self { payload: Payload::new(payload), ..self }
+        Self { payload: PayloadPods::new(payload), ..self }
     }
 
     /// Whether a DaemonSet has no pods because its programs run on machines.

@@ -25,7 +25,7 @@ use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 use self::sets::Sets;
 use crate::environment::NodeEnvironment;
 use crate::owners;
-use crate::workloads::payload::Payload;
+use crate::workloads::payload_pods::PayloadPods;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
 
@@ -36,7 +36,7 @@ const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
 #[derive(Debug, Clone)]
 pub struct DeploymentController {
     streams: Streams,
-    payload: Payload,
+    payload: PayloadPods,
     queue: WorkQueue,
     /// The time at which the current generation of a Deployment without simulated pods is available.
     available_at: BTreeMap<Key, (i64, Time)>,
@@ -48,7 +48,7 @@ impl DeploymentController {
     pub fn new(streams: &Streams) -> Self {
         Self {
             streams: *streams,
-            payload: Payload::default(),
+            payload: PayloadPods::default(),
             queue: WorkQueue::default(),
             available_at: BTreeMap::new(),
             started: false,
@@ -58,7 +58,7 @@ impl DeploymentController {
     /// Sets how Deployments of a payload run.
     #[must_use]
     pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
-        Self { payload: Payload::new(payload), ..self }
+        Self { payload: PayloadPods::new(payload), ..self }
     }
 
     fn notice(&mut self, input: &Input<'_>) {

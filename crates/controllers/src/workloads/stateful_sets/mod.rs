@@ -20,14 +20,14 @@ use self::rollout::Rollout;
 use crate::environment::NodeEnvironment;
 use crate::owners;
 use crate::workloads::claims::claim_pods;
-use crate::workloads::payload::Payload;
+use crate::workloads::payload_pods::PayloadPods;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
 
 /// The StatefulSet controller of kube-controller-manager.
 #[derive(Debug, Clone, Default)]
 pub struct StatefulSetController {
-    payload: Payload,
+    payload: PayloadPods,
     queue: WorkQueue,
     started: bool,
 }
@@ -41,7 +41,7 @@ impl StatefulSetController {
     /// Sets how StatefulSets of a payload run.
     #[must_use]
     pub fn with_payload(self, payload: PayloadWorkloads) -> Self {
-        Self { payload: Payload::new(payload), ..self }
+        Self { payload: PayloadPods::new(payload), ..self }
     }
 
     fn notice(&mut self, input: &Input<'_>) {

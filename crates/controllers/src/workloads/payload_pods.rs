@@ -11,12 +11,12 @@ use crate::owners;
 
 /// Which workloads of a payload run without pods.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Payload {
+pub(super) struct PayloadPods {
     workloads: PayloadWorkloads,
     environment: Option<Arc<dyn NodeEnvironment>>,
 }
 
-impl Payload {
+impl PayloadPods {
     pub(super) fn new(workloads: PayloadWorkloads) -> Self {
         Self { workloads, environment: None }
     }
@@ -38,7 +38,10 @@ impl Payload {
 
     /// Whether a container of a workload runs a process of its own, which needs a pod.
     fn runs_process(&self, workload: &Object) -> bool {
-        let Some(environment) = &self.environment else { return false };
+        let Some(environment) = self.environment.as_ref().filter(|environment| environment.has_processes())
+        else {
+            return false;
+        };
         let template = &workload["spec"]["template"];
         let metadata = json!({ "namespace": workload.namespace(), "name": workload.name() });
         let pod = Object::new(json!({ "metadata": metadata, "spec": template["spec"] }));
