@@ -1,5 +1,6 @@
 //! Starts the cluster of a session: installs it, or continues a snapshot.
 
+mod beside;
 mod components;
 mod snapshots;
 
@@ -10,9 +11,12 @@ use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Operation, View, Write};
+use windtunnel_openshift::cvo::InstalledPayload;
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::mco;
 
+pub use self::beside::ComponentsBeside;
+pub use self::components::component_names;
 use self::snapshots::{SnapshotKey, StartPlan};
 use super::error::SessionError;
 use super::install;
@@ -280,13 +284,7 @@ impl Session {
         }
         simulation.take_changes();
         let installed = install::payload(plan);
-        Self::install_all(&mut simulation, install::first_writes(plan, &installed, start))?;
-        let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
-        let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
-        let mut rest = install::writes(plan, &installed, &cluster_version, start);
-        // The cluster's own DaemonSet controller would run the machines' programs in pods as well.
-        rest.retain(|write| !environment.has_controllers || write.key() != mco::daemon_set());
-        Self::install_all(&mut simulation, rest)?;
+        Self::install_objects(&mut simulation, plan, &installed, start)?;
         for (planned, write) in install::planned_writes(plan) {
             let write = merged_if_there(&simulation.view, write);
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
@@ -299,6 +297,23 @@ impl Session {
             simulation.add(actor);
         }
         Ok(simulation)
+    }
+
+    /// Creates the objects that the installer leaves, apart from those of the plan.
+    fn install_objects(
+        simulation: &mut Simulation,
+        plan: &ClusterPlan,
+        installed: &InstalledPayload<'_>,
+        start: Time,
+    ) -> Result<(), SessionError> {
+        Self::install_all(simulation, install::first_writes(plan, installed, start))?;
+        let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
+        let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
+        let mut rest = install::writes(plan, installed, &cluster_version, start);
+        // The cluster's own DaemonSet controller would run the machines' programs in pods as well.
+        let has_controllers = simulation.environment.has_controllers;
+        rest.retain(|write| !has_controllers || write.key() != mco::daemon_set());
+        Self::install_all(simulation, rest)
     }
 
     /// Makes the installer's writes. Skips existing objects, such as the API server's own namespaces.
