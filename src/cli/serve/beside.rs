@@ -75,7 +75,7 @@ pub(in crate::cli) fn start(
     let thread = std::thread::spawn(move || {
         let clock = Arc::new(ClusterClock::starting_at(WallClock.now(), 1.0));
         let start = clock.now();
-        let session = Session::start_beside(server.clone(), components, minor, options.seed, start);
+        let session = Session::start_beside(&server, components, minor, options.seed, start);
         let mut session = match session {
             Ok(session) => session,
             Err(error) => return drop(sender.send(Err(error))),

@@ -70,7 +70,7 @@ impl Session {
     /// # Errors
     /// The release has no such component, or the API server rejects an object.
     pub fn start_beside(
-        shared: Shared,
+        shared: &Shared,
         components: ComponentsBeside,
         server_minor: u32,
         seed: u64,
@@ -93,7 +93,7 @@ impl Session {
     }
 
     fn beside(
-        shared: Shared,
+        shared: &Shared,
         components: ComponentsBeside,
         server_minor: u32,
         seed: u64,
