@@ -8,7 +8,7 @@ use super::placed_fault::scalar;
 use super::trial::SETTLING;
 use crate::engine::error::SessionError;
 use crate::engine::restarts::End;
-use crate::engine::restored::{Contents, differences, object_name};
+use crate::engine::restored::{Contents, Difference, differences, object_name};
 use crate::plan::FieldPath;
 
 /// How a run with faults ends in another way than the run without.
@@ -47,7 +47,10 @@ impl Deviation {
                 let text = format!("{name} is missing, and is there without the faults");
                 return Some(Self::noticed(text, &name, key, ""));
             };
-            let first = differences(&content.value, &other.value).into_iter().next()?;
+            let first = differences(&content.kind, &content.value, &other.value).into_iter().next()?;
+            if first.hides_a_value() {
+                return Some(Self::of_secret(&name, &first));
+            }
             let text = format!(
                 "{name}: {} is {}, and {} without the faults",
                 first.field, first.after, first.before
@@ -62,6 +65,17 @@ impl Deviation {
             let text = format!("{name} is there, and is missing without the faults");
             Some(Self::noticed(text, &name, key, ", absent: true"))
         })
+    }
+
+    /// A difference of a Secret. No step of a scenario can name it without the value.
+    fn of_secret(name: &str, difference: &Difference) -> Self {
+        let Difference { field, before, after } = difference;
+        let text = if difference.is_hidden() {
+            format!("{name}: {field} differs from that without the faults")
+        } else {
+            format!("{name}: {field} is {after}, and {before} without the faults")
+        };
+        Self { text, last_steps: Vec::new() }
     }
 
     /// Pods with generated names are counted under a pattern, which no object has.
@@ -94,6 +108,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_value_of_a_secret_is_in_no_text_and_in_no_step() {
+        let cluster = |secret: Value| {
+            let mut view = windtunnel_core::View::default();
+            let object = windtunnel_core::Object::new(secret);
+            let key = windtunnel_core::resources::SECRETS.key("default", "mine");
+            let kind = windtunnel_core::ChangeKind::Added;
+            view.apply(&windtunnel_core::Change { key, kind, object, old: None });
+            Contents::of(&view, &[])
+        };
+        let secret = |token: &str| {
+            let metadata = json!({ "namespace": "default", "name": "mine" });
+            json!({ "kind": "Secret", "metadata": metadata, "data": { "token": token } })
+        };
+        let found = Deviation::of_clusters(&cluster(secret("b25l")), &cluster(secret("dHdv"))).unwrap();
+        let text = "Secret/default/mine: data.token differs from that without the faults";
+        assert_eq!((found.text.as_str(), found.last_steps), (text, Vec::new()));
+    }
 
     #[test]
     fn an_expectation_names_a_single_field() {

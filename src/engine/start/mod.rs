@@ -25,7 +25,7 @@ use super::mutants::Tampering;
 use super::runtime::{Embedded, EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::in_process::{ClientsBackend, InProcessBackend};
-use crate::backends::{Backend, BackendError, ClusterConnection, Order, Stop, programs};
+use crate::backends::{Backend, BackendError, Capabilities, ClusterConnection, Order, Stop, programs};
 use crate::plan::ClusterPlan;
 use crate::record::{Header, INSTALLER, Record};
 
@@ -47,6 +47,22 @@ struct StartOptions<'a> {
     tampering: Option<&'a Tampering>,
     /// The programs in Rust.
     embedded: &'a [EmbeddedProgram],
+}
+
+/// Why the programs of a plan do not run in a cluster with these capabilities.
+fn without_programs(capabilities: Capabilities) -> SessionError {
+    // The clock of the run waits until programs are done, and a connection over HTTPS learns of their writes later.
+    if capabilities == Capabilities::OURS && programs::backend().is_some() {
+        return SessionError::ProgramNotStarted(
+            "the `programs` of a scenario do not run with `--backend served`. Use the default, `--backend in-process`, where \
+             they reach the API server over HTTPS as well; or, to use the cluster with other clients meanwhile, \
+             `windtunnel serve --scenario FILE --timeline --exit`"
+                .to_owned(),
+        );
+    }
+    SessionError::Unsupported(
+        "the `programs` of a scenario run only with `run`, `test` and `serve`, and with `--backend in-process`".to_owned(),
+    )
 }
 
 /// Returns a write that merges an object of the plan into the one that the installer created, as `apply` does.
@@ -255,10 +271,7 @@ impl Session {
         let connection = connect(minor, clock.clone())?;
         let capabilities = connection.capabilities();
         if !plan.programs.is_empty() && connection.programs().is_none() {
-            return Err(SessionError::Unsupported(
-                "the `programs` of a scenario run only with `run`, `test` and `serve`, and with `--backend in-process`"
-                    .to_owned(),
-            ));
+            return Err(without_programs(capabilities));
         }
         if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
             return Err(SessionError::Unsupported(format!(
