@@ -48,16 +48,15 @@ impl Deviation {
                 return Some(Self::noticed(text, &name, key, ""));
             };
             let first = differences(&content.kind, &content.value, &other.value).into_iter().next()?;
-            if first.hides_a_value() {
-                return Some(Self::of_secret(&name, &first));
-            }
-            let text = format!(
-                "{name}: {} is {}, and {} without the faults",
-                first.field, first.after, first.before
-            );
-            let fields = leaf(&first.before, first.field)
-                .map(|(field, value)| format!(", fields: {{{}: {value}}}", scalar(&field.to_string())));
-            Some(Self::noticed(text, &name, key, &fields.unwrap_or_default()))
+            let text = if first.is_hidden() {
+                format!("{name}: {} differs from that without the faults", first.field)
+            } else {
+                format!("{name}: {} is {}, and {} without the faults", first.field, first.after, first.before)
+            };
+            let Some(fields) = expected_field(&first) else {
+                return Some(Self { text, last_steps: Vec::new() });
+            };
+            Some(Self::noticed(text, &name, key, &fields))
         });
         changed.or_else(|| {
             let (key, content) = with.iter().find(|(key, _)| without.get(key).is_none())?;
@@ -65,17 +64,6 @@ impl Deviation {
             let text = format!("{name} is there, and is missing without the faults");
             Some(Self::noticed(text, &name, key, ", absent: true"))
         })
-    }
-
-    /// A difference of a Secret. No step of a scenario can name it without the value.
-    fn of_secret(name: &str, difference: &Difference) -> Self {
-        let Difference { field, before, after } = difference;
-        let text = if difference.is_hidden() {
-            format!("{name}: {field} differs from that without the faults")
-        } else {
-            format!("{name}: {field} is {after}, and {before} without the faults")
-        };
-        Self { text, last_steps: Vec::new() }
     }
 
     /// Pods with generated names are counted under a pattern, which no object has.
@@ -87,6 +75,23 @@ impl Deviation {
         let expect = format!("expect: {{object: {}{expected}}}", scalar(object));
         Self { text, last_steps: vec![advance, expect] }
     }
+}
+
+/// The part of an expectation that does not hold because of a difference; empty if the existence of the object is all that
+/// can be expected. `None` if it would contain, or print, the value of a Secret.
+fn expected_field(difference: &Difference) -> Option<String> {
+    let Difference { field, before, after } = difference;
+    let leaf = leaf(before, field.clone());
+    let (field, value) = match leaf {
+        None => return Some(String::new()),
+        // Any value is enough.
+        Some((field, _)) if difference.hides_a_value() => (field, "/./".to_owned()),
+        Some(found) => found,
+    };
+    if difference.hides_a_value() && !after.is_null() {
+        return None;
+    }
+    Some(format!(", fields: {{{}: {value}}}", scalar(&field.to_string())))
 }
 
 /// The first field in a value that is neither list nor object, with its text in YAML; `None` if the value is empty. A
@@ -126,6 +131,13 @@ mod tests {
         let found = Deviation::of_clusters(&cluster(secret("b25l")), &cluster(secret("dHdv"))).unwrap();
         let text = "Secret/default/mine: data.token differs from that without the faults";
         assert_eq!((found.text.as_str(), found.last_steps), (text, Vec::new()));
+        let mut without = secret("b25l");
+        without.as_object_mut().unwrap().remove("data");
+        let found = Deviation::of_clusters(&cluster(secret("b25l")), &cluster(without)).unwrap();
+        let text = "Secret/default/mine: data is null, and {\"token\":\"REDACTED\"} without the faults";
+        assert_eq!(found.text, text);
+        let step = "expect: {object: Secret/default/mine, fields: {data.token: /./}}";
+        assert_eq!(found.last_steps[1], step);
     }
 
     #[test]
