@@ -27,6 +27,8 @@ const EVENTS_MAX: u32 = 1000;
 /// A write in the run without faults.
 struct Written<'a> {
     write: &'a WriteEvent,
+    /// The number of steps that had begun: programs work between two steps at the same moment.
+    step: usize,
     /// The moment.
     at: Time,
     /// Its number among the changes of objects of this kind and name since the run began, from 1; `None` if it changed
@@ -55,16 +57,17 @@ pub(super) fn find(plan: &Plan, run: &Trial, check: ProgramCheck) -> Vec<Vec<Pla
 }
 
 fn writes(run: &Trial) -> Vec<Written<'_>> {
-    let mut counts = BTreeMap::<_, u32>::new();
+    let (mut step, mut counts) = (0, BTreeMap::<_, u32>::new());
     let mut writes = Vec::new();
     for entry in &run.entries {
+        step += usize::from(matches!(entry.event, Event::Step { .. }));
         let Event::Write(write) = &entry.event else { continue };
         let nth = has_event(write).then(|| {
             let count = counts.entry((&write.kind, &write.key.name)).or_default();
             *count += 1;
             *count
         });
-        writes.push(Written { write, at: entry.at, nth });
+        writes.push(Written { write, step, at: entry.at, nth });
     }
     writes
 }
@@ -127,10 +130,11 @@ fn stale_views(program: &str, events: &[&Written<'_>], writes: &[Written<'_>]) -
     found
 }
 
-/// The events, without those of a kind that come at the same moment as an earlier one: nobody sees one without the other.
+/// The events, without those of a kind that come in the same step at the same moment as an earlier one: nobody sees one
+/// without the other.
 fn first_of_moments<'a, 'b>(events: &'b [&'b Written<'a>]) -> impl Iterator<Item = &'b Written<'a>> {
     let mut seen = BTreeSet::new();
-    events.iter().copied().filter(move |event| seen.insert((&event.write.kind, event.at)))
+    events.iter().copied().filter(move |event| seen.insert((&event.write.kind, event.step, event.at)))
 }
 
 /// The fault after which lists of a cache show the state before an event.
