@@ -10,12 +10,14 @@ use std::thread::JoinHandle;
 use semver::Version;
 use tokio::runtime::Handle;
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::clock::{Clock as _, WallClock};
+use windtunnel_core::clock::{Clock as _, VirtualClock, WallClock};
 use windtunnel_openshift::release::Release;
 
 use super::clock::{self, ClockEndpoint, ClusterClock};
 use super::controllers::{self, ServerProperties};
 use super::simulated::default_targets;
+use crate::backends::ClusterConnection;
+use crate::backends::in_process::InProcess;
 use crate::cli::args::controllers::{Controller, Selected};
 use crate::cli::print_errors;
 use crate::engine::{ComponentsBeside, Session, SessionError};
@@ -75,7 +77,10 @@ pub(in crate::cli) fn start(
     let thread = std::thread::spawn(move || {
         let clock = Arc::new(ClusterClock::starting_at(WallClock.now(), 1.0));
         let start = clock.now();
-        let session = Session::start_beside(&server, components, minor, options.seed, start);
+        let connect = |clock: Arc<VirtualClock>| {
+            Box::new(InProcess::attached_to(server.with_clock(clock))) as Box<dyn ClusterConnection>
+        };
+        let session = Session::start_beside(connect, components, minor, options.seed, start);
         let mut session = match session {
             Ok(session) => session,
             Err(error) => return drop(sender.send(Err(error))),

@@ -1,5 +1,6 @@
 //! A running cluster: time, turns of actors, their requests, and the processes and machines beneath the API.
 
+mod adopting;
 pub(super) mod adoption;
 pub(super) mod agenda;
 pub(super) mod crashes;

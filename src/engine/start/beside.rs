@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::Actor;
 use windtunnel_core::clock::{Time, VirtualClock, after};
 use windtunnel_core::resources::CLUSTER_VERSIONS;
@@ -13,7 +12,7 @@ use windtunnel_openshift::release::Release;
 
 use super::SETTLING;
 use super::components::{self, KUBELET, MACHINE_CONFIG_DAEMON};
-use crate::backends::in_process::InProcess;
+use crate::backends::ClusterConnection;
 use crate::engine::error::SessionError;
 use crate::engine::install;
 use crate::engine::runtime::{Simulation, UPDATE_STATUS_CONTROLLER};
@@ -62,7 +61,8 @@ impl ComponentsBeside {
 }
 
 impl Session {
-    /// Runs components beside an API server for other clients, of Kubernetes 1.`server_minor`. Components of OpenShift come with
+    /// Runs components beside an API server for other clients, of Kubernetes 1.`server_minor`. `connect` connects them with
+    /// the clock of the session. Components of OpenShift come with
     /// the objects of an installed cluster without nodes, unless there is a ClusterVersion already. Each Node that a
     /// client creates gets a machine with the kubelet and the machine-config daemon, if these are among the components.
     /// `start` is the first moment that clients see; components of OpenShift start two minutes earlier.
@@ -70,7 +70,7 @@ impl Session {
     /// # Errors
     /// The release has no such component, or the API server rejects an object.
     pub fn start_beside(
-        shared: &Shared,
+        connect: impl FnOnce(Arc<VirtualClock>) -> Box<dyn ClusterConnection>,
         components: ComponentsBeside,
         server_minor: u32,
         seed: u64,
@@ -84,7 +84,7 @@ impl Session {
             .build()
             .map_err(|_| SessionError::Ended)?;
         let simulation = runtime.block_on(async {
-            let mut simulation = Self::beside(shared, components, server_minor, seed, start)?;
+            let mut simulation = Self::beside(connect, components, server_minor, seed, start)?;
             simulation.run_until(start, |_| false).await?;
             simulation.states.begin(&simulation.view);
             Ok::<_, SessionError>(simulation)
@@ -93,7 +93,7 @@ impl Session {
     }
 
     fn beside(
-        shared: &Shared,
+        connect: impl FnOnce(Arc<VirtualClock>) -> Box<dyn ClusterConnection>,
         components: ComponentsBeside,
         server_minor: u32,
         seed: u64,
@@ -105,7 +105,7 @@ impl Session {
         let (clock, streams) = (VirtualClock::starting_at(installed_at), Streams::new(seed));
         let header = Header { seed, epoch: start, ..Header::default() };
         let record = Record { header, entries: Vec::new(), logs: Vec::new() };
-        let connection = Box::new(InProcess::attached_to(shared.with_clock(clock.clone())));
+        let connection = connect(clock.clone());
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
         simulation.pinned = components.stays_at_version;
         simulation.server_minor = components.stays_at_version.then_some(server_minor);
