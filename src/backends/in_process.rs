@@ -158,6 +158,10 @@ impl ClusterConnection for InProcess {
         self.shared().with(|server| server.fail(fault));
     }
 
+    fn fail_since(&mut self, fault: RequestFault, revision: u64) {
+        self.shared().with(|server| server.fail_since(fault, revision));
+    }
+
     fn heal(&mut self, requests: Option<&RequestFilter>) {
         self.shared().with(|server| server.heal(requests));
     }

@@ -45,6 +45,12 @@ pub trait ClusterConnection: Send {
     /// Makes the API server fail certain requests.
     fn fail(&mut self, fault: RequestFault);
 
+    /// As [`ClusterConnection::fail`], for a fault that began at this resource version. Servers of other programs ignore it.
+    fn fail_since(&mut self, fault: RequestFault, revision: u64) {
+        let _ = revision;
+        self.fail(fault);
+    }
+
     /// Ends the failures of these requests, or of all (`None`).
     fn heal(&mut self, requests: Option<&RequestFilter>);
 

@@ -34,7 +34,12 @@ pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Re
             Write::delete_with(&object.resource, &object.namespace, &object.name, options)
         }
         Action::Join { node, labels } => return simulation.join(node, labels),
-        Action::Fault { fault, after, lasts } => return simulation.plan_fault(fault, *after, *lasts),
+        Action::Fault { fault, event: Some(event), after, lasts } => {
+            return simulation.await_fault(event, fault, *after, *lasts);
+        }
+        Action::Fault { fault, event: None, after, lasts } => {
+            return simulation.plan_fault(fault, *after, *lasts);
+        }
         Action::Heal(faulty) => return simulation.heal(faulty),
     };
     make(simulation, &write)

@@ -41,4 +41,4 @@ pub use error::SessionError;
 pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on, run_plan_with_programs};
 pub use runtime::{EmbeddedPlace, EmbeddedProgram, Pending, ProgramFuture, StartProgram};
 pub use session::Session;
-pub use start::EPOCH;
+pub use start::{ComponentsBeside, EPOCH, component_names};

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windtunnel_core::Propagation;
 
 use super::{ObjectRef, Target};
-use crate::plan::{FaultTarget, InjectedFault};
+use crate::plan::{FaultEvent, FaultTarget, InjectedFault};
 
 /// An action of the administrator, or the start or end of a fault.
 #[derive(Debug, Clone)]
@@ -52,7 +52,9 @@ pub enum Action {
     Fault {
         /// The fault.
         fault: InjectedFault,
-        /// The delay after the step; zero starts it at once.
+        /// The change at which it begins; `None` for the step.
+        event: Option<FaultEvent>,
+        /// The delay after the step, or after the change; zero starts it at once.
         after: SignedDuration,
         /// The duration; with `None` the fault lasts until it is healed or ends by its own rules.
         lasts: Option<SignedDuration>,
@@ -64,6 +66,6 @@ pub enum Action {
 impl Action {
     /// Returns an action that starts a fault at once; the fault lasts until it is healed.
     pub fn fault(fault: InjectedFault) -> Self {
-        Self::Fault { fault, after: SignedDuration::ZERO, lasts: None }
+        Self::Fault { fault, event: None, after: SignedDuration::ZERO, lasts: None }
     }
 }

@@ -1,5 +1,7 @@
 //! Faults of a run and their targets.
 
+use std::fmt;
+
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
 use windtunnel_core::requests::faults::{ProgramFault, RequestFault, RequestFilter, Trouble};
@@ -33,6 +35,36 @@ pub enum FaultTarget {
     Webhook(RequestFilter),
     /// The CustomResourceDefinition with this name.
     Crd(String),
+}
+
+/// A change of an object at which a fault begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaultEvent {
+    /// The kind of the object.
+    pub kind: String,
+    /// Its name, or a prefix with `*`; `None` for all objects of the kind.
+    pub name: Option<String>,
+    /// The number of the change among all that match since the fault's step, from 1.
+    pub nth: u32,
+}
+
+impl FaultEvent {
+    /// Whether a change of this object counts.
+    pub fn concerns(&self, kind: &str, name: &str) -> bool {
+        let fits = |wanted: &str| match wanted.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == wanted,
+        };
+        kind == self.kind && self.name.as_deref().is_none_or(fits)
+    }
+}
+
+impl fmt::Display for FaultEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, nth } = self;
+        let name = name.as_ref().map(|name| format!("/{name}")).unwrap_or_default();
+        write!(f, "change {nth} of {kind}{name}")
+    }
 }
 
 /// A fault of a run.

@@ -37,7 +37,7 @@ pub use expected::{
     AlertMatch, Check, Expectation, ExpectedState, ExpectedTime, InsightRef, LogMatch, MetricMatch, Snapshot,
     StatusMatch, Subject, TextMatch, WriteMatch,
 };
-pub use faults::{FaultTarget, InjectedFault};
+pub use faults::{FaultEvent, FaultTarget, InjectedFault};
 pub use field_path::FieldPath;
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};

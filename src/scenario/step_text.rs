@@ -57,11 +57,12 @@ fn describe_action(action: &Action) -> String {
             let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(", ")) };
             format!("machine {node} joins{with}")
         }
-        Action::Fault { fault, after, lasts } => {
+        Action::Fault { fault, event, after, lasts } => {
             let after =
                 if after.is_zero() { String::new() } else { format!(" after {}", short_duration(*after)) };
             let lasts = lasts.map(|span| format!(" for {}", short_duration(span))).unwrap_or_default();
-            format!("{fault}{lasts}{after}")
+            let event = event.as_ref().map(|event| format!(" from {event} on")).unwrap_or_default();
+            format!("{fault}{lasts}{after}{event}")
         }
         Action::Heal(target) => format!("{target} recovers"),
     }

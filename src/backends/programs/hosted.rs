@@ -92,6 +92,11 @@ impl ClusterConnection for Hosted {
         self.programs.host.look_again();
     }
 
+    fn fail_since(&mut self, fault: RequestFault, revision: u64) {
+        self.cluster.fail_since(fault, revision);
+        self.programs.host.look_again();
+    }
+
     fn heal(&mut self, requests: Option<&RequestFilter>) {
         self.cluster.heal(requests);
         self.programs.host.look_again();

@@ -11,7 +11,7 @@ use windtunnel_core::text::parse_duration;
 #[cfg(feature = "serve")]
 use super::FaultArgs;
 #[cfg(feature = "serve")]
-use super::controllers::Controller;
+use super::controllers::{Selected, SelectedParser};
 #[cfg(feature = "serve")]
 use crate::plan::FEATURE_SETS;
 
@@ -112,9 +112,11 @@ pub(in crate::cli) struct ServeArgs {
     pub(in crate::cli) without: Vec<String>,
     #[command(flatten)]
     pub(in crate::cli) programs: super::ProgramArgs,
-    /// Controllers to run beside the API server alone, by their names in kube-controller-manager.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["version", "scenario", "from"])]
-    pub(in crate::cli) controllers: Vec<Controller>,
+    /// Controllers to run beside the API server alone, by their names in kube-controller-manager, and simulated
+    /// components such as `kubelet` or `machine-config-operator`.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = SelectedParser,
+          conflicts_with_all = ["version", "scenario", "from"])]
+    pub(in crate::cli) controllers: Vec<Selected>,
     #[command(flatten)]
     pub(in crate::cli) faults: FaultArgs,
     #[command(flatten)]

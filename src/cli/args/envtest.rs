@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::controllers::Controller;
+use super::controllers::{Selected, SelectedParser};
 use super::{FaultArgs, kubernetes_minor};
 
 /// `windtunnel envtest`.
@@ -31,10 +31,10 @@ pub(in crate::cli) struct EnvtestArgs {
     /// Kubernetes minor of kube-apiserver [default: 1.36].
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,
-    /// Controllers to run beside kube-apiserver, by their names in kube-controller-manager [default: none, as in
-    /// envtest].
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(in crate::cli) controllers: Vec<Controller>,
+    /// Controllers to run beside kube-apiserver, by their names in kube-controller-manager, and simulated components
+    /// such as `kubelet` [default: none, as in envtest].
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = SelectedParser)]
+    pub(in crate::cli) controllers: Vec<Selected>,
     /// Copy the program instead of linking to it, to move the folder to another machine.
     #[arg(long, conflicts_with = "command")]
     pub(in crate::cli) copy: bool,

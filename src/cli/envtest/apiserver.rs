@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use tokio::runtime::Handle;
 use windtunnel_apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, AuthorizationMode};
@@ -12,8 +13,9 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use super::assets::{CONTROLLERS, KUBERNETES};
 use super::flags::{self, Flags};
 use super::{perturbed, until_signal};
-use crate::cli::args::controllers::Controller;
+use crate::cli::args::controllers::Selected;
 use crate::cli::args::kubernetes_minor;
+use crate::cli::serve::beside;
 use crate::cli::serve::controllers::{self, ServerProperties};
 use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
@@ -79,34 +81,49 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
             ignored.join(", --")
         ));
     }
-    let shared = Shared::new(server(&flags, minor)?, std::sync::Arc::new(WallClock));
+    let controllers = selected_controllers(called)?;
+    let has_kubelets = controllers.iter().any(|selected| matches!(selected, Selected::Component(_)));
+    let shared = Shared::new(server(&flags, minor, has_kubelets)?, std::sync::Arc::new(WallClock));
     let faults = perturbed::begin(called, &shared)?;
-    let (certificate, controllers) = (certificate(&flags)?, selected_controllers(called)?);
+    let certificate = certificate(&flags)?;
     let properties = ServerProperties { minor, authority: certificate.chain_pem.clone() };
+    let mut kubernetes = controllers::of_kubernetes(&controllers);
     let settings = settings(&flags, certificate)?;
     let start = async {
+        let options = beside::Options { seed: 1, stays_at_version: true, runtime: Handle::current() };
+        let beside = beside::start(&shared, &controllers, &properties, options)?;
+        let (beside, shared) = match beside {
+            Some((beside, shared)) => {
+                kubernetes.clear();
+                (Some(beside), shared)
+            }
+            None => (None, shared),
+        };
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
         let now = shared.now();
         shared.with(|server| server.advertise(serving.endpoint(), now));
-        let background = tokio::spawn(controllers::run(shared, controllers, properties));
+        let background = tokio::spawn(controllers::run(shared, kubernetes, properties));
         let faults = tokio::spawn(async {
             if let Some(log) = faults {
                 log.follow().await;
             }
         });
-        Ok((serving, background, faults))
+        Ok((serving, background, faults, beside))
     };
-    until_signal(called, start, async |(serving, background, faults)| {
+    until_signal(called, start, async |(serving, background, faults, beside)| {
         background.abort();
         faults.abort();
         // The log writes its last lines when the task is dropped.
         let _ = faults.await;
         serving.stop().await;
+        if let Some(beside) = beside {
+            let _ = tokio::task::spawn_blocking(|| beside.stop()).await;
+        }
     })
 }
 
 /// Returns the controllers in the file next to the program.
-fn selected_controllers(called: &Path) -> Result<Vec<Controller>, String> {
+fn selected_controllers(called: &Path) -> Result<Vec<Selected>, String> {
     let place = called.with_file_name(CONTROLLERS);
     if place.exists() { controllers::read(&place) } else { Ok(Vec::new()) }
 }
@@ -125,13 +142,16 @@ fn help(minor: u32) -> String {
     flags::help(&about, "kube-apiserver", &SUPPORTED, &ignored)
 }
 
-fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
+fn server(flags: &Flags, minor: u32, has_kubelets: bool) -> Result<ApiServer, String> {
     let disabled = flags.get("disable-admission-plugins").unwrap_or_default();
     let mode = match flags.get("authorization-mode") {
         Some(modes) if modes.split(',').any(|mode| mode == "AlwaysAllow") => AuthorizationMode::AlwaysAllow,
         // The default of kube-apiserver.
         None => AuthorizationMode::AlwaysAllow,
-        Some(modes) if modes.split(',').any(|mode| mode == "Node") => AuthorizationMode::NodeRbac,
+        // With RBAC alone, simulated kubelets may do nothing.
+        Some(modes) if has_kubelets || modes.split(',').any(|mode| mode == "Node") => {
+            AuthorizationMode::NodeRbac
+        }
         Some(_) => AuthorizationMode::Rbac,
     };
     let mut builder = ApiServer::builder();

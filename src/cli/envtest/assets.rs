@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{EnvtestArgs, controllers};
+use crate::cli::args::EnvtestArgs;
+use crate::cli::args::controllers::Selected;
 use crate::cli::files;
 
 /// The file next to the programs with their Kubernetes version.
@@ -42,7 +43,8 @@ pub(super) fn fill(folder: &Path, args: &EnvtestArgs) -> Result<Option<PathBuf>,
     if args.controllers.is_empty() {
         drop(fs::remove_file(controllers));
     } else {
-        files::write(&controllers, &(controllers::names(&args.controllers).join("\n") + "\n"))?;
+        let names: Vec<String> = args.controllers.iter().map(Selected::name).collect();
+        files::write(&controllers, &(names.join("\n") + "\n"))?;
     }
     Ok(kubectl)
 }

@@ -26,9 +26,8 @@ use windtunnel_controllers::workloads::stateful_sets::StatefulSetController;
 use windtunnel_controllers::workloads::ttl_after_finished::TtlAfterFinishedController;
 use windtunnel_controllers::{Actor, runner};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::text::did_you_mean;
 
-use crate::cli::args::controllers::{Controller, names};
+use crate::cli::args::controllers::{Controller, Selected};
 use crate::cli::{files, print_errors};
 
 /// The pause before controllers restart after a failure.
@@ -77,7 +76,7 @@ impl Controller {
 }
 
 /// Returns the selected controllers, each once.
-fn selected_actors(
+pub(super) fn selected_actors(
     controllers: &[Controller],
     shared: &Shared,
     properties: &ServerProperties,
@@ -92,16 +91,21 @@ fn selected_actors(
 ///
 /// # Errors
 /// The file cannot be read, or a line contains no known name.
-pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Controller>, String> {
+pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Selected>, String> {
     let text = files::read(path)?;
     let named = text.lines().enumerate().map(|(number, line)| {
-        Controller::from_str(line, false).map_err(|_| {
-            let known = names(Controller::value_variants());
-            let nearest = did_you_mean(line, known.iter().map(String::as_str));
-            format!("{}:{}:1: unknown controller `{line}`{nearest}", path.display(), number + 1)
-        })
+        Selected::parse(line).map_err(|why| format!("{}:{}:1: {why}", path.display(), number + 1))
     });
     named.collect()
+}
+
+/// Returns the controllers of Kubernetes among the selected ones.
+pub(in crate::cli) fn of_kubernetes(selected: &[Selected]) -> Vec<Controller> {
+    let controllers = selected.iter().filter_map(|one| match one {
+        Selected::Kubernetes(controller) => Some(*controller),
+        Selected::Component(_) => None,
+    });
+    controllers.collect()
 }
 
 /// Runs controllers until the task is dropped. Reports an error and restarts them, as kube-controller-manager

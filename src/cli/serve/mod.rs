@@ -1,5 +1,6 @@
 //! `windtunnel serve`: the API server over HTTPS, until a signal.
 
+pub(super) mod beside;
 mod clock;
 mod continued;
 pub(super) mod controllers;
@@ -27,6 +28,7 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::storage::{DataDir, Health};
 use windtunnel_core::clock::{Clock as _, WallClock};
 
+use self::beside::Beside;
 use self::controllers::ServerProperties;
 use super::args::{Listening, ServeArgs};
 use super::faults::log::FaultLog;
@@ -40,9 +42,22 @@ use timeline::TimelineState;
 
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     serve_until_end(&args.listening, args.update_service_port, args.exit, || {
-        let started = start_server(args).map_err(|error| error.to_string())?;
+        let mut started = start_server(args).map_err(|error| error.to_string())?;
         let authority = started.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
         let properties = ServerProperties { minor: minor(args), authority };
+        let options = beside::Options {
+            seed: args.seed,
+            stays_at_version: args.kubernetes.is_some(),
+            runtime: Handle::current(),
+        };
+        let mut controllers = controllers::of_kubernetes(&args.controllers);
+        if let Some((beside, shared)) =
+            beside::start(&started.shared, &args.controllers, &properties, options)?
+        {
+            started.shared = shared;
+            started.beside = Some(beside);
+            controllers.clear();
+        }
         let shared = started.shared.clone();
         let log = match args.faults.perturbation() {
             Some(perturbation) => {
@@ -51,7 +66,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
             }
             None => None,
         };
-        let controllers = controllers::run(shared, args.controllers.clone(), properties);
+        let controllers = controllers::run(shared, controllers, properties);
         let background = async move {
             let faults = async {
                 match log {
@@ -95,7 +110,7 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
         // A user may send a signal as soon as the server answers, so the handler must be installed before.
         let signal = Signal::new()?;
         let (started, background) = begin()?;
-        let StartedServer { shared, token, authority, simulated, dumped } = started;
+        let StartedServer { shared, token, authority, simulated, dumped, beside } = started;
         let shared = requests::counted(&shared);
         let stored = shared.clone();
         let address = SocketAddr::new(args.address, args.port);
@@ -133,6 +148,9 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
         select(pin!(signal.received()), pin!(ended)).await;
         background.abort();
         serving.stop().await;
+        if let Some(beside) = beside {
+            let _ = tokio::task::spawn_blocking(|| beside.stop()).await;
+        }
         if let Some(simulated) = simulated {
             let _ = tokio::task::spawn_blocking(|| simulated.stop()).await;
         }
@@ -160,6 +178,7 @@ struct StartedServer {
     authority: Option<Authority>,
     simulated: Option<Simulated>,
     dumped: Option<Files>,
+    beside: Option<Beside>,
 }
 
 /// Creates the server: a new one, or the one in the data folder.
@@ -171,6 +190,7 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
         authority: None,
         simulated: None,
         dumped: None,
+        beside: None,
     };
     if let Some(plan) = simulated::plan(args)? {
         // Pods of the cluster must know this authority.
@@ -203,7 +223,7 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
     let folder = folder.display().to_string();
     let report = Box::new(move |health: &Health| print_notice(&health_text(&folder, health)));
     let shared = Shared::stored(server, clock, Box::new(data), report)?;
-    Ok(StartedServer { shared, token, authority: Some(authority), simulated: None, dumped: None })
+    Ok(StartedServer { token, authority: Some(authority), ..started(shared) })
 }
 
 /// Returns the message that the storage rejects writes, or accepts them again.

@@ -41,6 +41,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
             authority: None,
             simulated: None,
             dumped: Some(files),
+            beside: None,
         };
         Ok((started, async move { apply_entries(&path, &record, until, &clock, &replayed).await }))
     })

@@ -121,7 +121,7 @@ fn for_clients(plan: ClusterPlan) -> ClusterPlan {
 }
 
 /// Returns the default releases to update to: the next patch, and the next minor.
-fn default_targets(version: &Version) -> [Version; 2] {
+pub(super) fn default_targets(version: &Version) -> [Version; 2] {
     let next = Version::new(version.major, version.minor, version.patch + 1);
     [next, Version::new(version.major, version.minor + 1, 1)]
 }

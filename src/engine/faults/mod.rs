@@ -95,10 +95,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// Begins a fault.
-    pub(in crate::engine) fn begin_fault_now(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
+    /// Begins a fault. What clients see of the cluster stops at the resource version `since`, if there is one.
+    pub(in crate::engine) fn begin_fault_now(
+        &mut self,
+        fault: &InjectedFault,
+        since: Option<u64>,
+    ) -> Result<(), SessionError> {
         self.check_faulty(&fault.target())?;
-        self.make_faulty(fault)?;
+        match (fault, since) {
+            (InjectedFault::Requests(fault), Some(since)) => self.connection.fail_since(fault.clone(), since),
+            _ => self.make_faulty(fault)?,
+        }
         self.faults_in_effect.begin(fault, self.now());
         Ok(())
     }

@@ -6,8 +6,8 @@ use windtunnel_core::clock::after;
 use super::render_flips;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
-use crate::engine::runtime::agenda::{Item, ScheduledFault};
-use crate::plan::InjectedFault;
+use crate::engine::runtime::agenda::{AwaitedFault, Beginning, Item, ScheduledFault};
+use crate::plan::{FaultEvent, InjectedFault};
 use crate::record::Event;
 
 /// The pause before a fault retries a request that failed because of API server trouble.
@@ -22,21 +22,33 @@ impl Simulation {
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
         self.check_faulty(&fault.target())?;
+        let beginning = Beginning { fault: fault.clone(), lasts, since: None };
         if pause.is_zero() {
-            return self.begin_fault(fault, lasts);
+            return self.begin_fault(&beginning);
         }
-        self.agenda.add(after(self.now(), pause), ScheduledFault::Begin(fault.clone(), lasts));
+        self.agenda.add(after(self.now(), pause), ScheduledFault::Begin(beginning));
         Ok(())
     }
 
-    fn begin_fault(
+    /// Begins a fault at a change of an object, or after a pause from there on, and ends it after `lasts`.
+    pub(in crate::engine) fn await_fault(
         &mut self,
+        event: &FaultEvent,
         fault: &InjectedFault,
+        pause: SignedDuration,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
+        self.check_faulty(&fault.target())?;
+        let (event, fault) = (event.clone(), fault.clone());
+        self.agenda.wait_for(AwaitedFault { event, after: pause, fault, lasts });
+        Ok(())
+    }
+
+    fn begin_fault(&mut self, beginning: &Beginning) -> Result<(), SessionError> {
+        let Beginning { fault, lasts, since } = beginning;
         self.agenda.forget_earlier(fault);
-        self.begin_fault_now(fault)?;
-        if let Some(lasts) = lasts {
+        self.begin_fault_now(fault, *since)?;
+        if let Some(lasts) = *lasts {
             self.agenda.add(after(self.now(), lasts), ScheduledFault::End(fault.clone()));
         }
         Ok(())
@@ -61,7 +73,7 @@ impl Simulation {
 
     fn run_scheduled(&mut self, later: &ScheduledFault) -> Result<(), SessionError> {
         match later {
-            ScheduledFault::Begin(fault, lasts) => self.begin_fault(fault, *lasts),
+            ScheduledFault::Begin(beginning) => self.begin_fault(beginning),
             ScheduledFault::End(fault) => self.end_fault(fault),
             ScheduledFault::Flip(flips) => {
                 self.flip(flips)?;

@@ -7,11 +7,12 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::requests::faults::{
     Hits, ProgramFault, RequestFault, RequestFilter, Trouble, WatchTrouble,
 };
+use windtunnel_core::{ChangeKind, Object};
 
 use super::ProgramCheck;
 use super::placed_fault::PlacedFault;
 use super::trial::Trial;
-use crate::plan::{InjectedFault, Plan};
+use crate::plan::{FaultEvent, InjectedFault, Plan};
 use crate::record::{Event, WriteEvent};
 
 /// How long a program does not see the events of a kind.
@@ -23,18 +24,24 @@ const KILLED_AFTER: SignedDuration = SignedDuration::from_secs(5);
 /// The greatest number of events that a fault can hold back.
 const EVENTS_MAX: u32 = 1000;
 
-/// The time before an event at which it is not there yet.
-const BEFORE: SignedDuration = SignedDuration::from_millis(1);
-
 /// A write in the run without faults.
 struct Written<'a> {
     write: &'a WriteEvent,
-    /// The index of the step during which it happened.
+    /// The number of steps that had begun: programs work between two steps at the same moment.
     step: usize,
     /// The moment.
     at: Time,
-    /// The time since the step began.
-    since_step: SignedDuration,
+    /// Its number among the changes of objects of this kind and name since the run began, from 1; `None` if it changed
+    /// nothing.
+    nth: Option<u32>,
+}
+
+impl Written<'_> {
+    /// The event in a scenario.
+    fn event(&self) -> Option<FaultEvent> {
+        let (kind, name) = (self.write.kind.clone(), Some(self.write.key.name.clone()));
+        Some(FaultEvent { kind, name, nth: self.nth? })
+    }
 }
 
 /// The faults of each run that a check may make.
@@ -50,25 +57,27 @@ pub(super) fn find(plan: &Plan, run: &Trial, check: ProgramCheck) -> Vec<Vec<Pla
 }
 
 fn writes(run: &Trial) -> Vec<Written<'_>> {
-    let (mut steps, mut began) = (0_usize, run.start);
+    let (mut step, mut counts) = (0, BTreeMap::<_, u32>::new());
     let mut writes = Vec::new();
     for entry in &run.entries {
-        match &entry.event {
-            Event::Step { .. } => (steps, began) = (steps + 1, entry.at),
-            Event::Write(write) => writes.push(Written {
-                write,
-                at: entry.at,
-                step: steps.saturating_sub(1),
-                since_step: since(entry.at, began),
-            }),
-            _ => {}
-        }
+        step += usize::from(matches!(entry.event, Event::Step { .. }));
+        let Event::Write(write) = &entry.event else { continue };
+        let nth = has_event(write).then(|| {
+            let count = counts.entry((&write.kind, &write.key.name)).or_default();
+            *count += 1;
+            *count
+        });
+        writes.push(Written { write, step, at: entry.at, nth });
     }
     writes
 }
 
-fn since(at: Time, began: Time) -> SignedDuration {
-    at.duration_since(began).max(SignedDuration::ZERO)
+/// Whether watches report a write: it was accepted, and changed something.
+fn has_event(write: &WriteEvent) -> bool {
+    write.change().is_some_and(|change| {
+        let old = change.old.as_ref().map(Object::resource_version);
+        change.kind != ChangeKind::Modified || old != Some(change.object.resource_version())
+    })
 }
 
 /// A crash before and one after each write of a program.
@@ -89,7 +98,7 @@ fn crashes(program: &str, writes: &[Written<'_>]) -> Vec<Vec<PlacedFault>> {
         for after in [false, true] {
             let hits = Hits::new(*count, Some(1));
             let fault = ProgramFault::Crash { writes: requests.clone(), after, hits };
-            found.push(vec![of_process(program, fault, 0, SignedDuration::ZERO)]);
+            found.push(vec![of_process(program, fault)]);
         }
     }
     found
@@ -101,7 +110,7 @@ fn events<'a, 'b>(program: &str, run: &Trial, writes: &'b [Written<'a>]) -> Vec<
     let kinds: BTreeSet<&str> = reads.map(|read| &*read.kind).collect();
     let is_event = |written: &&Written<'_>| {
         let write = written.write;
-        write.by != program && kinds.contains(&*write.kind) && write.change().is_some()
+        write.by != program && kinds.contains(&*write.kind) && written.nth.is_some()
     };
     writes.iter().filter(is_event).collect()
 }
@@ -110,26 +119,29 @@ fn events<'a, 'b>(program: &str, run: &Trial, writes: &'b [Written<'a>]) -> Vec<
 /// lists the state before the event.
 fn stale_views(program: &str, events: &[&Written<'_>], writes: &[Written<'_>]) -> Vec<Vec<PlacedFault>> {
     let mut found: Vec<Vec<PlacedFault>> = Vec::new();
-    for event in events {
+    for event in first_of_moments(events) {
         let unseen = unseen(program, event, WatchTrouble::Stale);
-        if found.iter().any(|faults| faults.contains(&unseen)) {
-            continue;
-        }
-        let killed = |after| of_process(program, ProgramFault::Killed, unseen.step, after);
-        let restart = killed(unseen.after.saturating_add(KILLED_AFTER));
-        let back = event.since_step.saturating_add(KILLED_AFTER);
-        let time_travel =
-            vec![PlacedFault { after: back, ..unseen_behind(program, event, writes) }, killed(back)];
-        found.extend([vec![unseen.clone()], vec![unseen, restart], time_travel]);
+        let later = |fault: PlacedFault| PlacedFault { after: KILLED_AFTER, ..fault };
+        let killed = of_process(program, ProgramFault::Killed);
+        let killed = later(PlacedFault { event: event.event(), ..killed });
+        let time_travel = vec![later(unseen_behind(program, event, writes)), killed.clone()];
+        found.extend([vec![unseen.clone()], vec![unseen, killed], time_travel]);
     }
     found
+}
+
+/// The events, without those of a kind that come in the same step at the same moment as an earlier one: nobody sees one
+/// without the other.
+fn first_of_moments<'a, 'b>(events: &'b [&'b Written<'a>]) -> impl Iterator<Item = &'b Written<'a>> {
+    let mut seen = BTreeSet::new();
+    events.iter().copied().filter(move |event| seen.insert((&event.write.kind, event.step, event.at)))
 }
 
 /// The fault after which lists of a cache show the state before an event.
 fn unseen_behind(program: &str, event: &Written<'_>, writes: &[Written<'_>]) -> PlacedFault {
     let until = after(event.at, KILLED_AFTER);
     let is_later = |written: &&Written<'_>| {
-        let is_of_kind = written.write.kind == event.write.kind && written.write.change().is_some();
+        let is_of_kind = written.write.kind == event.write.kind && written.nth.is_some();
         is_of_kind && (event.at..until).contains(&written.at)
     };
     let events = u32::try_from(writes.iter().filter(is_later).count()).unwrap_or(u32::MAX);
@@ -138,18 +150,13 @@ fn unseen_behind(program: &str, event: &Written<'_>, writes: &[Written<'_>]) -> 
 
 /// For each event after which the object changes again: the program sees only the later state.
 fn gaps(program: &str, events: &[&Written<'_>]) -> Vec<Vec<PlacedFault>> {
-    let mut found: Vec<Vec<PlacedFault>> = Vec::new();
-    for (index, event) in events.iter().enumerate() {
+    let changes_again = |(index, event): (usize, &&Written<'_>)| {
         let later = events.get(index + 1..).unwrap_or_default();
-        if !later.iter().any(|later| later.write.key == event.write.key) {
-            continue;
-        }
-        let unseen = vec![unseen(program, event, WatchTrouble::Gap)];
-        if !found.contains(&unseen) {
-            found.push(unseen);
-        }
-    }
-    found
+        later.iter().any(|later| later.write.key == event.write.key)
+    };
+    let changing = events.iter().enumerate().filter(|(index, event)| changes_again((*index, event)));
+    let changing: Vec<&Written<'_>> = changing.map(|(_, event)| *event).collect();
+    first_of_moments(&changing).map(|event| vec![unseen(program, event, WatchTrouble::Gap)]).collect()
 }
 
 /// The fault that begins directly before an event.
@@ -163,13 +170,15 @@ fn unseen(program: &str, event: &Written<'_>, trouble: WatchTrouble) -> PlacedFa
     let hits = Hits::new(1, None);
     let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 };
     PlacedFault {
-        step: event.step,
+        step: 0,
         fault: InjectedFault::Requests(fault),
-        after: (event.since_step - BEFORE).max(SignedDuration::ZERO),
+        event: event.event(),
+        after: SignedDuration::ZERO,
         lasts: Some(UNSEEN),
     }
 }
 
-fn of_process(program: &str, fault: ProgramFault, step: usize, after: SignedDuration) -> PlacedFault {
-    PlacedFault { step, fault: InjectedFault::Process(program.to_owned(), fault), after, lasts: None }
+fn of_process(program: &str, fault: ProgramFault) -> PlacedFault {
+    let fault = InjectedFault::Process(program.to_owned(), fault);
+    PlacedFault { step: 0, fault, event: None, after: SignedDuration::ZERO, lasts: None }
 }

@@ -8,7 +8,7 @@ use super::placed_fault::scalar;
 use super::trial::SETTLING;
 use crate::engine::error::SessionError;
 use crate::engine::restarts::End;
-use crate::engine::restored::{Contents, differences, object_name};
+use crate::engine::restored::{Contents, Difference, differences, object_name};
 use crate::plan::FieldPath;
 
 /// How a run with faults ends in another way than the run without.
@@ -49,14 +49,16 @@ impl Deviation {
                 let text = format!("{name} is missing, and is there without the faults");
                 return Some(Self::noticed(text, &name, key, ""));
             };
-            let first = differences(&content.value, &other.value).into_iter().next()?;
-            let text = format!(
-                "{name}: {} is {}, and {} without the faults",
-                first.field, first.after, first.before
-            );
-            let fields = leaf(&first.before, first.field)
-                .map(|(field, value)| format!(", fields: {{{}: {value}}}", scalar(&field.to_string())));
-            Some(Self::noticed(text, &name, key, &fields.unwrap_or_default()))
+            let first = differences(&content.kind, &content.value, &other.value).into_iter().next()?;
+            let text = if first.is_hidden() {
+                format!("{name}: {} differs from that without the faults", first.field)
+            } else {
+                format!("{name}: {} is {}, and {} without the faults", first.field, first.after, first.before)
+            };
+            let Some(fields) = expected_field(&first) else {
+                return Some(Self { text, last_steps: Vec::new() });
+            };
+            Some(Self::noticed(text, &name, key, &fields))
         });
         changed.or_else(|| {
             let (key, content) = with.iter().find(|(key, _)| without.get(key).is_none())?;
@@ -75,6 +77,23 @@ impl Deviation {
         let expect = format!("expect: {{object: {}{expected}}}", scalar(object));
         Self { text, last_steps: vec![advance, expect] }
     }
+}
+
+/// The part of an expectation that does not hold because of a difference; empty if the existence of the object is all that
+/// can be expected. `None` if it would contain, or print, the value of a Secret.
+fn expected_field(difference: &Difference) -> Option<String> {
+    let Difference { field, before, after } = difference;
+    let leaf = leaf(before, field.clone());
+    let (field, value) = match leaf {
+        None => return Some(String::new()),
+        // Any value is enough.
+        Some((field, _)) if difference.hides_a_value() => (field, "/./".to_owned()),
+        Some(found) => found,
+    };
+    if difference.hides_a_value() && !after.is_null() {
+        return None;
+    }
+    Some(format!(", fields: {{{}: {value}}}", scalar(&field.to_string())))
 }
 
 /// The first field in a value that is neither list nor object, with its text in YAML; `None` if the value is empty. A
@@ -96,6 +115,32 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_value_of_a_secret_is_in_no_text_and_in_no_step() {
+        let cluster = |secret: Value| {
+            let mut view = windtunnel_core::View::default();
+            let object = windtunnel_core::Object::new(secret);
+            let key = windtunnel_core::resources::SECRETS.key("default", "mine");
+            let kind = windtunnel_core::ChangeKind::Added;
+            view.apply(&windtunnel_core::Change { key, kind, object, old: None });
+            Contents::of(&view, &[])
+        };
+        let secret = |token: &str| {
+            let metadata = json!({ "namespace": "default", "name": "mine" });
+            json!({ "kind": "Secret", "metadata": metadata, "data": { "token": token } })
+        };
+        let found = Deviation::of_clusters(&cluster(secret("b25l")), &cluster(secret("dHdv"))).unwrap();
+        let text = "Secret/default/mine: data.token differs from that without the faults";
+        assert_eq!((found.text.as_str(), found.last_steps), (text, Vec::new()));
+        let mut without = secret("b25l");
+        without.as_object_mut().unwrap().remove("data");
+        let found = Deviation::of_clusters(&cluster(secret("b25l")), &cluster(without)).unwrap();
+        let text = "Secret/default/mine: data is null, and {\"token\":\"REDACTED\"} without the faults";
+        assert_eq!(found.text, text);
+        let step = "expect: {object: Secret/default/mine, fields: {data.token: /./}}";
+        assert_eq!(found.last_steps[1], step);
+    }
 
     #[test]
     fn an_expectation_names_a_single_field() {

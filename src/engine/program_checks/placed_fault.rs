@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use windtunnel_core::requests::faults::{ProgramFault, RequestFilter, Trouble, WatchTrouble};
 use windtunnel_core::text::short_duration;
 
-use crate::plan::{Action, InjectedFault, Plan, PlannedStep, Step};
+use crate::plan::{Action, FaultEvent, InjectedFault, Plan, PlannedStep, Step};
 
 /// A fault at a place of a plan's timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,7 @@ pub struct PlacedFault {
     /// The index of the step before which it is injected.
     pub step: usize,
     pub(super) fault: InjectedFault,
+    pub(super) event: Option<FaultEvent>,
     pub(super) after: SignedDuration,
     pub(super) lasts: Option<SignedDuration>,
 }
@@ -32,6 +33,10 @@ impl PlacedFault {
             }
             other => vec![other.to_string()],
         };
+        if let Some(FaultEvent { kind, name, nth }) = &self.event {
+            let name = name.as_ref().map(|name| format!(", name: {}", scalar(name))).unwrap_or_default();
+            keys.push(format!("at-event: {{kind: {}{name}, nth: {nth}}}", scalar(kind)));
+        }
         if !self.after.is_zero() {
             keys.push(format!("after: {}", short_duration(self.after)));
         }
@@ -45,8 +50,8 @@ impl PlacedFault {
         let mut sorted: Vec<&Self> = faults.iter().collect();
         sorted.sort_by_key(|fault| fault.step);
         for placed in sorted.into_iter().rev() {
-            let Self { step, fault, after, lasts } = placed.clone();
-            let action = Action::Fault { fault, after, lasts };
+            let Self { step, fault, event, after, lasts } = placed.clone();
+            let action = Action::Fault { fault, event, after, lasts };
             let (line, column) = plan.timeline.get(step).map_or((0, 0), |step| (step.line, step.column));
             let planned = PlannedStep { line, column, text: placed.yaml(), step: Step::Act(action) };
             plan.timeline.insert(step.min(plan.timeline.len()), planned);
@@ -100,13 +105,14 @@ mod tests {
         let placed = PlacedFault {
             step: 0,
             fault: InjectedFault::Process("copier".to_owned(), crash),
+            event: Some(FaultEvent { kind: "Pod".to_owned(), name: Some("p".to_owned()), nth: 3 }),
             after: SignedDuration::from_millis(1999),
             lasts: None,
         };
         assert_eq!(
             placed.yaml(),
             "fault: {process: copier, is: crash-after-write, write: {verb: create, name: \"a: b\"}, nth: 2, \
-             after: 1999ms}"
+             at-event: {kind: Pod, name: p, nth: 3}, after: 1999ms}"
         );
     }
 

@@ -1,7 +1,6 @@
 //! One run of a plan with faults, from its start.
 
 use jiff::SignedDuration;
-use windtunnel_core::clock::Time;
 
 use super::placed_fault::PlacedFault;
 use crate::backends::Stop;
@@ -25,8 +24,6 @@ pub(super) struct Trial {
     pub(super) entries: Vec<Entry>,
     /// The reads of programs and other clients.
     pub(super) reads: Reads,
-    /// The moment of the first step.
-    pub(super) start: Time,
 }
 
 /// Runs a plan with faults, and lets the cluster settle. `stop` ends the run early.
@@ -42,12 +39,12 @@ pub(super) fn run(
     let plan = PlacedFault::inserted_in(plan, faults);
     let mut session =
         Session::start_on(&StoppableInProcess(stop.clone()), &plan.cluster, &plan.name, &plan.ids, seed)?;
-    let (first, start) = (session.record().entries.len(), session.now());
+    let first = session.record().entries.len();
     let failure = run_in_session(&mut session, &plan).or_else(|| {
         let error = session.advance(SETTLING).err()?;
         Some(Failure { line: 0, column: 0, step: "the minute after the last step".to_owned(), error })
     });
     let end = end_of(&session, failure);
     let entries = session.record().entries.get(first..).unwrap_or_default().to_vec();
-    Ok(Trial { end, entries, reads: std::mem::take(&mut session.simulation.reads), start })
+    Ok(Trial { end, entries, reads: std::mem::take(&mut session.simulation.reads) })
 }

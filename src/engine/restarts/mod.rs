@@ -100,12 +100,17 @@ fn first_difference(one: &Contents, other: &Contents) -> Option<String> {
         match (without, with) {
             (Some(_), None) => Some(format!("{name} is missing, and is there without the restart")),
             (None, Some(_)) => Some(format!("{name} is there, and is missing without the restart")),
-            (Some(one), Some(other)) => differences(&one.value, &other.value).first().map(|first| {
-                format!(
-                    "{name}: {} is {}, and {} without the restart",
-                    first.field, first.after, first.before
-                )
-            }),
+            (Some(one), Some(other)) => {
+                differences(&one.kind, &one.value, &other.value).first().map(|first| {
+                    if first.is_hidden() {
+                        return format!("{name}: {} differs from that without the restart", first.field);
+                    }
+                    format!(
+                        "{name}: {} is {}, and {} without the restart",
+                        first.field, first.after, first.before
+                    )
+                })
+            }
             (None, None) => None,
         }
     })

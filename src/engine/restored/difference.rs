@@ -17,12 +17,55 @@ pub(in crate::engine) struct Difference {
 /// The fields that identify items of lists in Kubernetes, the most common first.
 const NAMES: [&str; 5] = ["name", "type", "key", "operator", "mountPath"];
 
-/// Returns the smallest fields in which two objects differ, in order of their paths. Items of lists are compared by
-/// their names, if all have different ones, and conditions as a whole.
-pub(in crate::engine) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
+/// The fields of a Secret with its values, or a copy of them.
+const SECRET_FIELDS: [&str; 3] =
+    ["data", "stringData", "metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]"];
+/// The text in place of a value of a Secret.
+const HIDDEN: &str = "REDACTED";
+
+/// Returns the smallest fields in which two objects of a kind differ, in order of their paths. Items of lists are compared
+/// by their names, if all have different ones, and conditions as a whole. The values of Secrets are hidden.
+pub(in crate::engine) fn differences(kind: &str, before: &Value, after: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(before, after, &FieldPath::default(), &mut found);
+    if kind == "Secret" {
+        found.iter_mut().for_each(Difference::hide);
+    }
     found
+}
+
+impl Difference {
+    /// Hides the values of a field of a Secret.
+    fn hide(&mut self) {
+        let outer = SECRET_FIELDS.iter().filter_map(|field| FieldPath::parse(field).ok());
+        if outer.into_iter().any(|outer| self.field.is_in(&outer)) {
+            [&mut self.before, &mut self.after].into_iter().for_each(hide);
+        }
+    }
+
+    /// Whether one of the values is hidden.
+    pub(in crate::engine) fn hides_a_value(&self) -> bool {
+        [&self.before, &self.after].into_iter().any(|value| value.to_string().contains(HIDDEN))
+    }
+
+    /// Whether both values are hidden.
+    pub(in crate::engine) fn is_hidden(&self) -> bool {
+        is_hidden(&self.before, &self.after)
+    }
+}
+
+/// Hides a value with all values in it. The names of fields stay.
+fn hide(value: &mut Value) {
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => fields.values_mut().for_each(hide),
+        other => *other = Value::from(HIDDEN),
+    }
+}
+
+/// Whether the two values of a difference are hidden: otherwise they are not equal.
+pub(super) fn is_hidden(before: &Value, after: &Value) -> bool {
+    before == after && !before.is_null()
 }
 
 fn compare(before: &Value, after: &Value, field: &FieldPath, found: &mut Vec<Difference>) {
@@ -84,7 +127,7 @@ mod tests {
     use super::*;
 
     fn check(before: &Value, after: &Value, expected: &[&str]) {
-        let found: Vec<String> = differences(before, after)
+        let found: Vec<String> = differences("ConfigMap", before, after)
             .iter()
             .map(|found| format!("{}: {} -> {}", found.field, found.before, found.after))
             .collect();
@@ -98,6 +141,32 @@ mod tests {
             &json!({ "b": { "c": 1, "d": 3 }, "same": [1], "e": "x" }),
             &["a: 1 -> null", "b.d: 2 -> 3", "e: null -> \"x\""],
         );
+    }
+
+    #[test]
+    fn values_of_secrets_are_hidden_and_their_names_are_not() {
+        let applied = "kubectl.kubernetes.io/last-applied-configuration";
+        let secret = |value: &str| {
+            json!({
+                "metadata": { "annotations": { (applied): value, "note": value } },
+                "data": { "token": value, (value): "x" },
+                "type": value,
+            })
+        };
+        let found = differences("Secret", &secret("one"), &secret("two"));
+        let found: Vec<String> =
+            found.iter().map(|one| format!("{}: {} -> {}", one.field, one.before, one.after)).collect();
+        let expected = [
+            r#"data.one: "REDACTED" -> null"#,
+            r#"data.token: "REDACTED" -> "REDACTED""#,
+            r#"data.two: null -> "REDACTED""#,
+            r#"metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]: "REDACTED" -> "REDACTED""#,
+            r#"metadata.annotations.note: "one" -> "two""#,
+            r#"type: "one" -> "two""#,
+        ];
+        assert_eq!(found, expected);
+        let whole = differences("Secret", &json!({}), &json!({ "data": { "token": "one" } }));
+        assert_eq!(whole[0].after, json!({ "token": "REDACTED" }));
     }
 
     #[test]

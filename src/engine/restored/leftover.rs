@@ -9,7 +9,7 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::text::truncate;
 
 use super::contents::object_name;
-use super::difference::{Difference, is_condition};
+use super::difference::{Difference, is_condition, is_hidden};
 use super::trace;
 use crate::plan::{FieldPath, Ignored};
 
@@ -212,6 +212,9 @@ impl fmt::Display for Leftover {
             };
         }
         write!(f, "{object}: {field} ")?;
+        if is_hidden(before, after) {
+            return f.write_str("has another value, which is not printed");
+        }
         match (items(before), items(after)) {
             (Some(before), Some(after)) => {
                 let only_in = |one: &[&str], other: &[&str]| {
@@ -275,6 +278,19 @@ fn excerpts(one: &str, other: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hidden_value_is_only_said_to_differ() {
+        let key = windtunnel_core::resources::SECRETS.key("default", "mine");
+        let data = |value: &str| json!({ "data": { "token": value } });
+        let found = super::super::differences("Secret", &data("b25l"), &data("dHdv"));
+        let leftovers = found.into_iter().map(|one| Leftover::of_field("Secret", &key, one));
+        let [leftover] = leftovers.collect::<Vec<_>>().try_into().unwrap();
+        let text = "Secret/default/mine: data.token has another value, which is not printed";
+        assert_eq!(leftover.to_string(), text);
+        let for_machines = leftover.to_json().to_string();
+        assert!(!for_machines.contains("b25l") && !for_machines.contains("dHdv"), "{for_machines}");
+    }
 
     #[test]
     fn long_values_are_shortened_to_their_difference() {

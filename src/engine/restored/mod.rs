@@ -19,7 +19,7 @@ pub use self::leftover::{Leftover, What};
 pub use self::list::render;
 
 pub(in crate::engine) use self::contents::{Contents, object_name};
-pub(in crate::engine) use self::difference::differences;
+pub(in crate::engine) use self::difference::{Difference, differences};
 pub(in crate::engine) use self::known_states::{KnownStates, State};
 
 use windtunnel_core::View;
@@ -77,7 +77,7 @@ fn compare(before: &Contents, now: &Contents) -> Vec<Leftover> {
         match now.get(key) {
             None => found.push(Leftover::missing(kind, key)),
             Some(other) => {
-                let fields = differences(value, &other.value).into_iter();
+                let fields = differences(kind, value, &other.value).into_iter();
                 found.extend(fields.map(|difference| Leftover::of_field(kind, key, difference)));
             }
         }

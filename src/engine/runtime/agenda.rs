@@ -3,15 +3,55 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use windtunnel_core::clock::Time;
+use windtunnel_core::Change;
+use windtunnel_core::clock::{Time, after};
 
-use crate::plan::{FaultTarget, InjectedFault};
+use crate::plan::{FaultEvent, FaultTarget, InjectedFault};
+
+/// The begin of a fault.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct Beginning {
+    pub(in crate::engine) fault: InjectedFault,
+    /// Its duration; `None` if it lasts.
+    pub(in crate::engine) lasts: Option<SignedDuration>,
+    /// The resource version directly before the change at which it begins.
+    pub(in crate::engine) since: Option<u64>,
+}
+
+/// A fault that begins at a change.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct AwaitedFault {
+    pub(in crate::engine) event: FaultEvent,
+    /// The delay after the change.
+    pub(in crate::engine) after: SignedDuration,
+    pub(in crate::engine) fault: InjectedFault,
+    pub(in crate::engine) lasts: Option<SignedDuration>,
+}
+
+impl AwaitedFault {
+    /// Counts a change. Returns whether it is the one at which the fault begins.
+    fn counts_last(&mut self, change: &Change) -> bool {
+        if !self.event.concerns(change.object.text("/kind"), &change.key.name) {
+            return false;
+        }
+        self.event.nth = self.event.nth.saturating_sub(1);
+        self.event.nth == 0
+    }
+
+    /// The begin at a change.
+    fn begin(self, change: &Change) -> ScheduledFault {
+        let Self { after, fault, lasts, .. } = self;
+        let revision: Option<u64> = change.object.resource_version().parse().ok();
+        let since = revision.filter(|_| after.is_zero()).map(|revision| revision.saturating_sub(1));
+        ScheduledFault::Begin(Beginning { fault, lasts, since })
+    }
+}
 
 /// A scheduled change of a fault.
 #[derive(Debug, Clone)]
 pub(in crate::engine) enum ScheduledFault {
     /// Begins a fault, which may have a duration.
-    Begin(InjectedFault, Option<SignedDuration>),
+    Begin(Beginning),
     /// Ends a fault.
     End(InjectedFault),
     /// Flips the configuration of a pool.
@@ -21,7 +61,7 @@ pub(in crate::engine) enum ScheduledFault {
 impl ScheduledFault {
     fn faulty(&self) -> FaultTarget {
         match self {
-            Self::Begin(fault, _) | Self::End(fault) => fault.target(),
+            Self::Begin(Beginning { fault, .. }) | Self::End(fault) => fault.target(),
             Self::Flip(flips) => FaultTarget::Pool(flips.pool().to_owned()),
         }
     }
@@ -29,7 +69,7 @@ impl ScheduledFault {
     /// The line that announces the change in the timeline.
     pub(in crate::engine) fn text(&self) -> Option<String> {
         match self {
-            Self::Begin(fault, _) => Some(fault.to_string()),
+            Self::Begin(Beginning { fault, .. }) => Some(fault.to_string()),
             Self::End(fault) => Some(format!("{} recovers", fault.target())),
             Self::Flip(_) => None,
         }
@@ -58,6 +98,7 @@ pub(in crate::engine) struct Item {
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Agenda {
     items: BTreeMap<(Time, u64), Item>,
+    awaited: Vec<AwaitedFault>,
     added: u64,
 }
 
@@ -76,6 +117,20 @@ impl Agenda {
     /// Schedules a change.
     pub(in crate::engine) fn add(&mut self, at: Time, later: ScheduledFault) {
         self.insert(at, Item { later, is_retry: false });
+    }
+
+    /// Schedules the begin of a fault at a later change.
+    pub(in crate::engine) fn wait_for(&mut self, fault: AwaitedFault) {
+        self.awaited.push(fault);
+    }
+
+    /// Counts a change of the cluster at `now`, and schedules the faults that begin there.
+    pub(in crate::engine) fn notice(&mut self, change: &Change, now: Time) {
+        let begins = self.awaited.extract_if(.., |awaited| awaited.counts_last(change));
+        let begins: Vec<AwaitedFault> = begins.collect();
+        for awaited in begins {
+            self.add(after(now, awaited.after), awaited.begin(change));
+        }
     }
 
     /// Schedules another attempt of a change.
@@ -105,6 +160,7 @@ impl Agenda {
             _ => faulty == other,
         };
         self.items.retain(|_, item| !is_same(&item.later.faulty()));
+        self.awaited.retain(|awaited| !is_same(&awaited.fault.target()));
     }
 }
 

@@ -58,6 +58,14 @@ impl Machines {
         self.by_node.contains_key(node)
     }
 
+    /// Removes the machine of a node that is gone.
+    pub(super) fn remove(&mut self, node: &str) {
+        self.by_node.remove(node);
+        for times in [&mut self.boots, &mut self.next_crashes, &mut self.config_requests] {
+            times.retain(|(_, other)| other != node);
+        }
+    }
+
     /// The number of machines, past and present.
     pub(in crate::engine) fn count(&self) -> usize {
         self.by_node.len()

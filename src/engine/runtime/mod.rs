@@ -1,5 +1,7 @@
 //! A running cluster: time, turns of actors, their requests, and the processes and machines beneath the API.
 
+mod adopting;
+pub(super) mod adoption;
 pub(super) mod agenda;
 pub(super) mod crashes;
 mod effects;

@@ -40,7 +40,7 @@ pub(in crate::engine) fn program(
     streams: Streams,
     now: Time,
 ) -> Program {
-    if environment.without.contains(container) {
+    if environment.is_without(container) {
         return Program::Other;
     }
     match container {

@@ -42,7 +42,7 @@ impl Simulation {
             return Vec::new();
         };
         let now = after(self.now(), *ahead);
-        windtunnel_openshift::on_machine(
+        let mut programs = windtunnel_openshift::on_machine(
             node,
             disk,
             static_pods,
@@ -50,7 +50,9 @@ impl Simulation {
             &self.environment,
             &self.streams,
             now,
-        )
+        );
+        programs.retain(|program| !self.environment.is_without(program.name()));
+        programs
     }
 
     /// A replacement for a crashed actor of a machine.
@@ -114,7 +116,7 @@ impl Simulation {
     }
 
     /// Ends everything that runs on the machine of a node.
-    fn take_down(&mut self, node: &str) {
+    pub(super) fn take_down(&mut self, node: &str) {
         let Some(machine) = self.machines.by_node.get_mut(node) else { return };
         for actor in std::mem::take(&mut machine.runs) {
             for (pod, container) in self.processes.started_by(actor) {

@@ -117,6 +117,8 @@ impl Simulation {
                 );
             }
             self.set_clock_by_fault(&change);
+            self.adoption.notice(&change);
+            self.agenda.notice(&change, now);
             self.unannotated.extend(unannotated::target_without_annotation(&change));
             self.exports.track_change(&change);
             self.schedule.deliver(&change);

@@ -20,6 +20,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Key, View};
 use windtunnel_openshift::environment::Environment;
 
+use super::adoption::Adoption;
 use super::agenda::Agenda;
 use super::crashes::Crashes;
 use super::embedded::Embedded;
@@ -90,6 +91,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) api_server_mismatch: Option<String>,
     pub(in crate::engine) processes: Processes,
     pub(in crate::engine) machines: Machines,
+    /// The nodes of clients that get machines.
+    pub(in crate::engine) adoption: Adoption,
     pub(in crate::engine) phases: Phases,
     pub(in crate::engine) invariants: Invariants,
     pub(in crate::engine) schedule: Schedule,
@@ -177,6 +180,7 @@ impl Simulation {
             api_server_mismatch: None,
             processes: Processes::default(),
             machines: Machines::default(),
+            adoption: Adoption::default(),
             phases,
             invariants,
             schedule: Schedule::default(),
@@ -387,6 +391,7 @@ impl Simulation {
         self.take_changes();
         self.take_program_events();
         self.take_embedded_ends()?;
+        self.adopt_nodes();
         self.end_unannotated_faults()?;
         self.wake_by(now)?;
         while let Some(id) = self.schedule.next_ready() {

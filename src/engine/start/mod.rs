@@ -1,5 +1,6 @@
 //! Starts the cluster of a session: installs it, or continues a snapshot.
 
+mod beside;
 mod components;
 mod snapshots;
 
@@ -10,9 +11,12 @@ use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Operation, View, Write};
+use windtunnel_openshift::cvo::InstalledPayload;
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::mco;
 
+pub use self::beside::ComponentsBeside;
+pub use self::components::component_names;
 use self::snapshots::{SnapshotKey, StartPlan};
 use super::error::SessionError;
 use super::install;
@@ -21,7 +25,7 @@ use super::mutants::Tampering;
 use super::runtime::{Embedded, EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::in_process::{ClientsBackend, InProcessBackend};
-use crate::backends::{Backend, BackendError, ClusterConnection, Order, Stop, programs};
+use crate::backends::{Backend, BackendError, Capabilities, ClusterConnection, Order, Stop, programs};
 use crate::plan::ClusterPlan;
 use crate::record::{Header, INSTALLER, Record};
 
@@ -43,6 +47,22 @@ struct StartOptions<'a> {
     tampering: Option<&'a Tampering>,
     /// The programs in Rust.
     embedded: &'a [EmbeddedProgram],
+}
+
+/// Why the programs of a plan do not run in a cluster with these capabilities.
+fn without_programs(capabilities: Capabilities) -> SessionError {
+    // The clock of the run waits until programs are done, and a connection over HTTPS learns of their writes later.
+    if capabilities == Capabilities::OURS && programs::backend().is_some() {
+        return SessionError::ProgramNotStarted(
+            "the `programs` of a scenario do not run with `--backend served`. Use the default, `--backend in-process`, where \
+             they reach the API server over HTTPS as well; or, to use the cluster with other clients meanwhile, \
+             `windtunnel serve --scenario FILE --timeline --exit`"
+                .to_owned(),
+        );
+    }
+    SessionError::Unsupported(
+        "the `programs` of a scenario run only with `run`, `test` and `serve`, and with `--backend in-process`".to_owned(),
+    )
 }
 
 /// Returns a write that merges an object of the plan into the one that the installer created, as `apply` does.
@@ -251,10 +271,7 @@ impl Session {
         let connection = connect(minor, clock.clone())?;
         let capabilities = connection.capabilities();
         if !plan.programs.is_empty() && connection.programs().is_none() {
-            return Err(SessionError::Unsupported(
-                "the `programs` of a scenario run only with `run`, `test` and `serve`, and with `--backend in-process`"
-                    .to_owned(),
-            ));
+            return Err(without_programs(capabilities));
         }
         if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
             return Err(SessionError::Unsupported(format!(
@@ -280,13 +297,7 @@ impl Session {
         }
         simulation.take_changes();
         let installed = install::payload(plan);
-        Self::install_all(&mut simulation, install::first_writes(plan, &installed, start))?;
-        let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
-        let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
-        let mut rest = install::writes(plan, &installed, &cluster_version, start);
-        // The cluster's own DaemonSet controller would run the machines' programs in pods as well.
-        rest.retain(|write| !environment.has_controllers || write.key() != mco::daemon_set());
-        Self::install_all(&mut simulation, rest)?;
+        Self::install_objects(&mut simulation, plan, &installed, start)?;
         for (planned, write) in install::planned_writes(plan) {
             let write = merged_if_there(&simulation.view, write);
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
@@ -299,6 +310,23 @@ impl Session {
             simulation.add(actor);
         }
         Ok(simulation)
+    }
+
+    /// Creates the objects that the installer leaves, apart from those of the plan.
+    fn install_objects(
+        simulation: &mut Simulation,
+        plan: &ClusterPlan,
+        installed: &InstalledPayload<'_>,
+        start: Time,
+    ) -> Result<(), SessionError> {
+        Self::install_all(simulation, install::first_writes(plan, installed, start))?;
+        let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
+        let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
+        let mut rest = install::writes(plan, installed, &cluster_version, start);
+        // The cluster's own DaemonSet controller would run the machines' programs in pods as well.
+        let has_controllers = simulation.environment.has_controllers;
+        rest.retain(|write| !has_controllers || write.key() != mco::daemon_set());
+        Self::install_all(simulation, rest)
     }
 
     /// Makes the installer's writes. Skips existing objects, such as the API server's own namespaces.

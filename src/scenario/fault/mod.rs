@@ -13,10 +13,10 @@ use self::details::Details;
 pub(super) use self::target::request_filter;
 use self::target::{TARGETS, fault_target};
 use super::reader::{Map, Reader};
-use crate::plan::{Action, CrdFault, FaultTarget, InjectedFault};
+use crate::plan::{Action, CrdFault, FaultEvent, FaultTarget, InjectedFault};
 
 /// The keys that every fault may have.
-const ALWAYS: [&str; 3] = ["is", "after", "for"];
+const ALWAYS: [&str; 4] = ["is", "after", "for", "at-event"];
 
 /// The keys that some faults may have.
 const DETAILS: [&str; 8] = ["reason", "message", "times", "by", "nth", "retry-after", "write", "events"];
@@ -26,6 +26,9 @@ const OF_POOLS: [&str; 2] = ["render-flips", IMAGE_BUILD_FAILS];
 
 /// The fault of a pool whose custom images cannot be built.
 const IMAGE_BUILD_FAILS: &str = FaultKind::OF_POOLS[0];
+
+/// The highest number of a change at which a fault can begin.
+const CHANGES_MAX: u32 = 1_000_000;
 
 const OF_WEBHOOKS: [&str; 1] = ["unreachable"];
 
@@ -87,7 +90,22 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         }
         FaultTarget::Pool(name) => (InjectedFault::RenderFlips(name, details.number("times", 1)?), lasts),
     };
-    Some(Action::Fault { fault, after: after?, lasts })
+    let event = match map.get("at-event") {
+        Some(node) => Some(event(reader, node)?),
+        None => None,
+    };
+    Some(Action::Fault { fault, event, after: after?, lasts })
+}
+
+/// Parses `{kind: ConfigMap, name: job-*, nth: 2}`.
+fn event(reader: &mut Reader<'_>, node: &Node) -> Option<FaultEvent> {
+    let map = reader.map(node, "a change such as `{kind: ConfigMap, nth: 2}`", &["kind", "name", "nth"])?;
+    let kind = map.required(reader, "kind", "a kind such as `ConfigMap`")?;
+    let number = map.get("nth").map_or(Some(1), |node| reader.number(node, 1, CHANGES_MAX));
+    // The keys are those of requests.
+    let requests = request_filter(reader, &map)?;
+    reader.text(kind, "a kind such as `ConfigMap`")?;
+    Some(FaultEvent { kind: requests.kind?, name: requests.name, nth: number? })
 }
 
 /// Parses `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {api: all}` and so on.

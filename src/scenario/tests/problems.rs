@@ -259,7 +259,7 @@ fn reports_invalid_values_of_steps() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `webhook`, `crd`, `is`, `after`, `for`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`, `events`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `webhook`, `crd`, `is`, `after`, `for`, `at-event`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`, `events`",
     );
     check_step(
         "  - fault: {webhook: {verb: get, kind: Pod}, is: unreachable}",

@@ -218,7 +218,7 @@ async fn api_fails(
     let lasts = if span.is_empty() { None } else { Some(duration(&span)?) };
     let fault = InjectedFault::Requests(fault);
     let after = jiff::SignedDuration::ZERO;
-    world.act(&step.value, Action::Fault { fault, after, lasts }).await
+    world.act(&step.value, Action::Fault { fault, event: None, after, lasts }).await
 }
 
 /// Ends all faults of the API server.
@@ -274,7 +274,7 @@ async fn watch_stale(
 ) -> Result<(), StepError> {
     let fault = InjectedFault::Process(process, ProgramFault::StaleWatch);
     let (after, lasts) = (jiff::SignedDuration::ZERO, Some(duration(&span)?));
-    world.act(&step.value, Action::Fault { fault, after, lasts }).await
+    world.act(&step.value, Action::Fault { fault, event: None, after, lasts }).await
 }
 
 /// Drops the watches of a component, which then lists again at once.
@@ -372,7 +372,7 @@ pub(super) async fn begin(
 ) -> Result<(), StepError> {
     let lasts = if time.is_empty() { None } else { Some(duration(time)?) };
     let action = match fault {
-        Some(fault) => Action::Fault { fault, after: jiff::SignedDuration::ZERO, lasts },
+        Some(fault) => Action::Fault { fault, event: None, after: jiff::SignedDuration::ZERO, lasts },
         None => Action::Heal(target),
     };
     world.act(&step.value, action).await

@@ -48,7 +48,7 @@ async fn watches_fail(
     };
     let lasts = if span.is_empty() { None } else { Some(duration(&span)?) };
     let (fault, after) = (InjectedFault::Requests(fault), jiff::SignedDuration::ZERO);
-    world.act(&step.value, Action::Fault { fault, after, lasts }).await
+    world.act(&step.value, Action::Fault { fault, event: None, after, lasts }).await
 }
 
 /// Reads what happens to watches.

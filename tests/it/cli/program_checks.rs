@@ -140,9 +140,16 @@ fn a_check_of_staleness_finds_decisions_from_a_cache_of_the_past() {
                  - patch: {object: Secret/default/data-a, merge: {data: {precious: aGk=}}}\n- advance: 1m\n";
     let (environment, output) = check("stale", steps, "--check-staleness");
     assert!(output.stdout.contains("Secret/default/data-a: data is null"), "{}", output.stdout);
-    let reproduced = environment.run(&["run", "found/a-stale-views-1.yaml"]);
-    assert_eq!(reproduced.code, Some(1), "{}{}", reproduced.stdout, reproduced.stderr);
-    assert!(reproduced.stdout.contains("expect Secret/default/data-a"), "{}", reproduced.stdout);
+    let found = environment.read("found/a-stale-views-1.yaml");
+    assert!(found.contains("at-event: {kind: ConfigMap, name: job-a, nth: 1}"), "{found}");
+    assert!(!output.stdout.contains("aGk=") && !output.stderr.contains("aGk="), "{}", output.stdout);
+    // The fault hits also if everything happens later.
+    environment.write("found/later.yaml", found.replacen("- apply:", "- advance: 17m\n- apply:", 1));
+    for file in ["found/a-stale-views-1.yaml", "found/later.yaml"] {
+        let reproduced = environment.run(&["run", file]);
+        assert_eq!(reproduced.code, Some(1), "{}{}", reproduced.stdout, reproduced.stderr);
+        assert!(reproduced.stdout.contains("expect Secret/default/data-a"), "{}", reproduced.stdout);
+    }
 }
 
 #[test]
@@ -153,8 +160,13 @@ fn a_check_of_gaps_finds_a_state_that_must_not_be_missed() {
     let steps = "- advance: 2s\n- patch: {object: ConfigMap/default/job-a, merge: {data: {phase: cleanup}}}\n\
                  - advance: 2s\n- patch: {object: ConfigMap/default/job-a, merge: {data: {phase: done}}}\n\
                  - advance: 1m\n";
-    let (_, output) = check("intermediate", steps, "--check-gaps");
+    let (environment, output) = check("intermediate", steps, "--check-gaps");
     assert!(output.stdout.contains("ConfigMap/default/cleaned-a is missing"), "{}", output.stdout);
+    let found = environment.read("found/a-gaps-1.yaml");
+    let fault = "is: watch-gap, at-event: {kind: ConfigMap, name: job-a, nth: ";
+    assert!(found.contains(fault), "{found}");
+    let reproduced = environment.run(&["run", "found/a-gaps-1.yaml"]);
+    assert_eq!(reproduced.code, Some(1), "{}{}", reproduced.stdout, reproduced.stderr);
 }
 
 #[test]

@@ -52,6 +52,23 @@ fn time_stands_still_while_a_program_works_and_two_runs_are_equal() {
 }
 
 #[test]
+fn programs_fail_on_a_served_backend_with_what_to_use_instead() {
+    let scenario = format!(
+        "{HEAD}programs:\n- {{name: p, command: [sleep, 9], as: system:admin}}\ntimeline:\n- advance: 1s\n"
+    );
+    let environment = TestEnvironment::with(&[("a.yaml", scenario.as_str())]);
+    let output = environment.run(&["run", "a.yaml", "--backend", "served"]);
+    assert_eq!(output.code, Some(1), "{}{}", output.stdout, output.stderr);
+    for text in [
+        "do not run with `--backend served`",
+        "`--backend in-process`",
+        "serve --scenario FILE --timeline --exit",
+    ] {
+        assert!(output.stdout.contains(text), "{}", output.stdout);
+    }
+}
+
+#[test]
 fn a_feature_has_programs_in_a_doc_string() {
     let feature = |programs: &str| {
         format!(

@@ -11,6 +11,11 @@ impl ApiServer {
         self.faults.inject(fault, self.store.revision());
     }
 
+    /// Injects a fault as if it had begun at this revision of the store: watches that have not shown more stay there.
+    pub fn fail_since(&mut self, fault: RequestFault, revision: u64) {
+        self.faults.inject(fault, revision.min(self.store.revision()));
+    }
+
     /// Calls `kill` with the id of a process, and with the write in words, when a fault kills a program
     /// ([`Trouble::Kill`](windtunnel_core::requests::faults::Trouble::Kill)). The process must be dead when `kill` returns,
     /// and `kill` must not call the server.

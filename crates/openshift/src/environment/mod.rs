@@ -26,6 +26,21 @@ pub use graph_api::{GraphAnswer, PATHS as GRAPH_PATHS};
 pub use outages::Outages;
 pub use processes::{ContainerPlace, container};
 
+/// Whether a user means this simulated component by `name`: its own name, the first part of it
+/// (`machine-config-controller`, `kubelet`), or the short form of an operator (`operator/etcd`).
+pub fn is_named(component: &str, name: &str) -> bool {
+    let rest = component.strip_prefix(name);
+    let is_part_of = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let operator = component.strip_prefix("operator/");
+    let is_operator = operator.is_some_and(|operator| {
+        operator == name
+            || name
+                .strip_prefix("operator/")
+                .is_some_and(|short| !short.is_empty() && operator.strip_suffix("-operator") == Some(short))
+    });
+    is_part_of || is_operator
+}
+
 /// Everything outside the cluster that its components can reach.
 #[derive(Debug, Clone)]
 pub struct Environment {
@@ -139,6 +154,11 @@ impl Environment {
         })
     }
 
+    /// Whether the cluster is without this simulated component ([`is_named`]).
+    pub fn is_without(&self, component: &str) -> bool {
+        self.without.iter().any(|name| is_named(component, name))
+    }
+
     /// The release whose nodes run this image of the operating system.
     pub fn release_of_os(&self, os_image: &str) -> Option<&Release> {
         self.releases.values().find(|release| release.is_of_os(os_image))
@@ -205,6 +225,21 @@ mod tests {
     use windtunnel_controllers::registry::{Containers, Pull};
 
     use super::*;
+
+    #[test]
+    fn a_component_has_its_name_that_of_its_group_and_the_short_one_of_an_operator() {
+        let named = |name: &str| {
+            let all = ["kubelet/worker-0", "operator/etcd-operator", "operator/machine-config-operator"];
+            let all = all.into_iter().chain(["machine-config-operator/nodes", "kubelet-csr-approver"]);
+            all.filter(|component| is_named(component, name)).collect::<Vec<_>>()
+        };
+        assert_eq!(named("kubelet"), ["kubelet/worker-0"]);
+        assert_eq!(named("operator/etcd"), ["operator/etcd-operator"]);
+        assert_eq!(named("etcd-operator"), ["operator/etcd-operator"]);
+        let operator = ["operator/machine-config-operator", "machine-config-operator/nodes"];
+        assert_eq!(named("machine-config-operator"), operator);
+        assert_eq!([named("etcd"), named("kube"), named("")], [const { Vec::<&str>::new() }; 3]);
+    }
 
     #[test]
     fn unknown_images_exist_except_in_release_repositories() {

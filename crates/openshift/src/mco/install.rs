@@ -241,8 +241,13 @@ impl InstalledPools {
 
 /// Sets the annotations of a `node` in this pool that is done with its installation.
 pub fn annotate_node(node: &mut Value, pool: &str, topology: &str, installed: &InstalledPools) {
+    annotate_done_node(node, &installed.rendered(pool).name, topology, installed.release.line());
+}
+
+/// Sets the annotations of a `node` that has had this rendered MachineConfig since its installation by a release
+/// of a minor.
+pub fn annotate_done_node(node: &mut Value, config: &str, topology: &str, line: MajorMinor) {
     debug_assert_eq!(node["kind"], NODES.kind.as_ref());
-    let config = installed.rendered(pool).name.as_str();
     let drain = format!("uncordon-{config}");
     node["metadata"]["annotations"] = json!({
         (CONTROL_PLANE_TOPOLOGY): topology,
@@ -253,7 +258,7 @@ pub fn annotate_node(node: &mut Value, pool: &str, topology: &str, installed: &I
         (REASON): "",
         (STATE): "Done",
     });
-    if installed.release.line() >= ANNOTATES_SERVER_CA {
+    if line >= ANNOTATES_SERVER_CA {
         node["metadata"]["annotations"][LAST_OBSERVED_SERVER_CA] = json!("false");
     }
 }

@@ -14,7 +14,12 @@ pub fn first_disk(view: &View, pool: &str) -> Option<Disk> {
     let pool = view.get(&MACHINE_CONFIG_POOLS, "", pool)?;
     let is_proven = pool.number("/status/updatedMachineCount").is_some_and(|count| count > 0);
     let part = if is_proven { "spec" } else { "status" };
-    let config = view.get(&MACHINE_CONFIGS, "", pool.text(&format!("/{part}/configuration/name")))?;
+    disk(view, pool.text(&format!("/{part}/configuration/name")))
+}
+
+/// The disk of a machine with this rendered MachineConfig. `None` if it does not exist.
+pub fn disk(view: &View, config: &str) -> Option<Disk> {
+    let config = view.get(&MACHINE_CONFIGS, "", config)?;
     Some(Disk {
         config: config.name().to_owned(),
         os_image: config.text("/spec/osImageURL").to_owned(),

@@ -20,6 +20,7 @@ use serde_json::json;
 use windtunnel_apiserver::https::{Authority, ClientCertificate};
 
 use super::environment::TestEnvironment;
+use super::serve::components::run_pods;
 use super::serve::controllers::collect_garbage;
 use super::serve::{client, run};
 
@@ -233,6 +234,16 @@ fn the_control_plane_runs_the_selected_controllers() {
 
     assert_eq!(environment.run(&["envtest", "assets"]).code, Some(0));
     assert!(!environment.files().iter().any(|file| file.ends_with("controllers")));
+}
+
+#[test]
+fn the_control_plane_runs_simulated_components() {
+    let environment = TestEnvironment::new();
+    let chosen = "all,kubelet";
+    assert_eq!(environment.run(&["envtest", "assets", "--controllers", chosen]).code, Some(0));
+    let plane = ControlPlane::start(&environment, "k8s_test");
+    run(async { run_pods(&plane.admin().await).await });
+    assert_eq!(plane.apiserver.end(), (Some(0), String::new()));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{Served, TestEnvironment, client, run};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until an object meets a condition. Returns it, or `None` if it was deleted.
-async fn wait<K>(api: Api<K>, name: &str, condition: impl Condition<K>) -> Option<K>
+pub(super) async fn wait<K>(api: Api<K>, name: &str, condition: impl Condition<K>) -> Option<K>
 where
     K: Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + kube::Resource + 'static,
 {
@@ -24,7 +24,7 @@ where
     waited.unwrap_or_else(|_| panic!("{name} did not meet the condition in time")).unwrap()
 }
 
-fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
+pub(super) fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
     serde_json::from_value(value).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn config_map(name: &str, owner: Option<&ConfigMap>) -> ConfigMap {
     object(json!({ "metadata": { "name": name, "ownerReferences": owners } }))
 }
 
-fn web() -> Deployment {
+pub(super) fn web() -> Deployment {
     let labels = json!({ "app": "web" });
     object(json!({
         "metadata": { "name": "web" },
@@ -119,7 +119,10 @@ fn an_unknown_controller_is_reported() {
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
         assert!(output.stderr.contains(expected), "{output}");
     };
-    check(&["serve", "--controllers", "job-controler"], "a similar value exists: 'job-controller'");
+    check(
+        &["serve", "--controllers", "job-controler"],
+        "unknown controller `job-controler`; did you mean `job-controller`?",
+    );
     check(&["serve", "--version", "4.18.3", "--controllers", "all"], "'--controllers <NAME>'");
     check(&["envtest", "assets", "--controllers", "jobs"], "invalid value 'jobs' for '--controllers <NAME>'");
 }

@@ -1,6 +1,7 @@
 //! `windtunnel serve`: a server that prints its URL, answers requests, and ends on a signal.
 
 mod clock;
+pub(crate) mod components;
 pub(crate) mod controllers;
 mod dumped;
 #[cfg(unix)]
