@@ -121,8 +121,13 @@ fn sample<T: Clone>(items: &[T], most: Option<usize>) -> Vec<T> {
     (0..most).filter_map(|index| items.get(index * items.len() / most).cloned()).collect()
 }
 
-/// Calls `work` with each item on some threads. Returns the results in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
+/// Calls `work` with each item on some threads. Returns its results in the order of the items, without those that are
+/// `None`.
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    jobs: usize,
+    work: impl Fn(&T) -> Option<R> + Sync,
+) -> Vec<R> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, items.len().max(1)) {

@@ -1,0 +1,62 @@
+//! Findings: shrunk cases that break a rule, and their scenarios.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windtunnel_core::rng::fnv1a;
+
+use super::case::Case;
+use super::oracles::Problem;
+
+/// A case that breaks a rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The id of the oracle.
+    pub oracle: String,
+    /// The cause, by which findings differ.
+    pub cause: String,
+    /// The problem in words.
+    pub text: String,
+    /// The case, as small as it could be made.
+    pub case: Case,
+    /// Steps of the scenario language that fail because of the problem.
+    pub last_steps: Vec<Value>,
+    /// The number of the run that found it.
+    pub found_in_run: u64,
+    /// The number of runs with this cause.
+    pub runs: u64,
+    /// Whether nothing is left to make smaller.
+    pub is_shrunk: bool,
+    /// Whether the case breaks the rule again when it runs from its start, and its scenario fails.
+    pub is_reproduced: bool,
+}
+
+impl Finding {
+    /// A name for files, the same for the same cause.
+    pub fn file_name(&self) -> String {
+        let oracle = self.oracle.replace('/', "-");
+        format!("{oracle}-{:08x}.yaml", fnv1a(self.cause.as_bytes()) & 0xffff_ffff)
+    }
+
+    /// The scenario that fails because of the problem, with comments for its reader.
+    pub fn scenario(&self) -> String {
+        let check = if self.oracle == "same-record" { " --check-determinism" } else { "" };
+        let lines = [
+            format!("Broken: {}", self.text.lines().next().unwrap_or_default()),
+            format!("Oracle: {}", self.oracle),
+            format!("Run it: windtunnel run{check} {}", self.file_name()),
+        ];
+        let comments: String = lines.iter().map(|line| format!("# {line}\n")).collect();
+        format!("{comments}{}", self.case.to_yaml(&self.name(), &self.last_steps))
+    }
+
+    /// The name of the scenario.
+    fn name(&self) -> String {
+        let text: String = self.cause.chars().filter(|c| !"\"\\`".contains(*c)).take(90).collect();
+        format!("Found: {text}")
+    }
+
+    /// The problem of the case.
+    pub(super) fn problem(&self) -> Problem {
+        Problem::known(&self.oracle, &self.text, &self.cause, self.last_steps.clone())
+    }
+}
