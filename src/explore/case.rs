@@ -38,7 +38,11 @@ impl Moment {
             span.and_then(|span| u64::try_from(span.as_secs()).ok()).unwrap_or(0)
         };
         let times = fault.and_then(|fault| fault.get("times")).and_then(Value::as_u64).unwrap_or(0);
-        let flips = if fault.is_some_and(|fault| fault.get("is") == Some(&json!("render-flips"))) { times } else { 0 };
+        let flips = if fault.is_some_and(|fault| fault.get("is") == Some(&json!("render-flips"))) {
+            times
+        } else {
+            0
+        };
         self.at + seconds("after") + seconds("for") + 120 * flips
     }
 }
@@ -161,8 +165,26 @@ fn block(value: &Value) -> String {
 
 /// The keys that a reader expects first.
 const FIRST: [&str; 20] = [
-    "name", "version", "operator", "node", "pod", "api", "process", "pool", "release", "webhook", "crd", "object",
-    "apiVersion", "kind", "is", "write", "nth", "times", "after", "type",
+    "name",
+    "version",
+    "operator",
+    "node",
+    "pod",
+    "api",
+    "process",
+    "pool",
+    "release",
+    "webhook",
+    "crd",
+    "object",
+    "apiVersion",
+    "kind",
+    "is",
+    "write",
+    "nth",
+    "times",
+    "after",
+    "type",
 ];
 
 /// A value as JSON, with the keys of each map in the order in which people write them.
@@ -172,7 +194,8 @@ fn ordered(value: &Value) -> String {
             let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
             let mut keys: Vec<&String> = fields.keys().collect();
             keys.sort_by_key(|key| rank(key));
-            let entry = |key: &&String| format!("{}: {}", Value::from(key.as_str()), ordered(&fields[key.as_str()]));
+            let entry =
+                |key: &&String| format!("{}: {}", Value::from(key.as_str()), ordered(&fields[key.as_str()]));
             format!("{{{}}}", keys.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(ordered).collect::<Vec<_>>().join(", ")),
@@ -200,10 +223,10 @@ mod tests {
             ],
             own_steps: Vec::new(),
         };
-        let text = case.to_yaml("n", &[json!({ "expect": { "update": "complete", "within": "3h" } })]);
+        let text = case.to_yaml("case", &[json!({ "expect": { "update": "complete", "within": "3h" } })]);
         assert_eq!(
             text,
-            "name: n\ncluster: {version: 4.18.1}\nreleases: {4.18.5: null}\ntimeline:\n- update: {to: 4.18.5}\n- at: 10m\n\
+            "name: case\ncluster: {version: 4.18.1}\nreleases: {4.18.5: null}\ntimeline:\n- update: {to: 4.18.5}\n- at: 10m\n\
              - fault: {node: worker-0, is: not-ready, for: 20m}\n- clear-update\n\
              - expect: {update: complete, within: 3h}\n"
         );

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use serde_json::Value;
-use windtunnel_core::{Object, condition, text_of};
 use windtunnel_core::alert::AlertState;
 use windtunnel_core::yaml;
+use windtunnel_core::{Object, condition, text_of};
 use windtunnel_openshift::mco::annotations::{REASON, STATE};
 use windtunnel_update_status::insight::published;
 
@@ -73,7 +73,9 @@ fn states_of_write(write: &WriteEvent, add: &mut impl FnMut(String)) {
             add(format!("node {}: {}", annotation(STATE), annotation(REASON)));
         }
         "ClusterVersion" => add(states_of_history(after)),
-        "Pod" => add(format!("pod {} {}", after.text("/status/phase"), normalise(after.text("/status/reason")))),
+        "Pod" => {
+            add(format!("pod {} {}", after.text("/status/phase"), normalise(after.text("/status/reason"))))
+        }
         _ => {}
     }
 }

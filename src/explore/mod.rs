@@ -13,6 +13,7 @@ mod coverage;
 mod dice;
 mod finding;
 mod invention;
+mod mutants;
 mod normal;
 mod oracles;
 mod search;
@@ -21,6 +22,7 @@ mod trial;
 
 pub use case::Case;
 pub use finding::Finding;
+pub use mutants::{MutantRow, MutantTable, find_mutants};
 pub use oracles::{ORACLES, Oracle};
 pub use search::{Exploration, Kept, Settings};
 pub use trial::Terms;

@@ -16,7 +16,9 @@ static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Returns the first line of a text with `#` in place of numbers, hashes and generated suffixes.
 pub(super) fn normalise(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    let line = VARYING.as_ref().map_or_else(|| line.to_owned(), |varying| varying.replace_all(line, "#").into_owned());
+    let line = VARYING
+        .as_ref()
+        .map_or_else(|| line.to_owned(), |varying| varying.replace_all(line, "#").into_owned());
     line.chars().take(LENGTH_MAX).collect()
 }
 

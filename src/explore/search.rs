@@ -154,7 +154,9 @@ impl Exploration {
                 break;
             }
             let mut dice = Dice::new(settings.seed, &format!("batch {} slot {slot}", self.batches));
-            let job = self.continued(&mut dice, left).unwrap_or_else(|| Job::Single(fresh(settings, &mut dice, self.batches, slot)));
+            let job = self
+                .continued(&mut dice, left)
+                .unwrap_or_else(|| Job::Single(fresh(settings, &mut dice, self.batches, slot)));
             left -= job.cases().len() as u64;
             jobs.push(job);
         }
@@ -235,7 +237,8 @@ impl Exploration {
 
     /// Shrinks the findings whose shrinking was interrupted.
     fn shrink_rest(&mut self, settings: &Settings<'_>, stop: &(dyn Fn() -> bool + Sync)) {
-        let rest: Vec<usize> = (0..self.findings.len()).filter(|index| !self.findings[*index].is_shrunk).collect();
+        let rest: Vec<usize> =
+            (0..self.findings.len()).filter(|index| !self.findings[*index].is_shrunk).collect();
         let shrunk = in_parallel(&rest, settings.jobs, |index| {
             let finding = &self.findings[*index];
             let problem = finding.problem();

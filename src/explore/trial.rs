@@ -6,8 +6,10 @@ use windtunnel_core::panics;
 use super::case::Case;
 use super::coverage::{self, Seen};
 use super::oracles::{self, Problem, Settled};
+use crate::engine::mutation::{self, Mutant, Observation};
 use crate::engine::{Failure, SavedCluster, Session, SessionError};
 use crate::plan::{Plan, Step};
+use crate::record::Record;
 use crate::scenario::Releases;
 
 /// The seed of every run. A case is data, so nothing of a run depends on another seed.
@@ -72,14 +74,31 @@ pub(super) fn run(case: &Case, releases: &dyn Releases, terms: Terms) -> RunRepo
         Err(problems) => return RunReport::cut(problems.to_string()),
     };
     guarded(|| match Session::start(&plan.cluster, &plan.name, &plan.ids, SEED) {
-        Ok(session) => Trial { case, plan: &plan, terms }.finish(session, 0),
+        Ok(session) => Trial { case, plan: &plan, terms }.finish(session, 0, |_| ()),
         Err(error) => RunReport::cut(error.to_string()),
     })
 }
 
-/// Runs a case in a session whose cluster is installed and has run no step yet.
-pub(super) fn run_in(session: Session, case: &Case, plan: &Plan, terms: Terms) -> RunReport {
-    guarded(|| Trial { case, plan, terms }.finish(session, 0))
+/// Runs a case with a mutant, or without one to observe its components. Returns the report, and what `look` returns for the
+/// record.
+pub(super) fn run_observed<T>(
+    case: &Case,
+    mutant: Option<&Mutant>,
+    releases: &dyn Releases,
+    terms: Terms,
+    look: impl FnOnce(&Observation, &Record) -> T,
+) -> (RunReport, Option<T>) {
+    let plan = match case.plan(releases) {
+        Ok(plan) => plan,
+        Err(problems) => return (RunReport::cut(problems.to_string()), None),
+    };
+    let mut seen = None;
+    let report = guarded(|| match mutation::start_observed(&plan, SEED, mutant) {
+        Ok((session, observation)) => Trial { case, plan: &plan, terms }
+            .finish(session, 0, |record| seen = Some(look(&observation, record))),
+        Err(error) => RunReport::cut(error.to_string()),
+    });
+    (report, seen)
 }
 
 /// Runs a case to the last of its steps, and then each of the other cases, which begin with the same steps, from there.
@@ -92,14 +111,15 @@ pub(super) fn run_forked(
     // The update status controller cannot be copied: a run with it is another one than from the start.
     let has_tasks = prefix.environment.get("cluster").is_some_and(|cluster| cluster["insights"] == true);
     let can_fork = !has_tasks && prefix.own_steps.is_empty();
-    let saved = can_fork.then(|| panics::catch_panic(|| save_after(prefix, releases)).ok().flatten()).flatten();
+    let saved =
+        can_fork.then(|| panics::catch_panic(|| save_after(prefix, releases)).ok().flatten()).flatten();
     let Some((saved, steps)) = saved else {
         return forks.iter().map(|fork| run(fork, releases, terms)).collect();
     };
     let resumed = |fork: &Case| {
         let Ok(plan) = fork.plan(releases) else { return run(fork, releases, terms) };
         guarded(|| match saved.resume() {
-            Ok(session) => Trial { case: fork, plan: &plan, terms }.finish(session, steps),
+            Ok(session) => Trial { case: fork, plan: &plan, terms }.finish(session, steps, |_| ()),
             Err(error) => RunReport::cut(error.to_string()),
         })
     };
@@ -144,8 +164,8 @@ struct Trial<'c> {
 }
 
 impl Trial<'_> {
-    /// Runs the steps from `first` on, and judges the run.
-    fn finish(&self, mut session: Session, first: usize) -> RunReport {
+    /// Runs the steps from `first` on, and judges the run. `look` gets its record.
+    fn finish(&self, mut session: Session, first: usize, look: impl FnOnce(&Record)) -> RunReport {
         let start = session.elapsed();
         let failure = run_steps(&mut session, self.plan, first);
         let (mut problems, mut cut_short) = (Vec::new(), None);
@@ -164,6 +184,7 @@ impl Trial<'_> {
         }
         let virtual_time = session.elapsed() - start;
         let record = session.into_record();
+        look(&record);
         problems.extend(oracles::judge_record(&record));
         RunReport { problems, seen: coverage::seen(&record), virtual_time, cut_short, hash: record.hash() }
     }

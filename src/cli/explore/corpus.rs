@@ -35,7 +35,8 @@ impl Corpus {
         }
         let failed = |why: String| format!("{}: {why}", path.display());
         let text = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-        serde_json::from_str(&text).map_err(|error| failed(format!("this is no state of an exploration: {error}")))
+        serde_json::from_str(&text)
+            .map_err(|error| failed(format!("this is no state of an exploration: {error}")))
     }
 
     /// Writes what an exploration knows.

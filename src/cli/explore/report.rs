@@ -65,10 +65,11 @@ impl Summary<'_> {
         }
         let _ = writeln!(text, "{}", counters(exploration, self.known, self.wall));
         if exploration.cut_short > 0 {
-            let _ = writeln!(text, "{} ended early, because a request of the administrator failed", counted(
-                usize::try_from(exploration.cut_short).unwrap_or(usize::MAX),
-                "run",
-            ));
+            let _ = writeln!(
+                text,
+                "{} ended early, because a request of the administrator failed",
+                counted(usize::try_from(exploration.cut_short).unwrap_or(usize::MAX), "run",)
+            );
         }
         text
     }

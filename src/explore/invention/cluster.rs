@@ -12,14 +12,28 @@ const OLDEST: (u64, u64) = (4, 12);
 
 /// ClusterOperators of every cluster that faults and deletions concern.
 const OPERATORS: [&str; 10] = [
-    "authentication", "dns", "etcd", "kube-apiserver", "kube-controller-manager", "machine-config", "monitoring",
-    "network", "openshift-apiserver", "service-ca",
+    "authentication",
+    "dns",
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "machine-config",
+    "monitoring",
+    "network",
+    "openshift-apiserver",
+    "service-ca",
 ];
 
 /// Defects of releases that last.
 const DEFECTS: [(&str, &str); 8] = [
-    ("pull", "slow"), ("pull", "manifest-unknown"), ("pull", "hangs"), ("payload", "corrupt"),
-    ("containers", "crash"), ("openpgp", "missing"), ("recommended", "false"), ("payload", "no-image-references"),
+    ("pull", "slow"),
+    ("pull", "manifest-unknown"),
+    ("pull", "hangs"),
+    ("payload", "corrupt"),
+    ("containers", "crash"),
+    ("openpgp", "missing"),
+    ("recommended", "false"),
+    ("payload", "no-image-references"),
 ];
 
 /// An invented cluster.
@@ -37,7 +51,8 @@ impl Cluster {
         let version = Version::new(line.0, line.1, patch);
         let mut releases = Map::new();
         for _ in 0..dice.between(1, 2) {
-            releases.insert(Version::new(line.0, line.1, patch + dice.between(1, 9)).to_string(), Value::Null);
+            releases
+                .insert(Version::new(line.0, line.1, patch + dice.between(1, 9)).to_string(), Value::Null);
         }
         if let Some((major, minor)) = lines.get(index + 1).filter(|_| dice.chance(50)) {
             releases.insert(Version::new(*major, *minor, dice.between(0, 9)).to_string(), Value::Null);
@@ -60,7 +75,7 @@ impl Cluster {
 
 fn cluster(dice: &mut Dice, version: &Version) -> Value {
     let mut cluster = json!({ "version": version.to_string(), "nodes": nodes(dice) });
-    if dice.chance(40) {
+    if dice.chance(15) {
         cluster["insights"] = json!(true);
     }
     if dice.chance(12) {
@@ -78,7 +93,8 @@ fn cluster(dice: &mut Dice, version: &Version) -> Value {
     if dice.chance(6) {
         cluster["nodes"]["leases"] = json!(true);
     }
-    let sets: Vec<String> = Release::find(version).map_or_else(|_| Vec::new(), |release| release.capability_sets.into_keys().collect());
+    let sets: Vec<String> = Release::find(version)
+        .map_or_else(|_| Vec::new(), |release| release.capability_sets.into_keys().collect());
     if !sets.is_empty() && dice.chance(25) {
         cluster["baseline-capability-set"] = json!(dice.pick(&sets));
     }
@@ -89,7 +105,8 @@ fn cluster(dice: &mut Dice, version: &Version) -> Value {
 }
 
 fn nodes(dice: &mut Dice) -> Value {
-    let (control_plane, workers) = *dice.pick(&[(3, 3), (3, 2), (3, 2), (3, 1), (3, 0), (1, 0), (1, 0), (1, 1), (1, 2), (2, 2)]);
+    let (control_plane, workers) =
+        *dice.pick(&[(3, 3), (3, 2), (3, 2), (3, 1), (3, 0), (1, 0), (1, 0), (1, 1), (1, 2), (2, 2)]);
     let mut nodes = json!({ "control-plane": control_plane, "workers": workers });
     if workers > 0 && dice.chance(25) {
         let count = dice.between(1, 2);
@@ -128,7 +145,8 @@ fn guarded_workload(dice: &mut Dice) -> Value {
 /// The names in a cluster of this description.
 pub(super) fn names(version: String, releases: Vec<String>, cluster: &Value) -> Names {
     let nodes = &cluster["nodes"];
-    let numbered = |role: &str, count: u64| (0..count).map(|number| format!("{role}-{number}")).collect::<Vec<_>>();
+    let numbered =
+        |role: &str, count: u64| (0..count).map(|number| format!("{role}-{number}")).collect::<Vec<_>>();
     let mut all = numbered("master", nodes["control-plane"].as_u64().unwrap_or(3));
     all.extend(numbered("worker", nodes["workers"].as_u64().unwrap_or(3)));
     let mut pools = vec!["master".to_owned(), "worker".to_owned()];

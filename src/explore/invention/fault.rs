@@ -9,14 +9,32 @@ use crate::explore::dice::Dice;
 
 /// The answers of the API server that fail requests.
 const ANSWERS: [&str; 9] = [
-    "too-many-requests", "internal-error", "etcd-timed-out", "unavailable", "timeout", "conflict",
-    "timeout-after-write", "connection-dropped", "connection-dropped-after-write",
+    "too-many-requests",
+    "internal-error",
+    "etcd-timed-out",
+    "unavailable",
+    "timeout",
+    "conflict",
+    "timeout-after-write",
+    "connection-dropped",
+    "connection-dropped-after-write",
 ];
 
 /// The faults of releases that end.
 const OF_RELEASES: [&str; 14] = [
-    "manifest-unknown", "wrong-digest", "unauthorized", "unreachable", "unavailable", "slow", "hangs",
-    "sigstore-missing", "openpgp-missing", "openpgp-wrong-key", "openpgp-unanswered", "corrupt", "containers-crash",
+    "manifest-unknown",
+    "wrong-digest",
+    "unauthorized",
+    "unreachable",
+    "unavailable",
+    "slow",
+    "hangs",
+    "sigstore-missing",
+    "openpgp-missing",
+    "openpgp-wrong-key",
+    "openpgp-unanswered",
+    "corrupt",
+    "containers-crash",
     "containers-out-of-memory",
 ];
 
@@ -26,8 +44,16 @@ const OF_PROGRAMS: [&str; 6] =
 
 /// Kinds whose requests fail.
 const KINDS: [&str; 10] = [
-    "ClusterVersion", "ClusterOperator", "MachineConfig", "MachineConfigPool", "Node", "Pod", "Deployment", "ConfigMap",
-    "Lease", "DaemonSet",
+    "ClusterVersion",
+    "ClusterOperator",
+    "MachineConfig",
+    "MachineConfigPool",
+    "Node",
+    "Pod",
+    "Deployment",
+    "ConfigMap",
+    "Lease",
+    "DaemonSet",
 ];
 
 /// Pods with faults.

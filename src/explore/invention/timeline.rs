@@ -41,7 +41,9 @@ pub(super) fn steps(dice: &mut Dice, names: &Names, at: u64) -> Vec<Moment> {
         13 => one(feature_set(dice)),
         14 => {
             let labels = json!({ "metadata": { "labels": { "example.com/zone": "a" } } });
-            one(json!({ "patch": { "object": format!("Node/{}", dice.pick(&names.nodes)), "merge": labels } }))
+            one(
+                json!({ "patch": { "object": format!("Node/{}", dice.pick(&names.nodes)), "merge": labels } }),
+            )
         }
         15 => vec![Moment::new(at, overrides(true)), Moment::new(later, overrides(false))],
         _ => one(capabilities(dice)),

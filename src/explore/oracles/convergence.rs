@@ -55,14 +55,16 @@ pub(super) fn unmet(view: &View) -> Vec<Unmet> {
     nodes.chain(pools).chain(operators).chain(version).collect()
 }
 
+/// Returns whether the cluster tries again and again what was asked for: the release was refused.
+pub(super) fn is_refused(view: &View) -> bool {
+    let version = view.get(&CLUSTER_VERSIONS, "", "version");
+    version
+        .and_then(|version| condition::find_in_status(version, "ReleaseAccepted"))
+        .is_some_and(|accepted| text_of(accepted, "status") != "True")
+}
+
 /// A condition that should have another status.
-fn wrong(
-    object: &Object,
-    kind: &str,
-    condition: &str,
-    wanted: &str,
-    subject: Subject,
-) -> Option<Unmet> {
+fn wrong(object: &Object, kind: &str, condition: &str, wanted: &str, subject: Subject) -> Option<Unmet> {
     let found = condition::find_in_status(object, condition);
     let status = found.map_or("missing", |found| text_of(found, "status"));
     let is_met = status == wanted || found.is_none() && wanted == "False";
@@ -94,7 +96,9 @@ fn unmet_of_pool(pool: &Object) -> impl Iterator<Item = Unmet> {
 
 fn unmet_of_operator(operator: &Object) -> impl Iterator<Item = Unmet> {
     let check = |condition, wanted| wrong(operator, "ClusterOperator", condition, wanted, Subject::Operator);
-    [check("Available", "True"), check("Degraded", "False"), check("Progressing", "False")].into_iter().flatten()
+    [check("Available", "True"), check("Degraded", "False"), check("Progressing", "False")]
+        .into_iter()
+        .flatten()
 }
 
 fn unmet_of_version(version: &Object) -> Option<Unmet> {
@@ -106,7 +110,12 @@ fn unmet_of_version(version: &Object) -> Option<Unmet> {
         .is_some_and(|accepted| text_of(accepted, "status") != "True");
     let elsewhere = (!wanted.is_empty() && wanted != reached && !is_refused).then(|| {
         let expect = json!({ "update": "complete" });
-        Unmet::new(Subject::Version, "version", format!("ClusterVersion is at {reached}, not at {wanted}"), expect)
+        Unmet::new(
+            Subject::Version,
+            "version",
+            format!("ClusterVersion is at {reached}, not at {wanted}"),
+            expect,
+        )
     });
     let partial = newest.is_none_or(|newest| text_of(newest, "state") != "Completed").then(|| {
         let expect = json!({
@@ -161,7 +170,10 @@ mod tests {
             })
         };
         let count = |pool: Value| unmet(&view(&[(pool, &MACHINE_CONFIG_POOLS)])).len();
-        assert_eq!([count(pool(true, "False")), count(pool(false, "False")), count(pool(true, "True"))], [0, 1, 1]);
+        assert_eq!(
+            [count(pool(true, "False")), count(pool(false, "False")), count(pool(true, "True"))],
+            [0, 1, 1]
+        );
     }
 
     #[test]
@@ -176,7 +188,8 @@ mod tests {
                 },
             })
         };
-        let found = |accepted: &str| unmet(&view(&[(version(accepted), &CLUSTER_VERSIONS)])).into_iter().next();
+        let found =
+            |accepted: &str| unmet(&view(&[(version(accepted), &CLUSTER_VERSIONS)])).into_iter().next();
         assert!(found("False").is_none());
         let problem = found("True").unwrap().into_problem(SignedDuration::from_hours(12));
         assert_eq!(problem.cause(), "converges: ClusterVersion is at #, not at #");

@@ -36,7 +36,9 @@ fn contradiction(before: &[Value], after: &[Value]) -> Option<String> {
         return Some("the history is not in the order of time".to_owned());
     }
     let open = after.iter().skip(1).find(|entry| entry["completionTime"].is_null());
-    open.map(|entry| format!("the replaced entry {} of the history has no completion time", text_of(entry, "version")))
+    open.map(|entry| {
+        format!("the replaced entry {} of the history has no completion time", text_of(entry, "version"))
+    })
 }
 
 #[cfg(test)]
@@ -56,7 +58,9 @@ mod tests {
         assert_eq!(contradiction(std::slice::from_ref(&one), &[two.clone(), one.clone()]), None);
         let mut altered = one.clone();
         altered["verified"] = json!(true);
-        assert!(contradiction(std::slice::from_ref(&one), &[two.clone(), altered]).unwrap().contains("changed"));
+        assert!(
+            contradiction(std::slice::from_ref(&one), &[two.clone(), altered]).unwrap().contains("changed")
+        );
         assert!(contradiction(&[], &[one.clone(), entry(3, "Completed")]).unwrap().contains("order of time"));
         assert!(contradiction(&[], &[entry(3, "Partial"), two]).unwrap().contains("no completion time"));
     }

@@ -31,8 +31,14 @@ pub const ORACLES: [Oracle; 8] = [
     Oracle { id: "hot-loop", rule: "No component takes turns or makes requests without time passing." },
     Oracle { id: "panic", rule: "No component panics." },
     Oracle { id: "rbac", rule: "No request of a component is refused because no role allows it." },
-    Oracle { id: "history", rule: "The history of ClusterVersion only grows, and completed entries stay as they are." },
-    Oracle { id: "same-record", rule: "The same case gives the same record, also from a copy of its cluster." },
+    Oracle {
+        id: "history",
+        rule: "The history of ClusterVersion only grows, and completed entries stay as they are.",
+    },
+    Oracle {
+        id: "same-record",
+        rule: "The same case gives the same record, also from a copy of its cluster.",
+    },
     Oracle { id: "expectation", rule: "A scenario passes in spite of short disturbances." },
 ];
 
@@ -104,7 +110,10 @@ pub(super) fn has_converged(view: &View) -> bool {
 pub(super) fn judge_settled(session: &Session, settled: &Settled, within: SignedDuration) -> Vec<Problem> {
     match settled {
         Settled::Unknown => Vec::new(),
-        Settled::Converged { quiet_from } => quiet::judge(session.record(), *quiet_from).into_iter().collect(),
+        Settled::Converged { .. } if convergence::is_refused(session.view()) => Vec::new(),
+        Settled::Converged { quiet_from } => {
+            quiet::judge(session.record(), *quiet_from).into_iter().collect()
+        }
         Settled::Unconverged => {
             let excused = excuses::find(session.record(), session.view());
             let unmet = convergence::unmet(session.view());

@@ -71,7 +71,8 @@ fn first_difference(before: &Value, after: &Value, path: String) -> Option<Strin
 }
 
 fn is_ignored(key: &str) -> bool {
-    ["resourceVersion", "generation", "managedFields"].contains(&key) || TIMES.iter().any(|end| key.ends_with(end))
+    ["resourceVersion", "generation", "managedFields"].contains(&key)
+        || TIMES.iter().any(|end| key.ends_with(end))
 }
 
 #[cfg(test)]
@@ -88,6 +89,9 @@ mod tests {
         };
         let found = |one: Value, other: Value| first_difference(&one, &other, String::new());
         assert_eq!(found(object(1, "True"), object(2, "True")), None);
-        assert_eq!(found(object(1, "True"), object(2, "False")), Some("metadata.annotations[\"a/b\"]".to_owned()));
+        assert_eq!(
+            found(object(1, "True"), object(2, "False")),
+            Some("metadata.annotations[\"a/b\"]".to_owned())
+        );
     }
 }

@@ -52,15 +52,30 @@ fn less_environment(case: &Case, found: &mut Vec<Case>) {
             }
         }
     });
-    for release in case.environment.get("releases").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name) {
+    for release in case
+        .environment
+        .get("releases")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name)
+    {
         push(&mut |smaller| {
-            if let Some(release) = smaller.environment.get_mut("releases").and_then(|all| all.get_mut(release)) {
+            if let Some(release) =
+                smaller.environment.get_mut("releases").and_then(|all| all.get_mut(release))
+            {
                 *release = Value::Null;
             }
         });
     }
-    let keys: Vec<String> =
-        case.environment.get("cluster").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key.clone()).collect();
+    let keys: Vec<String> = case
+        .environment
+        .get("cluster")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.clone())
+        .collect();
     for key in keys.iter().filter(|key| *key != "version") {
         push(&mut |smaller| {
             if let Some(cluster) = smaller.environment.get_mut("cluster").and_then(Value::as_object_mut) {
@@ -71,7 +86,8 @@ fn less_environment(case: &Case, found: &mut Vec<Case>) {
     for (key, counts) in [("workers", [0, 1, 2]), ("control-plane", [1, 2, 3])] {
         for count in counts {
             push(&mut |smaller| {
-                if let Some(nodes) = smaller.environment.get_mut("cluster").and_then(|cluster| cluster.get_mut("nodes"))
+                if let Some(nodes) =
+                    smaller.environment.get_mut("cluster").and_then(|cluster| cluster.get_mut("nodes"))
                     && nodes[key].as_u64() > Some(count)
                 {
                     nodes[key] = json!(count);
@@ -118,7 +134,9 @@ fn simpler_times(at: u64, previous: u64) -> Vec<u64> {
 
 fn simpler_steps(moment: &Moment) -> Vec<Value> {
     let mut found = Vec::new();
-    let Some((kind, fields)) = moment.step.as_object().and_then(|step| step.iter().next()) else { return found };
+    let Some((kind, fields)) = moment.step.as_object().and_then(|step| step.iter().next()) else {
+        return found;
+    };
     let mut push = |fields: Value| found.push(json!({ kind: fields }));
     let optional: &[&str] = match kind.as_str() {
         "fault" => &["message", "reason", "nth", "times", "retry-after"],

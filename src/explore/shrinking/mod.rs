@@ -135,8 +135,8 @@ mod tests {
         };
         assert!(smallest(&mut case, &mut problem, &mut find, &|| false));
         assert_eq!(
-            case.to_yaml("n", &[]),
-            "name: n\ncluster: {version: 4.18.1, nodes: {control-plane: 1, workers: 2}}\ntimeline:\n\
+            case.to_yaml("case", &[]),
+            "name: case\ncluster: {version: 4.18.1, nodes: {control-plane: 1, workers: 2}}\ntimeline:\n\
              - fault: {node: worker-1, is: not-ready, for: 10m}\n"
         );
     }
