@@ -1,10 +1,11 @@
 //! Coverage: the states that an observer of a cluster can see, in a record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::alert::AlertState;
+use windtunnel_core::resources::PROMETHEUS_RULES;
 use windtunnel_core::yaml;
 use windtunnel_core::{Object, condition, text_of};
 use windtunnel_openshift::mco::annotations::{REASON, STATE};
@@ -30,7 +31,7 @@ pub(super) fn seen(record: &Record) -> Seen {
         match &entry.event {
             Event::Write(write) => states_of_write(write, &mut add),
             Event::Alert(alert) if alert.state == AlertState::Inactive => {}
-            Event::Alert(alert) => add(format!("alert {} {:?}", alert.name(), alert.state)),
+            Event::Alert(alert) => add(alert_state(alert.name(), alert.state)),
             Event::Process { program, started, .. } => {
                 let what = if *started { "starts" } else { "ends" };
                 add(format!("process {} {what}", normalise(program)));
@@ -39,6 +40,26 @@ pub(super) fn seen(record: &Record) -> Seen {
         }
     }
     seen
+}
+
+/// The state in which an alert of this name fires.
+pub(super) fn firing(name: &str) -> String {
+    alert_state(name, AlertState::Firing)
+}
+
+fn alert_state(name: &str, state: AlertState) -> String {
+    format!("alert {name} {state:?}")
+}
+
+/// Returns the alerts that rules of a cluster define.
+pub(super) fn defined_alerts(record: &Record) -> BTreeSet<String> {
+    let writes = record.entries.iter().filter_map(|entry| match &entry.event {
+        Event::Write(write) if write.kind == PROMETHEUS_RULES.kind => write.after.as_ref(),
+        _ => None,
+    });
+    let groups = writes.flat_map(|rules| rules.list("/spec/groups"));
+    let rules = groups.flat_map(|group| group["rules"].as_array().into_iter().flatten());
+    rules.filter_map(|rule| rule["alert"].as_str().map(str::to_owned)).collect()
 }
 
 fn states_of_write(write: &WriteEvent, add: &mut impl FnMut(String)) {
@@ -117,4 +138,52 @@ fn insights(object: &Object) -> BTreeMap<String, Value> {
     let documents = published::documents(&value)
         .filter_map(|(uid, text)| Some((uid.to_owned(), yaml::from_str::<Value>(text).ok()?)));
     in_status.chain(documents).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources::{CLUSTER_OPERATORS, EVENTS};
+
+    use super::*;
+
+    fn states(kind: &str, code: u16, before: Option<Value>, after: Value) -> Vec<String> {
+        let key = if kind == "Event" { EVENTS.key("ns", "n") } else { CLUSTER_OPERATORS.key("", "dns") };
+        let write = WriteEvent {
+            by: "a".to_owned(),
+            verb: "update".to_owned(),
+            kind: kind.to_owned(),
+            key,
+            subresource: String::new(),
+            code,
+            message: "revision 17 is old".to_owned(),
+            before: before.map(Object::new),
+            after: Some(Object::new(after)),
+        };
+        let mut states = Vec::new();
+        states_of_write(&write, &mut |state| states.push(state));
+        states
+    }
+
+    #[test]
+    fn states_are_what_changed_without_numbers() {
+        let operator = |message: &str| {
+            json!({ "status": { "conditions": [
+                { "type": "Degraded", "status": "True", "reason": "Down", "message": message },
+            ] } })
+        };
+        let found = states("ClusterOperator", 200, None, operator("3 of 4 pods are down"));
+        let wanted = [
+            "condition ClusterOperator/Degraded=True Down",
+            "message ClusterOperator/Degraded: # of # pods are down",
+        ];
+        assert_eq!(found, wanted);
+        let same = states("ClusterOperator", 200, Some(operator("x")), operator("x"));
+        assert!(same.is_empty(), "{same:?}");
+        assert_eq!(
+            states("ClusterOperator", 409, None, json!({})),
+            ["refusal update ClusterOperator  409: revision # is old",]
+        );
+        assert_eq!(states("Event", 200, None, json!({ "reason": "Reboot" })), ["event Reboot"]);
+    }
 }

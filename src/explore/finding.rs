@@ -31,6 +31,21 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The problem of a case that is not shrunk yet.
+    pub(super) fn new(case: &Case, problem: &Problem) -> Self {
+        Self {
+            oracle: problem.oracle.clone(),
+            cause: problem.cause(),
+            text: problem.text.clone(),
+            case: case.clone(),
+            last_steps: problem.last_steps.clone(),
+            found_in_run: 0,
+            runs: 1,
+            is_shrunk: false,
+            is_reproduced: false,
+        }
+    }
+
     /// A name for files, the same for the same cause.
     pub fn file_name(&self) -> String {
         let oracle = self.oracle.replace('/', "-");

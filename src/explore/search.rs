@@ -1,18 +1,18 @@
 //! The search: batches of runs, which are drawn from the seed and what earlier batches saw.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
+use super::coverage::{self, Seen};
 use super::dice::Dice;
 use super::finding::Finding;
 use super::invention;
+use super::oracles::Problem;
 use super::shrinking;
 use super::trial::{RunReport, Terms, run, run_forked};
 use crate::engine::program_checks::in_parallel;
-use crate::explore::oracles::Problem;
 use crate::scenario::Releases;
 
 /// The number of jobs of a batch. It does not depend on the number of threads, so that findings do not.
@@ -73,6 +73,8 @@ pub struct Exploration {
     pub corpus: Vec<Kept>,
     /// What was found, one for each cause.
     pub findings: Vec<Finding>,
+    /// The alerts that rules in the clusters define.
+    pub alerts: BTreeSet<String>,
     /// The number of runs for shrinking.
     pub shrinking_runs: u64,
 }
@@ -101,13 +103,6 @@ impl Job {
     }
 }
 
-/// A problem of a case that is not shrunk yet.
-struct Raw {
-    case: Case,
-    problem: Problem,
-    run: u64,
-}
-
 impl Exploration {
     /// Runs batches until the number of runs is reached, or `stop` returns true. Calls `progress` after each batch.
     pub fn explore(
@@ -123,14 +118,14 @@ impl Exploration {
             let done = in_parallel(&numbered, settings.jobs, |(index, job)| {
                 (!stop()).then(|| (*index, job.run(settings.releases, settings.terms)))
             });
-            let mut raw = Vec::new();
             for (index, reports) in done {
                 for (case, report) in jobs[index].cases().iter().zip(reports) {
-                    raw.extend(self.merge(case, report, settings));
+                    self.merge(case, report, settings);
                 }
             }
             self.batches += 1;
-            self.shrink(raw, settings, stop);
+            progress(self);
+            self.shrink_rest(settings, stop);
             progress(self);
         }
     }
@@ -140,9 +135,10 @@ impl Exploration {
         self.states.len()
     }
 
-    /// The cluster time of all runs.
-    pub fn virtual_time(&self) -> SignedDuration {
-        SignedDuration::from_secs(i64::try_from(self.virtual_seconds).unwrap_or(i64::MAX))
+    /// The alerts that no run has seen firing, although the clusters have rules for them.
+    pub fn never_fired(&self) -> Vec<&str> {
+        let is_unseen = |name: &&String| !self.states.contains_key(&coverage::firing(name));
+        self.alerts.iter().filter(is_unseen).map(String::as_str).collect()
     }
 
     /// Draws the jobs of the next batch, with no more runs than there are left.
@@ -182,21 +178,13 @@ impl Exploration {
         kept.states.iter().map(rarity).sum::<f64>() / (1 + kept.picks) as f64
     }
 
-    /// Takes the report of a run. Returns its problems whose causes are new.
-    fn merge(&mut self, case: &Case, report: RunReport, settings: &Settings<'_>) -> Vec<Raw> {
+    /// Takes the report of a run.
+    fn merge(&mut self, case: &Case, report: RunReport, settings: &Settings<'_>) {
         self.runs += 1;
         self.cut_short += u64::from(report.cut_short.is_some());
         self.virtual_seconds += u64::try_from(report.virtual_time.as_secs()).unwrap_or(0);
-        let new: Vec<(&String, &SignedDuration)> =
-            report.seen.iter().filter(|(state, _)| !self.states.contains_key(*state)).collect();
-        if let Some(first) = new.iter().map(|(_, at)| **at).min() {
-            let states = new.iter().map(|(state, _)| (*state).clone()).collect();
-            let fork_at = u64::try_from(first.as_secs()).unwrap_or(0) + 1;
-            self.corpus.push(Kept { case: case.clone(), fork_at, states, picks: 0 });
-        }
-        for state in report.seen.keys() {
-            *self.states.entry(state.clone()).or_default() += 1;
-        }
+        self.take_states(case, &report.seen);
+        self.alerts.extend(report.alerts);
         let mut problems = report.problems;
         if self.runs.is_multiple_of(REPEATED) && !report.hash.is_empty() {
             let again = run(case, settings.releases, settings.terms);
@@ -204,34 +192,33 @@ impl Exploration {
                 problems.push(Problem::other_record(&report.hash, &again.hash));
             }
         }
-        let run = self.runs;
-        problems.retain(|problem| !self.count_known(problem));
-        problems.into_iter().map(|problem| Raw { case: case.clone(), problem, run }).collect()
-    }
-
-    /// Counts a problem whose cause is known. Returns false if it is not.
-    fn count_known(&mut self, problem: &Problem) -> bool {
-        let cause = problem.cause();
-        let known = self.findings.iter_mut().find(|finding| finding.cause == cause);
-        known.map(|finding| finding.runs += 1).is_some()
-    }
-
-    /// Shrinks problems, and adds them as findings.
-    fn shrink(&mut self, mut raw: Vec<Raw>, settings: &Settings<'_>, stop: &(dyn Fn() -> bool + Sync)) {
-        let mut causes = BTreeMap::<String, u64>::new();
-        for raw in &raw {
-            *causes.entry(raw.problem.cause()).or_default() += 1;
+        for problem in problems {
+            self.take_problem(case, &problem);
         }
-        let mut taken = std::collections::BTreeSet::new();
-        raw.retain(|raw| taken.insert(raw.problem.cause()));
-        let shrunk = in_parallel(&raw, settings.jobs, |Raw { case, problem, run }| {
-            let (finding, runs) = shrinking::shrink(case, problem, settings.releases, settings.terms, stop);
-            Some((Finding { found_in_run: *run, ..finding }, runs))
-        });
-        for (finding, runs) in shrunk {
-            self.shrinking_runs += runs;
-            let runs = causes.get(&finding.cause).copied().unwrap_or(1);
-            self.findings.push(Finding { runs, ..finding });
+    }
+
+    /// Counts the states of a run, and keeps its case if one of them is new.
+    fn take_states(&mut self, case: &Case, seen: &Seen) {
+        let new = || seen.iter().filter(|(state, _)| !self.states.contains_key(*state));
+        if let Some(first) = new().map(|(_, at)| *at).min() {
+            let states = new().map(|(state, _)| state.clone()).collect();
+            let fork_at = u64::try_from(first.as_secs()).unwrap_or(0) + 1;
+            self.corpus.push(Kept { case: case.clone(), fork_at, states, picks: 0 });
+        }
+        for state in seen.keys() {
+            *self.states.entry(state.clone()).or_default() += 1;
+        }
+    }
+
+    /// Counts a problem whose cause is known, and adds another one as a finding that is not shrunk yet.
+    fn take_problem(&mut self, case: &Case, problem: &Problem) {
+        let cause = problem.cause();
+        match self.findings.iter_mut().find(|finding| finding.cause == cause) {
+            Some(known) => known.runs += 1,
+            None => {
+                let finding = Finding::new(case, problem);
+                self.findings.push(Finding { found_in_run: self.runs, ..finding });
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! One run of a case: its steps, the time until the cluster has converged, and the verdicts of all oracles.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 use windtunnel_core::panics;
 
@@ -41,6 +43,8 @@ pub(super) struct RunReport {
     pub(super) problems: Vec<Problem>,
     /// The states that an observer saw, with the moments at which they were first seen.
     pub(super) seen: Seen,
+    /// The alerts that rules of the cluster define.
+    pub(super) alerts: BTreeSet<String>,
     /// The cluster time of the run itself, without what a fork has from its origin.
     pub(super) virtual_time: SignedDuration,
     /// Why the run ended before its last step, if an administrator's request failed.
@@ -55,6 +59,7 @@ impl RunReport {
         Self {
             problems: Vec::new(),
             seen: Seen::new(),
+            alerts: BTreeSet::new(),
             virtual_time: SignedDuration::ZERO,
             cut_short: Some(why),
             hash: String::new(),
@@ -186,7 +191,14 @@ impl Trial<'_> {
         let record = session.into_record();
         look(&record);
         problems.extend(oracles::judge_record(&record));
-        RunReport { problems, seen: coverage::seen(&record), virtual_time, cut_short, hash: record.hash() }
+        RunReport {
+            problems,
+            seen: coverage::seen(&record),
+            alerts: coverage::defined_alerts(&record),
+            virtual_time,
+            cut_short,
+            hash: record.hash(),
+        }
     }
 
     fn is_own(&self) -> bool {
@@ -225,4 +237,58 @@ fn advance(session: &mut Session, span: SignedDuration) -> Result<(), SessionErr
 fn advance_to(session: &mut Session, moment: SignedDuration) -> Result<(), SessionError> {
     let rest = moment - session.elapsed();
     if rest > SignedDuration::ZERO { advance(session, rest) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_openshift::release::Release;
+
+    use super::*;
+    use crate::explore::case::Moment;
+    use crate::explore::invention;
+
+    const TERMS: Terms = Terms { within: SignedDuration::from_hours(1) };
+
+    fn case(moments: Vec<Moment>) -> Case {
+        let environment =
+            json!({ "cluster": { "version": "4.20.1", "nodes": { "control-plane": 1, "workers": 1 } } });
+        Case { environment: environment.as_object().cloned().unwrap(), moments, own_steps: Vec::new() }
+    }
+
+    fn not_ready(at: u64, length: Option<&str>) -> Moment {
+        let mut fault = json!({ "node": "worker-0", "is": "not-ready" });
+        if let Some(length) = length {
+            fault["for"] = json!(length);
+        }
+        Moment::new(at, json!({ "fault": fault }))
+    }
+
+    #[test]
+    fn a_run_from_a_copy_is_the_run_from_the_start() {
+        let origin = case(vec![not_ready(60, Some("5m"))]);
+        let prefix = invention::prefix(&origin, 90);
+        let fork = |at, length| {
+            let mut fork = prefix.clone();
+            fork.moments.push(not_ready(at, Some(length)));
+            fork
+        };
+        let forks = [fork(600, "3m"), fork(1200, "1m")];
+        let reports = run_forked(&prefix, &forks, &Release::find, TERMS);
+        for (fork, report) in forks.iter().zip(reports) {
+            let whole = run(fork, &Release::find, TERMS);
+            assert!(report.virtual_time < whole.virtual_time, "the copy has less to run");
+            assert_eq!((report.hash, report.problems, report.seen), (whole.hash, whole.problems, whole.seen));
+        }
+    }
+
+    #[test]
+    fn a_fault_without_an_end_keeps_a_cluster_from_converging_and_one_with_an_end_does_not() {
+        let found = run(&case(vec![not_ready(60, None)]), &Release::find, TERMS);
+        let causes: Vec<String> = found.problems.iter().map(Problem::cause).collect();
+        assert_eq!(causes.len(), 1, "{causes:?}");
+        assert!(causes[0].starts_with("converges: Node worker-# has Ready=False"), "{causes:?}");
+        let ended = run(&case(vec![not_ready(60, Some("5m"))]), &Release::find, TERMS);
+        assert_eq!((ended.problems, ended.cut_short), (Vec::new(), None));
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
-use crate::explore::{Exploration, Finding};
+use crate::explore::{Exploration, Finding, ORACLES};
 
 /// The seconds of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
@@ -71,6 +71,10 @@ impl Summary<'_> {
                 counted(usize::try_from(exploration.cut_short).unwrap_or(usize::MAX), "run",)
             );
         }
+        let never_fired = exploration.never_fired();
+        if !never_fired.is_empty() {
+            let _ = writeln!(text, "alerts that never fired: {}", never_fired.join(", "));
+        }
         text
     }
 
@@ -87,6 +91,8 @@ impl Summary<'_> {
             "states": exploration.states,
             "newStatesPerMinute": new_per_minute(exploration, self.known, self.wall),
             "corpus": exploration.corpus.len(),
+            "oracles": ORACLES.iter().map(|oracle| json!({ "id": oracle.id, "rule": oracle.rule })).collect::<Vec<_>>(),
+            "alertsNeverFired": exploration.never_fired(),
             "findings": findings,
         });
         format!("{document:#}\n")

@@ -10,7 +10,7 @@ use crate::engine::run_plan;
 use crate::scenario::{self, Releases};
 
 /// The greatest number of runs for one finding.
-const RUNS_MAX: u64 = 120;
+const RUNS_MAX: u64 = 80;
 
 /// Makes a case smaller as long as it has a problem of the same cause. Returns the finding, and the number of runs.
 pub(super) fn shrink(
@@ -32,23 +32,9 @@ pub(super) fn shrink(
     let mut is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
     let is_shrunk = !is_reproduced || smallest(&mut case, &mut found, &mut find, stop);
     if is_reproduced {
-        is_reproduced = fails(&finding(&case, &found), releases);
+        is_reproduced = fails(&Finding::new(&case, &found), releases);
     }
-    (Finding { is_shrunk, is_reproduced, ..finding(&case, &found) }, runs)
-}
-
-fn finding(case: &Case, problem: &Problem) -> Finding {
-    Finding {
-        oracle: problem.oracle.clone(),
-        cause: problem.cause(),
-        text: problem.text.clone(),
-        case: case.clone(),
-        last_steps: problem.last_steps.clone(),
-        found_in_run: 0,
-        runs: 1,
-        is_shrunk: false,
-        is_reproduced: false,
-    }
+    (Finding { is_shrunk, is_reproduced, ..Finding::new(&case, &found) }, runs)
 }
 
 /// Takes the first smaller case that still has the problem, again and again. Returns false if it was stopped before there
