@@ -95,7 +95,7 @@ fn states_of_write(write: &WriteEvent, add: &mut impl FnMut(String)) {
         }
         "ClusterVersion" => add(states_of_history(after)),
         "Pod" => {
-            add(format!("pod {} {}", after.text("/status/phase"), normalise(after.text("/status/reason"))))
+            add(format!("pod {} {}", after.text("/status/phase"), normalise(after.text("/status/reason"))));
         }
         _ => {}
     }
@@ -108,7 +108,7 @@ fn states_of_history(version: &Object) -> String {
 }
 
 fn states_of_insights(before: Option<&Object>, after: &Object, add: &mut impl FnMut(String)) {
-    let old = before.map(|before| insights(before)).unwrap_or_default();
+    let old = before.map(insights).unwrap_or_default();
     for (uid, insight) in insights(after) {
         if old.get(&uid) == Some(&insight) {
             continue;

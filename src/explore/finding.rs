@@ -54,14 +54,24 @@ impl Finding {
 
     /// The scenario that fails because of the problem, with comments for its reader.
     pub fn scenario(&self) -> String {
-        let check = if self.oracle == "same-record" { " --check-determinism" } else { "" };
-        let lines = [
-            format!("Broken: {}", self.text.lines().next().unwrap_or_default()),
-            format!("Oracle: {}", self.oracle),
-            format!("Run it: windtunnel run{check} {}", self.file_name()),
-        ];
-        let comments: String = lines.iter().map(|line| format!("# {line}\n")).collect();
-        format!("{comments}{}", self.case.to_yaml(&self.name(), &self.last_steps))
+        let text = self.text.lines().next().unwrap_or_default();
+        let comments = format!("# Broken: {text}\n# Oracle: {}\n# Run it: {}\n", self.oracle, self.command());
+        comments + &self.case.to_yaml(&self.name(), &self.last_steps)
+    }
+
+    /// Whether the scenario fails when it runs as any other. Some rules only the exploration checks.
+    pub(super) fn fails_in_run(&self) -> bool {
+        !["history", "same-record"].contains(&&*self.oracle)
+    }
+
+    /// The command that shows the problem.
+    fn command(&self) -> String {
+        let file = self.file_name();
+        match &*self.oracle {
+            "same-record" => format!("windtunnel run --check-determinism {file}"),
+            _ if self.fails_in_run() => format!("windtunnel run {file}"),
+            _ => format!("windtunnel explore --runs 1 {file}"),
+        }
     }
 
     /// The name of the scenario.

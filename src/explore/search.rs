@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::case::Case;
-use super::coverage::{self, Seen};
+use super::coverage;
 use super::dice::Dice;
 use super::finding::Finding;
 use super::invention;
+use super::normal::normalise;
 use super::oracles::Problem;
 use super::shrinking;
 use super::trial::{RunReport, Terms, run, run_forked};
@@ -63,8 +64,8 @@ pub struct Exploration {
     pub batches: u64,
     /// The number of runs, without those for shrinking.
     pub runs: u64,
-    /// The number of runs that a failed request of the administrator ended.
-    pub cut_short: u64,
+    /// The runs that a failed request of the administrator ended, by its error without numbers.
+    pub cut_short: BTreeMap<String, u64>,
     /// The cluster time of all runs, in seconds.
     pub virtual_seconds: u64,
     /// The states that were seen, with the number of runs that saw each.
@@ -181,9 +182,8 @@ impl Exploration {
     /// Takes the report of a run.
     fn merge(&mut self, case: &Case, report: RunReport, settings: &Settings<'_>) {
         self.runs += 1;
-        self.cut_short += u64::from(report.cut_short.is_some());
         self.virtual_seconds += u64::try_from(report.virtual_time.as_secs()).unwrap_or(0);
-        self.take_states(case, &report.seen);
+        self.take_states(case, &report);
         self.alerts.extend(report.alerts);
         let mut problems = report.problems;
         if self.runs.is_multiple_of(REPEATED) && !report.hash.is_empty() {
@@ -198,9 +198,12 @@ impl Exploration {
     }
 
     /// Counts the states of a run, and keeps its case if one of them is new.
-    fn take_states(&mut self, case: &Case, seen: &Seen) {
+    fn take_states(&mut self, case: &Case, report: &RunReport) {
+        let seen = &report.seen;
         let new = || seen.iter().filter(|(state, _)| !self.states.contains_key(*state));
-        if let Some(first) = new().map(|(_, at)| *at).min() {
+        if let Some(why) = &report.cut_short {
+            *self.cut_short.entry(normalise(why)).or_default() += 1;
+        } else if let Some(first) = new().map(|(_, at)| *at).min() {
             let states = new().map(|(state, _)| state.clone()).collect();
             let fork_at = u64::try_from(first.as_secs()).unwrap_or(0) + 1;
             self.corpus.push(Kept { case: case.clone(), fork_at, states, picks: 0 });
@@ -235,7 +238,7 @@ impl Exploration {
         for (index, (finding, runs)) in shrunk {
             self.shrinking_runs += runs;
             let Finding { runs, found_in_run, .. } = self.findings[index];
-            self.findings[index] = Finding { runs, found_in_run, ..finding };
+            self.findings[index] = Finding { found_in_run, runs, ..finding };
         }
     }
 }

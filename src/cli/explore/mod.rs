@@ -6,13 +6,14 @@ mod report;
 
 use std::io::IsTerminal as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use self::corpus::Corpus;
 use self::report::Summary;
 use super::args::{ExploreArgs, ExploreFormat, jobs_or_cores};
 use super::files::{self, FoundFiles};
 use super::payload::Releases;
+use super::suite::Stopwatch;
 use super::terminal::interrupt::Interrupt;
 use super::{Exit, print_notice, print_output};
 use crate::explore::{Case, Exploration, Settings, Terms};
@@ -30,11 +31,11 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, String> {
     }
     let corpus = args.corpus.as_deref().map(Corpus::open).transpose()?;
     let mut exploration = corpus.as_ref().map_or_else(|| Ok(Exploration::default()), Corpus::read)?;
-    let start = Instant::now();
+    let watch = Stopwatch::start();
     let known = exploration.states_seen();
     let limit = args.budget().and_then(|budget| Duration::try_from(budget).ok());
-    let is_over = || interrupt.is_interrupted() || limit.is_some_and(|limit| start.elapsed() >= limit);
-    let mut progress = Progress { start, last: start, findings: 0, failure: None };
+    let is_over = || interrupt.is_interrupted() || limit.is_some_and(|limit| watch.read().took >= limit);
+    let mut progress = Progress { watch, last: Duration::ZERO, findings: 0, failure: None };
     exploration.explore(&settings, &is_over, &mut |exploration| {
         progress.after_batch(exploration, known, corpus.as_ref(), args.emit.as_deref());
     });
@@ -42,7 +43,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, String> {
     if let Some(why) = progress.failure {
         return Err(why);
     }
-    let summary = Summary { exploration: &exploration, known, wall: start.elapsed(), seed: args.seed };
+    let summary = Summary { exploration: &exploration, known, wall: watch.read().took, seed: args.seed };
     print_output(&match args.format {
         ExploreFormat::Text => summary.to_text(args.emit.as_deref()),
         ExploreFormat::Json => summary.to_json(),
@@ -91,8 +92,9 @@ fn scenarios(args: &ExploreArgs, releases: &Releases) -> Result<Vec<Case>, Strin
 
 /// What happens while the exploration runs.
 struct Progress {
-    start: Instant,
-    last: Instant,
+    watch: Stopwatch,
+    /// When the last line of progress was printed.
+    last: Duration,
     /// The number of findings that were reported.
     findings: usize,
     /// Why a file could not be written.
@@ -108,9 +110,10 @@ impl Progress {
         emit: Option<&Path>,
     ) {
         self.keep(exploration, corpus, emit);
-        if std::io::stderr().is_terminal() && self.last.elapsed() >= PROGRESS_EVERY {
-            self.last = Instant::now();
-            print_notice(&report::counters(exploration, known, self.start.elapsed()));
+        let now = self.watch.read().took;
+        if std::io::stderr().is_terminal() && now >= self.last + PROGRESS_EVERY {
+            self.last = now;
+            print_notice(&report::counters(exploration, known, now));
         }
     }
 

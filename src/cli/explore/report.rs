@@ -64,12 +64,9 @@ impl Summary<'_> {
             }
         }
         let _ = writeln!(text, "{}", counters(exploration, self.known, self.wall));
-        if exploration.cut_short > 0 {
-            let _ = writeln!(
-                text,
-                "{} ended early, because a request of the administrator failed",
-                counted(usize::try_from(exploration.cut_short).unwrap_or(usize::MAX), "run",)
-            );
+        for (why, runs) in &exploration.cut_short {
+            let runs = counted(usize::try_from(*runs).unwrap_or(usize::MAX), "run");
+            let _ = writeln!(text, "{runs} ended early: {why}");
         }
         let never_fired = exploration.never_fired();
         if !never_fired.is_empty() {

@@ -23,7 +23,6 @@ impl Excuse {
     /// Returns whether something may be left to do for this reason.
     pub(super) fn covers(&self, unmet: &Unmet) -> bool {
         match self {
-            Self::Trapped => true,
             // The machine-config operator waits for a pool of the control plane, and the update for the operator.
             Self::Paused(pool) => match unmet.subject {
                 Subject::Pool => unmet.name == *pool,
@@ -31,7 +30,7 @@ impl Excuse {
                 Subject::Version => pool == "master",
                 Subject::Node => false,
             },
-            Self::Budget => true,
+            Self::Trapped | Self::Budget => true,
         }
     }
 }

@@ -31,10 +31,11 @@ pub(super) fn shrink(
     // A fork of a cluster may have what a run from the start has not.
     let mut is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
     let is_shrunk = !is_reproduced || smallest(&mut case, &mut found, &mut find, stop);
-    if is_reproduced {
-        is_reproduced = fails(&Finding::new(&case, &found), releases);
+    let finding = Finding::new(&case, &found);
+    if is_reproduced && finding.fails_in_run() {
+        is_reproduced = fails(&finding, releases);
     }
-    (Finding { is_shrunk, is_reproduced, ..Finding::new(&case, &found) }, runs)
+    (Finding { is_shrunk, is_reproduced, ..finding }, runs)
 }
 
 /// Takes the first smaller case that still has the problem, again and again. Returns false if it was stopped before there

@@ -23,7 +23,7 @@ timeline:
 /// The document of an exploration, without what depends on this machine.
 fn explored(environment: &TestEnvironment, arguments: &[&str]) -> Value {
     let arguments = [&["explore", "--format", "json"], arguments].concat();
-    let output = String::from_utf8(environment.run(&arguments).stdout).unwrap();
+    let output = environment.run(&arguments).stdout;
     let mut document: Value =
         serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error}: {output}"));
     document["newStatesPerMinute"] = Value::Null;
@@ -35,7 +35,7 @@ fn a_finding_is_a_scenario_that_fails() {
     let environment = TestEnvironment::with(&[("scenarios/broken.yaml", BROKEN)]);
     let arguments = ["explore", "scenarios", "--runs", "3", "--jobs", "2", "--emit", "found"];
     let output = environment.run(&arguments);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(output.code, 1, "{}", output.stderr);
     let files: Vec<String> =
         environment.files().into_iter().filter(|file| file.starts_with("found/")).collect();
     let [file] = files.as_slice() else { panic!("one cause is one finding: {files:?}") };
@@ -43,7 +43,7 @@ fn a_finding_is_a_scenario_that_fails() {
     assert!(text.starts_with("# Broken: Node/worker-7 exists"), "{text}");
     assert!(!text.contains("fault"), "no fault is needed: {text}");
     let run = environment.run(&["run", file]);
-    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    assert_eq!(run.code, 1, "{}", run.stderr);
 }
 
 #[test]
