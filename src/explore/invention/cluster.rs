@@ -2,7 +2,7 @@
 
 use semver::Version;
 use serde_json::{Map, Value, json};
-use windtunnel_openshift::release::Release;
+use windtunnel_openshift::release::{OperatorFacts, Release};
 
 use super::Names;
 use crate::explore::dice::Dice;
@@ -155,7 +155,12 @@ pub(super) fn names(version: String, releases: Vec<String>, cluster: &Value) -> 
         pools.push(pool.clone());
     }
     let release = version.parse().ok().and_then(|version| Release::find(&version).ok());
-    let is_there = |name: &&&str| release.as_ref().is_some_and(|release| release.operator(name).is_some());
-    let operators = OPERATORS.iter().filter(is_there).map(|name| (*name).to_owned()).collect();
-    Names { version, releases, nodes: all, pools, operators }
+    let program = |operator: &str| {
+        let mut components = release.iter().flat_map(|release| release.components.iter());
+        let is_meant = |facts: &OperatorFacts| facts.cluster_operator == operator;
+        let found = components.find(|component| component.operator.as_ref().is_some_and(is_meant));
+        found.map(|component| (operator.to_owned(), component.name.clone()))
+    };
+    let (operators, programs) = OPERATORS.iter().filter_map(|operator| program(operator)).unzip();
+    Names { version, releases, nodes: all, pools, operators, programs }
 }

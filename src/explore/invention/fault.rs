@@ -146,7 +146,7 @@ fn program(dice: &mut Dice, names: &Names) -> String {
         4 => "machine-config-controller/drain".to_owned(),
         5 => "machine-config-controller/render".to_owned(),
         6 => format!("kubelet/{node}"),
-        7 => format!("operator/{}", dice.pick(&names.operators)),
+        7 => format!("operator/{}", dice.pick(&names.programs)),
         _ => format!("machine-config-daemon/{node}"),
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Names {
     nodes: Vec<String>,
     pools: Vec<String>,
     operators: Vec<String>,
+    /// The names of the programs of these operators.
+    programs: Vec<String>,
 }
 
 /// Invents a cluster and its timeline.
@@ -41,9 +43,11 @@ pub(super) fn continue_from(parent: &Case, at: u64, dice: &mut Dice) -> Case {
     let mut case = prefix(parent, at);
     if case.own_steps.is_empty() {
         // Promises of earlier steps are kept: a paused pool continues, a MachineConfig is removed.
-        case.moments.extend(
-            parent.moments.iter().filter(|moment| moment.at > at && timeline::is_end(&moment.step)).cloned(),
-        );
+        let begun = case.moments.clone();
+        let is_promised = |moment: &&Moment| {
+            moment.at > at && begun.iter().any(|begun| timeline::ends(&moment.step, &begun.step))
+        };
+        case.moments.extend(parent.moments.iter().filter(is_promised).cloned());
         extend(&mut case, dice, &Names::of(parent), at);
     } else {
         disturb(&mut case, dice);
@@ -79,7 +83,7 @@ fn extend(case: &mut Case, dice: &mut Dice, names: &Names, from: u64) {
         let at = 60 * dice.between(first, last);
         case.moments.extend(timeline::steps(dice, names, at));
     }
-    for _ in 0..dice.between(0, 3) {
+    for _ in 0..dice.between(1, 5) {
         let at = 60 * dice.between(if from == 0 { 0 } else { first }, last);
         case.moments.push(Moment::new(at, fault::invent(dice, names)));
     }

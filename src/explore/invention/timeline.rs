@@ -51,10 +51,16 @@ pub(super) fn steps(dice: &mut Dice, names: &Names, at: u64) -> Vec<Moment> {
 }
 
 /// Whether a step ends what an earlier one began.
-pub(super) fn is_end(step: &Value) -> bool {
-    let merge = &step["patch"]["merge"]["spec"];
-    let removed = step["delete"].as_str().is_some_and(|object| object.starts_with("MachineConfig/"));
-    merge["paused"] == false || removed || merge.get("overrides").is_some_and(Value::is_null)
+pub(super) fn ends(step: &Value, begun: &Value) -> bool {
+    if let Some(object) = step["delete"].as_str() {
+        let name = begun["apply"]["metadata"]["name"].as_str();
+        return name.is_some_and(|name| object == format!("MachineConfig/{name}"));
+    }
+    let (merge, before) = (&step["patch"]["merge"]["spec"], &begun["patch"]["merge"]["spec"]);
+    let is_same = step["patch"]["object"] == begun["patch"]["object"];
+    let continues = merge["paused"] == false && before["paused"] == true;
+    let manages = merge.get("overrides").is_some_and(Value::is_null) && before["overrides"].is_array();
+    is_same && (continues || manages)
 }
 
 fn update(dice: &mut Dice, releases: &[String]) -> Value {

@@ -31,8 +31,7 @@ impl Problem {
                 Self { cause: Some("controllers".to_owned()), ..Self::new("hot-loop", error.to_string()) }
             }
             _ if is_own => {
-                let cause = format!("line {step}");
-                Self { cause: Some(cause), ..Self::new("expectation", format!("{step}: {error}")) }
+                Self { cause: Some(step.clone()), ..Self::new("expectation", format!("{step}: {error}")) }
             }
             _ => return None,
         };
