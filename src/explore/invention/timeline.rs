@@ -31,11 +31,11 @@ pub(super) fn steps(dice: &mut Dice, names: &Names, at: u64) -> Vec<Moment> {
         }
         8 | 9 => {
             let role = *dice.pick(&["master", "worker"]);
-            let name = format!("99-{role}-explored");
+            let name = format!("99-{role}-explored-{}", at / 60);
             let delete = json!({ "delete": format!("MachineConfig/{name}") });
             vec![Moment::new(at, machine_config(&name, role)), Moment::new(later, delete)]
         }
-        10 => one(json!({ "join": format!("worker-{}", dice.between(7, 9)) })),
+        10 => one(json!({ "join": format!("worker-{}", 10 + at / 60) })),
         11 => one(json!({ "delete": format!("ClusterOperator/{}", dice.pick(&names.operators)) })),
         12 => one(version_patch(&json!({ "channel": *dice.pick(&["", "fast-4.18", "stable-4.14"]) }))),
         13 => one(feature_set(dice)),
