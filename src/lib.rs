@@ -18,6 +18,7 @@
 //! * [`report`]: renders a record as text for people and machines.
 //! * `steps`: the Gherkin vocabulary (feature `gherkin`).
 //! * [`tunnel`]: tests of controllers in Rust.
+//! * [`explore`]: invents runs, and shrinks those that break a rule.
 //! * [`cli`]: arguments, files, exit codes.
 
 pub mod record;
@@ -35,5 +36,7 @@ pub mod report;
 pub mod steps;
 
 pub mod tunnel;
+
+pub mod explore;
 
 pub mod cli;

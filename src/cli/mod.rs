@@ -16,6 +16,7 @@ mod dump;
 mod endpoint;
 #[cfg(feature = "serve")]
 mod envtest;
+mod explore;
 #[cfg(feature = "serve")]
 mod faults;
 mod files;
@@ -156,6 +157,7 @@ pub fn main() -> ExitCode {
         Command::Lint(args) => lint::lint(&args),
         Command::Mutate(args) => mutate::mutate(&args),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Explore(args) => explore::explore(&args),
         Command::New(args) => new::new(&args),
         Command::Schema { kind } => schema::schema(kind),
         Command::Completions { shell } => Ok(completions(shell)),

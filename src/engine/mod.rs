@@ -31,14 +31,16 @@ mod retry;
 pub mod round_trip;
 mod run;
 mod runtime;
+mod saved_cluster;
 mod session;
 mod start;
 pub mod sweep;
 mod unannotated;
-mod workers;
+pub(crate) mod workers;
 
 pub use error::SessionError;
 pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on, run_plan_with_programs};
 pub use runtime::{EmbeddedPlace, EmbeddedProgram, Pending, ProgramFuture, StartProgram};
+pub use saved_cluster::SavedCluster;
 pub use session::Session;
 pub use start::{ComponentsBeside, EPOCH, component_names};

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 /// Calls `work` with each item on `jobs` threads. Returns the results in the order of the items.
-pub(in crate::engine) fn map_in_parallel<T: Sync, R: Send>(
+pub(crate) fn map_in_parallel<T: Sync, R: Send>(
     items: &[T],
     jobs: usize,
     work: impl Fn(&T) -> R + Sync,

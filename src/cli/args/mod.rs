@@ -8,6 +8,7 @@ mod clusters;
 pub(super) mod controllers;
 #[cfg(feature = "serve")]
 mod envtest;
+mod explore;
 #[cfg(feature = "serve")]
 mod faults;
 #[cfg(all(feature = "live", feature = "serve"))]
@@ -43,6 +44,7 @@ pub(super) use self::clusters::speed;
 pub(super) use self::clusters::{ClockStart, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
 #[cfg(feature = "serve")]
 pub(super) use self::envtest::EnvtestArgs;
+pub(super) use self::explore::{ExploreArgs, ExploreFormat};
 #[cfg(feature = "serve")]
 pub(super) use self::faults::FaultArgs;
 pub(super) use self::logs::{LogsArgs, MustGatherArgs};
@@ -145,6 +147,8 @@ pub(super) enum Command {
     Mutate(MutateArgs),
     /// Ask a copy of the cluster to go back at each moment of a scenario's update, and report what becomes of it.
     Sweep(SweepArgs),
+    /// Invent faulty updates, run them, and shrink those that break a rule into scenarios.
+    Explore(ExploreArgs),
     /// Write a scenario or a feature from a template; without a path, list the templates.
     New(NewArgs),
     /// Print the JSON Schema of a file, for editors.

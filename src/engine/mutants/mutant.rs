@@ -85,7 +85,7 @@ impl Mutant {
     }
 
     /// Returns whether it concerns the insights of the update status controller.
-    pub(in crate::engine) fn is_insight(&self) -> bool {
+    pub fn is_insight(&self) -> bool {
         matches!(self.defect, Defect::LostInsight | Defect::FrozenInsight(_) | Defect::AlteredInsight(_))
     }
 }

@@ -12,6 +12,7 @@ use super::mutants::{Observed, Tampering};
 use super::run::Failure;
 use super::session::Session;
 use crate::plan::{Expectation, ExpectedTime, Plan, PlannedStep, Step};
+use crate::record::Record;
 
 /// How much longer a run with a mutant may be than the one without.
 const TIME_FACTOR: i32 = 3;
@@ -21,6 +22,8 @@ const SLACK: SignedDuration = SignedDuration::from_mins(1);
 /// case.
 const TURNS_FACTOR: u64 = 20;
 const TURNS_MIN: u64 = 20_000;
+/// The number of turns of a mutant in a session that others run.
+const OBSERVED_TURNS_MAX: u64 = 200_000;
 
 /// A step of a plan that checks something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +71,35 @@ pub struct MutantRun {
     pub broken: Vec<usize>,
     /// The number of steps that ran.
     pub reached: usize,
+}
+
+/// What the components of a session did, and what its mutant did to them.
+pub struct Observation(Tampering);
+
+impl Observation {
+    /// The mutants that a run with this record can notice.
+    pub fn mutants(&self, record: &Record) -> Vec<Mutant> {
+        candidates(record, &self.0.lock().observed)
+    }
+
+    /// Whether the mutant changed anything.
+    pub fn had_effect(&self) -> bool {
+        self.0.lock().observed.hits > 0
+    }
+}
+
+/// Starts a session with a mutant, or one without whose components are observed.
+///
+/// # Errors
+/// The cluster could not be set up.
+pub fn start_observed(
+    plan: &Plan,
+    seed: u64,
+    mutant: Option<&Mutant>,
+) -> Result<(Session, Observation), SessionError> {
+    let tampering = Tampering::new(mutant.cloned(), OBSERVED_TURNS_MAX);
+    let session = start(plan, seed, &tampering)?;
+    Ok((session, Observation(tampering)))
 }
 
 /// Runs a plan without mutants.

@@ -19,7 +19,8 @@ pub use self::branch::{Branch, Request};
 pub(in crate::engine) use self::branch::{Snapshot, Terms};
 pub(in crate::engine) use self::moments::Finder;
 pub use self::moments::{Moment, Moments};
-pub use self::verdict::{NodeStates, RejectedWrite, Verdict};
+pub use self::routine::is_routine;
+pub use self::verdict::{NodeStates, RejectedWrite, Verdict, trapped_writes};
 
 pub(in crate::engine) use self::branch::wait_for_arrival;
 

@@ -10,7 +10,7 @@ const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";
 
 /// Whether a write belongs to the routine of a cluster: it renews the lock of a leader, reports an Event, or publishes an
 /// insight. Such a write is neither progress nor a moment of its own.
-pub(super) fn is_routine(write: &WriteEvent) -> bool {
+pub fn is_routine(write: &WriteEvent) -> bool {
     write.kind == "Event" || write.by == UPDATE_STATUS_CONTROLLER || is_renewal(write)
 }
 

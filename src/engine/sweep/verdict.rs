@@ -12,7 +12,7 @@ use windtunnel_openshift::mco::annotations;
 use super::moments::one_line;
 use super::routine::is_routine;
 use crate::engine::runtime::Simulation;
-use crate::record::{ADMINISTRATOR, Event, WriteEvent};
+use crate::record::{ADMINISTRATOR, Entry, Event, Record, WriteEvent};
 
 /// How long a cluster must make no progress, while writes are rejected, until it counts as trapped.
 const FROZEN: SignedDuration = SignedDuration::from_mins(30);
@@ -109,6 +109,10 @@ impl Judge {
     fn read(&mut self, simulation: &Simulation) {
         let entries = simulation.record.entries.get(self.seen..).unwrap_or_default();
         self.seen = simulation.record.entries.len();
+        self.read_entries(entries);
+    }
+
+    fn read_entries(&mut self, entries: &[Entry]) {
         for entry in entries {
             if let Event::Write(write) = &entry.event {
                 self.read_write(write, entry.at);
@@ -155,6 +159,14 @@ fn is_settled(pool: &Object) -> bool {
     let is_paused = pool.pointer("/spec/paused").is_some_and(|paused| *paused == true);
     let (wanted, current) = (pool.text("/spec/configuration/name"), pool.text("/status/configuration/name"));
     is_paused || (wanted == current && condition::is_true(pool, "Updated"))
+}
+
+/// Returns the writes that the API server rejects for good in a record, and has rejected again since the last progress: the
+/// components that make them are trapped.
+pub fn trapped_writes(record: &Record) -> Vec<RejectedWrite> {
+    let mut judge = Judge::new(Version::new(0, 0, 0), record.header.epoch);
+    judge.read_entries(&record.entries);
+    judge.rejected_since().cloned().collect()
 }
 
 /// Whether a rejection comes from the validation of the object, so that the same write is rejected again.

@@ -9,6 +9,7 @@ mod custom_kinds;
 pub(crate) mod environment;
 #[cfg(feature = "serve")]
 mod envtest;
+mod explore;
 #[cfg(feature = "gherkin")]
 mod features;
 mod held_before;

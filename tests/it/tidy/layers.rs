@@ -66,6 +66,21 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "explore",
+        &[
+            "core",
+            "controllers::faults",
+            "openshift::cvo",
+            "openshift::mco::annotations",
+            "openshift::release",
+            "update_status::insight",
+            "record",
+            "plan",
+            "scenario",
+            "engine",
+        ],
+    ),
+    (
         "cli",
         &[
             "core",
@@ -82,6 +97,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "dump",
             "report",
             "steps",
+            "explore",
         ],
     ),
 ];

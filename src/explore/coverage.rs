@@ -1,0 +1,189 @@
+//! Coverage: the states that an observer of a cluster can see, in a record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use windtunnel_core::alert::AlertState;
+use windtunnel_core::resources::PROMETHEUS_RULES;
+use windtunnel_core::yaml;
+use windtunnel_core::{Object, condition, text_of};
+use windtunnel_openshift::mco::annotations::{REASON, STATE};
+use windtunnel_update_status::insight::published;
+
+use super::normal::normalise;
+use crate::record::{Event, Record, WriteEvent};
+
+/// States in words, with the time since the start at which each was first seen.
+pub(super) type Seen = BTreeMap<String, SignedDuration>;
+
+/// The kinds whose messages of conditions are states as well.
+const WITH_MESSAGES: [&str; 3] = ["ClusterVersion", "ClusterOperator", "MachineConfigPool"];
+
+/// Returns the states in a record since the start of the run.
+pub(super) fn seen(record: &Record) -> Seen {
+    let mut seen = Seen::new();
+    for entry in record.entries.iter().filter(|entry| !record.is_set_up(entry)) {
+        let at = entry.at.duration_since(record.header.epoch);
+        let mut add = |state: String| {
+            seen.entry(state).or_insert(at);
+        };
+        match &entry.event {
+            Event::Write(write) => states_of_write(write, &mut add),
+            Event::Alert(alert) if alert.state == AlertState::Inactive => {}
+            Event::Alert(alert) => add(alert_state(alert.name(), alert.state)),
+            Event::Process { program, started, .. } => {
+                let what = if *started { "starts" } else { "ends" };
+                add(format!("process {} {what}", normalise(program)));
+            }
+            _ => {}
+        }
+    }
+    seen
+}
+
+/// The state in which an alert of this name fires.
+pub(super) fn firing(name: &str) -> String {
+    alert_state(name, AlertState::Firing)
+}
+
+fn alert_state(name: &str, state: AlertState) -> String {
+    format!("alert {name} {state:?}")
+}
+
+/// Returns the alerts that rules of a cluster define.
+pub(super) fn defined_alerts(record: &Record) -> BTreeSet<String> {
+    let writes = record.entries.iter().filter_map(|entry| match &entry.event {
+        Event::Write(write) if write.kind == PROMETHEUS_RULES.kind => write.after.as_ref(),
+        _ => None,
+    });
+    let groups = writes.flat_map(|rules| rules.list("/spec/groups"));
+    let rules = groups.flat_map(|group| group["rules"].as_array().into_iter().flatten());
+    rules.filter_map(|rule| rule["alert"].as_str().map(str::to_owned)).collect()
+}
+
+fn states_of_write(write: &WriteEvent, add: &mut impl FnMut(String)) {
+    if write.code >= 400 {
+        let WriteEvent { verb, kind, subresource, code, message, .. } = write;
+        add(format!("refusal {verb} {kind} {subresource} {code}: {}", normalise(message)));
+        return;
+    }
+    let Some(after) = &write.after else { return };
+    if write.kind == "UpdateStatus" || write.key.name == published::CONFIG_MAP {
+        states_of_insights(write.before.as_ref(), after, add);
+    }
+    if write.kind == "Event" {
+        add(format!("event {}", after.text("/reason")));
+        return;
+    }
+    let before = write.before.as_ref();
+    for condition in after.list("/status/conditions") {
+        let kind = condition::type_of(condition);
+        if before.and_then(|before| condition::find_in_status(before, kind)) == Some(condition) {
+            continue;
+        }
+        let (status, reason) = (text_of(condition, "status"), normalise(text_of(condition, "reason")));
+        add(format!("condition {}/{kind}={status} {reason}", write.kind));
+        if WITH_MESSAGES.contains(&&*write.kind) {
+            add(format!("message {}/{kind}: {}", write.kind, normalise(text_of(condition, "message"))));
+        }
+    }
+    match &*write.kind {
+        "Node" => {
+            let annotation = |key: &str| normalise(after.annotation(key).unwrap_or_default());
+            add(format!("node {}: {}", annotation(STATE), annotation(REASON)));
+        }
+        "ClusterVersion" => add(states_of_history(after)),
+        "Pod" => {
+            add(format!("pod {} {}", after.text("/status/phase"), normalise(after.text("/status/reason"))));
+        }
+        _ => {}
+    }
+}
+
+/// The states of the newest entries of the history.
+fn states_of_history(version: &Object) -> String {
+    let states = version.list("/status/history").iter().take(3).map(|entry| text_of(entry, "state"));
+    format!("history {}", states.collect::<Vec<_>>().join(" "))
+}
+
+fn states_of_insights(before: Option<&Object>, after: &Object, add: &mut impl FnMut(String)) {
+    let old = before.map(insights).unwrap_or_default();
+    for (uid, insight) in insights(after) {
+        if old.get(&uid) == Some(&insight) {
+            continue;
+        }
+        let Some((kind, content)) = published::content(&insight) else { continue };
+        let conditions = content["conditions"].as_array().into_iter().flatten();
+        for condition in conditions {
+            let (name, status) = (condition::type_of(condition), text_of(condition, "status"));
+            add(format!("insight {kind}/{name}={status} {}", text_of(condition, "reason")));
+        }
+        if kind == "Health" {
+            let impact = &content["impact"];
+            let (level, what) = (text_of(impact, "level"), text_of(impact, "type"));
+            add(format!("insight Health {level} {what}: {}", normalise(text_of(impact, "summary"))));
+        }
+        if let Some(assessment) = content["assessment"].as_str() {
+            add(format!("insight {kind} {assessment}"));
+        }
+    }
+}
+
+/// The insights that an object publishes, by their uids.
+fn insights(object: &Object) -> BTreeMap<String, Value> {
+    let value = object.to_value();
+    let in_status =
+        published::insights_in_status(&value["status"]).map(|(uid, insight)| (uid, insight.clone()));
+    let documents = published::documents(&value)
+        .filter_map(|(uid, text)| Some((uid.to_owned(), yaml::from_str::<Value>(text).ok()?)));
+    in_status.chain(documents).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources::{CLUSTER_OPERATORS, EVENTS};
+
+    use super::*;
+
+    fn states(kind: &str, code: u16, before: Option<Value>, after: Value) -> Vec<String> {
+        let key = if kind == "Event" { EVENTS.key("ns", "n") } else { CLUSTER_OPERATORS.key("", "dns") };
+        let write = WriteEvent {
+            by: "a".to_owned(),
+            verb: "update".to_owned(),
+            kind: kind.to_owned(),
+            key,
+            subresource: String::new(),
+            code,
+            message: "revision 17 is old".to_owned(),
+            before: before.map(Object::new),
+            after: Some(Object::new(after)),
+        };
+        let mut states = Vec::new();
+        states_of_write(&write, &mut |state| states.push(state));
+        states
+    }
+
+    #[test]
+    fn states_are_what_changed_without_numbers() {
+        let operator = |message: &str| {
+            json!({ "status": { "conditions": [
+                { "type": "Degraded", "status": "True", "reason": "Down", "message": message },
+            ] } })
+        };
+        let found = states("ClusterOperator", 200, None, operator("3 of 4 pods are down"));
+        let wanted = [
+            "condition ClusterOperator/Degraded=True Down",
+            "message ClusterOperator/Degraded: # of # pods are down",
+        ];
+        assert_eq!(found, wanted);
+        let same = states("ClusterOperator", 200, Some(operator("x")), operator("x"));
+        assert!(same.is_empty(), "{same:?}");
+        assert_eq!(
+            states("ClusterOperator", 409, None, json!({})),
+            ["refusal update ClusterOperator  409: revision # is old",]
+        );
+        assert_eq!(states("Event", 200, None, json!({ "reason": "Reboot" })), ["event Reboot"]);
+    }
+}

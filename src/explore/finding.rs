@@ -1,0 +1,87 @@
+//! Findings: shrunk cases that break a rule, and their scenarios.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windtunnel_core::rng::fnv1a;
+
+use super::case::Case;
+use super::oracles::Problem;
+
+/// A case that breaks a rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The id of the oracle.
+    pub oracle: String,
+    /// The cause, by which findings differ.
+    pub cause: String,
+    /// The problem in words.
+    pub text: String,
+    /// The case, as small as it could be made.
+    pub case: Case,
+    /// Steps of the scenario language that fail because of the problem.
+    pub last_steps: Vec<Value>,
+    /// The number of the run that found it.
+    pub found_in_run: u64,
+    /// The number of runs with this cause.
+    pub runs: u64,
+    /// Whether nothing is left to make smaller.
+    pub is_shrunk: bool,
+    /// Whether the case breaks the rule again when it runs from its start, and its scenario fails.
+    pub is_reproduced: bool,
+}
+
+impl Finding {
+    /// The problem of a case that is not shrunk yet.
+    pub(super) fn new(case: &Case, problem: &Problem) -> Self {
+        Self {
+            oracle: problem.oracle.clone(),
+            cause: problem.cause(),
+            text: problem.text.clone(),
+            case: case.clone(),
+            last_steps: problem.last_steps.clone(),
+            found_in_run: 0,
+            runs: 1,
+            is_shrunk: false,
+            is_reproduced: false,
+        }
+    }
+
+    /// A name for files, the same for the same cause.
+    pub fn file_name(&self) -> String {
+        let oracle = self.oracle.replace('/', "-");
+        format!("{oracle}-{:08x}.yaml", fnv1a(self.cause.as_bytes()) & 0xffff_ffff)
+    }
+
+    /// The scenario that fails because of the problem, with comments for its reader.
+    pub fn scenario(&self) -> String {
+        let text = self.text.lines().next().unwrap_or_default();
+        let comments = format!("# Broken: {text}\n# Oracle: {}\n# Run it: {}\n", self.oracle, self.command());
+        comments + &self.case.to_yaml(&self.name(), &self.last_steps)
+    }
+
+    /// Whether the scenario fails when it runs as any other. Some rules only the exploration checks.
+    pub(super) fn fails_in_run(&self) -> bool {
+        !["history", "same-record"].contains(&&*self.oracle)
+    }
+
+    /// The command that shows the problem.
+    fn command(&self) -> String {
+        let file = self.file_name();
+        match &*self.oracle {
+            "same-record" => format!("windtunnel run --check-determinism {file}"),
+            _ if self.fails_in_run() => format!("windtunnel run {file}"),
+            _ => format!("windtunnel explore --runs 1 {file}"),
+        }
+    }
+
+    /// The name of the scenario.
+    fn name(&self) -> String {
+        let text: String = self.cause.chars().filter(|c| !"\"\\`".contains(*c)).take(90).collect();
+        format!("Found: {text}")
+    }
+
+    /// The problem of the case.
+    pub(super) fn problem(&self) -> Problem {
+        Problem::known(&self.oracle, &self.text, &self.cause, self.last_steps.clone())
+    }
+}

@@ -1,0 +1,23 @@
+//! Short disturbances that every scenario should survive.
+
+use serde_json::{Value, json};
+
+use crate::explore::dice::Dice;
+
+/// Invents a fault that ends within a minute, or a restart.
+pub(super) fn invent(dice: &mut Dice, nodes: &[String]) -> Value {
+    let node = dice.pick(nodes).clone();
+    let program = match dice.between(0, 4) {
+        0 | 1 => "cluster-version-operator".to_owned(),
+        2 => "machine-config-controller/node".to_owned(),
+        3 => format!("machine-config-daemon/{node}"),
+        _ => format!("kubelet/{node}"),
+    };
+    match dice.between(0, 4) {
+        0 => json!({ "fault": { "process": program, "is": "killed" } }),
+        1 => json!({ "fault": { "process": program, "is": "watch-dropped" } }),
+        2 => json!({ "fault": { "process": program, "is": "watch-stale", "for": "30s" } }),
+        3 => json!({ "fault": { "api": { "by": program, "verb": "update" }, "is": "conflict", "times": 2 } }),
+        _ => json!({ "fault": { "api": { "by": program }, "is": "internal-error", "for": "20s" } }),
+    }
+}

@@ -1,0 +1,28 @@
+//! Exploration: invents clusters and what is done to them, runs them, and shrinks what breaks a rule into a scenario.
+//!
+//! ```text
+//! invention --case--> trial --record--> oracles ---> shrinking --> emission
+//!     ^                   \--> coverage --> search (corpus, forks)
+//!     +------------------------------------------------+
+//! ```
+//!
+//! A case is data of the scenario language: what runs is what is written. Nothing depends on the number of threads.
+
+mod case;
+mod coverage;
+mod dice;
+mod finding;
+mod invention;
+mod mutants;
+mod normal;
+mod oracles;
+mod search;
+mod shrinking;
+mod trial;
+
+pub use case::Case;
+pub use finding::Finding;
+pub use mutants::{MutantRow, MutantTable, find_mutants};
+pub use oracles::{ORACLES, Oracle};
+pub use search::{Exploration, Kept, Settings};
+pub use trial::Terms;

@@ -1,0 +1,125 @@
+//! Deliberately broken components, and the runs that find them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::case::Case;
+use super::dice::Dice;
+use super::invention;
+use super::search::Settings;
+use super::trial::{RunReport, run_observed};
+use crate::engine::mutation::Mutant;
+use crate::engine::workers::map_in_parallel;
+
+/// The number of cases, if the settings have none.
+const CASES: u64 = 8;
+
+/// A mutant, and the run that found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MutantRow {
+    /// The name of the mutant.
+    pub mutant: String,
+    /// The number of the run that found it, and the cause of the problem.
+    pub found: Option<(u64, String)>,
+    /// Whether it changed anything in any run.
+    pub had_effect: bool,
+}
+
+/// The mutants that an exploration finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MutantTable {
+    /// The mutants that were tried, in the order of their names.
+    pub rows: Vec<MutantRow>,
+    /// The number of runs without mutants.
+    pub clean_runs: usize,
+    /// The problems of runs without mutants, by the number of the run: defects of windtunnel, or false alarms.
+    pub clean_problems: Vec<(u64, String)>,
+}
+
+impl MutantTable {
+    /// The number of mutants that were found.
+    pub fn found(&self) -> usize {
+        self.rows.iter().filter(|row| row.found.is_some()).count()
+    }
+
+    /// The number of runs without mutants that broke a rule.
+    pub fn alarms(&self) -> usize {
+        self.clean_problems.iter().map(|(run, _)| run).collect::<BTreeSet<_>>().len()
+    }
+}
+
+/// A case, and the problems of its run without mutants.
+struct CleanRun {
+    case: Case,
+    causes: BTreeSet<String>,
+    mutants: Vec<Mutant>,
+}
+
+/// Invents cases, runs them without mutants, and then with each of `count` mutants until one finds it.
+pub fn find_mutants(settings: &Settings<'_>, count: usize, stop: &(dyn Fn() -> bool + Sync)) -> MutantTable {
+    let numbers: Vec<u64> = (0..settings.runs.unwrap_or(CASES)).collect();
+    let clean = map_in_parallel(&numbers, settings.jobs, |number| {
+        (!stop()).then(|| clean_run(settings, *number))
+    });
+    let clean: Vec<CleanRun> = clean.into_iter().flatten().collect();
+    let mutants = sample(&clean, count, settings.seed);
+    let rows = map_in_parallel(&mutants, settings.jobs, |mutant| {
+        (!stop()).then(|| try_mutant(settings, &clean, mutant))
+    });
+    let numbered =
+        (1..).zip(&clean).flat_map(|(run, clean)| clean.causes.iter().map(move |cause| (run, cause.clone())));
+    let rows = rows.into_iter().flatten().collect();
+    MutantTable { rows, clean_runs: clean.len(), clean_problems: numbered.collect() }
+}
+
+fn clean_run(settings: &Settings<'_>, number: u64) -> CleanRun {
+    let case = invention::invent(&mut Dice::new(settings.seed, &format!("case of mutants {number}")));
+    let (report, mutants) =
+        run_observed(&case, None, settings.releases, settings.terms, |observation, record| {
+            observation.mutants(record)
+        });
+    CleanRun { case, causes: causes(&report), mutants: mutants.unwrap_or_default() }
+}
+
+fn causes(report: &RunReport) -> BTreeSet<String> {
+    report.problems.iter().map(super::oracles::Problem::cause).collect()
+}
+
+/// Draws mutants that some case can notice, of as many components as possible.
+fn sample(clean: &[CleanRun], count: usize, seed: u64) -> Vec<Mutant> {
+    let all: BTreeSet<&Mutant> =
+        clean.iter().flat_map(|run| &run.mutants).filter(|mutant| !mutant.is_insight()).collect();
+    let mut by_component: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
+    for mutant in all {
+        by_component.entry(&mutant.component).or_default().push(mutant);
+    }
+    let mut dice = Dice::new(seed, "sample of mutants");
+    let mut taken = Vec::new();
+    while taken.len() < count && !by_component.is_empty() {
+        for mutants in by_component.values_mut().filter(|mutants| !mutants.is_empty()) {
+            let last = mutants.len() as u64 - 1;
+            taken.push(mutants.swap_remove(usize::try_from(dice.between(0, last)).unwrap_or(0)).clone());
+        }
+        by_component.retain(|_, mutants| !mutants.is_empty());
+    }
+    taken.truncate(count);
+    taken.sort_by_cached_key(ToString::to_string);
+    taken
+}
+
+/// Runs cases with a mutant until one has a problem that it has not without the mutant.
+fn try_mutant(settings: &Settings<'_>, clean: &[CleanRun], mutant: &Mutant) -> MutantRow {
+    let mut row = MutantRow { mutant: mutant.to_string(), found: None, had_effect: false };
+    for (number, run) in (1..).zip(clean) {
+        let (report, had_effect) =
+            run_observed(&run.case, Some(mutant), settings.releases, settings.terms, |observation, _| {
+                observation.had_effect()
+            });
+        // A panic leaves no record, and comes from the mutant if the run has none without it.
+        row.had_effect |= had_effect.unwrap_or(true);
+        if let Some(cause) = causes(&report).difference(&run.causes).next() {
+            row.found = Some((number, cause.clone()));
+            break;
+        }
+    }
+    row
+}

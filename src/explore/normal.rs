@@ -1,0 +1,36 @@
+//! Texts without what differs between equal causes: numbers, hashes and generated names.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The greatest length of a normalised text, in characters.
+const LENGTH_MAX: usize = 160;
+
+/// The parts of texts that differ between equal causes.
+static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    // Hashes, then the suffixes that Kubernetes generates, then numbers.
+    Regex::new(r"\b[0-9a-f]{8,}\b|-[bcdfghjklmnpqrstvwxz2456789]{5}\b|\d+(?:\.\d+)*").ok()
+});
+
+/// Returns the first line of a text with `#` in place of numbers, hashes and generated suffixes.
+pub(super) fn normalise(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let line = VARYING
+        .as_ref()
+        .map_or_else(|| line.to_owned(), |varying| varying.replace_all(line, "#").into_owned());
+    line.chars().take(LENGTH_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_causes_have_equal_texts() {
+        let one = "worker-0 reboots into rendered-worker-0123456789abcdef at 0:01:02\nmore";
+        assert_eq!(normalise(one), "worker-# reboots into rendered-worker-# at #:#:#");
+        assert_eq!(normalise("pod version-4.14.8-x7k2p is gone"), "pod version-## is gone");
+        assert_eq!(normalise("the operator degraded"), "the operator degraded");
+    }
+}

@@ -1,0 +1,258 @@
+//! The search: batches of runs, which are drawn from the seed and what earlier batches saw.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::case::Case;
+use super::coverage;
+use super::dice::Dice;
+use super::finding::Finding;
+use super::invention;
+use super::normal::normalise;
+use super::oracles::Problem;
+use super::shrinking;
+use super::trial::{RunReport, Terms, run, run_forked};
+use crate::engine::workers::map_in_parallel;
+use crate::scenario::Releases;
+
+/// The number of jobs of a batch. It does not depend on the number of threads, so that findings do not.
+const BATCH: u64 = 8;
+
+/// The number of continuations of a case that saw something new.
+const FORKS: u64 = 3;
+
+/// The percentage of jobs that continue a case of the corpus.
+const CONTINUED: u64 = 60;
+
+/// Each of this number of runs is repeated, to compare the records.
+const REPEATED: u64 = 16;
+
+/// What to explore, and how.
+pub struct Settings<'a> {
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// The number of runs; `None` for as many as there is time for.
+    pub runs: Option<u64>,
+    /// The number of runs at a time.
+    pub jobs: usize,
+    /// The terms of each run.
+    pub terms: Terms,
+    /// The user's scenarios, which are disturbed; without any, cases are invented.
+    pub scenarios: Vec<Case>,
+    /// The source of releases.
+    pub releases: &'a (dyn Releases + Sync),
+}
+
+/// A case that saw something new.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The case.
+    pub case: Case,
+    /// The moment at which the first new state was seen, in seconds.
+    pub fork_at: u64,
+    /// The states that no case had reached before.
+    pub states: Vec<String>,
+    /// How often it was continued.
+    pub picks: u64,
+}
+
+/// Everything that an exploration has seen so far. It can be stored as JSON, and continued.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Exploration {
+    /// The number of batches.
+    pub batches: u64,
+    /// The number of runs, without those for shrinking.
+    pub runs: u64,
+    /// The runs that a failed request of the administrator ended, by its error without numbers.
+    pub cut_short: BTreeMap<String, u64>,
+    /// The cluster time of all runs, in seconds.
+    pub virtual_seconds: u64,
+    /// The states that were seen, with the number of runs that saw each.
+    pub states: BTreeMap<String, u64>,
+    /// The cases that saw something new.
+    pub corpus: Vec<Kept>,
+    /// What was found, one for each cause.
+    pub findings: Vec<Finding>,
+    /// The alerts that rules in the clusters define.
+    pub alerts: BTreeSet<String>,
+    /// The number of runs for shrinking.
+    pub shrinking_runs: u64,
+}
+
+/// Some cases that run one after the other on a thread.
+enum Job {
+    /// Runs a case from its start.
+    Single(Case),
+    /// Runs cases that begin alike.
+    Forks { prefix: Case, forks: Vec<Case> },
+}
+
+impl Job {
+    fn cases(&self) -> &[Case] {
+        match self {
+            Self::Single(case) => std::slice::from_ref(case),
+            Self::Forks { forks, .. } => forks,
+        }
+    }
+
+    fn run(&self, releases: &dyn Releases, terms: Terms) -> Vec<RunReport> {
+        match self {
+            Self::Single(case) => vec![run(case, releases, terms)],
+            Self::Forks { prefix, forks } => run_forked(prefix, forks, releases, terms),
+        }
+    }
+}
+
+impl Exploration {
+    /// Runs batches until the number of runs is reached, or `stop` returns true. Calls `progress` after each batch.
+    pub fn explore(
+        &mut self,
+        settings: &Settings<'_>,
+        stop: &(dyn Fn() -> bool + Sync),
+        progress: &mut dyn FnMut(&Self),
+    ) {
+        self.shrink_rest(settings, stop);
+        while !stop() && settings.runs.is_none_or(|runs| self.runs < runs) {
+            let jobs = self.jobs(settings);
+            let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
+            let done = map_in_parallel(&numbered, settings.jobs, |(index, job)| {
+                (!stop()).then(|| (*index, job.run(settings.releases, settings.terms)))
+            });
+            for (index, reports) in done.into_iter().flatten() {
+                for (case, report) in jobs[index].cases().iter().zip(reports) {
+                    self.merge(case, report, settings);
+                }
+            }
+            self.batches += 1;
+            progress(self);
+            self.shrink_rest(settings, stop);
+            progress(self);
+        }
+    }
+
+    /// The number of different states.
+    pub fn states_seen(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The alerts that no run has seen firing, although the clusters have rules for them.
+    pub fn never_fired(&self) -> Vec<&str> {
+        let is_unseen = |name: &&String| !self.states.contains_key(&coverage::firing(name));
+        self.alerts.iter().filter(is_unseen).map(String::as_str).collect()
+    }
+
+    /// Draws the jobs of the next batch, with no more runs than there are left.
+    fn jobs(&mut self, settings: &Settings<'_>) -> Vec<Job> {
+        let mut left = settings.runs.map_or(u64::MAX, |runs| runs.saturating_sub(self.runs));
+        let mut jobs = Vec::new();
+        for slot in 0..BATCH {
+            if left == 0 {
+                break;
+            }
+            let mut dice = Dice::new(settings.seed, &format!("batch {} slot {slot}", self.batches));
+            let job = self
+                .continued(&mut dice, left)
+                .unwrap_or_else(|| Job::Single(fresh(settings, &mut dice, self.batches, slot)));
+            left -= job.cases().len() as u64;
+            jobs.push(job);
+        }
+        jobs
+    }
+
+    /// Draws continuations of a case of the corpus: rather one that saw rare states and was seldom continued.
+    fn continued(&mut self, dice: &mut Dice, left: u64) -> Option<Job> {
+        if !dice.chance(CONTINUED) {
+            return None;
+        }
+        let weights: Vec<f64> = self.corpus.iter().map(|kept| self.energy(kept)).collect();
+        let kept = self.corpus.get_mut(dice.weighted(&weights)?)?;
+        kept.picks += 1;
+        let count = FORKS.min(left);
+        let forks = (0..count).map(|_| invention::continue_from(&kept.case, kept.fork_at, dice)).collect();
+        Some(Job::Forks { prefix: invention::prefix(&kept.case, kept.fork_at), forks })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    fn energy(&self, kept: &Kept) -> f64 {
+        let rarity = |state: &String| 1.0 / (self.states.get(state).copied().unwrap_or(1).max(1) as f64);
+        kept.states.iter().map(rarity).sum::<f64>() / (1 + kept.picks) as f64
+    }
+
+    /// Takes the report of a run.
+    fn merge(&mut self, case: &Case, report: RunReport, settings: &Settings<'_>) {
+        self.runs += 1;
+        self.virtual_seconds += u64::try_from(report.virtual_time.as_secs()).unwrap_or(0);
+        self.take_states(case, &report);
+        self.alerts.extend(report.alerts);
+        let mut problems = report.problems;
+        if self.runs.is_multiple_of(REPEATED) && !report.hash.is_empty() {
+            let again = run(case, settings.releases, settings.terms);
+            if again.hash != report.hash {
+                problems.push(Problem::other_record(&report.hash, &again.hash));
+            }
+        }
+        for problem in problems {
+            self.take_problem(case, &problem);
+        }
+    }
+
+    /// Counts the states of a run, and keeps its case if one of them is new.
+    fn take_states(&mut self, case: &Case, report: &RunReport) {
+        let seen = &report.seen;
+        let new = || seen.iter().filter(|(state, _)| !self.states.contains_key(*state));
+        if let Some(why) = &report.cut_short {
+            *self.cut_short.entry(normalise(why)).or_default() += 1;
+        } else if let Some(first) = new().map(|(_, at)| *at).min() {
+            let states = new().map(|(state, _)| state.clone()).collect();
+            let fork_at = u64::try_from(first.as_secs()).unwrap_or(0) + 1;
+            self.corpus.push(Kept { case: case.clone(), fork_at, states, picks: 0 });
+        }
+        for state in seen.keys() {
+            *self.states.entry(state.clone()).or_default() += 1;
+        }
+    }
+
+    /// Counts a problem whose cause is known, and adds another one as a finding that is not shrunk yet.
+    fn take_problem(&mut self, case: &Case, problem: &Problem) {
+        let cause = problem.cause();
+        match self.findings.iter_mut().find(|finding| finding.cause == cause) {
+            Some(known) => known.runs += 1,
+            None => {
+                let finding = Finding::new(case, problem);
+                self.findings.push(Finding { found_in_run: self.runs, ..finding });
+            }
+        }
+    }
+
+    /// Shrinks the findings whose shrinking was interrupted.
+    fn shrink_rest(&mut self, settings: &Settings<'_>, stop: &(dyn Fn() -> bool + Sync)) {
+        let rest: Vec<usize> =
+            (0..self.findings.len()).filter(|index| !self.findings[*index].is_shrunk).collect();
+        let shrunk = map_in_parallel(&rest, settings.jobs, |index| {
+            let finding = &self.findings[*index];
+            let problem = finding.problem();
+            let shrunk = shrinking::shrink(&finding.case, &problem, settings.releases, settings.terms, stop);
+            (*index, shrunk)
+        });
+        for (index, (finding, runs)) in shrunk {
+            self.shrinking_runs += runs;
+            let Finding { runs, found_in_run, .. } = self.findings[index];
+            self.findings[index] = Finding { found_in_run, runs, ..finding };
+        }
+    }
+}
+
+/// A case without an origin: an invented one, or a scenario of the user with disturbances. The first run of each scenario
+/// has none.
+fn fresh(settings: &Settings<'_>, dice: &mut Dice, batch: u64, slot: u64) -> Case {
+    let number = usize::try_from(batch * BATCH + slot).unwrap_or(usize::MAX);
+    if settings.scenarios.is_empty() {
+        return invention::invent(dice);
+    }
+    let mut case = settings.scenarios[number % settings.scenarios.len()].clone();
+    if number >= settings.scenarios.len() {
+        invention::disturb(&mut case, dice);
+    }
+    case
+}
