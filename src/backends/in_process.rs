@@ -14,8 +14,10 @@ use windtunnel_openshift::admission::{
     ClusterConfiguration, CompatibilityRequirements, FaultAnnotations, SecurityContextConstraints,
 };
 
-use super::{Backend, BackendError, Capabilities, ClientRead, ClusterConnection, Order, Stop, Upstream};
-use crate::record::WriteEvent;
+use super::{
+    Backend, BackendError, Capabilities, ClientRead, ClusterConnection, Order, Stop, Upstream, rights,
+};
+use crate::record::{UserRights, WriteEvent};
 
 /// The maximum number of client writes that the server keeps for the engine, which takes them at each moment.
 const LOG_LIMIT: usize = 100_000;
@@ -181,6 +183,14 @@ impl ClusterConnection for InProcess {
 
     fn client_reads(&mut self) -> Vec<ClientRead> {
         self.shared().with(ApiServer::take_reads)
+    }
+
+    fn note_rights(&mut self) {
+        self.shared().with(ApiServer::count_client_requests);
+    }
+
+    fn rights(&mut self) -> Vec<UserRights> {
+        self.shared().with(ApiServer::access_report).into_iter().map(rights::of_user).collect()
     }
 
     fn client_requests(&self) -> u64 {

@@ -108,7 +108,7 @@ mod tests {
         };
         let entries = states.iter().enumerate().map(write).collect();
         let header = Header::default();
-        let mut record = Record { header, entries, logs: Vec::new() };
+        let mut record = Record::new(header, entries);
         let lines = record.to_lines();
         let mut folding = Folding::default();
         for end in [30, 60, 90] {

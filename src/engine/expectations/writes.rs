@@ -240,7 +240,7 @@ mod tests {
             };
             Entry { at: Time::constant(*second, 0), event: Event::Write(Box::new(write)) }
         };
-        Record { header, entries: writes.iter().map(entry).collect(), logs: Vec::new() }
+        Record::new(header, writes.iter().map(entry).collect())
     }
 
     fn check(writes: &[(i64, &str)], in_turn: &[&str], expected: &str) {

@@ -210,7 +210,7 @@ mod tests {
         let connection = InProcess::new(33, 1, clock.clone());
         let shared = connection.shared().clone();
         let header = Header::default();
-        let record = Record { header, entries: Vec::new(), logs: Vec::new() };
+        let record = Record::new(header, Vec::new());
         let mut simulation = Simulation::new(
             Box::new(connection),
             clock,

@@ -23,7 +23,7 @@ fn record(entries: Vec<(i64, Event)>) -> Record {
     let entries = entries
         .into_iter()
         .map(|(seconds, event)| Entry { at: epoch + jiff::SignedDuration::from_secs(seconds), event });
-    Record { header, entries: entries.collect(), logs: Vec::new() }
+    Record::new(header, entries.collect())
 }
 
 fn write(resource: &Resource, name: &str, before: Option<Value>, after: Option<Value>) -> Event {

@@ -23,7 +23,7 @@ impl History {
             epoch: now,
             windtunnel: "0.1.0".to_owned(),
         };
-        Self { record: Record { header, entries: Vec::new(), logs: Vec::new() }, now }
+        Self { record: Record::new(header, Vec::new()), now }
     }
 
     fn after(&mut self, seconds: i64) -> &mut Self {

@@ -30,6 +30,7 @@ mod naming;
 mod payloads;
 mod program_checks;
 mod program_probes;
+mod program_rights;
 mod programs;
 mod published;
 mod python_controller;

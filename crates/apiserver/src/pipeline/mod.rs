@@ -27,7 +27,6 @@ use super::reply::Reply;
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
-use crate::access::Attributes;
 use crate::call::Call;
 use crate::faults::{Reader, Verdict};
 use crate::outbound::hooks::{Attempt, HookCall};
@@ -108,8 +107,7 @@ impl ApiServer {
         }
         let mut access = self.authorize(request);
         if attempt.is_new() {
-            let asked = Attributes::from_request(request);
-            self.access.usage.add(request.user, &asked, access.is_ok());
+            self.access.usage.add(request, access.is_ok());
         }
         let (kind, path) = match self.route(request, &mut access, now) {
             Route::Answered(reply) => return Step::Done(reply),
