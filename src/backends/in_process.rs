@@ -135,8 +135,8 @@ impl InProcess {
         Self { feed: Feed::from_start(shared) }
     }
 
-    /// Returns the writes of clients since the last call. `name` gives the short name of a user in the record; by default
-    /// it is the name of the ServiceAccount.
+    /// Returns the writes of clients since the last call. A client's name in the record is that of its program. `name` gives
+    /// the short name of a user whose requests name no program; by default it is the name of the ServiceAccount.
     pub(super) fn named_client_writes(
         &self,
         name: impl Fn(&str) -> Option<String>,
@@ -222,9 +222,11 @@ impl ClusterConnection for InProcess {
 /// Returns the record's entry for a client's write.
 fn event(outcome: WriteOutcome, name: impl Fn(&str) -> Option<String>) -> (Time, WriteEvent) {
     let account = || outcome.user.rsplit(':').next().unwrap_or_default().to_owned();
-    let by = name(&outcome.user).unwrap_or_else(account);
+    let program = Some(outcome.program).filter(|program| !program.is_empty());
+    let by = program.or_else(|| name(&outcome.user)).unwrap_or_else(account);
     let event = WriteEvent {
         by,
+        process: outcome.process,
         verb: outcome.verb.to_owned(),
         kind: outcome.kind,
         key: outcome.key,

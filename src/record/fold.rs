@@ -95,6 +95,7 @@ mod tests {
         let write = |(n, after): (usize, &Object)| {
             let event = WriteEvent {
                 by: "b".to_owned(),
+                process: String::new(),
                 verb: "update".to_owned(),
                 kind: "Node".to_owned(),
                 key: NODES.key("", "a"),

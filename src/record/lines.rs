@@ -76,6 +76,8 @@ enum EventLine<'r> {
 #[derive(Serialize)]
 struct WriteLine<'r> {
     by: &'r str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    process: &'r str,
     verb: &'r str,
     kind: &'r str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -236,6 +238,7 @@ fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r
     let gone = write.after.is_none() && write.code < 400;
     WriteLine {
         by: &write.by,
+        process: &write.process,
         verb: &write.verb,
         kind: &write.kind,
         group: &write.key.group,

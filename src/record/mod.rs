@@ -179,6 +179,9 @@ pub enum Event {
 pub struct WriteEvent {
     /// The client: an actor's or a program's name, [`ADMINISTRATOR`] or [`INSTALLER`].
     pub by: String,
+    /// The process of a program, which distinguishes its instances; empty for other clients. It is the program's name,
+    /// or `NAMESPACE/POD/CONTAINER` in a pod.
+    pub process: String,
     /// `create`, `update`, `patch` or `delete`.
     pub verb: String,
     /// Kind of the object, such as `ClusterVersion`.

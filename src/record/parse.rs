@@ -85,6 +85,8 @@ const EVENTS: &[&str] = &["write", "step", "outcome", "command", "kubernetes", "
 #[serde(deny_unknown_fields)]
 struct WriteLine {
     by: String,
+    #[serde(default)]
+    process: String,
     verb: String,
     kind: String,
     #[serde(default)]
@@ -223,6 +225,7 @@ fn write(line: WriteLine, states: &mut BTreeMap<Key, Object>) -> Result<WriteEve
     };
     Ok(WriteEvent {
         by: line.by,
+        process: line.process,
         verb: line.verb,
         kind: line.kind,
         key,

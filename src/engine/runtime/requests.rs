@@ -144,6 +144,7 @@ impl Simulation {
 fn removal(change: Change) -> WriteEvent {
     WriteEvent {
         by: API_SERVER.to_owned(),
+        process: String::new(),
         verb: "delete".to_owned(),
         kind: change.object.text("/kind").to_owned(),
         key: change.key,
@@ -176,6 +177,7 @@ fn write_event(
     let after = outcome.is_ok().then(|| view.get_key(&key).cloned()).flatten();
     WriteEvent {
         by: by.to_owned(),
+        process: String::new(),
         verb: write.verb().to_owned(),
         kind: write.resource.kind.to_string(),
         key,

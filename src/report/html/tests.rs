@@ -29,6 +29,7 @@ fn record(entries: Vec<(i64, Event)>) -> Record {
 fn write(resource: &Resource, name: &str, before: Option<Value>, after: Option<Value>) -> Event {
     Event::Write(Box::new(WriteEvent {
         by: "somebody".to_owned(),
+        process: String::new(),
         verb: "update".to_owned(),
         kind: resource.kind.to_string(),
         key: resource.key("", name),

@@ -82,6 +82,7 @@ impl History {
         });
         self.event(Event::Write(Box::new(WriteEvent {
             by: by.to_owned(),
+            process: String::new(),
             verb: "update".to_owned(),
             kind: resource.kind.to_string(),
             key,
