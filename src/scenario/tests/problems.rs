@@ -327,7 +327,17 @@ fn reports_unknown_kinds_with_the_nearest_ones() {
 fn reports_invalid_expectations() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `requests`, `statuses`, `status`, `log`, `node`, `update`, `restored`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `requests`, `leader`, `statuses`, `status`, `log`, `node`, `update`, `restored`",
+    );
+    check_step(
+        "  - expect: {leader: {lease: version, handovers: -1}}",
+        "s.yaml:5:30: expected a Lease as `NAMESPACE/NAME`, found `version`\n\
+         s.yaml:5:50: expected a whole number from 0 to 1000, found `-1`",
+    );
+    check_step(
+        "  - expect: {leader: {}, absent: true}",
+        "s.yaml:5:22: a leader such as `{lease: default/mine, handovers: 1, gap: 30s}` needs `lease`: the Lease as \
+         `NAMESPACE/NAME`\ns.yaml:5:34: `absent` cannot be combined with `leader`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",

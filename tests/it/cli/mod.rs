@@ -22,6 +22,7 @@ mod insights;
 #[cfg(unix)]
 mod interactive_run;
 mod junit;
+mod leader;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod live_records;
 mod mistakes;
