@@ -89,6 +89,37 @@ fn a_lease_that_changes_hands_too_late_or_not_at_all_fails_the_expectation() {
     assert!(output.stdout.contains("0 handovers of Lease default/leader: one took it last"), "{output}");
 }
 
+/// The Lease is 20 seconds old when the other instance sees the next job, of the 60 seconds for which it is valid.
+#[test]
+fn an_instance_whose_clock_is_ahead_takes_a_lease_that_has_not_expired() {
+    if !has_python() {
+        return skipped("python3");
+    }
+    let timeline = |fault: &str, seen: &str| {
+        let job = config_map("job-2");
+        format!(
+            "- advance: 10s\n{fault}- fault: {{process: one, is: paused, for: 1s}}\n{job}- advance: 5s\n\
+             - expect: {{leader: {{lease: default/leader, handovers: {seen}}}}}\n"
+        )
+    };
+    let output = run(", --careful", &timeline("", "0"));
+    assert_eq!(output.code, Some(0), "{output}");
+    let ahead = "- fault: {process: two, is: clock-ahead, by: 2m}\n";
+    let output = run(", --careful", &timeline(ahead, "1"));
+    assert_eq!(output.code, Some(0), "{output}");
+    let output = run("", &timeline(ahead, "1"));
+    assert!(
+        output.stdout.contains("seen: one made a write that only the holder may make, after 21s"),
+        "{output}"
+    );
+    let healed = format!("{ahead}- heal: {{process: two}}\n");
+    let output = run(", --careful", &timeline(&healed, "0"));
+    assert_eq!(output.code, Some(0), "{output}");
+    let component = "- fault: {process: cluster-version-operator, is: clock-behind, by: 2m}\n";
+    let output = run(", --careful", component);
+    assert!(output.stdout.contains("only programs of your machine can have a wrong clock"), "{output}");
+}
+
 #[test]
 fn a_feature_expects_that_only_the_holder_of_a_lease_wrote() {
     let lease = "Lease/openshift-cluster-version/version";
