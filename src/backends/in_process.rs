@@ -14,8 +14,10 @@ use windtunnel_openshift::admission::{
     ClusterConfiguration, CompatibilityRequirements, FaultAnnotations, SecurityContextConstraints,
 };
 
-use super::{Backend, BackendError, Capabilities, ClientRead, ClusterConnection, Order, Stop, Upstream};
-use crate::record::WriteEvent;
+use super::{
+    Backend, BackendError, Capabilities, ClientRead, ClusterConnection, Order, Stop, Upstream, rights,
+};
+use crate::record::{UserRights, WriteEvent};
 
 /// The maximum number of client writes that the server keeps for the engine, which takes them at each moment.
 const LOG_LIMIT: usize = 100_000;
@@ -133,8 +135,8 @@ impl InProcess {
         Self { feed: Feed::from_start(shared) }
     }
 
-    /// Returns the writes of clients since the last call. `name` gives the short name of a user in the record; by default
-    /// it is the name of the ServiceAccount.
+    /// Returns the writes of clients since the last call. A client's name in the record is that of its program. `name` gives
+    /// the short name of a user whose requests name no program; by default it is the name of the ServiceAccount.
     pub(super) fn named_client_writes(
         &self,
         name: impl Fn(&str) -> Option<String>,
@@ -187,6 +189,14 @@ impl ClusterConnection for InProcess {
         self.shared().with(ApiServer::take_reads)
     }
 
+    fn note_rights(&mut self) {
+        self.shared().with(ApiServer::count_client_requests);
+    }
+
+    fn rights(&mut self) -> Vec<UserRights> {
+        self.shared().with(ApiServer::access_report).into_iter().map(rights::of_user).collect()
+    }
+
     fn client_requests(&self) -> u64 {
         self.shared().requests()
     }
@@ -216,9 +226,11 @@ impl ClusterConnection for InProcess {
 /// Returns the record's entry for a client's write.
 fn event(outcome: WriteOutcome, name: impl Fn(&str) -> Option<String>) -> (Time, WriteEvent) {
     let account = || outcome.user.rsplit(':').next().unwrap_or_default().to_owned();
-    let by = name(&outcome.user).unwrap_or_else(account);
+    let program = Some(outcome.program).filter(|program| !program.is_empty());
+    let by = program.or_else(|| name(&outcome.user)).unwrap_or_else(account);
     let event = WriteEvent {
         by,
+        process: outcome.process,
         verb: outcome.verb.to_owned(),
         kind: outcome.kind,
         key: outcome.key,

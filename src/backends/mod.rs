@@ -7,6 +7,7 @@ pub mod kubeconfig;
 pub mod programs;
 #[cfg(feature = "live")]
 mod remote;
+mod rights;
 #[cfg(all(feature = "live", feature = "serve"))]
 pub mod served;
 #[cfg(feature = "live")]
@@ -27,7 +28,7 @@ use windtunnel_core::clock::{Clock, Time, VirtualClock};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
 
-use crate::record::{Secrets, WriteEvent};
+use crate::record::{Secrets, UserRights, WriteEvent};
 
 /// The reason of a run that an interrupt ended.
 #[cfg(any(feature = "live", all(unix, feature = "serve")))]
@@ -70,6 +71,14 @@ pub trait ClusterConnection: Send {
 
     /// Returns the reads of kube clients since the last call. A server of other programs reports none.
     fn client_reads(&mut self) -> Vec<ClientRead> {
+        Vec::new()
+    }
+
+    /// Notes from now on which rights the requests of kube clients need. A server of other programs notes nothing.
+    fn note_rights(&mut self) {}
+
+    /// Returns the rights that the users of kube clients needed since [`ClusterConnection::note_rights`], by user.
+    fn rights(&mut self) -> Vec<UserRights> {
         Vec::new()
     }
 

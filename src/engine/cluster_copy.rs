@@ -19,7 +19,7 @@ impl ClusterCopy {
     /// Copies a cluster with an empty record. `None` if its API server cannot be copied.
     pub(in crate::engine) fn without_record(cluster: &Simulation) -> Option<Self> {
         let header = cluster.record.header.clone();
-        Self::with(cluster, Record { header, entries: Vec::new(), logs: Vec::new() })
+        Self::with(cluster, Record::new(header, Vec::new()))
     }
 
     /// Copies a cluster with its record, so that it can continue the plan. `None` if its API server cannot be copied.

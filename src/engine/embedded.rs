@@ -69,7 +69,8 @@ impl Simulation {
         identity: &Identity,
         place: ProgramSite,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let client = self.connection.named_client(identity, &program.name);
+        let identity = identity.clone().with_program(&program.name, &place.id());
+        let client = self.connection.named_client(&identity, &program.name);
         let (start, ends) = (Arc::clone(&program.start), Arc::clone(self.embedded.ends()));
         let name = program.name.clone();
         async move {

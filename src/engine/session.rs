@@ -97,6 +97,7 @@ impl Session {
     /// Ends the run and returns its record.
     pub fn into_record(mut self) -> Record {
         self.simulation.record.logs = self.take_logs();
+        self.simulation.record.rights = self.simulation.connection.rights();
         if let Some(secrets) = self.simulation.connection.secrets() {
             secrets.hide_in(&mut self.simulation.record);
         }

@@ -7,7 +7,7 @@ use windtunnel_openshift::promql::Expr;
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::Details;
 
-use super::{CommandCheck, ObjectRef, RequestLimit, Restoration};
+use super::{CommandCheck, Leadership, ObjectRef, RequestLimit, Restoration};
 
 /// A condition that must hold at a moment, or over a time.
 #[derive(Debug, Clone)]
@@ -62,6 +62,8 @@ pub enum ExpectedState {
     OnlyWrites(Vec<WriteMatch>),
     /// There were no more such requests than the limit since the start of the run.
     Requests(RequestLimit),
+    /// Only the holder of a Lease has written since the start of the run, and the Lease changed hands as expected.
+    Leader(Leadership),
     /// A simulated program has printed a matching line.
     Log(LogMatch),
     /// `oc adm upgrade status` prints matching text.

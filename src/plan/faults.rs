@@ -5,6 +5,7 @@ use std::fmt;
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
 use windtunnel_core::requests::faults::{ProgramFault, RequestFault, RequestFilter, Trouble};
+use windtunnel_core::text::short_duration;
 use windtunnel_openshift::environment::ReleaseFault;
 
 use super::CrdFault;
@@ -124,7 +125,7 @@ impl std::fmt::Display for InjectedFault {
                 Trouble::Error(error) => {
                     write!(f, "the API server answers {} to {requests}{hits}", error.name())
                 }
-                Trouble::Lost(_) | Trouble::Watch(_) | Trouble::Kill(_) => {
+                Trouble::Lost(_) | Trouble::Watch(_) | Trouble::Kill(_) | Trouble::SkewedClock(_) => {
                     write!(f, "the API server has {} for {requests}{hits}", trouble.name())
                 }
             },
@@ -132,6 +133,7 @@ impl std::fmt::Display for InjectedFault {
                 write!(f, "{name} is {}", fault.name())?;
                 match fault {
                     ProgramFault::Crash { writes, hits, .. } => write!(f, ": {writes}{hits}"),
+                    ProgramFault::SkewedClock(ahead) => write!(f, " by {}", short_duration(ahead.abs())),
                     _ => Ok(()),
                 }
             }

@@ -17,6 +17,7 @@ use windtunnel_openshift::release::{Architecture, Release};
 use windtunnel_update_status::status::Details;
 
 mod action;
+mod client_requests;
 mod crd_fault;
 mod expected;
 mod faults;
@@ -27,11 +28,11 @@ pub mod path;
 pub mod placeholders;
 mod pool;
 mod programs;
-mod request_limit;
 mod restoration;
 mod update_phases;
 
 pub use action::Action;
+pub use client_requests::{Leadership, RequestLimit};
 pub use crd_fault::CrdFault;
 pub use expected::{
     AlertMatch, Check, Expectation, ExpectedState, ExpectedTime, InsightRef, LogMatch, MetricMatch, Snapshot,
@@ -43,7 +44,6 @@ pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
 pub use programs::{ProgramPlace, ProgramPlan, ProgramTime};
-pub use request_limit::RequestLimit;
 pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};
 
 /// The allowed numbers of control-plane nodes.

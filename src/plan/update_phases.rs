@@ -63,6 +63,7 @@ impl PlannedStep {
                 | ExpectedState::OnlyWrites(_)
                 | ExpectedState::Restored(_)
                 | ExpectedState::Requests(_)
+                | ExpectedState::Leader(_)
         )
     }
 }

@@ -95,6 +95,7 @@ mod tests {
         let write = |(n, after): (usize, &Object)| {
             let event = WriteEvent {
                 by: "b".to_owned(),
+                process: String::new(),
                 verb: "update".to_owned(),
                 kind: "Node".to_owned(),
                 key: NODES.key("", "a"),
@@ -108,7 +109,7 @@ mod tests {
         };
         let entries = states.iter().enumerate().map(write).collect();
         let header = Header::default();
-        let mut record = Record { header, entries, logs: Vec::new() };
+        let mut record = Record::new(header, entries);
         let lines = record.to_lines();
         let mut folding = Folding::default();
         for end in [30, 60, 90] {

@@ -1,4 +1,4 @@
-//! The file form of a record: JSON lines with the header, then one line per entry, then one per log. A change is a
+//! The file form of a record: JSON lines with the header, then one line per entry, per log and per user of a program. A change is a
 //! patch of the object's state after the lines before it.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,8 @@ use windtunnel_core::patch::Patch;
 use windtunnel_core::text::hex;
 use windtunnel_core::{Key, Object};
 
-use super::{Entry, Event, FORMAT, Header, Record, WriteEvent};
+use super::access::RightsForm;
+use super::{Entry, Event, FORMAT, FORMAT_WITHOUT_RIGHTS, Header, Record, WriteEvent};
 
 /// The last state of every object in the lines so far.
 type States<'r> = HashMap<&'r Key, &'r Object>;
@@ -75,6 +76,8 @@ enum EventLine<'r> {
 #[derive(Serialize)]
 struct WriteLine<'r> {
     by: &'r str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    process: &'r str,
     verb: &'r str,
     kind: &'r str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -136,7 +139,8 @@ impl Record {
     /// Passes each line of the file form, with its line break, to `emit`.
     fn each_line(&self, mut emit: impl FnMut(&str)) {
         let mut line = String::new();
-        push_header(&mut line, &self.header);
+        let format = if self.rights.is_empty() { FORMAT_WITHOUT_RIGHTS } else { FORMAT };
+        push_header(&mut line, format, &self.header);
         emit(&line);
         let mut states = States::new();
         for entry in &self.entries {
@@ -159,15 +163,25 @@ impl Record {
             push_line(&mut line, &log.file_form());
             emit(&line);
         }
+        for rights in &self.rights {
+            line.clear();
+            push_line(&mut line, &RightsForm { rights });
+            emit(&line);
+        }
     }
 }
 
+/// Appends the first line of a record that grows while it is written: it has neither logs nor rights.
+pub(super) fn push_first_header(out: &mut String, header: &Header) {
+    push_header(out, FORMAT_WITHOUT_RIGHTS, header);
+}
+
 /// Appends the first line of a record.
-pub(super) fn push_header(out: &mut String, header: &Header) {
+fn push_header(out: &mut String, format: u32, header: &Header) {
     let Header { scenario, ids, seed, epoch, windtunnel } = header;
     push_line(
         out,
-        &HeaderLine { windtunnel, format: FORMAT, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() },
+        &HeaderLine { windtunnel, format, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() },
     );
 }
 
@@ -224,6 +238,7 @@ fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r
     let gone = write.after.is_none() && write.code < 400;
     WriteLine {
         by: &write.by,
+        process: &write.process,
         verb: &write.verb,
         kind: &write.kind,
         group: &write.key.group,

@@ -1,5 +1,6 @@
 //! The append-only history of a run, and its file form. The file alone is enough for every report.
 
+mod access;
 mod fold;
 mod lines;
 mod logs;
@@ -14,6 +15,7 @@ use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Change, ChangeKind, Key, Object, View};
 
+pub use access::{RefusedRequest, RuleRights, UserRights};
 pub(crate) use fold::Folding;
 pub use logs::{ContainerLog, log_at};
 pub use parse::RecordError;
@@ -36,9 +38,16 @@ pub struct Record {
     pub entries: Vec<Entry>,
     /// The logs of simulated programs, in the order of their first lines.
     pub logs: Vec<ContainerLog>,
+    /// The users of the programs in the run, and the rights that they needed; by name.
+    pub rights: Vec<UserRights>,
 }
 
 impl Record {
+    /// Creates a record without logs and rights.
+    pub fn new(header: Header, entries: Vec<Entry>) -> Self {
+        Self { header, entries, logs: Vec::new(), rights: Vec::new() }
+    }
+
     /// Returns the cluster at a moment, from the writes up to then.
     pub fn view_at(&self, at: Time) -> View {
         let mut view = View::default();
@@ -81,8 +90,12 @@ impl Record {
     }
 }
 
-/// The format of record files. It changes when an older windtunnel could not read a newer file. Format 2 added logs.
-pub const FORMAT: u32 = 2;
+/// The newest format of record files. It changes when an older windtunnel could not read a newer file. Format 2 added
+/// logs.
+pub const FORMAT: u32 = 3;
+
+/// The format of records without rights, which format 3 added.
+const FORMAT_WITHOUT_RIGHTS: u32 = 2;
 
 /// The scenario and seed of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -166,6 +179,9 @@ pub enum Event {
 pub struct WriteEvent {
     /// The client: an actor's or a program's name, [`ADMINISTRATOR`] or [`INSTALLER`].
     pub by: String,
+    /// The process of a program, which distinguishes its instances; empty for other clients. It is the program's name,
+    /// or `NAMESPACE/POD/CONTAINER` in a pod.
+    pub process: String,
     /// `create`, `update`, `patch` or `delete`.
     pub verb: String,
     /// Kind of the object, such as `ClusterVersion`.

@@ -9,8 +9,9 @@ use serde_json::Value;
 use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::{Key, Object, resources};
 
+use super::access::{RightsForm, is_rights};
 use super::logs::{LogForm, moment};
-use super::{Entry, Event, FORMAT, Header, Record, WriteEvent};
+use super::{Entry, Event, FORMAT, Header, Record, UserRights, WriteEvent};
 
 /// The error of an invalid record file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +85,8 @@ const EVENTS: &[&str] = &["write", "step", "outcome", "command", "kubernetes", "
 #[serde(deny_unknown_fields)]
 struct WriteLine {
     by: String,
+    #[serde(default)]
+    process: String,
     verb: String,
     kind: String,
     #[serde(default)]
@@ -121,17 +124,22 @@ impl Record {
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let (number, first) = lines.next().unwrap_or((1, ""));
         let header = header(first).map_err(|expected| RecordError { line: number, expected })?;
-        let (mut states, mut entries, mut logs) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut states = BTreeMap::new();
+        let mut record = Self::new(header, Vec::new());
         for (number, line) in lines {
             let invalid = |expected| RecordError { line: number, expected };
             if LogForm::is_log(line) {
                 let log: LogForm<'_> = json(line, "a log of a record").map_err(invalid)?;
-                logs.push(log.into_log().map_err(invalid)?);
+                record.logs.push(log.into_log().map_err(invalid)?);
+            } else if is_rights(line) {
+                let form: RightsForm<UserRights> =
+                    json(line, "the rights of a user in a record").map_err(invalid)?;
+                record.rights.push(form.rights);
             } else {
-                entries.push(entry(line, &mut states).map_err(invalid)?);
+                record.entries.push(entry(line, &mut states).map_err(invalid)?);
             }
         }
-        Ok(Self { header, entries, logs })
+        Ok(record)
     }
 }
 
@@ -217,6 +225,7 @@ fn write(line: WriteLine, states: &mut BTreeMap<Key, Object>) -> Result<WriteEve
     };
     Ok(WriteEvent {
         by: line.by,
+        process: line.process,
         verb: line.verb,
         kind: line.kind,
         key,

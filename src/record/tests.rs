@@ -7,7 +7,10 @@ use windtunnel_core::log::LogLine;
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Object, resources};
 
-use super::{ContainerLog, Entry, Event, Header, Record, RecordError, WriteEvent};
+use super::{
+    ContainerLog, Entry, Event, Header, Record, RecordError, RefusedRequest, RuleRights, UserRights,
+    WriteEvent,
+};
 
 fn record(events: Vec<Event>) -> Record {
     let epoch: Time = "2024-01-01T00:00:00Z".parse().unwrap();
@@ -22,12 +25,13 @@ fn record(events: Vec<Event>) -> Record {
         at: epoch + jiff::SignedDuration::from_millis(i64::try_from(index).unwrap() * 1500),
         event,
     });
-    Record { header, entries: entries.collect(), logs: Vec::new() }
+    Record::new(header, entries.collect())
 }
 
 fn write(verb: &str, code: u16, before: Option<&Object>, after: Option<&Object>) -> Event {
     Event::Write(Box::new(WriteEvent {
         by: "a".to_owned(),
+        process: String::new(),
         verb: verb.to_owned(),
         kind: "Pod".to_owned(),
         key: resources::PODS.key("ns", "p"),
@@ -55,6 +59,7 @@ fn check_round_trip(record: &Record) -> String {
     assert_eq!(states(&parsed), states(record));
     assert_eq!(parsed.header, record.header);
     assert_eq!(parsed.logs, record.logs);
+    assert_eq!(parsed.rights, record.rights);
     assert_eq!(parsed.hash(), record.hash());
     lines
 }
@@ -270,9 +275,39 @@ fn a_record_of_a_newer_format_is_rejected_and_one_without_a_format_is_read() {
     assert!(Record::parse(&header("")).is_ok());
     assert!(Record::parse(&header(",\"format\":1")).is_ok());
     assert!(Record::parse(&header(",\"format\":2")).is_ok());
-    let error = Record::parse(&header(",\"format\":3,\"more\":[]")).unwrap_err();
+    assert!(Record::parse(&header(",\"format\":3")).is_ok());
+    let error = Record::parse(&header(",\"format\":4,\"more\":[]")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 1: expected a record of format 2 or older, found format 3: read it with the windtunnel that wrote it, or a newer one"
+        "line 1: expected a record of format 3 or older, found format 4: read it with the windtunnel that wrote it, or a newer one"
     );
+}
+
+#[test]
+fn rights_of_users_are_read_back_and_only_records_with_rights_have_the_newest_format() {
+    let mut record = record(vec![Event::Step { text: "advance 1m".to_owned() }]);
+    assert!(check_round_trip(&record).lines().next().unwrap().contains("\"format\":2"));
+    let rule = RuleRights {
+        binding: "RoleBinding/default/mine".to_owned(),
+        role: "Role/default/mine".to_owned(),
+        index: 0,
+        rule: json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"] }),
+        used: vec!["get pods".to_owned()],
+        unused: vec!["list pods".to_owned()],
+    };
+    let refused = RefusedRequest { verb: "create".to_owned(), ..RefusedRequest::default() };
+    record.rights = vec![UserRights {
+        user: "system:serviceaccount:default:mine".to_owned(),
+        is_privileged: false,
+        rules: vec![rule],
+        refused: vec![refused],
+        refused_more: 0,
+    }];
+    let lines = check_round_trip(&record);
+    assert!(lines.lines().next().unwrap().contains("\"format\":3"));
+    assert!(lines.lines().last().unwrap().starts_with("{\"rights\":{\"user\":\"system:serviceaccount:"));
+    let invalid = lines.replace("isPrivileged", "isAdministrator");
+    let error = Record::parse(&invalid).unwrap_err();
+    assert_eq!(error.line, 3);
+    assert!(error.expected.starts_with("the rights of a user in a record: "), "{error}");
 }

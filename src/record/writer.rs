@@ -5,7 +5,7 @@ use std::io;
 
 use windtunnel_core::{Key, Object};
 
-use super::lines::{push_entry, push_header};
+use super::lines::{push_entry, push_first_header};
 use super::{Entry, Event, Header};
 
 /// Writes a growing record.
@@ -23,7 +23,7 @@ impl<W: io::Write> Writer<W> {
     /// The output cannot be written.
     pub fn begin(mut to: W, header: &Header) -> io::Result<Self> {
         let mut line = String::new();
-        push_header(&mut line, header);
+        push_first_header(&mut line, header);
         to.write_all(line.as_bytes())?;
         Ok(Self { to, states: BTreeMap::new() })
     }

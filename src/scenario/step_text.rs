@@ -258,6 +258,7 @@ impl fmt::Display for ExpectedState {
             Self::Metric(metric) => write!(f, "{metric}"),
             Self::NoMetric(metric) => write!(f, "no {metric}"),
             Self::Requests(limit) => write!(f, "{limit}"),
+            Self::Leader(leadership) => write!(f, "{leadership}"),
             Self::Log(log) => write!(f, "{log}"),
             Self::Status(status) => write!(f, "{status}"),
             Self::Phase { node, phase } => write!(f, "node {node} {phase:?}"),

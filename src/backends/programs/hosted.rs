@@ -17,7 +17,7 @@ use crate::backends::{
     Backend, BackendError, Capabilities, ClientRead, ClusterConnection, INTERRUPTED, Order, Pace, Stop,
     Upstream,
 };
-use crate::record::WriteEvent;
+use crate::record::{UserRights, WriteEvent};
 
 /// A backend with a cluster in this process for each run, whose API server also serves programs.
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +120,14 @@ impl ClusterConnection for Hosted {
 
     fn client_reads(&mut self) -> Vec<ClientRead> {
         self.cluster.client_reads()
+    }
+
+    fn note_rights(&mut self) {
+        self.cluster.note_rights();
+    }
+
+    fn rights(&mut self) -> Vec<UserRights> {
+        self.cluster.rights()
     }
 
     fn client_requests(&self) -> u64 {

@@ -158,6 +158,7 @@ impl Remote {
         }
         let event = WriteEvent {
             by,
+            process: String::new(),
             verb: verb.to_owned(),
             kind: resource.kind.into_owned(),
             key,

@@ -112,7 +112,7 @@ pub(super) enum Command {
     /// Print, pause, advance or change the speed of the clock of a served cluster.
     #[cfg(feature = "live")]
     Clock(ClockArgs),
-    /// Report the used and unused rules of the users of a served cluster.
+    /// Report the used and unused rules of the users of a served cluster, or of a recorded run.
     #[cfg(feature = "live")]
     Rbac(RbacArgs),
     /// Run a command with the programs of controller-runtime's envtest.

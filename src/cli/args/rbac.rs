@@ -6,16 +6,21 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The cluster is one of `windtunnel serve`, `replay` or `run --serve`. It counts requests from its start.
+A record has the users of the programs of its scenario, with the roles that they have at the end of the run.
 The verbs that a server checks beside requests, such as `bind` and `impersonate`, never count as unused.
 
 Examples:
   windtunnel rbac --kubeconfig wind.kubeconfig
   windtunnel rbac --kubeconfig wind.kubeconfig --user mine --strict
+  windtunnel rbac flight.jsonl --user mine --strict
 
 Exit codes: 0 printed; 1 the cluster reports an error, or with --strict a user has unused rights or refused requests;
-2 wrong usage."
+2 wrong usage, an unreadable record, or one without requests of users."
 )]
 pub(in crate::cli) struct RbacArgs {
+    /// Record file of a run with programs [default: ask a cluster].
+    #[arg(conflicts_with_all = ["kubeconfig", "context"])]
+    pub(in crate::cli) record: Option<PathBuf>,
     /// Kubeconfig of the cluster [default: KUBECONFIG, or the one in the home folder].
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) kubeconfig: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! `windtunnel rbac`: which rules of their roles users need, by the requests that they sent.
 
+mod recorded;
 mod text;
 
 use http::Request;
@@ -16,7 +17,7 @@ use super::{Exit, print_client_output};
 
 const PATH: &str = "/windtunnel/requests";
 
-/// The answer of the cluster.
+/// The answer of the cluster, or the users of a record.
 #[derive(Debug, Deserialize)]
 struct Report {
     users: Vec<User>,
@@ -29,9 +30,13 @@ struct User {
     #[serde(rename = "user")]
     name: String,
     is_privileged: bool,
-    requests: u64,
+    /// A record has no numbers of requests.
+    requests: Option<u64>,
     rules: Vec<Rule>,
     refused: Vec<RefusedRequest>,
+    /// The number of different refused requests that are not in the list.
+    #[serde(default)]
+    refused_more: u64,
 }
 
 /// A rule of a role, and how much of it was used.
@@ -40,7 +45,7 @@ struct Rule {
     binding: String,
     role: String,
     index: usize,
-    requests: u64,
+    requests: Option<u64>,
     used: Vec<String>,
     unused: Vec<String>,
 }
@@ -55,29 +60,39 @@ struct RefusedRequest {
     namespace: String,
     name: String,
     path: String,
-    refused: u64,
+    refused: Option<u64>,
 }
 
-/// Prints the report of a cluster.
+/// Prints the report of a cluster or of a record.
 ///
 /// # Errors
-/// No request can be sent.
+/// No request can be sent, or the record is unreadable or has no requests of users.
 pub(super) fn rbac(args: &RbacArgs) -> Result<Exit, String> {
-    let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
-    let output = block_on(report(&connection, args))?.unwrap_or_else(|error| error);
-    Ok(print_client_output(&output))
+    let output = if let Some(path) = &args.record {
+        output(recorded::users(path)?, "in this run", args)
+    } else {
+        let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
+        block_on(served(&connection, args))?
+    };
+    Ok(print_client_output(&output.unwrap_or_else(|error| error)))
 }
 
-async fn report(connection: &Connection, args: &RbacArgs) -> Result<CommandOutput, CommandOutput> {
+/// The report of a served cluster.
+async fn served(connection: &Connection, args: &RbacArgs) -> Result<CommandOutput, CommandOutput> {
     let client = client(connection.config().await?).map_err(|error| client_error(&error_chain(&error)))?;
     let request = Request::get(PATH).body(Vec::new()).map_err(|error| client_error(&error.to_string()))?;
-    let mut answer: Value = client.request(request).await.map_err(|error| match error {
+    let answer: Value = client.request(request).await.map_err(|error| match error {
         kube::Error::Api(status) if status.code == 404 => client_error(
             "this cluster does not count requests; `windtunnel serve`, `replay` and `run --serve` serve clusters that do",
         ),
         kube::Error::Api(status) => client_error(&status.message),
         error => client_error(&failure(&error)),
     })?;
+    output(answer, "to this cluster", args)
+}
+
+/// The report of the users that the arguments select. `place` is where they sent their requests.
+fn output(mut answer: Value, place: &str, args: &RbacArgs) -> Result<CommandOutput, CommandOutput> {
     if let Some(users) = answer["users"].as_array_mut() {
         users.retain(|user| is_wanted(&args.user, user));
     }
@@ -85,7 +100,7 @@ async fn report(connection: &Connection, args: &RbacArgs) -> Result<CommandOutpu
         serde_json::from_value(answer.clone()).map_err(|error| client_error(&error.to_string()))?;
     let missing = args.user.iter().find(|wanted| !report.users.iter().any(|user| fits(wanted, &user.name)));
     if let Some(missing) = missing {
-        return Err(client_error(&format!("user {missing}: it has sent no request to this cluster")));
+        return Err(client_error(&format!("user {missing}: it has sent no request {place}")));
     }
     let stdout = match args.format {
         RbacFormat::Text => text::report(&report),

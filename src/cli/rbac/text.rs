@@ -11,8 +11,7 @@ pub(super) fn report(report: &Report) -> String {
 }
 
 fn user(user: &User) -> String {
-    let refused: u64 = user.refused.iter().map(|request| request.refused).sum();
-    let mut text = format!("{}: {}, {refused} refused\n", user.name, requests(user.requests));
+    let mut text = heading(user);
     if user.is_privileged {
         return text + "  may do everything, without a rule\n";
     }
@@ -28,16 +27,28 @@ fn user(user: &User) -> String {
         text += &rule_lines(rule);
     }
     for request in &user.refused {
-        text += &format!("  refused {}: {}\n", times(request.refused), refused_text(request));
+        let times = request.refused.map_or(String::new(), |count| format!(" {}", times(count)));
+        text += &format!("  refused{times}: {}\n", refused_text(request));
+    }
+    if user.refused_more > 0 {
+        text += &format!("  refused: {} others, which the record does not list\n", user.refused_more);
     }
     text
+}
+
+/// The first line of a user, with the numbers of its requests if they are known.
+fn heading(user: &User) -> String {
+    let Some(count) = user.requests else { return format!("{}\n", user.name) };
+    let refused: u64 = user.refused.iter().filter_map(|request| request.refused).sum();
+    format!("{}: {}, {refused} refused\n", user.name, requests(count))
 }
 
 fn rule_lines(rule: &Rule) -> String {
     let number = rule.index + 1;
     let used = match rule.requests {
-        0 => "not used".to_owned(),
-        count => format!("{}: {}", requests(count), rule.used.join(", ")),
+        _ if rule.used.is_empty() => "not used".to_owned(),
+        Some(count) => format!("{}: {}", requests(count), rule.used.join(", ")),
+        None => format!("used: {}", rule.used.join(", ")),
     };
     let unused = match &rule.unused[..] {
         [] => String::new(),

@@ -197,6 +197,7 @@ fn write(kind: &Resource, key: Key, by: String, before: Option<Object>, after: O
     };
     WriteEvent {
         by,
+        process: String::new(),
         verb: verb.to_owned(),
         kind: kind.kind.to_string(),
         key,

@@ -124,6 +124,7 @@ impl Filler<'_> {
             | ExpectedState::Reboots { .. }
             | ExpectedState::Restored(_)
             | ExpectedState::Requests(_)
+            | ExpectedState::Leader(_)
             | ExpectedState::Statuses { .. } => {}
         }
     }

@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod captures;
 pub(in crate::engine) mod held_before;
+mod leader;
 mod logs;
 pub(in crate::engine) mod matching;
 mod monitoring;
@@ -57,6 +58,7 @@ pub(in crate::engine) fn check(
             restored::check(&simulation.states, wanted, &simulation.view, &simulation.environment)
         }
         ExpectedState::Requests(limit) => requests::expect_few(&simulation.record, &simulation.reads, limit),
+        ExpectedState::Leader(wanted) => leader::expect_one_writer(&simulation.record, wanted),
         ExpectedState::Statuses { subject, condition, statuses } => {
             writes::statuses(&simulation.record, subject, condition, statuses)
         }
@@ -113,7 +115,10 @@ pub(in crate::engine) fn check_observable(
     what: &ExpectedState,
 ) -> Result<(), SessionError> {
     let is_about_all_writes = match what {
-        ExpectedState::Never(..) | ExpectedState::OnlyWrites(_) | ExpectedState::Requests(_) => true,
+        ExpectedState::Never(..)
+        | ExpectedState::OnlyWrites(_)
+        | ExpectedState::Requests(_)
+        | ExpectedState::Leader(_) => true,
         ExpectedState::Writes(wanted) => recorded(simulation, wanted).is_empty(),
         _ => false,
     };

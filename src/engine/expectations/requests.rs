@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn check(seconds: &[i64], code: u16, limit: &RequestLimit) -> String {
-        let record = Record { header: Header::default(), entries: Vec::new(), logs: Vec::new() };
+        let record = Record::new(Header::default(), Vec::new());
         expect_few(&record, &reads(seconds, code), limit).err().unwrap_or_default()
     }
 

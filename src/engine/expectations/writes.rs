@@ -229,6 +229,7 @@ mod tests {
             let conditions = json!([{ "type": "Progressing", "status": status }]);
             let write = WriteEvent {
                 by: "cluster-version-operator".to_owned(),
+                process: String::new(),
                 verb: "update".to_owned(),
                 kind: "ClusterVersion".to_owned(),
                 key: CLUSTER_VERSIONS.key("", "version"),
@@ -240,7 +241,7 @@ mod tests {
             };
             Entry { at: Time::constant(*second, 0), event: Event::Write(Box::new(write)) }
         };
-        Record { header, entries: writes.iter().map(entry).collect(), logs: Vec::new() }
+        Record::new(header, writes.iter().map(entry).collect())
     }
 
     fn check(writes: &[(i64, &str)], in_turn: &[&str], expected: &str) {
@@ -276,6 +277,7 @@ mod tests {
         };
         let write = WriteEvent {
             by: "usc".to_owned(),
+            process: String::new(),
             verb: "patch".to_owned(),
             kind: if key.is_kind(&CONFIG_MAPS) { "ConfigMap" } else { "UpdateStatus" }.to_owned(),
             key,

@@ -239,6 +239,11 @@ impl Simulation {
                 let why = "only programs of your machine can be paused, not simulated components";
                 return Err(SessionError::Unsupported(why.to_owned()));
             }
+            ProgramFault::SkewedClock(_) => {
+                let why = "only programs of your machine can have a wrong clock; for the components of a node, use the \
+                           fault of the node";
+                return Err(SessionError::Unsupported(why.to_owned()));
+            }
             ProgramFault::Crash { writes, after, hits } => {
                 let moment = if *after { CrashMoment::After } else { CrashMoment::Before };
                 let (process, writes, hits) = (name.to_owned(), writes.clone(), hits.clone());

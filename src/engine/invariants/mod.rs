@@ -194,6 +194,7 @@ mod tests {
         for (second, object) in (60..).zip(written) {
             let write = WriteEvent {
                 by: by.to_owned(),
+                process: String::new(),
                 verb: "update".to_owned(),
                 kind: "ClusterVersion".to_owned(),
                 key: CLUSTER_VERSIONS.key("", "version"),

@@ -66,6 +66,9 @@ fn process_keys(name: &str, fault: &ProgramFault) -> Vec<String> {
         keys.push(format!("write: {}", filter(writes)));
         keys.push(format!("nth: {}", hits.first));
     }
+    if let ProgramFault::SkewedClock(ahead) = fault {
+        keys.push(format!("by: {}", short_duration(ahead.abs())));
+    }
     keys
 }
 

@@ -4,6 +4,7 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::requests::faults::{
     Hits, KillMoment, ProgramFault, RequestFault, RequestFilter, Trouble, WatchTrouble,
 };
+use windtunnel_core::resources::LEASES;
 use windtunnel_core::text::did_you_mean;
 
 use crate::engine::error::SessionError;
@@ -33,7 +34,10 @@ impl Simulation {
             }
             ProgramFault::Killed => self.kill_processes_of(name),
             ProgramFault::Paused => self.pause_program(name, true)?,
-            ProgramFault::Crash { .. } | ProgramFault::StaleWatch | ProgramFault::DroppedWatch => {
+            ProgramFault::Crash { .. }
+            | ProgramFault::StaleWatch
+            | ProgramFault::DroppedWatch
+            | ProgramFault::SkewedClock(_) => {
                 if let Some(request_fault) = request_fault(name, fault) {
                     let requests = request_fault.requests.clone();
                     self.connection.fail(request_fault);
@@ -170,6 +174,10 @@ fn request_fault(name: &str, fault: &ProgramFault) -> Option<RequestFault> {
         ProgramFault::DroppedWatch => {
             let verb = Some("watch".to_owned());
             (RequestFilter { verb, ..watches }, Trouble::Watch(WatchTrouble::Expired), all)
+        }
+        ProgramFault::SkewedClock(ahead) => {
+            let kind = Some(LEASES.kind.to_string());
+            (RequestFilter { kind, ..watches }, Trouble::SkewedClock(*ahead), all)
         }
         ProgramFault::LosesLease(_) | ProgramFault::Killed | ProgramFault::Paused => return None,
     };

@@ -146,6 +146,7 @@ impl Simulation {
 fn removal(change: Change) -> WriteEvent {
     WriteEvent {
         by: API_SERVER.to_owned(),
+        process: String::new(),
         verb: "delete".to_owned(),
         kind: change.object.text("/kind").to_owned(),
         key: change.key,
@@ -178,6 +179,7 @@ fn write_event(
     let after = outcome.is_ok().then(|| view.get_key(&key).cloned()).flatten();
     WriteEvent {
         by: by.to_owned(),
+        process: String::new(),
         verb: write.verb().to_owned(),
         kind: write.resource.kind.to_string(),
         key,
@@ -212,7 +214,7 @@ mod tests {
         let connection = InProcess::new(33, 1, clock.clone());
         let shared = connection.shared().clone();
         let header = Header::default();
-        let record = Record { header, entries: Vec::new(), logs: Vec::new() };
+        let record = Record::new(header, Vec::new());
         let mut simulation = Simulation::new(
             Box::new(connection),
             clock,

@@ -268,7 +268,7 @@ impl Session {
         let epoch = after(start, SETTLING);
         let streams = Streams::new(options.seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
-        let connection = connect(minor, clock.clone())?;
+        let mut connection = connect(minor, clock.clone())?;
         let capabilities = connection.capabilities();
         if !plan.programs.is_empty() && connection.programs().is_none() {
             return Err(without_programs(capabilities));
@@ -285,7 +285,10 @@ impl Session {
             environment.node_leases = true;
             environment.node_lease_stretch = capabilities.speed;
         }
-        let record = Record { header: options.header(epoch), entries: Vec::new(), logs: Vec::new() };
+        if !plan.programs.is_empty() || !options.embedded.is_empty() {
+            connection.note_rights();
+        }
+        let record = Record::new(options.header(epoch), Vec::new());
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
         simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
         simulation.program_plans = plan.programs.clone().into();

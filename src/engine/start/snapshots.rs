@@ -174,7 +174,7 @@ impl Simulation {
             return None;
         }
         let header = Header { epoch: self.record.header.epoch, ..header };
-        let record = Record { header, entries: self.record.entries.clone(), logs: Vec::new() };
+        let record = Record::new(header, self.record.entries.clone());
         self.fork(record, now, environment)
     }
 }

@@ -34,6 +34,7 @@ mod tests {
         let object = |holder: &str| Some(Object::new(json!({ "spec": { "holderIdentity": holder } })));
         WriteEvent {
             by: "a".to_owned(),
+            process: String::new(),
             verb: "update".to_owned(),
             kind: "Lease".to_owned(),
             key: LEASES.key("ns", "l"),

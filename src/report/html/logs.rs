@@ -95,7 +95,7 @@ mod tests {
             vec![log("c-1", &[(5, "set-up"), (12, "again"), (14, "x")]), log("p", &[(13, "again")])];
         let header = Header { epoch: at(10), ..Header::default() };
         let mut texts = Texts::new();
-        let record = Record { header, entries: Vec::new(), logs: logs_of_pods };
+        let record = Record { logs: logs_of_pods, ..Record::new(header, Vec::new()) };
         let found = logs(&record, &mut texts).unwrap();
         assert_eq!(found.sources, ["c-1", "p/c"]);
         assert_eq!(texts.into_lists().0, ["", "again", "x"]);

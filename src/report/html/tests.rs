@@ -23,12 +23,13 @@ fn record(entries: Vec<(i64, Event)>) -> Record {
     let entries = entries
         .into_iter()
         .map(|(seconds, event)| Entry { at: epoch + jiff::SignedDuration::from_secs(seconds), event });
-    Record { header, entries: entries.collect(), logs: Vec::new() }
+    Record::new(header, entries.collect())
 }
 
 fn write(resource: &Resource, name: &str, before: Option<Value>, after: Option<Value>) -> Event {
     Event::Write(Box::new(WriteEvent {
         by: "somebody".to_owned(),
+        process: String::new(),
         verb: "update".to_owned(),
         kind: resource.kind.to_string(),
         key: resource.key("", name),

@@ -23,7 +23,7 @@ impl History {
             epoch: now,
             windtunnel: "0.1.0".to_owned(),
         };
-        Self { record: Record { header, entries: Vec::new(), logs: Vec::new() }, now }
+        Self { record: Record::new(header, Vec::new()), now }
     }
 
     fn after(&mut self, seconds: i64) -> &mut Self {
@@ -82,6 +82,7 @@ impl History {
         });
         self.event(Event::Write(Box::new(WriteEvent {
             by: by.to_owned(),
+            process: String::new(),
             verb: "update".to_owned(),
             kind: resource.kind.to_string(),
             key,

@@ -6,7 +6,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use super::{insight, monitoring, requests, restored, status_text};
+use super::{insight, leader, monitoring, requests, restored, status_text};
 use crate::plan::{
     Check, Expectation, ExpectedState, ExpectedTime, LogMatch, ObjectRef, Subject, TextMatch, WriteMatch,
     path,
@@ -21,6 +21,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "metric",
     "writes",
     "requests",
+    "leader",
     "statuses",
     "status",
     "log",
@@ -48,8 +49,8 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "throughout",
 ];
 const SUBJECTS: &[&str] = &[
-    "object", "insight", "alert", "metric", "writes", "requests", "statuses", "status", "log", "node",
-    "update", "restored",
+    "object", "insight", "alert", "metric", "writes", "requests", "leader", "statuses", "status", "log",
+    "node", "update", "restored",
 ];
 const PHASES: &[&str] = &["Draining", "Updating", "Rebooting", "Paused", "Pending", "Updated"];
 const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
@@ -147,7 +148,7 @@ fn expected_state(
     }
     let never = never(reader, map, subject)?;
     match subject {
-        "writes" | "requests" | "statuses" | "status" | "log" | "node" | "update" => {
+        "writes" | "requests" | "leader" | "statuses" | "status" | "log" | "node" | "update" => {
             reject_checks(reader, map, subject, &["absent"]);
         }
         "alert" | "metric" => reject_checks(reader, map, subject, &[]),
@@ -198,6 +199,7 @@ fn expected_state(
         "update" => reader.word(node, &["complete"]).map(|_| completed_update()),
         "writes" => Some(expected_writes(reader, map, node)),
         "requests" => requests::read(reader, map, node),
+        "leader" => leader::read(reader, node),
         _ => statuses(reader, node),
     }
 }

@@ -4,6 +4,7 @@ pub(super) mod command;
 pub(super) mod expectation;
 pub(super) mod insight;
 pub(super) mod invariants;
+mod leader;
 mod monitoring;
 mod requests;
 pub(super) mod restored;

@@ -44,16 +44,18 @@ impl Details<'_, '_, '_> {
         let kind = FaultKind::named(word)?;
         let (reason, message) = (self.text("reason", "a reason"), self.text("message", "a message"));
         let times = self.number("times", u32::from(kind == FaultKind::RebootLoop))?;
-        let by = match self.map.get("by") {
-            Some(node) => Some(self.reader.duration(node)?),
-            None => None,
-        };
         let is_clock = matches!(kind, FaultKind::ClockAhead | FaultKind::ClockBehind);
-        if is_clock && by.is_none() {
+        let by = if is_clock { self.offset(word)? } else { SignedDuration::ZERO };
+        Some(Fault { reason, message, times, by, ..Fault::new(kind) })
+    }
+
+    /// Parses the difference of a wrong clock.
+    fn offset(&mut self, word: &str) -> Option<SignedDuration> {
+        let Some(by) = self.map.get("by") else {
             self.reader.problem(self.node, format!("`{word}` needs `by`: the difference, such as `10m`"));
             return None;
-        }
-        Some(Fault { reason, message, times, by: by.unwrap_or_default(), ..Fault::new(kind) })
+        };
+        self.reader.duration(by)
     }
 
     /// Parses which of the matching requests fail. `nth` without `times` means only that request.
@@ -105,6 +107,8 @@ impl Details<'_, '_, '_> {
             "watch-dropped" => Some(ProgramFault::DroppedWatch),
             "killed" => Some(ProgramFault::Killed),
             "paused" => Some(ProgramFault::Paused),
+            "clock-ahead" => Some(ProgramFault::SkewedClock(self.offset(word)?)),
+            "clock-behind" => Some(ProgramFault::SkewedClock(-self.offset(word)?)),
             "lease-lost" => Some(ProgramFault::LosesLease(self.lasts.unwrap_or(LEASE_LOST))),
             _ => Some(ProgramFault::Crash { writes, after: word == "crash-after-write", hits }),
         }

@@ -123,9 +123,8 @@ fn supported_details(target: &FaultTarget, word: &str) -> &'static [&'static str
         ) => &["reason", "message"],
         (FaultTarget::Pool(_), IMAGE_BUILD_FAILS) => &["message", "times"],
         (FaultTarget::Node(_), "reboot-loop") | (FaultTarget::Pool(_), _) => &["times"],
-        (FaultTarget::Node(_), "clock-ahead" | "clock-behind") | (FaultTarget::Api(_), "watch-slow") => {
-            &["by"]
-        }
+        (FaultTarget::Node(_) | FaultTarget::Process(_), "clock-ahead" | "clock-behind")
+        | (FaultTarget::Api(_), "watch-slow") => &["by"],
         (
             FaultTarget::Node(_),
             "not-ready" | "degraded" | "on-disk-mismatch" | "hidden-mismatch" | "unreconcilable"

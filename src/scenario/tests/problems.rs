@@ -181,6 +181,10 @@ fn rejects_fault_keys_without_effect() {
         "api: all, is: watch-stale, nth: 3",
         "s.yaml:5:45: the fault `watch-stale` of requests has no key `nth`",
     );
+    check_fault(
+        "process: p, is: clock-ahead",
+        "s.yaml:5:12: `clock-ahead` needs `by`: the difference, such as `10m`",
+    );
     check_fault("api: all, is: watch-slow", "s.yaml:5:12: `watch-slow` needs `by`, such as `by: 10s`");
     check_fault(
         "api: all, is: watch-behind",
@@ -204,6 +208,7 @@ fn rejects_fault_keys_without_effect() {
         "node: w, is: reboot-loop, times: 3",
         "process: p, is: lease-lost, for: 3m",
         "process: p, is: paused, for: 3m",
+        "process: p, is: clock-behind, by: 2m, for: 3m",
         "pool: p, is: render-flips, times: 3",
         "api: all, is: too-many-requests, retry-after: 3s, nth: 2, message: m",
         "api: {verb: watch, by: b}, is: watch-stale, for: 3m",
@@ -327,7 +332,17 @@ fn reports_unknown_kinds_with_the_nearest_ones() {
 fn reports_invalid_expectations() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `requests`, `statuses`, `status`, `log`, `node`, `update`, `restored`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `requests`, `leader`, `statuses`, `status`, `log`, `node`, `update`, `restored`",
+    );
+    check_step(
+        "  - expect: {leader: {lease: version, handovers: -1}}",
+        "s.yaml:5:30: expected a Lease as `NAMESPACE/NAME`, found `version`\n\
+         s.yaml:5:50: expected a whole number from 0 to 1000, found `-1`",
+    );
+    check_step(
+        "  - expect: {leader: {}, absent: true}",
+        "s.yaml:5:22: a leader such as `{lease: default/mine, handovers: 1, gap: 30s}` needs `lease`: the Lease as \
+         `NAMESPACE/NAME`\ns.yaml:5:34: `absent` cannot be combined with `leader`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",

@@ -115,23 +115,34 @@ async fn reboot_loop(
     begin(world, step, Some(fault), FaultTarget::Node(node), &time).await
 }
 
-/// Sets the clock of a node's machine ahead or behind. Its kubelet and machine-config daemon use that clock.
+/// Sets the clock of a node's machine ahead or behind, which its kubelet and machine-config daemon use; or that of a
+/// program of your machine, which is a clock for the times in Leases.
 ///
 /// ```gherkin
 /// When the clock of node worker-0 is 10 minutes ahead
+/// When the clock of program my-operator is 2 minutes behind
 /// ```
-#[when(regex = r"^(?:at \d+ \w+ )?the clock of node (\S+) is (\d+ \w+) (ahead|behind)(?: for (\d+ \w+))?$")]
+#[when(
+    regex = r"^(?:at \d+ \w+ )?the clock of (node|program) (\S+) is (\d+ \w+) (ahead|behind)(?: for (\d+ \w+))?$"
+)]
 async fn clock(
     world: &mut ClusterWorld,
-    node: String,
+    owner: String,
+    name: String,
     by: String,
     how: String,
     time: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let kind = if how == "ahead" { FaultKind::ClockAhead } else { FaultKind::ClockBehind };
-    let fault = InjectedFault::Node(node.clone(), Fault { by: duration(&by)?, ..Fault::new(kind) });
-    begin(world, step, Some(fault), FaultTarget::Node(node), &time).await
+    let (by, is_ahead) = (duration(&by)?, how == "ahead");
+    if owner == "program" {
+        let fault = ProgramFault::SkewedClock(if is_ahead { by } else { -by });
+        let fault = InjectedFault::Process(name.clone(), fault);
+        return begin(world, step, Some(fault), FaultTarget::Process(name), &time).await;
+    }
+    let kind = if is_ahead { FaultKind::ClockAhead } else { FaultKind::ClockBehind };
+    let fault = InjectedFault::Node(name.clone(), Fault { by, ..Fault::new(kind) });
+    begin(world, step, Some(fault), FaultTarget::Node(name), &time).await
 }
 
 /// Changes the rendered MachineConfig of a pool this many times and back: a MachineConfig is added and

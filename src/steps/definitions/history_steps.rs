@@ -5,9 +5,9 @@ use cucumber::then;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::then::alert_match;
-use crate::plan::{Check, ExpectedState, PastState, Restoration, Subject, WriteMatch};
+use crate::plan::{Check, ExpectedState, Leadership, PastState, Restoration, Subject, WriteMatch};
 use crate::scenario::{self, Kinds};
-use crate::steps::phrase::{Timing, condition, insight, object, text_match};
+use crate::steps::phrase::{Timing, condition, duration, insight, object, text_match};
 use crate::steps::world::{ClusterWorld, StepError, find_release};
 
 /// A condition of an object has never had this status since the start.
@@ -155,6 +155,38 @@ async fn writes_in_order(world: &mut ClusterWorld, exactly: String, step: &Step)
     let what =
         if exactly.is_empty() { ExpectedState::Writes(wanted) } else { ExpectedState::OnlyWrites(wanted) };
     world.expect(&step.value, Timing::default().expectation(what)?).await
+}
+
+/// Since the start, only the holder of a Lease made writes, of all clients that have held it or have one of these names.
+/// The Lease passed from one holder to another this many times, each time at most this long after the last renewal or the
+/// release by the one before.
+///
+/// ```gherkin
+/// Then throughout 30 minutes only the holder of Lease/default/mine wrote
+/// Then within 5 minutes only the holder of Lease/default/mine wrote, after 1 handover
+/// Then only the holder of Lease/default/mine wrote, after 2 handovers with gaps of at most 30 seconds
+/// Then of "one, two" only the holder of Lease/default/mine wrote
+/// ```
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?(?:of "([^"]+)" )?only the holder of Lease/(\S+/[^\s,]+) wrote(?:, after (\d+) handovers?(?: with gaps of at most (\d+ \w+))?)?$"#
+)]
+async fn only_the_leader_wrote(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    candidates: String,
+    lease: String,
+    handovers: String,
+    gap: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let candidates = candidates.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let what = ExpectedState::Leader(Leadership {
+        candidates: candidates.map(str::to_owned).collect(),
+        handovers: handovers.parse().ok(),
+        gap: if gap.is_empty() { None } else { Some(duration(&gap)?) },
+        ..Leadership::of(&lease).map_err(StepError::Usage)?
+    });
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// Nothing is left over of an update that was taken back: the cluster is what it was right before it last left the release

@@ -4,6 +4,7 @@
 mod access;
 pub(crate) mod apply;
 mod client;
+mod clock_skew;
 #[cfg(feature = "serve")]
 mod clocks;
 mod cluster_connection;

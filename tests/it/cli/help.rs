@@ -29,7 +29,8 @@ fn the_help_lists_the_commands() {
       record          Record the changes in a cluster until SIGINT or SIGTERM
       serve           Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
       clock           Print, pause, advance or change the speed of the clock of a served cluster
-      rbac            Report the used and unused rules of the users of a served cluster
+      rbac            Report the used and unused rules of the users of a served cluster, or of a
+                      recorded run
       envtest         Run a command with the programs of controller-runtime's envtest
       replay          Replay a record in a served cluster
       test            Run Gherkin features

@@ -23,6 +23,7 @@ mod insights;
 #[cfg(unix)]
 mod interactive_run;
 mod junit;
+mod leader;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod live_records;
 mod mistakes;
@@ -31,6 +32,7 @@ mod naming;
 mod payloads;
 mod program_checks;
 mod program_probes;
+mod program_rights;
 mod programs;
 mod published;
 mod python_controller;

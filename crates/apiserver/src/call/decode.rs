@@ -17,6 +17,14 @@ use crate::status::{Outcome, Refused};
 
 /// Parses the body of a call.
 pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
+    let mut value = parsed_body(call)?;
+    if let Some(skew) = call.skew {
+        skew.skew_written(&mut value);
+    }
+    Ok(value)
+}
+
+fn parsed_body(call: &mut Call<'_>) -> Outcome<Value> {
     let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
     match &call.request.body {
         Body::Empty | Body::Delete(_) => {

@@ -13,6 +13,7 @@ use windtunnel_core::clock::Time;
 
 use crate::apply::Managers;
 use crate::delta::Delta;
+use crate::faults::ClockSkew;
 use crate::kinds::Kind;
 use crate::kinds::typed::Empty;
 use crate::outbound::hooks::Attempt;
@@ -68,6 +69,8 @@ pub(crate) struct Call<'a> {
     pub(crate) empties: Vec<Empty>,
     /// The revision whose state a read of the cache shows, because of a fault; `None` for the present.
     pub(crate) past: Option<u64>,
+    /// The difference of the client's clock, because of a fault.
+    pub(crate) skew: Option<ClockSkew>,
     /// The answers of webhooks to this request.
     pub(crate) attempt: &'a mut Attempt,
 }
@@ -101,6 +104,7 @@ impl<'a> Call<'a> {
             shares_labels: false,
             empties: Vec::new(),
             past: None,
+            skew: None,
             attempt,
         }
     }

@@ -1,6 +1,7 @@
-//! Injected faults: errors and lost answers of requests, and watches that do not show the present. All of them are
-//! answers that a real API server may give.
+//! Injected faults: errors and lost answers of requests, watches that do not show the present, and clients with a wrong
+//! clock. All of them are answers that a real API server may give.
 
+mod clock_skew;
 mod expired;
 mod incidents;
 mod killer;
@@ -13,6 +14,7 @@ mod write_times;
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::{Perturbation, RequestFault, RequestFilter, Trouble, WatchTrouble};
 
+pub(crate) use self::clock_skew::ClockSkew;
 use self::expired::ExpiredWatches;
 pub use self::incidents::Incident;
 pub(crate) use self::incidents::Incidents;
@@ -87,13 +89,13 @@ impl Faults {
 
     /// Whether a fault may change what clients see.
     pub(crate) fn change_views(&self) -> bool {
-        self.random.is_some() || self.watch_troubles().next().is_some()
+        self.random.is_some() || self.watch_troubles().next().is_some() || self.has_skewed_clocks()
     }
 
     fn watch_troubles(&self) -> impl Iterator<Item = (&Active, WatchTrouble)> {
         self.active.iter().filter_map(|active| match active.fault.trouble {
             Trouble::Watch(trouble) => Some((active, trouble)),
-            Trouble::Error(_) | Trouble::Lost(_) | Trouble::Kill(_) => None,
+            Trouble::Error(_) | Trouble::Lost(_) | Trouble::Kill(_) | Trouble::SkewedClock(_) => None,
         })
     }
 

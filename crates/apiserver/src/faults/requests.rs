@@ -148,9 +148,10 @@ fn verdict(fault: &RequestFault, request: &Selected<'_>) -> Verdict {
         Trouble::Error(error) => {
             Verdict::Refuse(answer(error, fault, request.resource, request.attributes.name))
         }
-        Trouble::Lost(LostAnswer::Dropped) | Trouble::Watch(_) | Trouble::Kill(KillMoment::Before) => {
-            Verdict::Drop
-        }
+        Trouble::Lost(LostAnswer::Dropped)
+        | Trouble::Watch(_)
+        | Trouble::SkewedClock(_)
+        | Trouble::Kill(KillMoment::Before) => Verdict::Drop,
         Trouble::Kill(KillMoment::After) => Verdict::AfterWrite(LostAnswer::DroppedAfterWrite),
         Trouble::Lost(lost) => Verdict::AfterWrite(lost),
     }
@@ -162,7 +163,7 @@ fn applies(fault: &RequestFault, request: &RequestAttributes<'_>) -> bool {
         Trouble::Error(InjectedError::Conflict) => ["update", "patch", "delete"].contains(&request.verb),
         Trouble::Error(_) => true,
         Trouble::Lost(lost) => !lost.follows_a_write() || is_write(request.verb),
-        Trouble::Watch(_) => false,
+        Trouble::Watch(_) | Trouble::SkewedClock(_) => false,
         Trouble::Kill(_) => !request.program.is_empty() && is_write(request.verb),
     };
     can_happen && fault.requests.matches(request)

@@ -3,7 +3,7 @@
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::{Trouble, WatchTrouble};
 
-use super::{Active, Faults, Incident, Reader};
+use super::{Active, ClockSkew, Faults, Incident, Reader};
 use crate::store::Store;
 
 /// The events of a kind that a client sees.
@@ -15,6 +15,8 @@ pub(crate) struct Sight {
     pub(crate) gap: bool,
     /// The time at which it sees more without a write.
     pub(crate) changes_at: Time,
+    /// The difference of its clock.
+    pub(crate) skew: Option<ClockSkew>,
 }
 
 /// The end of a watch.
@@ -29,7 +31,7 @@ pub(crate) struct Cut {
 impl Sight {
     /// The sight of a client without faults.
     pub(crate) fn present(store: &Store) -> Self {
-        Self { horizon: store.visible(), gap: false, changes_at: Time::MAX }
+        Self { horizon: store.visible(), gap: false, changes_at: Time::MAX, skew: None }
     }
 
     /// Restricts the sight.
@@ -49,6 +51,7 @@ impl Faults {
     /// The events that a client sees now.
     pub(crate) fn sight(&mut self, reader: &Reader, store: &Store, now: Time) -> Sight {
         let mut sight = Sight::present(store);
+        sight.skew = self.clock_skew(&reader.kind.resource, || reader.clone());
         for (active, trouble) in self.watch_troubles().filter(|(active, _)| active.concerns(reader)) {
             match trouble {
                 WatchTrouble::Stale => sight.limit(active.since, Time::MAX),

@@ -27,8 +27,7 @@ use super::reply::Reply;
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
-use crate::access::Attributes;
-use crate::call::Call;
+use crate::call::{Call, verb};
 use crate::faults::{Reader, Verdict};
 use crate::outbound::hooks::{Attempt, HookCall};
 use crate::profile::since;
@@ -108,8 +107,7 @@ impl ApiServer {
         }
         let mut access = self.authorize(request);
         if attempt.is_new() {
-            let asked = Attributes::from_request(request);
-            self.access.usage.add(request.user, &asked, access.is_ok());
+            self.access.usage.add(request, access.is_ok());
         }
         let (kind, path) = match self.route(request, &mut access, now) {
             Route::Answered(reply) => return Step::Done(reply),
@@ -124,11 +122,13 @@ impl ApiServer {
             }
         }
         let past = self.past(request, &kind, path, now);
+        let reader = || Reader::of(request, &kind, path, verb(request, path));
+        let skew = self.faults.clock_skew(&kind.resource, reader);
         loop {
             // A request without access ends in the first iteration.
             let access = std::mem::replace(&mut access, Ok(()));
             let mut call = Call::new(Arc::clone(&kind), path, request, now, attempt);
-            call.past = past;
+            (call.past, call.skew) = (past, skew);
             let reply = self.run(call, access);
             if let Some(hook) = attempt.take_pending() {
                 return Step::Call(hook);
@@ -250,6 +250,10 @@ impl ApiServer {
     fn present(&mut self, call: &mut Call<'_>, reply: Outcome<Reply>) -> Outcome<Reply> {
         let reply = reply.and_then(|reply| {
             let view = call.view.with_options(&call.request.query)?;
+            let reply = match call.skew {
+                Some(skew) => skew.show(reply),
+                None => reply,
+            };
             view.apply(reply, &call.kind, call.now)
         });
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.

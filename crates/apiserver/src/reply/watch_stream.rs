@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Key;
 use windtunnel_core::clock::{Time, after};
 
-use crate::faults::{Cut, Reader, Sight};
+use crate::faults::{ClockSkew, Cut, Reader, Sight};
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
 use crate::kinds::custom::conversion::ConversionCall;
@@ -63,6 +63,8 @@ pub struct Watch {
     sent_events: bool,
     /// Whether a fault hid events: only the last one of each object will arrive.
     gap: bool,
+    /// The difference of the client's clock, because of a fault.
+    skew: Option<ClockSkew>,
 }
 
 /// Counts a watch while it lives.
@@ -140,6 +142,7 @@ impl Watch {
             number: 0,
             sent_events: false,
             gap: false,
+            skew: None,
         }
     }
 
@@ -263,6 +266,7 @@ impl Watch {
 
     fn poll(&mut self, store: &Store, sight: Sight, catalog: &Catalog, now: Time) -> Poll {
         self.sent_events = false;
+        self.skew = sight.skew;
         if !self.initial.is_empty() {
             let lines = self.initial_lines(now);
             // The selector may match no initial object.
@@ -386,10 +390,10 @@ impl Watch {
 
     /// The line of an event without conversion, shared by all watches with the same view.
     fn shared_line(&mut self, event: &Event, now: Time) -> Bytes {
-        if self.view == View::default() {
+        if self.view == View::default() && self.skew.is_none() {
             return event.line();
         }
-        if !self.has_lines {
+        if !self.has_lines || self.skew.is_some() {
             return self.render_line(event.kind.name(), &event.object, now);
         }
         let second = if self.view.shows_ages() { now.as_second() } else { 0 };
@@ -401,7 +405,8 @@ impl Watch {
     fn render_line(&mut self, kind: &str, object: &Stored, now: Time) -> Bytes {
         let first = !self.has_lines;
         self.has_lines = true;
-        self.view.line(&self.kind, kind, object, first, now)
+        let skewed = self.skew.map(|skew| skew.shown(object));
+        self.view.line(&self.kind, kind, skewed.as_ref().unwrap_or(object), first, now)
     }
 
     /// The DELETED line of an object that stopped matching: its last matching state, with the revision of the change.

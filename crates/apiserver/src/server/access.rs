@@ -114,6 +114,11 @@ impl ApiServer {
         self.access.usage.begin();
     }
 
+    /// Counts the requests of each user from now on, without direct calls such as [`ApiServer::write`].
+    pub fn count_client_requests(&mut self) {
+        self.access.usage.begin_for_clients();
+    }
+
     /// The requests so far, since they are counted.
     pub fn request_counts(&self) -> Vec<RequestCount> {
         self.access.usage.all().collect()

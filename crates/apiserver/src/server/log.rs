@@ -18,6 +18,10 @@ pub struct WriteOutcome {
     pub at: Time,
     /// The name of the user.
     pub user: String,
+    /// The program of the user's machine; empty for other clients.
+    pub program: String,
+    /// The process of the program; empty for other clients.
+    pub process: String,
     /// How the request reached the server.
     pub via: Via,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
@@ -83,6 +87,8 @@ impl WriteLog {
         self.outcomes.push_back(WriteOutcome {
             at: call.now,
             user: call.request.user.user.clone(),
+            program: call.request.user.program().to_owned(),
+            process: call.request.user.process().to_owned(),
             via: call.request.via,
             verb: call.verb(),
             kind: call.kind.resource.kind.to_string(),

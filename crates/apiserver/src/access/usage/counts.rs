@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use windtunnel_core::Identity;
-
 use crate::access::attributes::Attributes;
+use crate::request::{Request, Via};
 
 /// The most kinds of requests that are counted on their own. Later ones are counted without the name of the object, and
 /// beyond twice as many not at all.
@@ -47,10 +46,20 @@ struct Count {
     refused: u64,
 }
 
+/// The requests that are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Scope {
+    #[default]
+    None,
+    /// Those of HTTP clients, without direct calls.
+    Clients,
+    All,
+}
+
 /// The requests so far; nothing unless they are counted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
-    is_counting: bool,
+    scope: Scope,
     /// The groups of each user at its first request.
     users: BTreeMap<String, Vec<String>>,
     requests: BTreeMap<String, Count>,
@@ -59,36 +68,50 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts requests from now on.
+    /// Counts all requests from now on.
     pub(crate) fn begin(&mut self) {
-        self.is_counting = true;
+        self.scope = Scope::All;
+    }
+
+    /// Counts the requests of HTTP clients from now on.
+    pub(crate) fn begin_for_clients(&mut self) {
+        self.scope = Scope::Clients;
+    }
+
+    fn counts(&self, via: Via) -> bool {
+        match self.scope {
+            Scope::None => false,
+            Scope::Clients => via == Via::Client,
+            Scope::All => true,
+        }
     }
 
     /// Counts a request.
-    pub(crate) fn add(&mut self, who: &Identity, asked: &Attributes<'_>, allowed: bool) {
-        if !self.is_counting {
+    pub(crate) fn add(&mut self, request: &Request<'_>, allowed: bool) {
+        if !self.counts(request.via) {
             return;
         }
-        if !self.users.contains_key(&who.user) {
-            let groups = who.all_groups().map(str::to_owned).collect();
-            self.users.insert(who.user.clone(), groups);
-        }
+        let (who, asked) = (request.user, Attributes::from_request(request));
         let keeps_name = self.requests.len() < LIMIT;
-        self.write_key(who, asked, if keeps_name { &asked.name } else { "" });
+        self.write_key(&who.user, &asked, if keeps_name { &asked.name } else { "" });
         let is_known = self.requests.contains_key(&self.key);
         if !is_known && self.requests.len() < 2 * LIMIT {
             self.requests.insert(self.key.clone(), Count::default());
+            if !self.users.contains_key(&who.user) {
+                let groups = who.all_groups().map(str::to_owned).collect();
+                self.users.insert(who.user.clone(), groups);
+            }
         }
         if let Some(count) = self.requests.get_mut(&self.key) {
             *(if allowed { &mut count.allowed } else { &mut count.refused }) += 1;
         }
     }
 
-    fn write_key(&mut self, who: &Identity, asked: &Attributes<'_>, name: &str) {
+    fn write_key(&mut self, user: &str, asked: &Attributes<'_>, name: &str) {
         let path = asked.path.as_deref().unwrap_or_default();
         let Attributes { verb, group, resource, subresource, namespace, .. } = asked;
         self.key.clear();
-        for part in [&*who.user, verb, group, resource, subresource, namespace, name, path] {
+        for part in [user, verb, group, resource, subresource, namespace, name, path] {
             self.key.push_str(part);
             self.key.push(SEPARATOR);
         }

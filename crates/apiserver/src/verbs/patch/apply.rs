@@ -67,7 +67,10 @@ fn creates_missing(call: &Call<'_>) -> bool {
 
 /// The applied configuration. Rejects an object of another type than the path, and one with `metadata.managedFields`.
 pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome<Value> {
-    let config = read(call)?;
+    let mut config = read(call)?;
+    if let Some(skew) = call.skew {
+        skew.skew_written(&mut config);
+    }
     let text = |field: &str| config[field].as_str().unwrap_or_default();
     let (given, version) = (text("kind"), text("apiVersion"));
     if given != resource.kind || version != resource.api_version() {

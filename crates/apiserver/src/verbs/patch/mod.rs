@@ -34,7 +34,10 @@ impl ApiServer {
             body::check_size(bytes)?;
         }
         self.entry(call)?;
-        let (patch, repeated) = read(call, kind)?;
+        let (mut patch, repeated) = read(call, kind)?;
+        if let Some(skew) = call.skew {
+            skew.skew_written(&mut patch);
+        }
         self.set_baseline(call);
         let entry = self.entry(call)?;
         let old = call.kind.served(entry);

@@ -27,11 +27,13 @@ pub enum ProgramFault {
     Killed,
     /// It does nothing until the fault is healed. Its connections stay open.
     Paused,
+    /// The times of its Leases are those of a clock that is this far ahead; negative if it is behind.
+    SkewedClock(SignedDuration),
 }
 
 impl ProgramFault {
     /// All names.
-    pub const NAMES: [&str; 7] = [
+    pub const NAMES: [&str; 9] = [
         "crash-before-write",
         "crash-after-write",
         "watch-stale",
@@ -39,6 +41,8 @@ impl ProgramFault {
         "lease-lost",
         "killed",
         "paused",
+        "clock-ahead",
+        "clock-behind",
     ];
 
     /// Its name, such as `crash-before-write`.
@@ -51,6 +55,8 @@ impl ProgramFault {
             Self::LosesLease(_) => "lease-lost",
             Self::Killed => "killed",
             Self::Paused => "paused",
+            Self::SkewedClock(ahead) if ahead.is_negative() => "clock-behind",
+            Self::SkewedClock(_) => "clock-ahead",
         }
     }
 }

@@ -13,6 +13,9 @@ pub enum Trouble {
     Watch(WatchTrouble),
     /// The program of the user's machine that sends the request is killed. Never applies to reads.
     Kill(KillMoment),
+    /// The times in Leases that the client writes and reads are those of a clock that is this far ahead; negative if it is
+    /// behind.
+    SkewedClock(SignedDuration),
 }
 
 /// When a program is killed at one of its writes.
@@ -61,6 +64,8 @@ impl Trouble {
             Self::Watch(watch) => watch.name(),
             Self::Kill(KillMoment::Before) => "crash-before-write",
             Self::Kill(KillMoment::After) => "crash-after-write",
+            Self::SkewedClock(ahead) if ahead.is_negative() => "clock-behind",
+            Self::SkewedClock(_) => "clock-ahead",
         }
     }
 }
