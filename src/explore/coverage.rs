@@ -151,6 +151,7 @@ mod tests {
         let key = if kind == "Event" { EVENTS.key("ns", "n") } else { CLUSTER_OPERATORS.key("", "dns") };
         let write = WriteEvent {
             by: "a".to_owned(),
+            process: String::new(),
             verb: "update".to_owned(),
             kind: kind.to_owned(),
             key,

@@ -57,9 +57,8 @@ struct CleanRun {
 /// Invents cases, runs them without mutants, and then with each of `count` mutants until one finds it.
 pub fn find_mutants(settings: &Settings<'_>, count: usize, stop: &(dyn Fn() -> bool + Sync)) -> MutantTable {
     let numbers: Vec<u64> = (0..settings.runs.unwrap_or(CASES)).collect();
-    let clean = map_in_parallel(&numbers, settings.jobs, |number| {
-        (!stop()).then(|| clean_run(settings, *number))
-    });
+    let clean =
+        map_in_parallel(&numbers, settings.jobs, |number| (!stop()).then(|| clean_run(settings, *number)));
     let clean: Vec<CleanRun> = clean.into_iter().flatten().collect();
     let mutants = sample(&clean, count, settings.seed);
     let rows = map_in_parallel(&mutants, settings.jobs, |mutant| {

@@ -104,7 +104,7 @@ impl Session {
         let installed_at = if components.need_openshift() { after(start, -SETTLING) } else { start };
         let (clock, streams) = (VirtualClock::starting_at(installed_at), Streams::new(seed));
         let header = Header { seed, epoch: start, ..Header::default() };
-        let record = Record { header, entries: Vec::new(), logs: Vec::new() };
+        let record = Record::new(header, Vec::new());
         let connection = connect(clock.clone());
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
         simulation.pinned = components.stays_at_version;
