@@ -59,7 +59,8 @@ def holds_lease():
 
 
 is_leader = False
-version = json.load(request(CONFIG_MAPS))["metadata"]["resourceVersion"]
+# A watch from version 0 begins with the objects that exist.
+version = "0"
 while True:
     for line in request(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}"):
         event = json.loads(line)

@@ -13,13 +13,13 @@ use windtunnel_core::clock::Time;
 
 use crate::apply::Managers;
 use crate::delta::Delta;
-use crate::faults::ClockSkew;
 use crate::kinds::Kind;
 use crate::kinds::typed::Empty;
 use crate::outbound::hooks::Attempt;
 use crate::profile::Profile;
 use crate::request::accept::{self, Media, Objects};
 use crate::request::body;
+use crate::request::clock_skew::ClockSkew;
 use crate::request::options::WriteOptions;
 use crate::request::view::View;
 use crate::request::{Method, Request, ResourcePath};

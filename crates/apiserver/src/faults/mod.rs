@@ -14,7 +14,6 @@ mod write_times;
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::{Perturbation, RequestFault, RequestFilter, Trouble, WatchTrouble};
 
-pub(crate) use self::clock_skew::ClockSkew;
 use self::expired::ExpiredWatches;
 pub use self::incidents::Incident;
 pub(crate) use self::incidents::Incidents;

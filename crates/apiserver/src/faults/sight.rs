@@ -3,7 +3,8 @@
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::{Trouble, WatchTrouble};
 
-use super::{Active, ClockSkew, Faults, Incident, Reader};
+use super::{Active, Faults, Incident, Reader};
+use crate::request::clock_skew::ClockSkew;
 use crate::store::Store;
 
 /// The events of a kind that a client sees.

@@ -251,7 +251,7 @@ impl ApiServer {
         let reply = reply.and_then(|reply| {
             let view = call.view.with_options(&call.request.query)?;
             let reply = match call.skew {
-                Some(skew) => skew.show(reply),
+                Some(skew) => reply.skewed(skew),
                 None => reply,
             };
             view.apply(reply, &call.kind, call.now)

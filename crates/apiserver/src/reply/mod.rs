@@ -24,6 +24,7 @@ use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Table};
 use crate::reply::watch_stream::Watch;
 use crate::request::accept::{Media, PARTIAL_LIST};
+use crate::request::clock_skew::ClockSkew;
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
@@ -194,6 +195,20 @@ impl Reply {
     /// No answer: the connection closes. A direct call gets an error with the code of a timeout.
     pub(crate) fn dropped() -> Self {
         Self::new(504, ReplyBody::Dropped)
+    }
+
+    /// The reply with Leases as a client with a wrong clock reads them. A watch does this itself.
+    pub(crate) fn skewed(mut self, skew: ClockSkew) -> Self {
+        match &mut self.body {
+            ReplyBody::Object(lease) => *lease = lease.skewed(skew),
+            ReplyBody::List(list) => {
+                for item in &mut list.items {
+                    *item = LazyObject::Loaded(item.load().skewed(skew));
+                }
+            }
+            _ => {}
+        }
+        self
     }
 
     /// The reply to an executed write whose answer is lost.

@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use windtunnel_core::Key;
 use windtunnel_core::clock::{Time, after};
 
-use crate::faults::{ClockSkew, Cut, Reader, Sight};
+use crate::faults::{Cut, Reader, Sight};
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
 use crate::kinds::custom::conversion::ConversionCall;
 use crate::outbound::hooks::{HookCall, HookError};
 use crate::reply::lazy_object::LazyObject;
+use crate::request::clock_skew::ClockSkew;
 use crate::request::view::View;
 use crate::selector::Selector;
 use crate::status::Refused;
@@ -405,7 +406,7 @@ impl Watch {
     fn render_line(&mut self, kind: &str, object: &Stored, now: Time) -> Bytes {
         let first = !self.has_lines;
         self.has_lines = true;
-        let skewed = self.skew.map(|skew| skew.shown(object));
+        let skewed = self.skew.map(|skew| object.skewed(skew));
         self.view.line(&self.kind, kind, skewed.as_ref().unwrap_or(object), first, now)
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod body;
+pub(crate) mod clock_skew;
 pub(crate) mod duplicates;
 pub(crate) mod impersonation;
 pub(crate) mod media_type;

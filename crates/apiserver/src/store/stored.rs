@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 
 use crate::metadata;
+use crate::request::clock_skew::ClockSkew;
 
 /// The metadata field with the owners of fields.
 const OWNERS: &str = "managedFields";
@@ -50,6 +51,13 @@ impl Stored {
     /// Another tree with the same owners.
     pub(crate) fn with(&self, object: Value) -> Self {
         Self::new(object, self.owners.clone())
+    }
+
+    /// A Lease as a client with a wrong clock reads it.
+    pub(crate) fn skewed(&self, skew: ClockSkew) -> Self {
+        let mut lease = (*self.object).clone();
+        skew.skew_shown(&mut lease);
+        self.with(lease)
     }
 
     /// The owners of its fields: the value of `metadata.managedFields`.
