@@ -326,7 +326,6 @@ fn commands_that_cannot_have_programs_say_so() {
     for (arguments, expected) in [
         (&["sweep", "a.yaml", "--rollback-at", "5s"][..], "the `programs` of a scenario cannot be copied"),
         (&["serve", "--bare", "--program", "./p", "--port", "0"], "--program requires a simulated cluster"),
-        (&["run", "a.yaml", "--backend", "served"], "run only with `run`, `test` and `serve`"),
     ] {
         let output = environment.run(arguments).to_string();
         assert!(output.contains(expected), "{arguments:?}: {output}");
