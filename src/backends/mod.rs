@@ -30,7 +30,6 @@ use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
 use crate::record::{Secrets, WriteEvent};
 
 /// The reason of a run that an interrupt ended.
-#[cfg(any(feature = "live", all(unix, feature = "serve")))]
 pub(crate) const INTERRUPTED: &str = "the run was interrupted";
 
 /// The connection to a cluster. The engine, its actors and its expectations use the cluster only through it.
