@@ -23,6 +23,11 @@ struct Wait {
 }
 
 impl Progress {
+    /// The place before the step with this index.
+    pub(in crate::engine) fn before(step: usize) -> Self {
+        Self { step, ..Self::default() }
+    }
+
     /// The index of the running step.
     pub(in crate::engine) fn step(&self) -> usize {
         self.step

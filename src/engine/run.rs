@@ -84,10 +84,16 @@ fn outcome(mut session: Session, failure: Option<Failure>) -> Outcome {
 
 /// Runs the timeline of a plan in a session whose cluster is ready, at most until the session's halt.
 pub fn run_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
-    session.simulation.progress = Progress::default();
     if plan.strict {
         session.be_strict();
     }
+    run_after(session, plan, 0)
+}
+
+/// Runs the steps of a plan after the first `done` in a session that has run these. Returns the step that failed, which
+/// ends the run.
+pub fn run_after(session: &mut Session, plan: &Plan, done: usize) -> Option<Failure> {
+    session.simulation.progress = Progress::before(done);
     continue_in_session(session, plan)
 }
 

@@ -60,7 +60,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Reads a user's scenario, whose timeline stays as it is.
+    /// Reads a user's scenario, with an unchanged timeline.
     ///
     /// # Errors
     /// The text is no scenario of one timeline.

@@ -20,7 +20,7 @@ impl Dice {
         self.0.between(0, 99) < percent
     }
 
-    /// One of some items, of which there is at least one.
+    /// Returns one of the items. There must be at least one.
     pub(super) fn pick<'t, T>(&mut self, items: &'t [T]) -> &'t T {
         let last = (items.len() as u64).saturating_sub(1);
         &items[usize::try_from(self.0.between(0, last)).unwrap_or(0)]

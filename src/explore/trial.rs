@@ -9,7 +9,7 @@ use super::case::Case;
 use super::coverage::{self, Seen};
 use super::oracles::{self, Problem, Settled};
 use crate::engine::mutation::{self, Mutant, Observation};
-use crate::engine::{Failure, SavedCluster, Session, SessionError};
+use crate::engine::{Failure, SavedCluster, Session, SessionError, run_after};
 use crate::plan::{Plan, Step};
 use crate::record::Record;
 use crate::scenario::Releases;
@@ -135,30 +135,12 @@ pub(super) fn run_forked(
 fn save_after(prefix: &Case, releases: &dyn Releases) -> Option<(SavedCluster, usize)> {
     let plan = prefix.plan(releases).ok()?;
     let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, SEED).ok()?;
-    run_steps(&mut session, &plan, 0).is_none().then_some(())?;
+    run_after(&mut session, &plan, 0).is_none().then_some(())?;
     Some((session.save()?, plan.timeline.len()))
 }
 
 fn guarded(work: impl FnOnce() -> RunReport) -> RunReport {
     panics::catch_panic(work).unwrap_or_else(|panic| RunReport::panicked(&panic))
-}
-
-/// Runs the steps of a plan from this one on. Returns the one that failed.
-fn run_steps(session: &mut Session, plan: &Plan, first: usize) -> Option<Failure> {
-    for planned in plan.timeline.iter().skip(first) {
-        session.begin_step(&planned.text);
-        let outcome = session.run_step(&planned.step);
-        session.end_step(&planned.text, &outcome);
-        if let Err(error) = outcome {
-            return Some(Failure {
-                line: planned.line,
-                column: planned.column,
-                step: planned.text.clone(),
-                error,
-            });
-        }
-    }
-    None
 }
 
 /// A case and the terms of its run.
@@ -172,7 +154,7 @@ impl Trial<'_> {
     /// Runs the steps from `first` on, and judges the run. `look` gets its record.
     fn finish(&self, mut session: Session, first: usize, look: impl FnOnce(&Record)) -> RunReport {
         let start = session.elapsed();
-        let failure = run_steps(&mut session, self.plan, first);
+        let failure = run_after(&mut session, self.plan, first);
         let (mut problems, mut cut_short) = (Vec::new(), None);
         match failure {
             Some(failure) => match Problem::of_failure(&failure, session.elapsed(), self.is_own()) {

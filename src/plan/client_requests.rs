@@ -30,7 +30,7 @@ impl fmt::Display for RequestLimit {
     }
 }
 
-/// The candidates for a Lease, of which only the holder writes, and the expected changes of the holder.
+/// The rule that only the holder of a Lease writes, its candidates, and the expected changes of the holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leadership {
     /// Namespace of the Lease.

@@ -1,4 +1,4 @@
-"""A controller of which several instances run: `leader.py NAME [--careful]`.
+"""A controller with several instances: `leader.py NAME [--careful]`.
 
 For each ConfigMap job-NAME in the namespace default, the leader writes its own name into the ConfigMap `work`. At each event it
 takes the Lease default/leader, if nobody holds it or it has expired. Its clock is that of the answers.

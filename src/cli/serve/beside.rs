@@ -130,7 +130,7 @@ fn component(selected: &Selected) -> Option<String> {
     }
 }
 
-/// Returns the newest release of which the Kubernetes version is not newer than 1.`minor`, or else the oldest.
+/// Returns the newest release whose Kubernetes version is not newer than 1.`minor`, or else the oldest.
 fn release(minor: u32) -> Release {
     let releases = Release::lines().map(|(major, minor)| Release::nearest(&Version::new(major, minor, 1)));
     let all: Vec<Release> = releases.collect();

@@ -61,11 +61,13 @@ impl ComponentsBeside {
 }
 
 impl Session {
-    /// Runs components beside an API server for other clients, of Kubernetes 1.`server_minor`. `connect` connects them with
-    /// the clock of the session. Components of OpenShift come with
-    /// the objects of an installed cluster without nodes, unless there is a ClusterVersion already. Each Node that a
-    /// client creates gets a machine with the kubelet and the machine-config daemon, if these are among the components.
-    /// `start` is the first moment that clients see; components of OpenShift start two minutes earlier.
+    /// Runs components beside an API server of Kubernetes 1.`server_minor` that other clients use. `connect` connects them
+    /// with the clock of the session. `start` is the first moment that clients see; components of OpenShift start two
+    /// minutes earlier.
+    ///
+    /// Components of OpenShift come with the objects of an installed cluster without nodes, unless there is a ClusterVersion
+    /// already. Each Node that a client creates gets a machine with the kubelet and the machine-config daemon, if these are
+    /// among the components.
     ///
     /// # Errors
     /// The release has no such component, or the API server rejects an object.

@@ -1,4 +1,4 @@
-//! What is left to do in a cluster: whatever was asked for and is not there yet.
+//! The work that is left in a cluster: requests of the administrator that are not fulfilled yet.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};

@@ -26,14 +26,14 @@ pub struct Oracle {
 
 /// The oracles besides the invariants, whose ids are `invariant/NAME`.
 pub const ORACLES: [Oracle; 8] = [
-    Oracle { id: "converges", rule: "After all faults have ended the cluster reaches what was asked for." },
+    Oracle { id: "converges", rule: "After all faults have ended the cluster fulfils the last request." },
     Oracle { id: "quiet", rule: "A converged cluster changes nothing any more." },
     Oracle { id: "hot-loop", rule: "No component takes turns or makes requests without time passing." },
     Oracle { id: "panic", rule: "No component panics." },
     Oracle { id: "rbac", rule: "No request of a component is refused because no role allows it." },
     Oracle {
         id: "history",
-        rule: "The history of ClusterVersion only grows, and completed entries stay as they are.",
+        rule: "The history of ClusterVersion is in the order of time, and its completed entries do not change.",
     },
     Oracle {
         id: "same-record",

@@ -86,7 +86,7 @@ fn stricter(
     }
 }
 
-/// The least of two maximums, either of which may be missing.
+/// The lower of two maximums. A missing one is no limit.
 fn least(one: Option<u64>, two: Option<u64>) -> Option<u64> {
     match (one, two) {
         (Some(one), Some(two)) => Some(one.min(two)),

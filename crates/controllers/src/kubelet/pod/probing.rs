@@ -28,7 +28,7 @@ struct Attempts {
     verdict: Verdict,
 }
 
-/// A probe as it is now.
+/// The current state of a probe.
 #[derive(Debug)]
 pub(super) struct ProbeState {
     pub(super) verdict: Verdict,
