@@ -120,7 +120,9 @@ pub fn main() -> ExitCode {
     if let Some(code) = envtest::run_under_other_name() {
         return code;
     }
-    let exit = match Args::parse().command {
+    let args = Args::parse();
+    files::input::set_unpack_limit(args.unpack_limit);
+    let exit = match args.command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
         Command::Logs(args) => logs::logs(&args),

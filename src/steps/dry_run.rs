@@ -1,6 +1,7 @@
 //! Dry run of a feature: calls every step without a cluster. This checks releases, kinds, durations,
 //! patterns, doc strings and the presence of a cluster before anything runs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use cucumber::step::Collection;
 use futures::FutureExt as _;
 use windtunnel_core::panics;
 
-use super::gherkin::{self, scenarios, steps_of};
+use super::gherkin::{self, scenarios_with_rules, steps_of};
 use super::world::{ClusterWorld, StepError, no_cluster};
 use super::{FeatureFiles, catalogue};
 use crate::plan::{ClusterPlan, PlannedStep};
@@ -23,13 +24,14 @@ pub(super) fn problems<'f>(
     feature_files: Option<FeatureFiles>,
     unknown: &[(&Step, String)],
 ) -> Vec<(&'f Step, String)> {
-    let mut found: Vec<(&Step, String)> = Vec::new();
+    // Backgrounds and examples repeat the same step.
+    let mut found: BTreeMap<(usize, usize, String), &Step> = BTreeMap::new();
+    let place = |step: &Step| (step.position.line, step.position.col);
+    let unknown: BTreeSet<_> = unknown.iter().map(|(step, _)| place(step)).collect();
     let no_cluster = no_cluster().to_string();
-    for scenario in scenarios(feature) {
-        let rule =
-            feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
-        let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let is_unknown = |step: &Step| unknown.iter().any(|(known, _)| known.position == step.position);
+    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    for (rule, scenario) in scenarios_with_rules(feature) {
+        let is_unknown = |step: &Step| unknown.contains(&place(step));
         if steps_of(feature, rule, scenario).any(|step| step.ty == StepType::Given && is_unknown(step)) {
             continue;
         }
@@ -41,14 +43,11 @@ pub(super) fn problems<'f>(
             }
             // If the step that defines the cluster fails, a missing cluster is not a further problem.
             without_cluster |= step.ty == StepType::Given;
-            // Backgrounds and examples repeat the same step.
-            if !found.iter().any(|(other, reason)| other.position == step.position && *reason == why) {
-                found.push((step, why));
-            }
+            let (line, column) = place(step);
+            found.entry((line, column, why)).or_insert(step);
         }
     }
-    found.sort_by_key(|(step, _)| (step.position.line, step.position.col));
-    found
+    found.into_iter().map(|((.., why), step)| (step, why)).collect()
 }
 
 /// Returns warnings about the steps, with their positions.
@@ -59,9 +58,7 @@ pub(super) fn warnings(
 ) -> Vec<(LineCol, String)> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut found = Vec::new();
-    for scenario in scenarios(feature) {
-        let rule =
-            feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
+    for (rule, scenario) in scenarios_with_rules(feature) {
         let mut world = ClusterWorld::for_dry_run(&file, feature_files);
         for step in steps_of(feature, rule, scenario) {
             let _ = try_step(steps, &mut world, step);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use cucumber::feature::Ext as _;
-use cucumber::gherkin::{Feature, GherkinEnv, Rule, Scenario, Step, Table};
+use cucumber::gherkin::{Examples, Feature, GherkinEnv, Rule, Scenario, Step, Table};
 
 use super::{catalogue, layout, moment};
 use crate::scenario::{Problem, is_id};
@@ -34,7 +34,10 @@ pub(super) fn parse_feature(file: &str, text: &str) -> Result<Feature, Vec<Probl
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     each_list(&mut feature, |scenarios| tag_with_comments(scenarios, &lines));
     let mut rows = Vec::new();
-    each_list(&mut feature, |scenarios| rows.push(rows_of(scenarios, &lines)));
+    each_list(&mut feature, |scenarios| {
+        rows.push(rows_of(scenarios, &lines));
+        *scenarios = std::mem::take(scenarios).into_iter().flat_map(one_row_each).collect();
+    });
     let mut feature = feature.expand_examples().map_err(|error| {
         let message = format!("the examples lack a value for `{}`", error.name);
         vec![problem((error.pos.line, error.pos.col, message))]
@@ -99,6 +102,23 @@ fn rows_of(scenarios: &[Scenario], lines: &[&str]) -> Vec<Option<(usize, Vec<Str
     scenarios.iter().flat_map(scenario_rows).collect()
 }
 
+/// Splits a scenario into one for each row of its examples. Cucumber expands a scenario into copies that keep all examples, which
+/// are as many rows as there are copies.
+fn one_row_each(mut scenario: Scenario) -> Vec<Scenario> {
+    if scenario.examples.is_empty() {
+        return vec![scenario];
+    }
+    let of_table = |mut examples: Examples| {
+        let mut rows = examples.table.take().map(|table| table.rows).unwrap_or_default().into_iter();
+        let head = rows.next().unwrap_or_default();
+        let tables = rows.map(move |row| Table::builder().rows(vec![head.clone(), row]).build());
+        tables.map(move |table| Examples { table: Some(table), ..examples.clone() })
+    };
+    let single: Vec<Examples> =
+        std::mem::take(&mut scenario.examples).into_iter().flat_map(of_table).collect();
+    single.into_iter().map(|examples| Scenario { examples: vec![examples], ..scenario.clone() }).collect()
+}
+
 /// Sets line and ids of scenarios that come from rows of examples. The parser's own lines are wrong if there
 /// are comments between rows.
 fn tag_rows(scenarios: &mut [Scenario], rows: Vec<Option<(usize, Vec<String>)>>) {
@@ -137,7 +157,14 @@ pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
 
 /// Returns all scenarios, including those of rules.
 pub(super) fn scenarios(feature: &Feature) -> impl Iterator<Item = &Scenario> {
-    feature.scenarios.iter().chain(feature.rules.iter().flat_map(|rule| &rule.scenarios))
+    scenarios_with_rules(feature).map(|(_, scenario)| scenario)
+}
+
+/// Returns all scenarios, each with its rule.
+pub(super) fn scenarios_with_rules(feature: &Feature) -> impl Iterator<Item = (Option<&Rule>, &Scenario)> {
+    let own = feature.scenarios.iter().map(|scenario| (None, scenario));
+    let of_rule = |rule| move |scenario| (Some(rule), scenario);
+    own.chain(feature.rules.iter().flat_map(move |rule| rule.scenarios.iter().map(of_rule(rule))))
 }
 
 /// Returns all steps of a scenario, those of the backgrounds first; `rule` is the scenario's rule.
@@ -294,6 +321,17 @@ mod tests {
         );
         let expected = ["4: x OCP-7 OTA-8 OCP-9", "11: OCP-1", "14: OCP-2", "16: OTA-3 OTA-4", "20: "];
         assert_eq!(tags(&feature), expected);
+    }
+
+    #[test]
+    fn a_scenario_of_a_row_keeps_no_other_rows() {
+        let text = "Feature: f\n  Scenario Outline: <a>\n    When <a>\n    Examples:\n      | a |\n      | 1 |\n      | 2 |\n\
+                    \n    Examples:\n      | a |\n      | 3 |\n";
+        let feature = parse_feature("f", text).unwrap();
+        let names: Vec<&str> = scenarios(&feature).map(|scenario| &*scenario.name).collect();
+        assert_eq!(names, ["1", "2", "3"]);
+        let rows = |scenario: &Scenario| scenario.examples[0].table.as_ref().unwrap().rows.len();
+        assert!(scenarios(&feature).all(|scenario| scenario.examples.len() == 1 && rows(scenario) == 2));
     }
 
     #[test]

@@ -150,9 +150,7 @@ impl Suite {
     /// Returns all scenarios with their features and rules.
     fn scenarios(&self) -> impl Iterator<Item = (&Feature, Option<&Rule>, &Scenario)> {
         self.features.iter().flat_map(|feature| {
-            let own = feature.scenarios.iter().map(move |scenario| (feature, None, scenario));
-            let of_rule = move |rule| move |scenario| (feature, Some(rule), scenario);
-            own.chain(feature.rules.iter().flat_map(move |rule| rule.scenarios.iter().map(of_rule(rule))))
+            gherkin::scenarios_with_rules(feature).map(move |(rule, scenario)| (feature, rule, scenario))
         })
     }
 

@@ -62,6 +62,7 @@ pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Report
 pub(super) use self::status::StatusArgs;
 pub(super) use self::suite::{SuiteArgs, jobs_or_cores};
 pub(super) use self::sweep::SweepArgs;
+use super::files::input::UNPACK_LIMIT;
 use super::templates;
 
 /// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.
@@ -75,6 +76,9 @@ pub(super) struct Args {
     /// The command to run.
     #[command(subcommand)]
     pub(super) command: Command,
+    /// Bytes that a compressed file, or the files of interest in an archive, may have when unpacked.
+    #[arg(long, global = true, hide = true, value_name = "BYTES", default_value_t = UNPACK_LIMIT, value_parser = numbers::number::<u64>)]
+    pub(super) unpack_limit: u64,
 }
 
 /// The commands.

@@ -1,5 +1,6 @@
 //! Finds, reads and writes files.
 
+pub(super) mod input;
 #[cfg(feature = "watch")]
 mod read_files;
 pub(super) mod records;
@@ -115,7 +116,7 @@ fn read_source(path: &Path) -> Result<Source, Problem> {
         |error: io::Error| Problem { file: file.clone(), line: 1, column: 1, message: error.to_string() };
     #[cfg(feature = "watch")]
     read_files::remember(path);
-    let text = decoded(fs::read(path).map_err(at_start)?);
+    let text = decoded(input::read(path).map_err(at_start)?);
     let text =
         text.map_err(|(line, column, message)| Problem { file: file.clone(), line, column, message })?;
     Ok((file, text))
@@ -131,7 +132,7 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     }
     #[cfg(feature = "watch")]
     read_files::remember(path);
-    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let bytes = input::read(path).map_err(|error| unreadable(path, &error))?;
     text(&path.display().to_string(), bytes)
 }
 

@@ -14,7 +14,7 @@ const BEGINNING: &[u8; 14] = b"{\"windtunnel\":";
 pub(in crate::cli) fn is_record(path: &Path) -> bool {
     use std::io::Read as _;
     let mut start = [0; BEGINNING.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = super::input::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == *BEGINNING
 }
 

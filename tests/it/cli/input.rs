@@ -57,6 +57,45 @@ fn invalid_utf8_is_reported_with_its_first_byte() {
 
 #[cfg(unix)]
 #[test]
+fn devices_and_pipes_are_refused_as_input() {
+    let environment = TestEnvironment::new();
+    let pipe = environment.work().join("pipe.yaml");
+    std::os::unix::fs::symlink("pipe.yaml", environment.work().join("pipe")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for (arguments, kind) in [
+        (["run", "/dev/zero"], "a device"),
+        (["lint", "pipe.yaml"], "a pipe"),
+        (["report", "pipe"], "a pipe"),
+        (["status", "/dev/zero"], "a device"),
+    ] {
+        let printed = environment.run(&arguments).to_string();
+        assert!(
+            printed.contains(&format!("expected a regular file, found {kind}")),
+            "{arguments:?}: {printed}"
+        );
+        assert!(printed.starts_with("exit 2"), "{arguments:?}: {printed}");
+    }
+}
+
+#[test]
+fn compressed_files_are_read_up_to_the_limit() {
+    use std::io::Write as _;
+    let environment = TestEnvironment::new();
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    bomb.write_all(&vec![b' '; 100_000]).unwrap();
+    environment.write("bomb.yaml.gz", bomb.finish().unwrap());
+    let with_limit = |limit: &str| {
+        environment.run(&["status", "--from", "bomb.yaml.gz", "--unpack-limit", limit]).to_string()
+    };
+    let refused = with_limit("99999");
+    assert!(refused.contains("error: bomb.yaml.gz: this is too large when unpacked"), "{refused}");
+    assert!(refused.contains("raise the limit of 99999 bytes with --unpack-limit"), "{refused}");
+    let read = with_limit("100000");
+    assert!(read.contains("expected objects of a cluster"), "{read}");
+}
+
+#[cfg(unix)]
+#[test]
 fn cyclic_links_are_not_followed() {
     let environment = TestEnvironment::with(&[("a/calm.yaml", CALM)]);
     std::os::unix::fs::symlink(environment.work().join("a"), environment.work().join("a/again")).unwrap();

@@ -1,0 +1,159 @@
+//! Opens and unpacks input: only regular files, and no more of a compressed one than the limit allows.
+
+use std::fs::{self, File, FileType};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use windtunnel_core::text::counted;
+
+/// The flag that changes the limit.
+const FLAG: &str = "--unpack-limit";
+
+/// Bytes that compressed input may have when unpacked, unless the flag says another number.
+pub(in crate::cli) const UNPACK_LIMIT: u64 = 2 << 30;
+
+/// The largest number of members of an archive.
+const MEMBERS: usize = 1_000_000;
+
+/// How much more an archive may contain besides the files that are read, such as logs.
+const PASSED_OVER: u64 = 64;
+
+static LIMIT: AtomicU64 = AtomicU64::new(UNPACK_LIMIT);
+
+/// Sets the number of bytes that compressed input may have when unpacked.
+pub(in crate::cli) fn set_unpack_limit(bytes: u64) {
+    LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// Opens a file.
+///
+/// # Errors
+/// It is no regular file: a device or a pipe may have no end.
+pub(in crate::cli) fn open(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_file() {
+        return File::open(path);
+    }
+    let message =
+        format!("expected a regular file, found {}; write its content into a file first", name_of(kind));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// Returns the content of a file.
+///
+/// # Errors
+/// As [`open`].
+pub(in crate::cli) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn name_of(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        let kinds = [
+            (kind.is_fifo(), "a pipe"),
+            (kind.is_socket(), "a socket"),
+            (kind.is_char_device() || kind.is_block_device(), "a device"),
+        ];
+        if let Some((_, name)) = kinds.into_iter().find(|(is, _)| *is) {
+            return name;
+        }
+    }
+    if kind.is_dir() { "a folder" } else { "something else" }
+}
+
+/// What is left of the limits while something is unpacked.
+#[derive(Debug)]
+pub(in crate::cli) struct Allowance {
+    limit: u64,
+    /// Bytes that may still be kept.
+    kept: u64,
+    members: usize,
+}
+
+impl Allowance {
+    /// The limits of one input.
+    pub(in crate::cli) fn new() -> Self {
+        Self::of(LIMIT.load(Ordering::Relaxed))
+    }
+
+    fn of(limit: u64) -> Self {
+        Self { limit, kept: limit, members: MEMBERS }
+    }
+
+    /// Reads to the end.
+    ///
+    /// # Errors
+    /// The content is larger than what is left of the limit.
+    pub(in crate::cli) fn keep(&mut self, content: impl Read) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let count = content.take(self.kept + 1).read_to_end(&mut bytes)?;
+        self.kept = self.kept.checked_sub(count as u64).ok_or_else(|| exceeded(self.limit))?;
+        Ok(bytes)
+    }
+
+    /// Counts a member of an archive.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(in crate::cli) fn member(&mut self) -> io::Result<()> {
+        self.members = self.members.checked_sub(1).ok_or_else(|| {
+            io::Error::other(format!("the archive has more than {}", counted(MEMBERS, "member")))
+        })?;
+        Ok(())
+    }
+
+    /// A reader of a whole archive: it fails where the archive is much larger than what may be kept of it.
+    pub(in crate::cli) fn archive<R: Read>(&self, content: R) -> impl Read + use<R> {
+        Bounded { left: self.limit.saturating_mul(PASSED_OVER), limit: self.limit, content }
+    }
+}
+
+/// A reader that fails beyond a number of bytes.
+struct Bounded<R> {
+    content: R,
+    left: u64,
+    limit: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(buffer)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| exceeded(self.limit))?;
+        Ok(count)
+    }
+}
+
+fn exceeded(limit: u64) -> io::Error {
+    let advice = format!("if you trust it, raise the limit of {limit} bytes with {FLAG} BYTES");
+    io::Error::other(format!("this is too large when unpacked; {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_beyond_the_limit_is_refused() {
+        let mut allowance = Allowance::of(10);
+        assert_eq!(allowance.keep(&b"123456"[..]).unwrap(), b"123456");
+        let error = allowance.keep(&b"12345"[..]).unwrap_err().to_string();
+        assert!(error.contains("limit of 10 bytes") && error.contains(FLAG), "{error}");
+        let read = |size: usize| {
+            io::copy(&mut Allowance::of(10).archive(io::repeat(0).take(size as u64)), &mut io::sink())
+        };
+        assert_eq!(read(640).unwrap(), 640);
+        assert!(read(641).is_err());
+    }
+
+    #[test]
+    fn endless_files_are_refused() {
+        let error = open(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(error.contains("expected a regular file, found a device"), "{error}");
+        assert!(open(Path::new("/")).unwrap_err().to_string().contains("found a folder"));
+    }
+}
