@@ -63,7 +63,7 @@ impl Finding {
     pub fn rule(&self) -> String {
         let known = ORACLES.iter().find(|oracle| oracle.id == self.oracle);
         known.map_or_else(
-            || "Every run keeps the invariants (docs/scenario-language.md#invariants).".to_owned(),
+            || "Every run keeps this invariant of docs/scenario-language.md.".to_owned(),
             |oracle| oracle.rule.to_owned(),
         )
     }

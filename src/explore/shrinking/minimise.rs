@@ -12,7 +12,7 @@ use crate::record::{Event, Record};
 use crate::scenario::Releases;
 
 /// A scenario that is smaller than another, and fails as that one does.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Minimised {
     /// The failure in words.
     pub failure: String,

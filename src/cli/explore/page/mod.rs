@@ -59,7 +59,7 @@ fn render(summary: Summary<'_>) -> Result<String, html::PageError> {
         own_style => include_str!("page.css"),
         version => env!("CARGO_PKG_VERSION"),
         seed => state.seed.to_string(),
-        shard => state.shard,
+        shard => state.shard.clone(),
         figures => Serde(figures(summary)),
         chart => Serde(Chart::of(state.curve.points())),
         findings => Serde(sections),
