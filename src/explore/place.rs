@@ -94,7 +94,8 @@ enum Part {
 
 impl Evidence {
     fn of(oracle: &str, text: &str, last_steps: &[Value]) -> Option<Self> {
-        let object = |object: &str, part| Self { object: object.to_owned(), part, requests: None, is_first: false };
+        let object =
+            |object: &str, part| Self { object: object.to_owned(), part, requests: None, is_first: false };
         if let Some((name, _)) = text.split_once(" broke invariant ") {
             return Some(object(name, Part::Whole));
         }
@@ -130,7 +131,8 @@ impl Evidence {
                 write.code == 403 && write.message.contains(" cannot ")
             }
             Some(wanted) => {
-                let fits = |key: &str, text: &str| wanted.get(key).is_none_or(|wanted| wanted == &json!(text));
+                let fits =
+                    |key: &str, text: &str| wanted.get(key).is_none_or(|wanted| wanted == &json!(text));
                 fits("by", &write.by) && fits("verb", &write.verb) && fits("kind", &write.kind)
             }
             None => write.code < 400 && names(write).contains(&self.object) && self.part.changed_in(write),
@@ -151,7 +153,8 @@ impl Part {
                 state(before) != state(after)
             }
             Self::Field(pointer) => {
-                let field = |object: Option<&Object>| object.and_then(|object| object.pointer(pointer)).cloned();
+                let field =
+                    |object: Option<&Object>| object.and_then(|object| object.pointer(pointer)).cloned();
                 field(before) != field(after)
             }
         }
@@ -226,8 +229,12 @@ mod tests {
 
     #[test]
     fn a_condition_shows_where_it_changed_last() {
-        let entries =
-            vec![write(-60, "False", 200, ""), write(60, "True", 200, ""), write(3600, "False", 200, ""), write(7200, "False", 200, "")];
+        let entries = vec![
+            write(-60, "False", 200, ""),
+            write(60, "True", 200, ""),
+            write(3600, "False", 200, ""),
+            write(7200, "False", 200, ""),
+        ];
         let expect = json!({ "object": "Node/worker-0", "condition": { "type": "Ready", "status": "True" } });
         assert_eq!(
             place(&record(entries), &expect),
@@ -237,7 +244,11 @@ mod tests {
 
     #[test]
     fn refused_requests_show_in_the_first_one() {
-        let entries = vec![write(1, "True", 200, ""), write(2, "True", 403, "it cannot update"), write(3, "True", 403, "it cannot update")];
+        let entries = vec![
+            write(1, "True", 200, ""),
+            write(2, "True", 403, "it cannot update"),
+            write(3, "True", 403, "it cannot update"),
+        ];
         assert_eq!(
             place(&record(entries), &json!({ "requests": { "refused": "none" } })),
             "record line 3: 0:00:02: kubelet/worker-0: update Node/worker-0 (status), rejected with 403"

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn a_finding_is_the_same_another_or_fixed() {
-        let environment = json!({ "cluster": { "version": "4.20.1", "nodes": { "control-plane": 1, "workers": 1 } } });
+        let environment =
+            json!({ "cluster": { "version": "4.20.1", "nodes": { "control-plane": 1, "workers": 1 } } });
         let terms = Terms { within: SignedDuration::from_hours(1) };
         let case = |is: &str| Case {
             environment: environment.as_object().cloned().unwrap(),

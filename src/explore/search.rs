@@ -249,7 +249,10 @@ impl Exploration {
         let shrunk = map_in_parallel(&rest, settings.jobs, |index| {
             let finding = &self.findings[*index];
             let problem = finding.problem();
-            let shrunk = shrinking::shrink(&finding.case, &problem, settings.releases, settings.terms, &|| stop.is_stopped());
+            let shrunk =
+                shrinking::shrink(&finding.case, &problem, settings.releases, settings.terms, &|| {
+                    stop.is_stopped()
+                });
             (*index, shrunk)
         });
         for (index, (finding, runs)) in shrunk {

@@ -147,7 +147,9 @@ pub(in crate::cli) struct MinimiseArgs {
 
 /// `windtunnel explore report`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 the corpus has no finding; 1 it has some; 2 wrong usage or unreadable input.")]
+#[command(
+    after_help = "Exit codes: 0 the corpus has no finding; 1 it has some; 2 wrong usage or unreadable input."
+)]
 pub(in crate::cli) struct CorpusReportArgs {
     /// Folder of --corpus.
     pub(in crate::cli) corpus: PathBuf,

@@ -138,7 +138,9 @@ pub(super) fn state_files(folder: &Path) -> Vec<PathBuf> {
 fn read(path: &Path) -> Result<State, String> {
     let failed = |why: String| format!("{}: {why}", path.display());
     let foreign = |why: String| {
-        failed(format!("this is no state of an exploration: {why}; give --corpus another folder, or remove this file"))
+        failed(format!(
+            "this is no state of an exploration: {why}; give --corpus another folder, or remove this file"
+        ))
     };
     let text = fs::read_to_string(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
     let document: Value = serde_json::from_str(&text).map_err(|error| foreign(error.to_string()))?;
@@ -171,7 +173,10 @@ mod tests {
         for (text, problem) in [
             ("{", "no state of an exploration: EOF"),
             ("[]", "no state of an exploration: it has no `format`"),
-            (r#"{"format": 9, "windtunnel": "8.1.0"}"#, "windtunnel 8.1.0 wrote this state of an exploration in format 9"),
+            (
+                r#"{"format": 9, "windtunnel": "8.1.0"}"#,
+                "windtunnel 8.1.0 wrote this state of an exploration in format 9",
+            ),
             (r#"{"format": 1}"#, "no state of an exploration: missing field"),
         ] {
             fs::write(folder.join("state.json"), text).unwrap();

@@ -16,7 +16,9 @@ pub(super) fn minimise(args: &MinimiseArgs) -> Result<Exit, String> {
     let found = minimise_scenario(&file, &text, &releases, args.runs.into(), &stop)
         .map_err(|why| format!("{file}: {why}"))?;
     let Some(minimised) = found else {
-        print_notice(&format!("{file}: the scenario does not fail with seed 1, so there is nothing to make smaller"));
+        print_notice(&format!(
+            "{file}: the scenario does not fail with seed 1, so there is nothing to make smaller"
+        ));
         return Ok(interrupt.exit().unwrap_or(Exit::Failed));
     };
     match &args.output {
@@ -39,7 +41,8 @@ fn outcome(minimised: &Minimised) -> String {
 /// # Errors
 /// It cannot be read or has mistakes, or there are several.
 fn read(args: &MinimiseArgs, releases: &Releases) -> Result<(String, String), String> {
-    let FoundFiles { mut sources, unreadable } = files::read_all(std::slice::from_ref(&args.scenario), "yaml")?;
+    let FoundFiles { mut sources, unreadable } =
+        files::read_all(std::slice::from_ref(&args.scenario), "yaml")?;
     if let Some(problem) = unreadable.first() {
         return Err(problem.to_string());
     }

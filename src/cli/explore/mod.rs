@@ -141,7 +141,9 @@ fn scenarios(args: &ExploreArgs, releases: &Releases) -> Result<Vec<Case>, Strin
         return Err(problems.join("\n"));
     }
     if cases.is_empty() {
-        return Err("found no scenario to explore; without paths, clusters and updates are invented".to_owned());
+        return Err(
+            "found no scenario to explore; without paths, clusters and updates are invented".to_owned()
+        );
     }
     Ok(cases)
 }

@@ -114,7 +114,9 @@ impl Summary<'_> {
         let State { exploration, seed, shard, curve, .. } = self.state;
         let findings: Vec<Value> = exploration.findings.iter().map(finding).collect();
         let oracles = ORACLES.iter().map(|oracle| json!({ "id": oracle.id, "rule": oracle.rule }));
-        let kinds = states_by_kind(exploration).into_iter().map(|(kind, states)| (kind.to_owned(), json!(states.len())));
+        let kinds = states_by_kind(exploration)
+            .into_iter()
+            .map(|(kind, states)| (kind.to_owned(), json!(states.len())));
         let document = json!({
             "windtunnel": env!("CARGO_PKG_VERSION"),
             "seed": seed,

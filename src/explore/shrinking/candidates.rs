@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn a_pause_and_its_end_leave_together() {
         let paused = |at, paused: bool| {
-            let patch = json!({ "object": "MachineConfigPool/worker", "merge": { "spec": { "paused": paused } } });
+            let patch =
+                json!({ "object": "MachineConfigPool/worker", "merge": { "spec": { "paused": paused } } });
             Moment::new(at, json!({ "patch": patch }))
         };
         let clear = Moment::new(50, json!("clear-update"));
@@ -190,7 +191,8 @@ mod tests {
 
     #[test]
     fn a_scenario_of_a_user_changes_only_if_it_shall_become_smaller() {
-        let own = Case { own_steps: vec![json!({ "advance": "3h" }), json!("clear-update")], ..case(Vec::new()) };
+        let own =
+            Case { own_steps: vec![json!({ "advance": "3h" }), json!("clear-update")], ..case(Vec::new()) };
         assert_eq!(smaller(&own, INVENTED), []);
         let found = smaller(&own, Scope { has_own_steps: true, needs_ends: true });
         let with = |steps: Vec<Value>| Case { own_steps: steps, ..own.clone() };

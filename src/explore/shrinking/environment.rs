@@ -8,7 +8,8 @@ use crate::explore::case::Case;
 /// Adds cases with a simpler cluster, and without releases that no step names.
 pub(super) fn smaller(case: &Case, found: &mut Vec<Case>) {
     fewer_releases(case, found);
-    let keys: Vec<&String> = map(&case.environment, "cluster").keys().filter(|key| *key != "version").collect();
+    let keys: Vec<&String> =
+        map(&case.environment, "cluster").keys().filter(|key| *key != "version").collect();
     for key in keys {
         push(case, found, |smaller| {
             if let Some(cluster) = cluster(smaller) {
@@ -32,7 +33,9 @@ fn fewer_releases(case: &Case, found: &mut Vec<Case>) {
     });
     for release in map(&case.environment, "releases").keys() {
         push(case, found, |smaller| {
-            if let Some(release) = smaller.environment.get_mut("releases").and_then(|all| all.get_mut(release)) {
+            if let Some(release) =
+                smaller.environment.get_mut("releases").and_then(|all| all.get_mut(release))
+            {
                 *release = Value::Null;
             }
         });
@@ -96,8 +99,11 @@ mod tests {
         let plain = json!({ "version": "4.18.1", "nodes": { "control-plane": 3, "workers": 1, "pools": { "infra": { "count": 2 } } } });
         let releases = json!({ "4.18.5": { "pull": "slow" }, "4.19.1": null });
         let update = Moment::new(0, json!({ "update": { "to": "4.18.5" } }));
-        let case =
-            Case { environment: environment(plain.clone(), releases.clone()), moments: vec![update], own_steps: Vec::new() };
+        let case = Case {
+            environment: environment(plain.clone(), releases.clone()),
+            moments: vec![update],
+            own_steps: Vec::new(),
+        };
         let mut found = Vec::new();
         smaller(&case, &mut found);
         let found: Vec<Value> = found.into_iter().map(|case| Value::Object(case.environment)).collect();

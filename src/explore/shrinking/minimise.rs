@@ -129,7 +129,11 @@ mod tests {
         assert_eq!(found.steps.0, 5);
         assert!(found.scenario.starts_with("# Fails: expect Node/worker-1"), "{}", found.scenario);
         assert!(found.scenario.contains("# Shows in record line "), "{}", found.scenario);
-        assert!(!found.scenario.contains("dns") && !found.scenario.contains("releases"), "{}", found.scenario);
+        assert!(
+            !found.scenario.contains("dns") && !found.scenario.contains("releases"),
+            "{}",
+            found.scenario
+        );
         assert!(found.scenario.contains("node: worker-1"), "{}", found.scenario);
         let again = minimise("own.yaml", &found.scenario, &Release::find, 60, &|| false).unwrap().unwrap();
         assert_eq!(again.steps.0, again.steps.1, "{}", again.scenario);

@@ -42,8 +42,7 @@ pub(super) fn shrink(
     let is_comparison = problem.oracle == "same-record";
     // A fork of a cluster may have what a run from the start has not.
     let is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
-    let scope =
-        Scope { has_own_steps: false, needs_ends: AFTER_FAULTS.contains(&&*problem.oracle) };
+    let scope = Scope { has_own_steps: false, needs_ends: AFTER_FAULTS.contains(&&*problem.oracle) };
     let is_shrunk =
         !is_reproduced || Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut found, &mut find, stop);
     let finding = Finding { is_shrunk, is_reproduced, ..Finding::new(&case, &found) };

@@ -142,7 +142,10 @@ mod tests {
     #[test]
     fn all_steps_name_the_first_node() {
         let steps = |node: &str| {
-            [json!({ "fault": { "node": node, "is": "not-ready" } }), json!({ "fault": { "process": format!("kubelet/{node}"), "is": "killed" } })]
+            [
+                json!({ "fault": { "node": node, "is": "not-ready" } }),
+                json!({ "fault": { "process": format!("kubelet/{node}"), "is": "killed" } }),
+            ]
         };
         let mut found = Vec::new();
         simpler(&case("4.18.1", json!({}), &steps("infra-1")), &mut found);

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn a_fault_keeps_its_end_only_if_it_needs_one() {
-        let fault = |length: &str| json!({ "fault": { "node": "worker-0", "is": "not-ready", "for": length } });
+        let fault =
+            |length: &str| json!({ "fault": { "node": "worker-0", "is": "not-ready", "for": length } });
         let endless = json!({ "fault": { "node": "worker-0", "is": "not-ready" } });
         let found = simpler_steps(&fault("15m"), true);
         assert_eq!(found, [fault("1m"), fault("10m")]);

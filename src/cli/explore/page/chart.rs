@@ -68,7 +68,8 @@ fn share(part: u64, all: u64) -> f64 {
 /// Round numbers from 0 to a greatest one.
 fn marks(most: u64) -> impl Iterator<Item = u64> {
     let step = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
-    let step = step.take_while(|step| *step < u64::MAX / 100).find(|step| most / step <= MARKS).unwrap_or(most);
+    let step =
+        step.take_while(|step| *step < u64::MAX / 100).find(|step| most / step <= MARKS).unwrap_or(most);
     (0..=most / step).map(move |number| number * step)
 }
 

@@ -21,8 +21,18 @@ timeline:
 /// An environment with a corpus that has one finding, and its scenario in `found/`.
 fn explored() -> TestEnvironment {
     let environment = TestEnvironment::with(&[("broken.yaml", BROKEN)]);
-    let arguments =
-        ["explore", "broken.yaml", "--runs", "2", "--corpus", "corpus", "--emit", "found", "--html", "page.html"];
+    let arguments = [
+        "explore",
+        "broken.yaml",
+        "--runs",
+        "2",
+        "--corpus",
+        "corpus",
+        "--emit",
+        "found",
+        "--html",
+        "page.html",
+    ];
     let output = environment.run(&arguments);
     assert_eq!(output.code, Some(1), "{output}");
     environment
@@ -35,7 +45,10 @@ fn findings_run_again_from_a_corpus_or_from_files() {
     for source in ["corpus", "found", &found] {
         let output = environment.run(&["explore", "replay", source]);
         assert_eq!(output.code, Some(1), "{output}");
-        assert!(output.stdout.contains("FAIL  ") && output.stdout.contains("1 finding: 1 still fail"), "{output}");
+        assert!(
+            output.stdout.contains("FAIL  ") && output.stdout.contains("1 finding: 1 still fail"),
+            "{output}"
+        );
     }
     let output = environment.run(&["explore", "replay", "corpus", "Node/worker-#"]);
     assert_eq!(output.code, Some(1), "{output}");
@@ -44,7 +57,10 @@ fn findings_run_again_from_a_corpus_or_from_files() {
     environment.write(&found, environment.read(&found).replace("worker-7", "master-0"));
     let output = environment.run(&["explore", "replay", "found"]);
     assert_eq!(output.code, Some(0), "{output}");
-    assert!(output.stdout.contains("PASS  ") && output.stdout.contains("1 finding: 0 still fail"), "{output}");
+    assert!(
+        output.stdout.contains("PASS  ") && output.stdout.contains("1 finding: 0 still fail"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -64,8 +80,17 @@ fn a_scenario_shows_the_line_of_the_record_with_its_problem() {
 #[test]
 fn a_corpus_has_a_summary_and_a_page() {
     let environment = explored();
-    let output =
-        environment.run(&["explore", "report", "corpus", "--html", "again.html", "--emit", "again", "--format", "json"]);
+    let output = environment.run(&[
+        "explore",
+        "report",
+        "corpus",
+        "--html",
+        "again.html",
+        "--emit",
+        "again",
+        "--format",
+        "json",
+    ]);
     assert_eq!(output.code, Some(1), "{output}");
     let document: Value = serde_json::from_str(&output.stdout).unwrap();
     let finding = &document["findings"][0];
@@ -77,7 +102,13 @@ fn a_corpus_has_a_summary_and_a_page() {
     assert_eq!(environment.read(&format!("again/{file}")), environment.read(&format!("found/{file}")));
     for page in ["page.html", "again.html"] {
         let page = environment.read(page);
-        for text in ["expect Node&#x2f;worker-#", "A scenario passes in spite of short disturbances.", "record line ", file, "<svg"] {
+        for text in [
+            "expect Node&#x2f;worker-#",
+            "A scenario passes in spite of short disturbances.",
+            "record line ",
+            file,
+            "<svg",
+        ] {
             assert!(page.contains(text), "{text}: {page}");
         }
     }
@@ -90,7 +121,10 @@ fn a_failing_scenario_becomes_smaller() {
     let environment = TestEnvironment::with(&[("long.yaml", LONG)]);
     let output = environment.run(&["explore", "minimise", "long.yaml", "--output", "small.yaml"]);
     assert_eq!(output.code, Some(0), "{output}");
-    assert!(output.stderr.contains("6 steps became 2 in ") && output.stderr.contains("nothing more can go"), "{output}");
+    assert!(
+        output.stderr.contains("6 steps became 2 in ") && output.stderr.contains("nothing more can go"),
+        "{output}"
+    );
     let text = environment.read("small.yaml");
     assert!(text.starts_with("# Fails: expect Node/worker-0"), "{text}");
     assert!(text.contains("name: a worker that does not come back\n"), "{text}");
@@ -102,7 +136,10 @@ fn a_failing_scenario_becomes_smaller() {
 #[test]
 fn a_scenario_that_passes_cannot_become_smaller() {
     let output = check(&[("sound.yaml", SOUND)], &["explore", "minimise", "sound.yaml"]);
-    assert!(output.contains("exit 1") && output.contains("sound.yaml: the scenario does not fail"), "{output}");
+    assert!(
+        output.contains("exit 1") && output.contains("sound.yaml: the scenario does not fail"),
+        "{output}"
+    );
     let output = check(&[("s/sound.yaml", SOUND), ("s/two.yaml", SOUND)], &["explore", "minimise", "s"]);
     assert!(output.contains("exit 2") && output.contains("expected one scenario, not a folder"), "{output}");
 }

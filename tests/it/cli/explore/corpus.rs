@@ -18,7 +18,8 @@ fn started(environment: &TestEnvironment, arguments: &[&str]) -> Child {
     let mut command = environment.command(&[&["explore", "--corpus", "corpus"], arguments].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let has_runs = || {
-        state(environment, "corpus/state.json").is_some_and(|state| state["exploration"]["runs"].as_u64() > Some(0))
+        state(environment, "corpus/state.json")
+            .is_some_and(|state| state["exploration"]["runs"].as_u64() > Some(0))
     };
     while !has_runs() {
         pause(20);
@@ -52,9 +53,11 @@ fn ctrl_c_prints_the_summary_and_keeps_the_corpus() {
     let environment = TestEnvironment::with(&[("sound.yaml", SOUND)]);
     let arguments = ["sound.yaml", "--seed", "3", "--jobs", "2"];
     let mut child = started(&environment, &arguments);
-    let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let interrupt =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
-    let lines: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
+    let lines: Vec<String> =
+        BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{lines:?}");
     let runs = known(&environment, "corpus")["runs"].as_u64().unwrap();
     assert!(lines.iter().any(|line| line.starts_with(&format!("{runs} runs, "))), "{runs}: {lines:?}");
@@ -69,7 +72,8 @@ fn ctrl_c_prints_the_summary_and_keeps_the_corpus() {
 
 #[test]
 fn shards_share_a_corpus_and_run_other_cases() {
-    let environment = TestEnvironment::with(&[("broken.yaml", BROKEN), ("corpus/state-3-of-3.json", "{\"for")]);
+    let environment =
+        TestEnvironment::with(&[("broken.yaml", BROKEN), ("corpus/state-3-of-3.json", "{\"for")]);
     let explore = |shard: &str| {
         let run = ["explore", "broken.yaml", "--runs", "8", "--corpus", "corpus", "--shard", shard];
         environment.run(&run)

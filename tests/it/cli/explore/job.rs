@@ -10,8 +10,7 @@ use windtunnel_core::{Identity, Resource, Write, yaml};
 use super::super::environment::TestEnvironment;
 
 const JOBS: Resource = Resource::namespaced("batch", "v1", "Job", "jobs");
-const CLAIMS: Resource =
-    Resource::namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
+const CLAIMS: Resource = Resource::namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
 
 fn objects() -> [Value; 2] {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/jobs/exploration.yaml");
@@ -39,9 +38,14 @@ fn the_program_accepts_the_arguments_of_the_job() {
     let container = &job["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["env"][0]["value"], job["spec"]["completions"].to_string());
     let variables = [("$(JOB_COMPLETION_INDEX)", "1"), ("$(SHARDS)", "4"), ("/results", "results")];
-    let filled = |text: &str| variables.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
-    let mut arguments: Vec<String> =
-        container["args"].as_array().unwrap().iter().map(|argument| filled(argument.as_str().unwrap())).collect();
+    let filled =
+        |text: &str| variables.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
+    let mut arguments: Vec<String> = container["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|argument| filled(argument.as_str().unwrap()))
+        .collect();
     // A run is enough.
     arguments.push("--runs=1".to_owned());
     let environment = TestEnvironment::new();

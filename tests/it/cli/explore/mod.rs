@@ -103,7 +103,10 @@ fn unusable_input_is_reported_and_nothing_runs() {
     ];
     for (arguments, message) in [
         (vec!["table.yaml"], "`parameters`"),
-        (vec!["table.yaml"], "found no scenario to explore; without paths, clusters and updates are invented"),
+        (
+            vec!["table.yaml"],
+            "found no scenario to explore; without paths, clusters and updates are invented",
+        ),
         (vec!["empty"], "found none"),
         (vec!["--corpus", "torn"], "torn/state.json: this is no state of an exploration: EOF"),
         (vec!["--corpus", "newer"], "windtunnel 7.0.0 wrote this state of an exploration in format 99"),
