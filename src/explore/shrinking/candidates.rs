@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::changed::push;
 use super::steps::{object_of, simpler_steps, simpler_waits};
 use super::{environment, names};
 use crate::explore::case::{Case, Moment};
@@ -38,13 +39,6 @@ pub(super) fn smaller(case: &Case, scope: Scope) -> Vec<Case> {
     }
     found.retain(|smaller| smaller != case);
     found
-}
-
-/// Adds changed copies of a case.
-pub(super) fn push(case: &Case, found: &mut Vec<Case>, change: impl FnOnce(&mut Case)) {
-    let mut smaller = case.clone();
-    change(&mut smaller);
-    found.push(smaller);
 }
 
 /// Without halves, quarters and single steps, and without pairs of steps that concern the same object.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::candidates::push;
+use super::changed::push;
 use crate::explore::case::Case;
 
 /// Adds cases with a simpler cluster, and without releases that no step names.

@@ -1,6 +1,7 @@
 //! Shrinking: makes a case that breaks a rule smaller, until nothing can go.
 
 mod candidates;
+mod changed;
 mod environment;
 mod minimise;
 mod names;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use semver::Version;
 use serde_json::{Map, Value};
 
-use super::candidates::push;
+use super::changed::push;
 use crate::explore::case::Case;
 
 /// An operator that every cluster has, and that no other operator needs.

@@ -101,8 +101,13 @@ fn section(finding: &Finding) -> Section {
         place: finding.place.as_ref().map_or_else(String::new, ToString::to_string),
         command: finding.command(),
         file: finding.file_name(),
-        scenario: finding.scenario(),
+        scenario: without_comments(&finding.scenario()),
     }
+}
+
+/// A scenario without the comments at its beginning, which the page has beside it.
+fn without_comments(scenario: &str) -> String {
+    scenario.split_inclusive('\n').skip_while(|line| line.starts_with('#')).collect()
 }
 
 /// The heading of the states of a kind.
