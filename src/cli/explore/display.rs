@@ -34,7 +34,7 @@ impl Display {
             newest: String::new(),
             cases: exploration.corpus.len(),
         };
-        display.lines.show([format!("{} {}", "0s", display.goal).as_str(), "the first batch runs", ""]);
+        display.lines.show([&format!("0s {}", display.goal), "the first batch runs", ""]);
         display
     }
 
