@@ -121,10 +121,7 @@ fn a_failing_scenario_becomes_smaller() {
     let environment = TestEnvironment::with(&[("long.yaml", LONG)]);
     let output = environment.run(&["explore", "minimise", "long.yaml", "--output", "small.yaml"]);
     assert_eq!(output.code, Some(0), "{output}");
-    assert!(
-        output.stderr.contains("6 steps became 2 in "),
-        "{output}"
-    );
+    assert!(output.stderr.contains("6 steps became 2 in "), "{output}");
     let text = environment.read("small.yaml");
     assert!(text.starts_with("# Fails: expect Node/worker-0"), "{text}");
     assert!(text.contains("name: a worker that does not come back\n"), "{text}");
