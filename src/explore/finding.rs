@@ -5,7 +5,8 @@ use serde_json::Value;
 use windtunnel_core::rng::fnv1a;
 
 use super::case::Case;
-use super::oracles::Problem;
+use super::oracles::{ORACLES, Problem};
+use super::place::Place;
 
 /// A case that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,8 +21,12 @@ pub struct Finding {
     pub case: Case,
     /// Steps of the scenario language that fail because of the problem.
     pub last_steps: Vec<Value>,
+    /// The entry of the record in which the problem shows, when the scenario runs.
+    pub place: Option<Place>,
     /// The number of the run that found it.
     pub found_in_run: u64,
+    /// The shard that found it, such as `2/3`; empty without shards.
+    pub shard: String,
     /// The number of runs with this cause.
     pub runs: u64,
     /// Whether nothing is left to make smaller.
@@ -39,7 +44,9 @@ impl Finding {
             text: problem.text.clone(),
             case: case.clone(),
             last_steps: problem.last_steps.clone(),
+            place: None,
             found_in_run: 0,
+            shard: String::new(),
             runs: 1,
             is_shrunk: false,
             is_reproduced: false,
@@ -52,10 +59,25 @@ impl Finding {
         format!("{oracle}-{:08x}.yaml", fnv1a(self.cause.as_bytes()) & 0xffff_ffff)
     }
 
+    /// The rule that the case breaks, in one sentence.
+    pub fn rule(&self) -> String {
+        let known = ORACLES.iter().find(|oracle| oracle.id == self.oracle);
+        known.map_or_else(
+            || "Every run keeps this invariant of docs/scenario-language.md.".to_owned(),
+            |oracle| oracle.rule.to_owned(),
+        )
+    }
+
     /// The scenario that fails because of the problem, with comments for its reader.
     pub fn scenario(&self) -> String {
         let text = self.text.lines().next().unwrap_or_default();
-        let comments = format!("# Broken: {text}\n# Oracle: {}\n# Run it: {}\n", self.oracle, self.command());
+        let place = self.place.as_ref().map_or_else(String::new, |place| format!("# Shows in {place}\n"));
+        let comments = format!(
+            "# Broken: {text}\n# Rule: {}: {}\n{place}# Run it: {}\n",
+            self.oracle,
+            self.rule(),
+            self.command()
+        );
         comments + &self.case.to_yaml(&self.name(), &self.last_steps)
     }
 
@@ -65,12 +87,13 @@ impl Finding {
     }
 
     /// The command that shows the problem.
-    fn command(&self) -> String {
+    pub fn command(&self) -> String {
         let file = self.file_name();
         match &*self.oracle {
             "same-record" => format!("windtunnel run --check-determinism {file}"),
-            _ if self.fails_in_run() => format!("windtunnel run {file}"),
-            _ => format!("windtunnel explore --runs 1 {file}"),
+            "panic" => format!("windtunnel run {file}"),
+            _ if self.fails_in_run() => format!("windtunnel run {file} --record record.jsonl"),
+            _ => format!("windtunnel explore replay {file}"),
         }
     }
 

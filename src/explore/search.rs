@@ -44,6 +44,21 @@ pub struct Settings<'a> {
     pub releases: &'a (dyn Releases + Sync),
 }
 
+/// When an exploration stops.
+#[derive(Clone, Copy)]
+pub struct Stop<'s> {
+    /// Returns whether everything stops now. The batch in flight is dropped, and runs again when the exploration continues.
+    pub is_interrupted: &'s (dyn Fn() -> bool + Sync),
+    /// Returns whether time is up: the batch in flight is finished, and findings stay as large as they are.
+    pub is_over: &'s (dyn Fn() -> bool + Sync),
+}
+
+impl Stop<'_> {
+    fn is_stopped(&self) -> bool {
+        (self.is_interrupted)() || (self.is_over)()
+    }
+}
+
 /// A case that saw something new.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
@@ -105,20 +120,21 @@ impl Job {
 }
 
 impl Exploration {
-    /// Runs batches until the number of runs is reached, or `stop` returns true. Calls `progress` after each batch.
-    pub fn explore(
-        &mut self,
-        settings: &Settings<'_>,
-        stop: &(dyn Fn() -> bool + Sync),
-        progress: &mut dyn FnMut(&Self),
-    ) {
+    /// Runs batches until the number of runs is reached, or it is stopped. Calls `progress` after each batch, and again when
+    /// its findings are shrunk.
+    pub fn explore(&mut self, settings: &Settings<'_>, stop: Stop<'_>, progress: &mut dyn FnMut(&Self)) {
         self.shrink_rest(settings, stop);
-        while !stop() && settings.runs.is_none_or(|runs| self.runs < runs) {
+        while !stop.is_stopped() && settings.runs.is_none_or(|runs| self.runs < runs) {
+            let picks: Vec<u64> = self.corpus.iter().map(|kept| kept.picks).collect();
             let jobs = self.jobs(settings);
             let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
             let done = map_in_parallel(&numbered, settings.jobs, |(index, job)| {
-                (!stop()).then(|| (*index, job.run(settings.releases, settings.terms)))
+                (!(stop.is_interrupted)()).then(|| (*index, job.run(settings.releases, settings.terms)))
             });
+            if done.iter().any(Option::is_none) {
+                self.corpus.iter_mut().zip(picks).for_each(|(kept, picks)| kept.picks = picks);
+                break;
+            }
             for (index, reports) in done.into_iter().flatten() {
                 for (case, report) in jobs[index].cases().iter().zip(reports) {
                     self.merge(case, report, settings);
@@ -225,20 +241,27 @@ impl Exploration {
         }
     }
 
-    /// Shrinks the findings whose shrinking was interrupted.
-    fn shrink_rest(&mut self, settings: &Settings<'_>, stop: &(dyn Fn() -> bool + Sync)) {
+    /// Shrinks the findings that are not shrunk yet. One whose shrinking is interrupted stays as it was, so that it shrinks to
+    /// the same case later.
+    fn shrink_rest(&mut self, settings: &Settings<'_>, stop: Stop<'_>) {
         let rest: Vec<usize> =
             (0..self.findings.len()).filter(|index| !self.findings[*index].is_shrunk).collect();
         let shrunk = map_in_parallel(&rest, settings.jobs, |index| {
             let finding = &self.findings[*index];
             let problem = finding.problem();
-            let shrunk = shrinking::shrink(&finding.case, &problem, settings.releases, settings.terms, stop);
+            let shrunk =
+                shrinking::shrink(&finding.case, &problem, settings.releases, settings.terms, &|| {
+                    stop.is_stopped()
+                });
             (*index, shrunk)
         });
         for (index, (finding, runs)) in shrunk {
+            if !finding.is_shrunk && (stop.is_interrupted)() {
+                continue;
+            }
             self.shrinking_runs += runs;
-            let Finding { runs, found_in_run, .. } = self.findings[index];
-            self.findings[index] = Finding { found_in_run, runs, ..finding };
+            let Finding { runs, found_in_run, ref shard, .. } = self.findings[index];
+            self.findings[index] = Finding { found_in_run, runs, shard: shard.clone(), ..finding };
         }
     }
 }

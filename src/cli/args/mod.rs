@@ -44,7 +44,9 @@ pub(super) use self::clusters::speed;
 pub(super) use self::clusters::{ClockStart, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
 #[cfg(feature = "serve")]
 pub(super) use self::envtest::EnvtestArgs;
-pub(super) use self::explore::{ExploreArgs, ExploreFormat};
+pub(super) use self::explore::{
+    CorpusReportArgs, ExploreArgs, ExploreCommand, ExploreFormat, MinimiseArgs, ReplayFindingsArgs,
+};
 #[cfg(feature = "serve")]
 pub(super) use self::faults::FaultArgs;
 pub(super) use self::logs::{LogsArgs, MustGatherArgs};
@@ -58,7 +60,9 @@ pub(super) use self::rbac::{RbacArgs, RbacFormat};
 pub(super) use self::risks::RisksArgs;
 pub(super) use self::rollback_check::{Judges, ReportFormat, RollbackCheckArgs};
 pub(super) use self::rollback_pairs::{PairsFormat, RollbackPairsArgs};
-pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection};
+#[cfg(test)]
+pub(super) use self::run_options::shard;
+pub(super) use self::run_options::{Format, Interactive, JunitPer, Layout, Reports, Selection, Shard};
 pub(super) use self::status::StatusArgs;
 pub(super) use self::suite::{SuiteArgs, jobs_or_cores};
 pub(super) use self::sweep::SweepArgs;

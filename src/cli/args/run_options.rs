@@ -13,7 +13,18 @@ pub(in crate::cli) struct Shard {
     count: usize,
 }
 
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
 impl Shard {
+    /// The number of the part, from 1, and the number of parts.
+    pub(in crate::cli) fn numbers(self) -> (usize, usize) {
+        (self.index, self.count)
+    }
+
     /// Returns whether the part contains the scenario with this index.
     pub(in crate::cli) fn has(self, number: usize) -> bool {
         number % self.count == self.index - 1

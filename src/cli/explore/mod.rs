@@ -1,60 +1,116 @@
 //! `windtunnel explore`: invents faulty updates, runs them, and shrinks those that break a rule into scenarios.
 
 mod corpus;
+mod curve;
+mod display;
+mod minimise;
 mod mutants;
+mod page;
+mod replay;
 mod report;
 
-use std::io::IsTerminal as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use self::corpus::Corpus;
+use jiff::SignedDuration;
+use windtunnel_core::text::short_duration;
+
+use self::corpus::{Corpus, State};
+use self::display::Display;
 use self::report::Summary;
-use super::args::{ExploreArgs, ExploreFormat, jobs_or_cores};
+use super::args::{CorpusReportArgs, ExploreArgs, ExploreCommand, ExploreFormat, jobs_or_cores};
 use super::files::{self, FoundFiles};
 use super::payload::Releases;
 use super::suite::Stopwatch;
 use super::terminal::interrupt::Interrupt;
 use super::{Exit, print_notice, print_output};
-use crate::explore::{Case, Exploration, Settings, Terms};
+use crate::explore::{Case, Exploration, Settings, Stop, Terms, seed_of_shard};
 use crate::scenario;
 
-/// The least time between two lines of progress.
-const PROGRESS_EVERY: Duration = Duration::from_secs(10);
-
 pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, String> {
+    match &args.command {
+        Some(ExploreCommand::Replay(args)) => replay::replay(args),
+        Some(ExploreCommand::Minimise(args)) => minimise::minimise(args),
+        Some(ExploreCommand::Report(args)) => report_corpus(args),
+        None => run(args),
+    }
+}
+
+fn run(args: &ExploreArgs) -> Result<Exit, String> {
     let releases = Releases::read(&args.payload)?;
     let settings = settings(args, &releases)?;
     let interrupt = Interrupt::listen();
     if let Some(count) = args.mutants {
         return Ok(mutants::explore(args, &settings, count, &interrupt));
     }
-    let corpus = args.corpus.as_deref().map(Corpus::open).transpose()?;
-    let mut exploration = corpus.as_ref().map_or_else(|| Ok(Exploration::default()), Corpus::read)?;
+    let outputs = Outputs::open(args)?;
+    let mut state = outputs.known(args)?;
+    outputs.keep(&state)?;
+    let known = state.exploration.states_seen();
+    let mut exploration = std::mem::take(&mut state.exploration);
     let watch = Stopwatch::start();
-    let known = exploration.states_seen();
-    let limit = args.budget().and_then(|budget| Duration::try_from(budget).ok());
-    let is_over = || interrupt.is_interrupted() || limit.is_some_and(|limit| watch.read().took >= limit);
-    let mut progress = Progress { watch, last: Duration::ZERO, findings: 0, failure: None };
-    exploration.explore(&settings, &is_over, &mut |exploration| {
-        progress.after_batch(exploration, known, corpus.as_ref(), args.emit.as_deref());
-    });
-    progress.keep(&exploration, corpus.as_ref(), args.emit.as_deref());
-    if let Some(why) = progress.failure {
+    let mut progress = Progress {
+        display: Display::new(&exploration, goal(args)),
+        watch,
+        findings: exploration.findings.len(),
+        wall_before: state.wall_seconds,
+        outputs,
+        state,
+        failure: None,
+    };
+    progress.explore(&mut exploration, &settings, args, &interrupt);
+    let Progress { state, outputs, failure, .. } = progress;
+    if let Some(why) = failure {
         return Err(why);
     }
-    let summary = Summary { exploration: &exploration, known, wall: watch.read().took, seed: args.seed };
-    print_output(&match args.format {
-        ExploreFormat::Text => summary.to_text(args.emit.as_deref()),
+    let summary = Summary { state: &state, known, wall: watch.read().took };
+    print_summary(summary, args.format, args.emit.as_deref());
+    if let Some(path) = outputs.html {
+        page::write(path, summary)?;
+    }
+    Ok(interrupt.exit().unwrap_or_else(|| exit(&state.exploration)))
+}
+
+fn exit(exploration: &Exploration) -> Exit {
+    if exploration.findings.is_empty() { Exit::Passed } else { Exit::Failed }
+}
+
+fn print_summary(summary: Summary<'_>, format: ExploreFormat, emit: Option<&Path>) {
+    print_output(&match format {
+        ExploreFormat::Text => summary.to_text(emit),
         ExploreFormat::Json => summary.to_json(),
     });
-    let found = if exploration.findings.is_empty() { Exit::Passed } else { Exit::Failed };
-    Ok(interrupt.exit().unwrap_or(found))
+}
+
+/// The end of an exploration, in words.
+fn goal(args: &ExploreArgs) -> String {
+    let runs = args.runs.map(|runs| format!("until run {runs}"));
+    let budget = args.budget().map(|budget| format!("of {}", short_duration(budget)));
+    budget.into_iter().chain(runs).collect::<Vec<_>>().join(", ")
+}
+
+/// `windtunnel explore report`.
+fn report_corpus(args: &CorpusReportArgs) -> Result<Exit, String> {
+    let mut all = State::new(None, 0);
+    for state in corpus::read_all(&args.corpus)? {
+        all.add(&state);
+    }
+    let summary = Summary { state: &all, known: 0, wall: Duration::from_secs_f64(all.wall_seconds.max(0.0)) };
+    if let Some(folder) = &args.emit {
+        emit(folder, &all.exploration)?;
+    }
+    print_summary(summary, args.format, args.emit.as_deref());
+    if let Some(path) = &args.html {
+        page::write(path, summary)?;
+    }
+    Ok(exit(&all.exploration))
 }
 
 fn settings<'a>(args: &ExploreArgs, releases: &'a Releases) -> Result<Settings<'a>, String> {
+    let (index, count) = args.shard.map_or((1, 1), super::args::Shard::numbers);
     Ok(Settings {
-        seed: args.seed,
+        seed: seed_of_shard(args.seed, index, count),
         runs: args.runs.map(u64::from),
         jobs: jobs_or_cores(args.jobs),
         terms: Terms { within: args.within },
@@ -85,48 +141,114 @@ fn scenarios(args: &ExploreArgs, releases: &Releases) -> Result<Vec<Case>, Strin
         return Err(problems.join("\n"));
     }
     if cases.is_empty() {
-        return Err("found no scenario to explore".to_owned());
+        return Err(
+            "found no scenario to explore; without paths, clusters and updates are invented".to_owned()
+        );
     }
     Ok(cases)
 }
 
+/// The files of an exploration.
+struct Outputs<'a> {
+    corpus: Option<Corpus>,
+    emit: Option<&'a Path>,
+    html: Option<&'a Path>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Opens the folders.
+    ///
+    /// # Errors
+    /// Nothing can be written into one of them: nothing runs whose result would be lost.
+    fn open(args: &'a ExploreArgs) -> Result<Self, String> {
+        let corpus = args.corpus.as_deref().map(|folder| Corpus::open(folder, args.shard)).transpose()?;
+        args.emit.as_deref().map_or(Ok(()), files::check_folder)?;
+        let html = args.html.as_deref();
+        let folder_of_html = html.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+        folder_of_html.map_or(Ok(()), files::check_folder)?;
+        Ok(Self { corpus, emit: args.emit.as_deref(), html })
+    }
+
+    /// What is known already, in this shard and in others.
+    fn known(&self, args: &ExploreArgs) -> Result<State, String> {
+        let Some(corpus) = &self.corpus else { return Ok(State::new(args.shard, args.seed)) };
+        let mut state = corpus.read()?.unwrap_or_else(|| State::new(args.shard, args.seed));
+        state.seed = args.seed;
+        let (others, problems) = corpus.read_others();
+        for problem in problems {
+            print_notice(&format!("warning: skipped what another shard knows: {problem}"));
+        }
+        for other in others {
+            state.exploration.learn(&other.exploration, &other.shard);
+        }
+        Ok(state)
+    }
+
+    /// Writes the corpus and the scenarios of findings.
+    fn keep(&self, state: &State) -> Result<(), String> {
+        self.corpus.as_ref().map_or(Ok(()), |corpus| corpus.write(state))?;
+        self.emit.map_or(Ok(()), |folder| emit(folder, &state.exploration))
+    }
+}
+
+/// Writes the scenarios of findings into a folder.
+fn emit(folder: &Path, exploration: &Exploration) -> Result<(), String> {
+    let write = |finding: &crate::explore::Finding| {
+        files::write(&folder.join(finding.file_name()), &finding.scenario())
+    };
+    exploration.findings.iter().try_for_each(write)
+}
+
 /// What happens while the exploration runs.
-struct Progress {
+struct Progress<'a> {
+    display: Display,
     watch: Stopwatch,
-    /// When the last line of progress was printed.
-    last: Duration,
     /// The number of findings that were reported.
     findings: usize,
+    /// The seconds that earlier processes took.
+    wall_before: f64,
+    outputs: Outputs<'a>,
+    state: State,
     /// Why a file could not be written.
     failure: Option<String>,
 }
 
-impl Progress {
-    fn after_batch(
+impl Progress<'_> {
+    fn explore(
         &mut self,
-        exploration: &Exploration,
-        known: usize,
-        corpus: Option<&Corpus>,
-        emit: Option<&Path>,
+        exploration: &mut Exploration,
+        settings: &Settings<'_>,
+        args: &ExploreArgs,
+        interrupt: &Interrupt,
     ) {
-        self.keep(exploration, corpus, emit);
-        let now = self.watch.read().took;
-        if std::io::stderr().is_terminal() && now >= self.last + PROGRESS_EVERY {
-            self.last = now;
-            print_notice(&report::counters(exploration, known, now));
-        }
+        let limit = args.budget().and_then(|budget: SignedDuration| Duration::try_from(budget).ok());
+        let watch = self.watch;
+        let has_failed = AtomicBool::new(false);
+        let is_interrupted = || interrupt.is_interrupted() || has_failed.load(Ordering::Relaxed);
+        let is_over = || limit.is_some_and(|limit| watch.read().took >= limit);
+        let stop = Stop { is_interrupted: &is_interrupted, is_over: &is_over };
+        exploration.explore(settings, stop, &mut |exploration| {
+            self.after_batch(exploration);
+            // Without its files, an exploration is useless.
+            has_failed.store(self.failure.is_some(), Ordering::Relaxed);
+        });
+        self.after_batch(exploration);
+        self.display.end();
     }
 
-    /// Writes the corpus and the scenarios of new findings.
-    fn keep(&mut self, exploration: &Exploration, corpus: Option<&Corpus>, emit: Option<&Path>) {
+    /// Reports new findings, and writes the files.
+    fn after_batch(&mut self, exploration: &Exploration) {
         for finding in exploration.findings.iter().skip(self.findings) {
-            print_notice(&format!("run {}: {}", finding.found_in_run, finding.cause));
+            self.display.print(&format!("run {}: {}", finding.found_in_run, finding.cause));
         }
         self.findings = exploration.findings.len();
-        let kept = corpus.map_or(Ok(()), |corpus| corpus.write(exploration));
-        let emitted = emit.map_or(Ok(()), |folder| corpus::emit(folder, &exploration.findings));
-        if let Err(why) = kept.and(emitted) {
+        let wall = self.watch.read().took;
+        self.state.curve.push(exploration.runs, exploration.states_seen());
+        self.state.wall_seconds = self.wall_before + wall.as_secs_f64();
+        self.state.exploration.clone_from(exploration);
+        if let Err(why) = self.outputs.keep(&self.state) {
             self.failure.get_or_insert(why);
         }
+        self.display.update(exploration, wall);
     }
 }

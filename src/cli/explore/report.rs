@@ -1,5 +1,6 @@
 //! The summary of an exploration, as text and as JSON.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -7,25 +8,27 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
+use super::corpus::State;
 use crate::explore::{Exploration, Finding, ORACLES};
 
 /// The seconds of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
 
 /// What an exploration found.
-pub(super) struct Summary<'e> {
-    pub(super) exploration: &'e Exploration,
+#[derive(Clone, Copy)]
+pub(super) struct Summary<'s> {
+    pub(super) state: &'s State,
     /// The number of states that were known before.
     pub(super) known: usize,
+    /// The time in which the others were seen.
     pub(super) wall: Duration,
-    pub(super) seed: u64,
 }
 
 /// The counters of an exploration in one line.
 pub(super) fn counters(exploration: &Exploration, known: usize, wall: Duration) -> String {
     format!(
         "{}, {:.2} simulated years, {} seen ({:.1} new per minute), {}",
-        counted(usize::try_from(exploration.runs).unwrap_or(usize::MAX), "run"),
+        runs(exploration.runs),
         years(exploration),
         counted(exploration.states_seen(), "state"),
         new_per_minute(exploration, known, wall),
@@ -33,27 +36,59 @@ pub(super) fn counters(exploration: &Exploration, known: usize, wall: Duration) 
     )
 }
 
+fn runs(count: u64) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), "run")
+}
+
 #[expect(clippy::cast_precision_loss, reason = "seconds of virtual time are far below 2^52")]
-fn years(exploration: &Exploration) -> f64 {
+pub(super) fn years(exploration: &Exploration) -> f64 {
     exploration.virtual_seconds as f64 / YEAR
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn new_per_minute(exploration: &Exploration, known: usize, wall: Duration) -> f64 {
+pub(super) fn new_per_minute(exploration: &Exploration, known: usize, wall: Duration) -> f64 {
     let new = exploration.states_seen().saturating_sub(known) as f64;
     60.0 * new / wall.as_secs_f64().max(1.0)
 }
 
+/// The states by their kinds, such as `condition`: each without its kind, with the number of runs that saw it. Those that
+/// most runs saw come first.
+pub(super) fn states_by_kind(exploration: &Exploration) -> BTreeMap<&str, Vec<(&str, u64)>> {
+    let mut kinds: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    for (state, runs) in &exploration.states {
+        let (kind, rest) = state.split_once(' ').unwrap_or((state, ""));
+        kinds.entry(kind).or_default().push((rest, *runs));
+    }
+    kinds.values_mut().for_each(|states| states.sort_by_key(|(state, runs)| (u64::MAX - runs, *state)));
+    kinds
+}
+
+/// What no run has seen although the clusters know it, by its kind.
+pub(super) fn never_seen(exploration: &Exploration) -> BTreeMap<&'static str, Vec<&str>> {
+    BTreeMap::from([("alerts", exploration.never_fired())])
+}
+
+/// A finding's runs and the first of them, in words.
+pub(super) fn history(finding: &Finding) -> String {
+    let mut text = format!("{}, first in run {}", runs(finding.runs), finding.found_in_run);
+    if !finding.shard.is_empty() {
+        let _ = write!(text, " of shard {}", finding.shard);
+    }
+    if !finding.is_shrunk {
+        text.push_str(", not shrunk to the end");
+    } else if !finding.is_reproduced {
+        text.push_str(", not reproduced from the start");
+    }
+    text
+}
+
 impl Summary<'_> {
     /// The summary for people. With a folder of scenarios it names the files, and else it has the scenarios.
-    pub(super) fn to_text(&self, emit: Option<&Path>) -> String {
-        let exploration = self.exploration;
+    pub(super) fn to_text(self, emit: Option<&Path>) -> String {
+        let exploration = &self.state.exploration;
         let mut text = String::new();
         for finding in &exploration.findings {
-            let _ = writeln!(text, "{}", finding.cause);
-            let times = counted(usize::try_from(finding.runs).unwrap_or(usize::MAX), "run");
-            let notes = notes(finding);
-            let _ = writeln!(text, "  {times}, first in run {}{notes}", finding.found_in_run);
+            let _ = writeln!(text, "{}\n  {}", finding.cause, history(finding));
             match emit {
                 Some(folder) => {
                     let _ = writeln!(text, "  {}", folder.join(finding.file_name()).display());
@@ -64,9 +99,8 @@ impl Summary<'_> {
             }
         }
         let _ = writeln!(text, "{}", counters(exploration, self.known, self.wall));
-        for (why, runs) in &exploration.cut_short {
-            let runs = counted(usize::try_from(*runs).unwrap_or(usize::MAX), "run");
-            let _ = writeln!(text, "{runs} ended early: {why}");
+        for (why, count) in &exploration.cut_short {
+            let _ = writeln!(text, "{} ended early: {why}", runs(*count));
         }
         let never_fired = exploration.never_fired();
         if !never_fired.is_empty() {
@@ -76,47 +110,68 @@ impl Summary<'_> {
     }
 
     /// The summary for machines.
-    pub(super) fn to_json(&self) -> String {
-        let exploration = self.exploration;
+    pub(super) fn to_json(self) -> String {
+        let State { exploration, seed, shard, curve, .. } = self.state;
         let findings: Vec<Value> = exploration.findings.iter().map(finding).collect();
+        let oracles = ORACLES.iter().map(|oracle| json!({ "id": oracle.id, "rule": oracle.rule }));
+        let kinds = states_by_kind(exploration)
+            .into_iter()
+            .map(|(kind, states)| (kind.to_owned(), json!(states.len())));
         let document = json!({
-            "seed": self.seed,
+            "windtunnel": env!("CARGO_PKG_VERSION"),
+            "seed": seed,
+            "shard": shard,
             "runs": exploration.runs,
-            "cutShort": exploration.cut_short,
+            "batches": exploration.batches,
             "shrinkingRuns": exploration.shrinking_runs,
+            "cutShort": exploration.cut_short,
             "simulatedYears": years(exploration),
+            "wallSeconds": self.wall.as_secs_f64(),
             "states": exploration.states,
+            "statesByKind": kinds.collect::<serde_json::Map<_, _>>(),
+            "newStates": exploration.states_seen().saturating_sub(self.known),
             "newStatesPerMinute": new_per_minute(exploration, self.known, self.wall),
+            "curve": curve,
             "corpus": exploration.corpus.len(),
-            "oracles": ORACLES.iter().map(|oracle| json!({ "id": oracle.id, "rule": oracle.rule })).collect::<Vec<_>>(),
-            "alertsNeverFired": exploration.never_fired(),
+            "oracles": oracles.collect::<Vec<_>>(),
+            "neverSeen": never_seen(exploration),
             "findings": findings,
         });
         format!("{document:#}\n")
     }
 }
 
-fn notes(finding: &Finding) -> String {
-    let mut notes = String::new();
-    if !finding.is_reproduced {
-        notes.push_str(", not reproduced from the start");
-    } else if !finding.is_shrunk {
-        notes.push_str(", not shrunk to the end");
-    }
-    notes
-}
-
 fn finding(finding: &Finding) -> Value {
     json!({
         "oracle": finding.oracle,
+        "rule": finding.rule(),
         "cause": finding.cause,
         "text": finding.text,
         "file": finding.file_name(),
+        "command": finding.command(),
+        "place": finding.place,
         "foundInRun": finding.found_in_run,
+        "shard": finding.shard,
         "runs": finding.runs,
         "faults": finding.case.faults(),
         "shrunk": finding.is_shrunk,
         "reproduced": finding.is_reproduced,
         "scenario": finding.scenario(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_grouped_and_frequent_ones_come_first() {
+        let states = [("event A", 1), ("event B", 3), ("pod Running ", 2)];
+        let exploration = Exploration {
+            states: states.map(|(state, runs)| (state.to_owned(), runs)).into(),
+            ..Exploration::default()
+        };
+        let kinds: Vec<_> = states_by_kind(&exploration).into_iter().collect();
+        assert_eq!(kinds, [("event", vec![("B", 3), ("A", 1)]), ("pod", vec![("Running ", 2)])]);
+    }
 }

@@ -263,6 +263,22 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
 }
 
+/// Checks that a file can be written into a folder, which is created if necessary.
+///
+/// # Errors
+/// The folder with the reason.
+pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
+    let failed = |error: &io::Error| {
+        format!("{}: nothing can be written into this folder: {error}; choose another one", folder.display())
+    };
+    fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    let probe = folder.join(".windtunnel-probe");
+    target::write(&probe, "", false).map_err(|error| failed(&error))?;
+    // Another process that checks the folder may have removed it.
+    let _ = fs::remove_file(&probe);
+    Ok(())
+}
+
 /// Appends to a file; creates it and its folder if necessary.
 ///
 /// # Errors

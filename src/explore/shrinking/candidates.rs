@@ -1,192 +1,197 @@
 //! Cases that are a little smaller or simpler than another.
 
-use serde_json::{Value, json};
-use windtunnel_core::text::parse_duration;
+use serde_json::Value;
 
-use crate::explore::case::{Case, Moment, seconds};
+use super::changed::push;
+use super::steps::{object_of, simpler_steps, simpler_waits};
+use super::{environment, names};
+use crate::explore::case::{Case, Moment};
 
-/// Simpler lengths of faults, in minutes.
-const LENGTHS: [u64; 5] = [1, 10, 20, 60, 120];
+/// The parts of a case that may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// Whether the timeline and the cluster are those of a user's scenario that shall become smaller itself.
+    pub(super) has_own_steps: bool,
+    /// Whether faults must end, because the rule is about the time after them.
+    pub(super) needs_ends: bool,
+}
+
+/// Simpler gaps between two steps, in seconds.
+const GAPS: [u64; 4] = [0, 60, 600, 3600];
 
 /// Returns cases that are smaller than this one, those first that are much smaller.
-pub(super) fn smaller(case: &Case) -> Vec<Case> {
+pub(super) fn smaller(case: &Case, scope: Scope) -> Vec<Case> {
     let mut found = Vec::new();
     fewer_moments(case, &mut found);
-    less_environment(case, &mut found);
-    simpler_moments(case, &mut found);
+    if scope.has_own_steps {
+        fewer_own_steps(case, &mut found);
+    }
+    if scope.has_own_steps || case.own_steps.is_empty() {
+        environment::smaller(case, &mut found);
+    }
+    earlier_moments(case, &mut found);
+    simpler_moments(case, scope, &mut found);
+    if scope.has_own_steps {
+        simpler_own_steps(case, scope, &mut found);
+    }
+    if case.own_steps.is_empty() {
+        names::simpler(case, &mut found);
+    }
     found.retain(|smaller| smaller != case);
     found
 }
 
-/// Without halves, quarters and single steps.
+/// Without halves, quarters and single steps, and without pairs of steps that concern the same object.
 fn fewer_moments(case: &Case, found: &mut Vec<Case>) {
-    let count = case.moments.len();
-    let mut size = count;
-    while size > 0 {
-        for start in (0..count).step_by(size) {
-            let mut smaller = case.clone();
-            smaller.moments.drain(start..(start + size).min(count));
-            found.push(smaller);
-        }
-        size /= 2;
+    for (start, end) in chunks(case.moments.len()) {
+        push(case, found, |smaller| drop(smaller.moments.drain(start..end)));
+    }
+    for (first, second) in pairs(&case.moments) {
+        push(case, found, |smaller| {
+            smaller.moments.remove(second);
+            smaller.moments.remove(first);
+        });
     }
 }
 
-/// With a simpler cluster, and without releases that no step names.
-fn less_environment(case: &Case, found: &mut Vec<Case>) {
-    if !case.own_steps.is_empty() {
-        return;
-    }
-    let mut push = |change: &mut dyn FnMut(&mut Case)| {
-        let mut smaller = case.clone();
-        change(&mut smaller);
-        found.push(smaller);
-    };
-    let steps = json!(case.timeline()).to_string();
-    let is_named = |release: &str| steps.contains(&format!("\"{release}\""));
-    push(&mut |smaller| {
-        if let Some(Value::Object(releases)) = smaller.environment.get_mut("releases") {
-            releases.retain(|release, _| is_named(release));
-            if releases.is_empty() {
-                smaller.environment.remove("releases");
-            }
+/// The timeline of a user without halves, quarters and single steps.
+fn fewer_own_steps(case: &Case, found: &mut Vec<Case>) {
+    for (start, end) in chunks(case.own_steps.len()) {
+        // A timeline has at least one step.
+        if end - start < case.own_steps.len() {
+            push(case, found, |smaller| drop(smaller.own_steps.drain(start..end)));
         }
-    });
-    for release in case
-        .environment
-        .get("releases")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(name, _)| name)
-    {
-        push(&mut |smaller| {
-            if let Some(release) =
-                smaller.environment.get_mut("releases").and_then(|all| all.get_mut(release))
-            {
-                *release = Value::Null;
-            }
-        });
     }
-    let keys: Vec<String> = case
-        .environment
-        .get("cluster")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(key, _)| key.clone())
-        .collect();
-    for key in keys.iter().filter(|key| *key != "version") {
-        push(&mut |smaller| {
-            if let Some(cluster) = smaller.environment.get_mut("cluster").and_then(Value::as_object_mut) {
-                cluster.remove(key);
-            }
-        });
+}
+
+/// The ranges of a list to leave out, the longest first.
+fn chunks(count: usize) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut size = count;
+    while size > 0 {
+        found.extend((0..count).step_by(size).map(|start| (start, (start + size).min(count))));
+        size /= 2;
     }
-    for (key, counts) in [("workers", [0, 1, 2]), ("control-plane", [1, 2, 3])] {
-        for count in counts {
-            push(&mut |smaller| {
-                if let Some(nodes) =
-                    smaller.environment.get_mut("cluster").and_then(|cluster| cluster.get_mut("nodes"))
-                    && nodes[key].as_u64() > Some(count)
-                {
-                    nodes[key] = json!(count);
+    found
+}
+
+/// The pairs of steps that concern the same object, such as a pause and its end.
+fn pairs(moments: &[Moment]) -> Vec<(usize, usize)> {
+    let objects: Vec<Option<String>> = moments.iter().map(|moment| object_of(&moment.step)).collect();
+    let mut found = Vec::new();
+    for (first, object) in objects.iter().enumerate().filter(|(_, object)| object.is_some()) {
+        let second = objects.iter().skip(first + 1).position(|other| other == object);
+        found.extend(second.map(|distance| (first, first + 1 + distance)));
+    }
+    found
+}
+
+/// With steps at earlier and rounder moments: all at once, each with all later ones, and each alone.
+fn earlier_moments(case: &Case, found: &mut Vec<Case>) {
+    push(case, found, |smaller| smaller.moments.iter_mut().for_each(|moment| moment.at = 0));
+    for index in 0..case.moments.len() {
+        let previous = previous(case, index);
+        let gap = case.moments[index].at.saturating_sub(previous);
+        for shorter in GAPS.into_iter().filter(|shorter| *shorter < gap) {
+            push(case, found, |smaller| {
+                for moment in &mut smaller.moments[index..] {
+                    moment.at -= gap - shorter;
                 }
             });
         }
+        for at in simpler_times(case.moments[index].at, previous) {
+            push(case, found, |smaller| smaller.moments[index].at = at);
+        }
     }
-    for key in ["pools", "leases"] {
-        push(&mut |smaller| {
-            if let Some(Value::Object(nodes)) =
-                smaller.environment.get_mut("cluster").and_then(|cluster| cluster.get_mut("nodes"))
-            {
-                nodes.remove(key);
-            }
-        });
-    }
+    // Requests come before faults of the same moment.
+    push(case, found, |smaller| {
+        smaller.moments.sort_by_key(|moment| (moment.at, moment.fault().is_some()));
+    });
 }
 
-/// With simpler steps, at simpler moments.
-fn simpler_moments(case: &Case, found: &mut Vec<Case>) {
-    for (index, moment) in case.moments.iter().enumerate() {
-        for simpler in simpler_steps(moment) {
-            let mut smaller = case.clone();
-            smaller.moments[index].step = simpler;
-            found.push(smaller);
-        }
-        let previous = index.checked_sub(1).map_or(0, |before| case.moments[before].at);
-        for at in simpler_times(moment.at, previous) {
-            let mut smaller = case.clone();
-            smaller.moments[index].at = at;
-            found.push(smaller);
-        }
-    }
+/// The moment of the step before this one.
+fn previous(case: &Case, index: usize) -> u64 {
+    index.checked_sub(1).map_or(0, |before| case.moments[before].at)
 }
 
 /// Earlier and rounder times that keep the order of steps.
 fn simpler_times(at: u64, previous: u64) -> Vec<u64> {
     let rounded = [3600, 600, 60].map(|unit| at / unit * unit);
-    let mut times: Vec<u64> = [previous].into_iter().chain(rounded).collect();
-    times.retain(|time| (previous..at).contains(time));
+    let mut times: Vec<u64> = rounded.into_iter().filter(|time| (previous..at).contains(time)).collect();
     times.dedup();
     times
 }
 
-fn simpler_steps(moment: &Moment) -> Vec<Value> {
-    let mut found = Vec::new();
-    let Some((kind, fields)) = moment.step.as_object().and_then(|step| step.iter().next()) else {
-        return found;
-    };
-    let mut push = |fields: Value| found.push(json!({ kind: fields }));
-    let optional: &[&str] = match kind.as_str() {
-        "fault" => &["message", "reason", "nth", "times", "retry-after"],
-        "update" => &["force"],
-        "feature-set" => &["quick"],
-        _ => &[],
-    };
-    for key in optional.iter().filter(|key| fields.get(**key).is_some()) {
-        let mut simpler = fields.clone();
-        if let Some(map) = simpler.as_object_mut() {
-            map.remove(*key);
-        }
-        push(simpler);
-    }
-    if kind == "fault" {
-        for simpler in shorter_faults(fields) {
-            push(simpler);
-        }
-        for key in ["verb", "kind", "name", "subresource"] {
-            if fields["api"].get(key).is_some() {
-                let mut simpler = fields.clone();
-                if let Some(map) = simpler["api"].as_object_mut() {
-                    map.remove(key);
-                }
-                push(simpler);
-            }
+/// With simpler steps at the same moments.
+fn simpler_moments(case: &Case, scope: Scope, found: &mut Vec<Case>) {
+    for (index, moment) in case.moments.iter().enumerate() {
+        for simpler in simpler_steps(&moment.step, scope.needs_ends) {
+            push(case, found, |smaller| smaller.moments[index].step = simpler);
         }
     }
-    found
 }
 
-/// The fault with simpler lengths and numbers.
-fn shorter_faults(fault: &Value) -> Vec<Value> {
-    let mut found = Vec::new();
-    let span = fault["for"].as_str().and_then(parse_duration);
-    if let Some(length) = span.and_then(|span| u64::try_from(span.as_secs()).ok()) {
-        for minutes in LENGTHS.iter().filter(|minutes| **minutes * 60 < length) {
-            let mut shorter = fault.clone();
-            shorter["for"] = json!(seconds(minutes * 60));
-            found.push(shorter);
+/// With simpler steps in the timeline of a user, and less time between them.
+fn simpler_own_steps(case: &Case, scope: Scope, found: &mut Vec<Case>) {
+    for (index, step) in case.own_steps.iter().enumerate() {
+        let simpler: Vec<Value> =
+            simpler_waits(step).into_iter().chain(simpler_steps(step, scope.needs_ends)).collect();
+        for simpler in simpler {
+            push(case, found, |smaller| smaller.own_steps[index] = simpler);
         }
     }
-    for key in ["times", "nth"] {
-        if let Some(number) = fault[key].as_u64().filter(|number| *number > 1) {
-            for smaller in [1, number - 1] {
-                let mut simpler = fault.clone();
-                simpler[key] = json!(smaller);
-                found.push(simpler);
-            }
-        }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const INVENTED: Scope = Scope { has_own_steps: false, needs_ends: true };
+
+    fn case(moments: Vec<Moment>) -> Case {
+        let environment = json!({ "cluster": { "version": "4.18.1" } });
+        Case { environment: environment.as_object().cloned().unwrap(), moments, own_steps: Vec::new() }
     }
-    found
+
+    #[test]
+    fn a_pause_and_its_end_leave_together() {
+        let paused = |at, paused: bool| {
+            let patch =
+                json!({ "object": "MachineConfigPool/worker", "merge": { "spec": { "paused": paused } } });
+            Moment::new(at, json!({ "patch": patch }))
+        };
+        let clear = Moment::new(50, json!("clear-update"));
+        let found = smaller(&case(vec![paused(0, true), clear.clone(), paused(90, false)]), INVENTED);
+        assert!(found.contains(&case(vec![clear])));
+    }
+
+    #[test]
+    fn later_steps_move_along_and_faults_come_last() {
+        let fault = |at| Moment::new(at, json!({ "fault": { "node": "worker-0", "is": "not-ready" } }));
+        let clear = |at| Moment::new(at, json!("clear-update"));
+        let found = smaller(&case(vec![fault(1000), clear(1234)]), INVENTED);
+        for moments in [
+            vec![fault(0), clear(0)],
+            vec![fault(60), clear(294)],
+            vec![fault(1000), clear(1060)],
+            vec![fault(1000), clear(1200)],
+        ] {
+            assert!(found.contains(&case(moments.clone())), "{moments:?}");
+        }
+        assert!(smaller(&case(vec![fault(0), clear(0)]), INVENTED).contains(&case(vec![clear(0), fault(0)])));
+    }
+
+    #[test]
+    fn a_scenario_of_a_user_changes_only_if_it_shall_become_smaller() {
+        let own =
+            Case { own_steps: vec![json!({ "advance": "3h" }), json!("clear-update")], ..case(Vec::new()) };
+        assert_eq!(smaller(&own, INVENTED), []);
+        let found = smaller(&own, Scope { has_own_steps: true, needs_ends: true });
+        let with = |steps: Vec<Value>| Case { own_steps: steps, ..own.clone() };
+        assert!(found.contains(&with(vec![json!("clear-update")])));
+        assert!(found.contains(&with(vec![json!({ "advance": "10m" }), json!("clear-update")])));
+        assert!(found.iter().all(|case| !case.own_steps.is_empty()));
+    }
 }

@@ -1,16 +1,29 @@
 //! Shrinking: makes a case that breaks a rule smaller, until nothing can go.
 
 mod candidates;
+mod changed;
+mod environment;
+mod minimise;
+mod names;
+mod steps;
 
+use std::collections::BTreeSet;
+
+use self::candidates::Scope;
+pub use self::minimise::{Minimised, minimise};
 use super::case::Case;
 use super::finding::Finding;
 use super::oracles::Problem;
+use super::place::Place;
 use super::trial::{SEED, Terms, run};
-use crate::engine::run_plan;
+use crate::engine::{Outcome, run_plan};
 use crate::scenario::{self, Releases};
 
 /// The greatest number of runs for one finding.
-const RUNS_MAX: u64 = 80;
+const RUNS_MAX: u64 = 100;
+
+/// The rules about the time after all faults have ended.
+const AFTER_FAULTS: [&str; 2] = ["converges", "quiet"];
 
 /// Makes a case smaller as long as it has a problem of the same cause. Returns the finding, and the number of runs.
 pub(super) fn shrink(
@@ -29,60 +42,105 @@ pub(super) fn shrink(
     let (mut case, mut found) = (case.clone(), problem.clone());
     let is_comparison = problem.oracle == "same-record";
     // A fork of a cluster may have what a run from the start has not.
-    let mut is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
-    let is_shrunk = !is_reproduced || smallest(&mut case, &mut found, &mut find, stop);
-    let finding = Finding::new(&case, &found);
-    if is_reproduced && finding.fails_in_run() {
-        is_reproduced = fails(&finding, releases);
-    }
-    (Finding { is_shrunk, is_reproduced, ..finding }, runs)
+    let is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
+    let scope = Scope { has_own_steps: false, needs_ends: AFTER_FAULTS.contains(&&*problem.oracle) };
+    let is_shrunk =
+        !is_reproduced || Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut found, &mut find, stop);
+    let finding = Finding { is_shrunk, is_reproduced, ..Finding::new(&case, &found) };
+    (if is_reproduced { verified(finding, releases) } else { finding }, runs)
 }
 
-/// Takes the first smaller case that still has the problem, again and again. Returns false if it was stopped before there
-/// was none.
-fn smallest(
-    case: &mut Case,
-    problem: &mut Problem,
-    find: &mut impl FnMut(&Case) -> Option<Problem>,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> bool {
-    let mut left = RUNS_MAX;
-    // The candidates before this one failed for a larger case, and are tried again only once all others have failed.
-    let mut first = 0;
-    loop {
-        let smaller = candidates::smaller(case);
-        let order = (first..smaller.len()).chain(0..first.min(smaller.len()));
-        let mut taken = None;
-        for index in order {
-            if stop() {
-                return false;
-            }
-            if left == 0 {
-                return true;
-            }
-            left -= 1;
-            if let Some(found) = find(&smaller[index]) {
-                taken = Some((index, found));
-                break;
-            }
+/// Runs the scenario of a finding as any other. Returns the finding with the place at which the problem shows, and whether
+/// the scenario fails.
+fn verified(finding: Finding, releases: &dyn Releases) -> Finding {
+    let ran = run_text(&finding.file_name(), &finding.scenario(), releases);
+    let fails = match &ran {
+        Ran::Ended(outcome) => outcome.failure.is_some(),
+        Ran::Panicked(_) => true,
+        Ran::Invalid => false,
+    };
+    let place = match &ran {
+        Ran::Ended(outcome) => {
+            Place::find(&outcome.record, &finding.oracle, &finding.text, &finding.last_steps)
         }
-        let Some((index, found)) = taken else { return true };
-        case.clone_from(&smaller[index]);
-        *problem = found;
-        first = index;
+        Ran::Panicked(_) | Ran::Invalid => None,
+    };
+    let is_reproduced = fails || !finding.fails_in_run();
+    Finding { place, is_reproduced, ..finding }
+}
+
+/// How a scenario ran.
+enum Ran {
+    Ended(Box<Outcome>),
+    /// A component panicked, with this message.
+    Panicked(String),
+    /// It has mistakes, or its cluster could not be set up.
+    Invalid,
+}
+
+/// Runs a scenario as `windtunnel run` does.
+fn run_text(file: &str, text: &str, releases: &dyn Releases) -> Ran {
+    let Ok(plan) = scenario::parse(file, text, releases) else { return Ran::Invalid };
+    match windtunnel_core::panics::catch_panic(|| run_plan(&plan, SEED)) {
+        Ok(Ok(outcome)) => Ran::Ended(Box::new(outcome)),
+        Ok(Err(_)) => Ran::Invalid,
+        Err(panic) => Ran::Panicked(panic),
     }
 }
 
-/// Whether the scenario of a finding fails when it runs as any other.
-fn fails(finding: &Finding, releases: &dyn Releases) -> bool {
-    let parsed = scenario::parse(&finding.file_name(), &finding.scenario(), releases);
-    let Ok(plan) = parsed else { return false };
-    let outcome = windtunnel_core::panics::catch_panic(|| run_plan(&plan, SEED));
-    match outcome {
-        Ok(Ok(outcome)) => outcome.failure.is_some(),
-        // A panic fails the run as well.
-        Ok(Err(_)) | Err(_) => true,
+/// The search for the smallest case.
+struct Shrinking {
+    scope: Scope,
+    /// The number of runs that are left.
+    left: u64,
+    /// The cases that have run already.
+    tried: BTreeSet<String>,
+}
+
+impl Shrinking {
+    fn new(scope: Scope, runs: u64) -> Self {
+        Self { scope, left: runs, tried: BTreeSet::new() }
     }
+
+    /// Takes the first smaller case that still has the problem, again and again. Returns false if it was stopped before
+    /// there was none.
+    fn smallest<P>(
+        &mut self,
+        case: &mut Case,
+        problem: &mut P,
+        find: &mut impl FnMut(&Case) -> Option<P>,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> bool {
+        // The candidates before this one failed for a larger case, and are tried again only once all others have failed.
+        let mut first = 0;
+        loop {
+            let smaller = candidates::smaller(case, self.scope);
+            let order = (first..smaller.len()).chain(0..first.min(smaller.len()));
+            let mut taken = None;
+            for index in order.filter(|index| self.tried.insert(text_of(&smaller[*index]))) {
+                if stop() {
+                    return false;
+                }
+                if self.left == 0 {
+                    return true;
+                }
+                self.left -= 1;
+                if let Some(found) = find(&smaller[index]) {
+                    taken = Some((index, found));
+                    break;
+                }
+            }
+            let Some((index, found)) = taken else { return true };
+            case.clone_from(&smaller[index]);
+            *problem = found;
+            first = index;
+        }
+    }
+}
+
+/// A text that is the same for equal cases.
+fn text_of(case: &Case) -> String {
+    case.to_yaml("case", &[])
 }
 
 #[cfg(test)]
@@ -120,7 +178,8 @@ mod tests {
             (is_there && case.environment["cluster"]["nodes"]["workers"].as_u64() > Some(1))
                 .then(|| Problem::new("converges", "x"))
         };
-        assert!(smallest(&mut case, &mut problem, &mut find, &|| false));
+        let scope = Scope { has_own_steps: false, needs_ends: true };
+        assert!(Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut problem, &mut find, &|| false));
         assert_eq!(
             case.to_yaml("case", &[]),
             "name: case\ncluster: {version: 4.18.1, nodes: {control-plane: 1, workers: 2}}\ntimeline:\n\

@@ -35,6 +35,9 @@ use self::section::{Section, State};
 use super::ScenarioResult;
 use crate::record::Record;
 
+/// The style of the page, which the pages of other commands share.
+pub const STYLE: &str = include_str!("page.css");
+
 const SCRIPT: &str = concat!(
     include_str!("words.js"),
     include_str!("unpack.js"),
@@ -84,7 +87,7 @@ pub fn render(command: &str, scenarios: &[Scenario<'_>]) -> Result<String, PageE
     templates.get_template("page.html")?.render(context! {
         command,
         version => env!("CARGO_PKG_VERSION"),
-        style => include_str!("page.css"),
+        style => STYLE,
         script => SCRIPT,
         script_hash => STANDARD.encode(Sha256::digest(SCRIPT.as_bytes())),
         counts => Serde(State::counts(&sections)),

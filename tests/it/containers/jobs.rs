@@ -31,7 +31,7 @@ fn first_pod(file: &str, part: &[&str], parts: &str) -> (Result<String, String>,
     let owner = fs::metadata(&results).unwrap().uid();
     let user = if owner == 0 { 65532 } else { owner }.to_string();
     let container = container(file);
-    let variables = [("JOB_COMPLETION_INDEX", "0"), ("PARTS", parts)];
+    let variables = [("JOB_COMPLETION_INDEX", "0"), ("PARTS", parts), ("SHARDS", parts)];
     let filled = |text: &str| {
         variables
             .iter()
@@ -65,12 +65,22 @@ fn a_part_of_the_suite_runs_and_writes_its_reports() {
 }
 
 #[test]
-fn an_exploration_runs_and_writes_its_reports() {
+fn a_seed_runs_and_writes_its_reports() {
     if !has_our_image() {
         return;
     }
     // One scenario in twenty is enough.
-    let (printed, files) = first_pod("exploration.yaml", &["--shard=1/20", "--quiet"], "");
+    let (printed, files) = first_pod("seeds.yaml", &["--shard=1/20", "--quiet"], "");
     assert!(printed.as_ref().is_ok_and(|text| text.contains(" passed, 0 failed;")), "{printed:?}");
     assert_eq!(files, ["junit-0.xml", "records-0", "report-0.html"]);
+}
+
+#[test]
+fn a_shard_of_an_exploration_runs_and_writes_its_files() {
+    if !has_our_image() {
+        return;
+    }
+    // A batch is enough. A finding fails the pod, and its files are there as well.
+    let (_, files) = first_pod("exploration.yaml", &["--runs=8"], "4");
+    assert_eq!(files, ["corpus", "explored-0.html", "found"]);
 }

@@ -80,7 +80,7 @@ fn the_manifests_for_real_clusters_are_accepted_unchanged() {
     with_kubectl(&["--bare"], |kubectl| {
         let manifests = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
         let applied = kubectl.run(&format!("apply --validate=true -f {manifests}/jobs"));
-        for kind in ["job.batch/windtunnel-suite", "job.batch/windtunnel-exploration"] {
+        for kind in ["suite", "seeds", "exploration"].map(|job| format!("job.batch/windtunnel-{job}")) {
             assert!(applied.contains(&format!("{kind} created\n")), "{applied}");
         }
         // OpenShift has this namespace.
