@@ -23,6 +23,6 @@ mod trial;
 pub use case::Case;
 pub use finding::Finding;
 pub use mutants::{MutantRow, MutantTable, find_mutants};
-pub use oracles::{ORACLES, Oracle};
+pub use oracles::ORACLES;
 pub use search::{Exploration, Kept, Settings};
 pub use trial::Terms;

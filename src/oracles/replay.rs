@@ -1,0 +1,406 @@
+//! Gives the entries of a record to the rules.
+
+use jiff::SignedDuration;
+use windtunnel_core::View;
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::clock::Time;
+
+use super::calm::Calm;
+use super::changes::changed_path;
+use super::{
+    budget, conditions, convergence, garbage, generations, history, insights, invariants, leader, max_unavailable,
+    operators, ownership, rights, settled, version,
+};
+use crate::engine::sweep::is_routine;
+use crate::record::{ADMINISTRATOR, Entry, Event, INSTALLER, Record, WriteEvent};
+
+/// How long nothing must have changed until a cluster is quiet.
+const QUIET: SignedDuration = SignedDuration::from_mins(5);
+
+/// How the record of a cluster ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// The end of the time that the record is about; there may be no entry at the end.
+    pub until: Time,
+    /// The moment from which on all faults have ended, if that is known. Otherwise it is found in the record.
+    pub calm_from: Option<Time>,
+}
+
+impl Ending {
+    /// The ending of a record of which nothing else is known.
+    pub fn of(record: &Record) -> Self {
+        Self { until: record.end(), calm_from: None }
+    }
+}
+
+/// A place at which a record breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// The id of the rule.
+    pub rule: String,
+    /// The index of the entry in the record.
+    pub entry: usize,
+    /// The moment.
+    pub at: Time,
+    /// The object, such as `Node/worker-0`.
+    pub object: String,
+    /// How it breaks the rule.
+    pub how: String,
+}
+
+/// How an object breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Broken {
+    pub(super) object: String,
+    pub(super) how: String,
+}
+
+impl Broken {
+    pub(super) fn new(object: impl Into<String>, how: impl Into<String>) -> Self {
+        Self { object: object.into(), how: how.into() }
+    }
+
+    /// How the object of a write breaks a rule.
+    pub(super) fn by(write: &WriteEvent, how: impl Into<String>) -> Self {
+        Self::new(name_of(write), how)
+    }
+}
+
+/// Returns the name of a write's object: `Kind/NAMESPACE/NAME`.
+pub(super) fn name_of(write: &WriteEvent) -> String {
+    let WriteEvent { kind, key, .. } = write;
+    let namespace = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
+    format!("{kind}/{namespace}{}", key.name)
+}
+
+/// A moment of the record, with the cluster before its entry.
+pub(super) struct Scene<'r> {
+    pub(super) at: Time,
+    pub(super) view: &'r View,
+    /// The faults that are in effect or ended a short time ago.
+    pub(super) calm: &'r Calm,
+    /// The pending and firing alerts.
+    pub(super) alerts: &'r [Alert],
+}
+
+/// A rule for the entries of a record. It keeps state between them.
+pub(super) trait Rule {
+    /// The id.
+    fn id(&self) -> String;
+
+    /// Looks at a write that was accepted or rejected, before it changes the cluster.
+    fn before(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<Broken> {
+        None
+    }
+
+    /// Looks at an accepted write after it changed the cluster.
+    fn after(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<Broken> {
+        None
+    }
+
+    /// Looks at a quiet cluster.
+    fn quiet(&mut self, _scene: &Scene<'_>) -> Vec<Broken> {
+        Vec::new()
+    }
+}
+
+fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
+    let mut rules = invariants::rules(record.header.epoch);
+    rules.extend([
+        Box::new(rights::Rights) as Box<dyn Rule>,
+        Box::new(history::History),
+        Box::new(conditions::Conditions::new(is_watched)),
+        Box::new(generations::Generations),
+        Box::new(max_unavailable::MaxUnavailable::default()),
+        Box::new(budget::Budget),
+        Box::new(ownership::Ownership::default()),
+        Box::new(garbage::Garbage::default()),
+        Box::new(leader::Handovers::default()),
+        Box::new(operators::Operators::default()),
+        Box::new(version::Combinations),
+        Box::new(settled::Settled),
+        Box::new(insights::Insights),
+    ]);
+    rules
+}
+
+/// Returns the breaches of all rules, in the order of time. A rule that the same object breaks again in the same way is
+/// reported once. The set-up is not judged.
+pub fn judge(record: &Record, ending: Ending) -> Vec<Breach> {
+    let is_watched = is_watched(record);
+    let mut replay = Replay {
+        record,
+        rules: rules(record, is_watched),
+        view: View::default(),
+        calm: Calm::new(ending.calm_from),
+        alerts: Vec::new(),
+        changed_at: record.header.epoch,
+        was_quiet: false,
+        breaches: Vec::new(),
+    };
+    for (index, entry) in record.entries.iter().enumerate() {
+        replay.look_at_quiet(index, entry.at);
+        replay.look_at(index, entry);
+    }
+    replay.look_at_quiet(record.entries.len(), ending.until);
+    let mut breaches = replay.breaches;
+    if !is_watched {
+        breaches.extend(leader::stray_writes(record));
+        breaches.sort_by_key(|breach| breach.entry);
+    }
+    breaches
+}
+
+/// Returns whether the record is about a cluster that was only watched: the observed changes are no requests, and some may be
+/// missing.
+fn is_watched(record: &Record) -> bool {
+    let is_request = |entry: &Entry| match &entry.event {
+        Event::Write(write) => !write.subresource.is_empty() || write.code >= 400,
+        Event::Step { .. } => true,
+        _ => false,
+    };
+    !record.entries.iter().any(is_request)
+}
+
+/// A walk through a record.
+struct Replay<'r> {
+    record: &'r Record,
+    rules: Vec<Box<dyn Rule>>,
+    view: View,
+    calm: Calm,
+    alerts: Vec<Alert>,
+    /// The moment of the last change.
+    changed_at: Time,
+    /// Whether the quiet time since then was judged.
+    was_quiet: bool,
+    breaches: Vec<Breach>,
+}
+
+impl Replay<'_> {
+    fn look_at(&mut self, index: usize, entry: &Entry) {
+        self.calm.note(entry);
+        match &entry.event {
+            Event::Write(write) => self.look_at_write(index, entry.at, write),
+            Event::Alert(alert) => self.note_alert(alert),
+            Event::Step { .. } | Event::Fault { .. } | Event::Kubernetes { .. } => self.change(entry.at),
+            Event::Outcome { .. } | Event::Command { .. } | Event::Process { .. } => {}
+        }
+    }
+
+    fn look_at_write(&mut self, index: usize, at: Time, write: &WriteEvent) {
+        let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
+        let mut found: Vec<(String, Broken)> =
+            self.rules.iter_mut().filter_map(|rule| Some((rule.id(), rule.before(&scene, write)?))).collect();
+        if let Some(change) = write.change() {
+            self.view.apply(&change);
+            let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
+            found.extend(
+                self.rules.iter_mut().filter_map(|rule| Some((rule.id(), rule.after(&scene, write)?))),
+            );
+        }
+        found.into_iter().for_each(|(rule, broken)| self.report(rule, index, at, broken));
+        if !is_routine(write) && write.kind != "Lease" && (write.code >= 400 || changed_path(write).is_some()) {
+            self.change(at);
+        }
+    }
+
+    fn note_alert(&mut self, alert: &Alert) {
+        self.alerts.retain(|known| known.labels != alert.labels);
+        if alert.state != AlertState::Inactive {
+            self.alerts.push(alert.clone());
+        }
+    }
+
+    fn change(&mut self, at: Time) {
+        self.changed_at = at;
+        self.was_quiet = false;
+    }
+
+    /// Judges the cluster before the entry of this index, if nothing has changed for long enough.
+    fn look_at_quiet(&mut self, index: usize, until: Time) {
+        let from = self.changed_at.max(self.record.header.epoch);
+        let at = from + QUIET;
+        if self.was_quiet || until < at || !self.calm.is_calm(at) || !convergence::has_converged(&self.view) {
+            return;
+        }
+        self.was_quiet = true;
+        let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
+        let found: Vec<(String, Broken)> = self
+            .rules
+            .iter_mut()
+            .flat_map(|rule| {
+                let id = rule.id();
+                rule.quiet(&scene).into_iter().map(move |broken| (id.clone(), broken))
+            })
+            .collect();
+        found.into_iter().for_each(|(rule, broken)| self.report(rule, index.saturating_sub(1), at, broken));
+    }
+
+    fn report(&mut self, rule: String, entry: usize, at: Time, Broken { object, how }: Broken) {
+        let is_known =
+            |known: &Breach| known.rule == rule && known.object == object && is_alike(&known.how, &how);
+        if at >= self.record.header.epoch && !self.breaches.iter().any(is_known) {
+            self.breaches.push(Breach { rule, entry, at, object, how });
+        }
+    }
+}
+
+/// Whether two texts differ in numbers at most.
+fn is_alike(one: &str, other: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    letters(one) == letters(other)
+}
+
+/// Returns whether a write was made by a component, not by the administrator or the installer.
+pub(super) fn is_of_component(write: &WriteEvent) -> bool {
+    ![ADMINISTRATOR, INSTALLER].contains(&&*write.by)
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    //! Records for tests of rules.
+
+    use serde_json::Value;
+    use windtunnel_core::{Object, Resource};
+
+    use super::*;
+    use crate::record::Header;
+
+    /// A record of writes, and the objects that they leave.
+    pub(in crate::oracles) struct Story {
+        entries: Vec<Entry>,
+        view: View,
+    }
+
+    impl Story {
+        pub(in crate::oracles) fn new() -> Self {
+            Self { entries: Vec::new(), view: View::default() }
+        }
+
+        /// A component writes an object after this number of seconds; a negative one is the set-up.
+        pub(in crate::oracles) fn write(
+            mut self,
+            second: i64,
+            by: &str,
+            resource: &Resource,
+            after: Value,
+        ) -> Self {
+            let write = self.event(by, resource, &after, Some(after.clone()));
+            self.add(second, Event::Write(Box::new(write)));
+            self
+        }
+
+        /// A component writes the status of an object.
+        pub(in crate::oracles) fn status(
+            mut self,
+            second: i64,
+            by: &str,
+            resource: &Resource,
+            after: Value,
+        ) -> Self {
+            let mut write = self.event(by, resource, &after, Some(after.clone()));
+            write.subresource = "status".to_owned();
+            self.add(second, Event::Write(Box::new(write)));
+            self
+        }
+
+        /// A component deletes an object.
+        pub(in crate::oracles) fn delete(
+            mut self,
+            second: i64,
+            by: &str,
+            resource: &Resource,
+            object: &Value,
+        ) -> Self {
+            let mut write = self.event(by, resource, object, None);
+            write.verb = "delete".to_owned();
+            self.add(second, Event::Write(Box::new(write)));
+            self
+        }
+
+        /// A component evicts a pod, which is removed.
+        pub(in crate::oracles) fn evict(mut self, second: i64, by: &str, pod: &Value) -> Self {
+            let mut write = self.event(by, &windtunnel_core::resources::PODS, pod, None);
+            (write.verb, write.subresource) = ("create".to_owned(), "eviction".to_owned());
+            self.add(second, Event::Write(Box::new(write)));
+            self
+        }
+
+        /// The same write as the last one is rejected.
+        pub(in crate::oracles) fn reject(mut self, second: i64, code: u16, message: &str) -> Self {
+            let Some(Event::Write(last)) = self.entries.last().map(|entry| entry.event.clone()) else { return self };
+            let (verb, before) = ("update".to_owned(), last.after.clone());
+            let write = WriteEvent { code, message: message.to_owned(), verb, before, after: None, ..*last };
+            self.add(second, Event::Write(Box::new(write)));
+            self
+        }
+
+        /// A step of the scenario.
+        pub(in crate::oracles) fn step(mut self, second: i64, text: &str) -> Self {
+            self.add(second, Event::Step { text: text.to_owned() });
+            self
+        }
+
+        fn event(&self, by: &str, resource: &Resource, object: &Value, after: Option<Value>) -> WriteEvent {
+            let key = resource.key_of(object);
+            let before = self.view.get_key(&key).cloned();
+            WriteEvent {
+                by: by.to_owned(),
+                process: String::new(),
+                verb: if before.is_some() { "update" } else { "create" }.to_owned(),
+                kind: resource.kind.to_string(),
+                key,
+                subresource: String::new(),
+                code: 200,
+                message: String::new(),
+                before,
+                after: after.map(Object::new),
+            }
+        }
+
+        fn add(&mut self, second: i64, event: Event) {
+            if let Event::Write(write) = &event
+                && let Some(change) = write.change()
+            {
+                self.view.apply(&change);
+            }
+            self.entries.push(Entry { at: Time::constant(second, 0), event });
+        }
+
+        pub(in crate::oracles) fn record(self) -> Record {
+            Record::new(Header::default(), self.entries)
+        }
+
+        /// The breaches of a rule, as `OBJECT: HOW`, until an hour after the last entry.
+        pub(in crate::oracles) fn breaches(self, rule: &str) -> Vec<String> {
+            let record = self.record();
+            let until = record.end() + SignedDuration::from_hours(1);
+            let found = judge(&record, Ending { until, calm_from: None });
+            let found = found.into_iter().filter(|breach| breach.rule == rule);
+            found.map(|breach| format!("{}: {}", breach.object, breach.how)).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources::CONFIG_MAPS;
+
+    use super::testing::Story;
+    use super::*;
+
+    #[test]
+    fn a_record_without_requests_is_one_of_a_watched_cluster() {
+        let map = || json!({ "metadata": { "namespace": "n", "name": "m" } });
+        assert!(is_watched(&Story::new().write(1, "kubectl", &CONFIG_MAPS, map()).record()));
+        assert!(!is_watched(&Story::new().status(1, "kubectl", &CONFIG_MAPS, map()).record()));
+        assert!(!is_watched(&Story::new().step(1, "advance 1m").record()));
+    }
+
+    #[test]
+    fn texts_that_differ_in_numbers_are_alike() {
+        assert!(is_alike("2 of 3 nodes", "1 of 12 nodes"));
+        assert!(!is_alike("2 of 3 nodes", "2 of 3 pods"));
+    }
+}
