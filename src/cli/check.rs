@@ -91,7 +91,11 @@ fn text(checked: &[Checked]) -> String {
     let lines: String = lines.collect();
     let broken: usize = checked.iter().map(|checked| checked.breaches.len()).sum();
     let records = counted(checked.len(), "record");
-    let result = if broken == 0 { "no rule is broken".to_owned() } else { format!("rules are broken at {}", counted(broken, "place")) };
+    let result = if broken == 0 {
+        "no rule is broken".to_owned()
+    } else {
+        format!("rules are broken at {}", counted(broken, "place"))
+    };
     format!("{lines}{records}: {result}\n")
 }
 

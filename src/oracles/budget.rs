@@ -26,7 +26,9 @@ impl Rule for Budget {
         }
         let pod = scene.view.get_key(&write.key)?;
         let how = match (&*write.verb, &*write.subresource) {
-            ("delete", "") if write.by == DRAIN => Some("a drain deletes it instead of evicting it".to_owned()),
+            ("delete", "") if write.by == DRAIN => {
+                Some("a drain deletes it instead of evicting it".to_owned())
+            }
             (_, "eviction") if write.by == DRAIN && stays(pod) => {
                 Some("a drain evicts it, but pods of DaemonSets and static pods stay".to_owned())
             }
@@ -56,8 +58,8 @@ fn forbidding<'v>(pod: &Object, view: &'v View) -> Option<&'v Object> {
     view.list_in(&POD_DISRUPTION_BUDGETS, pod.namespace()).find(|budget| {
         let count = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
         let policy = budget.text("/spec/unhealthyPodEvictionPolicy");
-        let is_allowed = !is_ready
-            && (policy == "AlwaysAllow" || count("currentHealthy") >= count("desiredHealthy"));
+        let is_allowed =
+            !is_ready && (policy == "AlwaysAllow" || count("currentHealthy") >= count("desiredHealthy"));
         let selects = selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"]);
         selects && !is_allowed && budget.number("/status/disruptionsAllowed") == Some(0)
     })
@@ -68,7 +70,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     fn pod() -> Value {
         json!({
@@ -83,7 +85,12 @@ mod tests {
             "spec": { "selector": { "matchLabels": { "app": "web" } } },
             "status": { "disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1 },
         });
-        Story::new().write(-1, "installer", &POD_DISRUPTION_BUDGETS, budget).write(-1, "installer", &PODS, pod.clone())
+        Story::new().write(-1, "installer", &POD_DISRUPTION_BUDGETS, budget).write(
+            -1,
+            "installer",
+            &PODS,
+            pod.clone(),
+        )
     }
 
     #[test]

@@ -115,15 +115,20 @@ impl Calm {
     pub(super) fn may_be_outdated(&self, component: &str, at: Time) -> bool {
         let program = component.split('/').next().unwrap_or_default();
         self.faults(at).any(|fault| {
-            fault.contains(program) || fault.contains("API server") || fault.contains("watch") || fault.contains("clock")
+            fault.contains(program)
+                || fault.contains("API server")
+                || fault.contains("watch")
+                || fault.contains("clock")
         })
     }
 }
 
 /// Whether the line of a step is about the beginning of a fault.
 fn is_fault(text: &str) -> bool {
-    let is_of_program =
-        || text.split_once(" is ").is_some_and(|(_, fault)| ProgramFault::NAMES.iter().any(|name| fault.starts_with(name)));
+    let is_of_program = || {
+        text.split_once(" is ")
+            .is_some_and(|(_, fault)| ProgramFault::NAMES.iter().any(|name| fault.starts_with(name)))
+    };
     TARGETS.iter().any(|target| text.starts_with(target)) || is_of_program()
 }
 
@@ -159,7 +164,10 @@ mod tests {
             assert!(!calm(&[(1, fault)]).is_calm(Time::constant(9_999, 0)), "{fault}");
             assert!(calm(&[(1, fault), (2, end)]).is_calm(Time::constant(9_999, 0)), "{fault}");
         }
-        assert!(!calm(&[(1, "node worker-1 is not-ready"), (2, "node worker recovers")]).is_calm(Time::constant(9_999, 0)));
+        assert!(
+            !calm(&[(1, "node worker-1 is not-ready"), (2, "node worker recovers")])
+                .is_calm(Time::constant(9_999, 0))
+        );
     }
 
     #[test]

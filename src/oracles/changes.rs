@@ -31,7 +31,12 @@ fn first_difference<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<Step
     }
 }
 
-fn within<'v>(step: Step<'v>, before: &'v Value, after: &'v Value, path: &mut Vec<Step<'v>>) -> Option<String> {
+fn within<'v>(
+    step: Step<'v>,
+    before: &'v Value,
+    after: &'v Value,
+    path: &mut Vec<Step<'v>>,
+) -> Option<String> {
     path.push(step);
     let found = first_difference(before, after, path);
     path.pop();

@@ -81,7 +81,7 @@ mod tests {
     use windtunnel_core::clock::rfc3339;
 
     use super::*;
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     fn operator(status: &str, second: i64) -> Value {
         let time = rfc3339(Time::constant(second, 0));

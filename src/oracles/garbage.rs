@@ -50,7 +50,7 @@ mod tests {
     use serde_json::json;
     use windtunnel_core::resources::{PODS, REPLICA_SETS};
 
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     #[test]
     fn dependents_do_not_outlive_their_owners() {
@@ -59,12 +59,13 @@ mod tests {
             "kind": "Pod",
             "metadata": { "namespace": "n", "name": "p", "uid": "v", "ownerReferences": [{ "uid": "u" }] },
         });
-        let story = || {
-            Story::new()
-                .write(1, "a", &REPLICA_SETS, owner.clone())
-                .write(2, "a", &PODS, pod.clone())
-                .delete(3, "a", &REPLICA_SETS, &owner)
-        };
+        let story =
+            || {
+                Story::new()
+                    .write(1, "a", &REPLICA_SETS, owner.clone())
+                    .write(2, "a", &PODS, pod.clone())
+                    .delete(3, "a", &REPLICA_SETS, &owner)
+            };
         assert_eq!(story().breaches("garbage"), ["Pod/n/p: is still there, but its owners were deleted"]);
         assert!(story().delete(4, "garbage-collector", &PODS, &pod).breaches("garbage").is_empty());
     }

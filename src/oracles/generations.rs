@@ -20,7 +20,10 @@ impl Rule for Generations {
         }
         let (observed, generation) = (after.number("/status/observedGeneration")?, after.generation());
         (generation > 0 && observed > generation).then(|| {
-            Broken::by(write, format!("observedGeneration is {observed}, but generation is only {generation}"))
+            Broken::by(
+                write,
+                format!("observedGeneration is {observed}, but generation is only {generation}"),
+            )
         })
     }
 }
@@ -30,7 +33,7 @@ mod tests {
     use serde_json::json;
     use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
 
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     #[test]
     fn no_status_is_from_the_future() {
@@ -42,9 +45,6 @@ mod tests {
         };
         assert!(found(1).is_empty());
         assert!(found(2).is_empty());
-        assert_eq!(
-            found(3),
-            ["MachineConfigPool/worker: observedGeneration is 3, but generation is only 2"]
-        );
+        assert_eq!(found(3), ["MachineConfigPool/worker: observedGeneration is 3, but generation is only 2"]);
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, DEPLOYMENTS, NODES, UPDATE_STATUSES};
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, DEPLOYMENTS, NODES, UPDATE_STATUSES,
+};
 use windtunnel_core::{Object, View, condition, text_of, yaml};
 use windtunnel_update_status::assessment::cluster_operator::{self, Operator, image_of};
 use windtunnel_update_status::assessment::cluster_version;
@@ -35,7 +37,8 @@ impl Rule for Insights {
 fn published_insights(view: &View) -> BTreeMap<String, Value> {
     let map = view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP);
     let documents = map.into_iter().flat_map(|map| published::documents(map));
-    let documents = documents.filter_map(|(uid, text)| Some((uid.to_owned(), yaml::from_str::<Value>(text).ok()?)));
+    let documents =
+        documents.filter_map(|(uid, text)| Some((uid.to_owned(), yaml::from_str::<Value>(text).ok()?)));
     let status = view.get(&UPDATE_STATUSES, "", published::UPDATE_STATUS);
     let in_status = status.into_iter().flat_map(|status| published::insights_in_status(&status["status"]));
     documents.chain(in_status.map(|(uid, insight)| (uid, insight.clone()))).collect()
@@ -72,7 +75,8 @@ type Fields = Vec<(&'static str, String)>;
 fn of_version(scene: &Scene<'_>) -> Option<Fields> {
     let version = scene.view.get(&CLUSTER_VERSIONS, "", "version")?;
     let assessed = json!(cluster_version::assess(version, None, scene.at));
-    let mut fields = vec![("Updating", if cluster_version::is_updating(version) { "True" } else { "False" }.to_owned())];
+    let mut fields =
+        vec![("Updating", if cluster_version::is_updating(version) { "True" } else { "False" }.to_owned())];
     for what in ["assessment", "versions.target.version", "versions.previous.version"] {
         fields.extend(field(&assessed, what).map(|value| (what, value)));
     }
@@ -89,7 +93,8 @@ fn of_operator(name: &str, scene: &Scene<'_>) -> Option<Fields> {
     let view = scene.view;
     let version = view.get(&CLUSTER_VERSIONS, "", "version")?;
     let operator = Operator::read(view.get(&CLUSTER_OPERATORS, "", name)?);
-    let image = view.get(&DEPLOYMENTS, MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR).and_then(|found| image_of(found));
+    let image =
+        view.get(&DEPLOYMENTS, MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR).and_then(|found| image_of(found));
     let target = cluster_version::target_version(version);
     let insight = cluster_operator::assess(&operator, target, &image.unwrap_or_default(), scene.at);
     let status = |kind: &str| {

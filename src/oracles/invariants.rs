@@ -42,7 +42,7 @@ mod tests {
     use windtunnel_core::resources::CLUSTER_VERSIONS;
     use windtunnel_openshift::cvo::NAME;
 
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     fn version(observed: i64) -> Value {
         json!({
@@ -54,7 +54,12 @@ mod tests {
     fn each_breach_of_an_invariant_is_reported_with_its_name() {
         let rule = "invariant/observed-generation";
         let story = |observed| {
-            Story::new().status(1, NAME, &CLUSTER_VERSIONS, version(2)).status(2, NAME, &CLUSTER_VERSIONS, version(observed))
+            Story::new().status(1, NAME, &CLUSTER_VERSIONS, version(2)).status(
+                2,
+                NAME,
+                &CLUSTER_VERSIONS,
+                version(observed),
+            )
         };
         assert!(story(2).breaches(rule).is_empty());
         assert_eq!(

@@ -43,7 +43,10 @@ impl Rule for Handovers {
         let lasts = before.number("/spec/leaseDurationSeconds")?;
         (unchanged.as_secs() + 1 < lasts).then(|| {
             let ago = short_duration(unchanged);
-            Broken::by(write, format!("passes from {old} to {new}, but {old} renewed it {ago} ago for {lasts}s"))
+            Broken::by(
+                write,
+                format!("passes from {old} to {new}, but {old} renewed it {ago} ago for {lasts}s"),
+            )
         })
     }
 }
@@ -82,7 +85,7 @@ mod tests {
     use serde_json::{Value, json};
     use windtunnel_core::resources::CONFIG_MAPS;
 
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
     use crate::record::ADMINISTRATOR;
 
     use super::*;
@@ -103,7 +106,13 @@ mod tests {
     #[test]
     fn a_lease_passes_on_after_it_has_expired() {
         assert!(story().write(50, "two", &LEASES, lease("second")).breaches(ID).is_empty());
-        assert!(story().write(1, "one", &LEASES, lease("")).write(2, "two", &LEASES, lease("second")).breaches(ID).is_empty());
+        assert!(
+            story()
+                .write(1, "one", &LEASES, lease(""))
+                .write(2, "two", &LEASES, lease("second"))
+                .breaches(ID)
+                .is_empty()
+        );
         assert_eq!(
             story().write(40, "two", &LEASES, lease("second")).breaches(ID),
             ["Lease/n/l: passes from first to second, but first renewed it 1m30s ago for 100s"]
@@ -112,12 +121,15 @@ mod tests {
 
     #[test]
     fn only_the_holder_writes() {
-        let taken = || story().status(1, "one", &CONFIG_MAPS, map()).write(9, ADMINISTRATOR, &LEASES, lease("other"));
+        let taken =
+            || story().status(1, "one", &CONFIG_MAPS, map()).write(9, ADMINISTRATOR, &LEASES, lease("other"));
         assert!(taken().breaches(ID).is_empty());
         assert_eq!(
             taken().status(10, "one", &CONFIG_MAPS, map()).breaches(ID),
-            ["Lease/n/l: one made a write that only the holder may make, after 10s: update of ConfigMap/n/m; \
-              administrator took Lease n/l after 9s and holds it"]
+            [
+                "Lease/n/l: one made a write that only the holder may make, after 10s: update of ConfigMap/n/m; \
+              administrator took Lease n/l after 9s and holds it"
+            ]
         );
     }
 }

@@ -98,7 +98,7 @@ mod tests {
     use windtunnel_openshift::mco::annotations::STATE;
 
     use super::*;
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     const CONTROLLER: &str = "machine-config-controller/node";
 
@@ -126,11 +126,20 @@ mod tests {
 
     #[test]
     fn one_node_at_a_time_gets_another_config() {
-        let story = || story(json!({ "nodeSelector": selector() })).write(60, CONTROLLER, &NODES, node("w0", "b", "True"));
+        let story = || {
+            story(json!({ "nodeSelector": selector() })).write(
+                60,
+                CONTROLLER,
+                &NODES,
+                node("w0", "b", "True"),
+            )
+        };
         assert!(story().breaches("max-unavailable").is_empty());
         assert_eq!(
             story().write(70, CONTROLLER, &NODES, node("w1", "b", "True")).breaches("max-unavailable"),
-            ["Node/w1: gets another MachineConfig while 1 nodes of pool worker are unavailable: maxUnavailable is 1"]
+            [
+                "Node/w1: gets another MachineConfig while 1 nodes of pool worker are unavailable: maxUnavailable is 1"
+            ]
         );
     }
 
@@ -155,8 +164,12 @@ mod tests {
 
     #[test]
     fn paused_pools_and_cordoned_nodes_wait() {
-        let paused = story(json!({ "nodeSelector": selector(), "paused": true }))
-            .write(60, CONTROLLER, &NODES, node("w0", "b", "True"));
+        let paused = story(json!({ "nodeSelector": selector(), "paused": true })).write(
+            60,
+            CONTROLLER,
+            &NODES,
+            node("w0", "b", "True"),
+        );
         assert_eq!(
             paused.breaches("max-unavailable"),
             ["Node/w0: gets another MachineConfig, but its pool worker is paused"]

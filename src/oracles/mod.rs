@@ -22,10 +22,13 @@ mod pools;
 mod replay;
 mod rights;
 mod settled;
+#[cfg(test)]
+mod testing;
 mod version;
 
 pub use changes::changed_path;
 pub use convergence::{Subject, Unmet, has_converged, is_refused, unmet};
+pub use pools::pool_of;
 pub use replay::{Breach, Ending, judge};
 
 use crate::plan::Invariant;

@@ -45,10 +45,14 @@ impl Operators {
     /// Returns an operator that was unwell for too long without a cause, and how; then forgets it.
     fn take_late(&mut self, scene: &Scene<'_>) -> Option<Broken> {
         let is_late = |(_, (since, _)): &(&String, &(Time, String))| after(*since, BUFFER) < scene.at;
-        let (name, since) = self.unwell.iter().find(is_late).map(|(name, (since, _))| (name.clone(), *since))?;
+        let (name, since) =
+            self.unwell.iter().find(is_late).map(|(name, (since, _))| (name.clone(), *since))?;
         let (_, how) = self.unwell.remove(&name)?;
-        let is_caused = !scene.calm.is_calm(since) || !scene.calm.is_calm(scene.at) || has_trouble(scene.view);
-        (!is_caused).then(|| Broken::new(format!("ClusterOperator/{name}"), format!("has {how} for more than 10 minutes")))
+        let is_caused =
+            !scene.calm.is_calm(since) || !scene.calm.is_calm(scene.at) || has_trouble(scene.view);
+        (!is_caused).then(|| {
+            Broken::new(format!("ClusterOperator/{name}"), format!("has {how} for more than 10 minutes"))
+        })
     }
 }
 
@@ -103,7 +107,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     const RULE: &str = "operator-contract";
 
@@ -125,11 +129,12 @@ mod tests {
 
     #[test]
     fn a_rollout_is_reported() {
-        let rolled = |progressing| {
-            story()
-                .status(2, "operator/dns", &CLUSTER_OPERATORS, reports("True", progressing, "1"))
-                .status(9, "operator/dns", &CLUSTER_OPERATORS, reports("True", "False", "2"))
-        };
+        let rolled =
+            |progressing| {
+                story()
+                    .status(2, "operator/dns", &CLUSTER_OPERATORS, reports("True", progressing, "1"))
+                    .status(9, "operator/dns", &CLUSTER_OPERATORS, reports("True", "False", "2"))
+            };
         assert!(rolled("True").breaches(RULE).is_empty());
         assert_eq!(
             rolled("False").breaches(RULE),
@@ -140,9 +145,12 @@ mod tests {
     #[test]
     fn an_operator_is_unwell_for_a_short_time_only() {
         let away = |second| {
-            story()
-                .status(10, "operator/dns", &CLUSTER_OPERATORS, reports("False", "False", "1"))
-                .status(second, "operator/dns", &CLUSTER_OPERATORS, reports("True", "False", "1"))
+            story().status(10, "operator/dns", &CLUSTER_OPERATORS, reports("False", "False", "1")).status(
+                second,
+                "operator/dns",
+                &CLUSTER_OPERATORS,
+                reports("True", "False", "1"),
+            )
         };
         assert!(away(600).breaches(RULE).is_empty());
         assert_eq!(

@@ -27,7 +27,8 @@ impl Ownership {
         } else if write.key.is_kind(&CLUSTER_OPERATORS) {
             by == CLUSTER_VERSION_OPERATOR || self.is_operator(&write.key.name, by)
         } else if write.key.is_kind(&NODES) {
-            by == format!("kubelet/{}", write.key.name) || !by.starts_with("kubelet/") && !by.starts_with(OPERATOR)
+            by == format!("kubelet/{}", write.key.name)
+                || !by.starts_with("kubelet/") && !by.starts_with(OPERATOR)
         } else if write.key.is_kind(&MACHINE_CONFIG_POOLS) {
             by.starts_with("machine-config-") || by == "operator/machine-config-operator"
         } else {
@@ -65,19 +66,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     #[test]
     fn each_operator_has_one_cluster_operator() {
         let operator = |name: &str| json!({ "metadata": { "name": name } });
         let story = || {
-            Story::new()
-                .status(1, "operator/dns-operator", &CLUSTER_OPERATORS, operator("dns"))
-                .status(2, CLUSTER_VERSION_OPERATOR, &CLUSTER_OPERATORS, operator("dns"))
+            Story::new().status(1, "operator/dns-operator", &CLUSTER_OPERATORS, operator("dns")).status(
+                2,
+                CLUSTER_VERSION_OPERATOR,
+                &CLUSTER_OPERATORS,
+                operator("dns"),
+            )
         };
         assert!(story().breaches("ownership").is_empty());
         assert_eq!(
-            story().status(3, "operator/dns-operator", &CLUSTER_OPERATORS, operator("etcd")).breaches("ownership"),
+            story()
+                .status(3, "operator/dns-operator", &CLUSTER_OPERATORS, operator("etcd"))
+                .breaches("ownership"),
             ["ClusterOperator/etcd: operator/dns-operator writes its status, which another component owns"]
         );
         let other = story().status(3, "operator/etcd-operator", &CLUSTER_OPERATORS, operator("dns"));
@@ -87,7 +93,8 @@ mod tests {
     #[test]
     fn only_the_cluster_version_operator_reports_the_update() {
         let version = json!({ "metadata": { "name": "version" } });
-        let found = |by: &str| Story::new().status(1, by, &CLUSTER_VERSIONS, version.clone()).breaches("ownership");
+        let found =
+            |by: &str| Story::new().status(1, by, &CLUSTER_VERSIONS, version.clone()).breaches("ownership");
         assert!(found(CLUSTER_VERSION_OPERATOR).is_empty());
         assert!(found("administrator").is_empty());
         assert_eq!(found("operator/dns-operator").len(), 1);

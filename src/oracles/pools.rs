@@ -11,9 +11,11 @@ const WORKER: &str = "worker";
 const ARBITER: &str = "arbiter";
 
 /// Returns the pool of a node. A node that several custom pools select is in none.
-pub(super) fn pool_of<'v>(node: &Object, view: &'v View) -> Option<&'v Object> {
-    let selected: Vec<&Object> =
-        view.list(&MACHINE_CONFIG_POOLS).filter(|pool| selects(&pool["spec"]["nodeSelector"], node)).collect();
+pub fn pool_of<'v>(node: &Object, view: &'v View) -> Option<&'v Object> {
+    let selected: Vec<&Object> = view
+        .list(&MACHINE_CONFIG_POOLS)
+        .filter(|pool| selects(&pool["spec"]["nodeSelector"], node))
+        .collect();
     let named = |name: &str| selected.iter().copied().find(|pool| pool.name() == name);
     let mut custom = selected.iter().copied().filter(|pool| ![MASTER, WORKER].contains(&pool.name()));
     match (named(MASTER), custom.next(), custom.next()) {
@@ -45,7 +47,9 @@ pub(super) fn max_unavailable(pool: &Object, nodes: usize) -> usize {
     let setting = if pool.name() == ARBITER { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
     let percent = |text: &str| text.strip_suffix('%').and_then(|number| number.parse::<usize>().ok());
     let number = match setting {
-        Value::String(text) => percent(text).map(|percent| nodes * percent / 100).or_else(|| text.parse().ok()),
+        Value::String(text) => {
+            percent(text).map(|percent| nodes * percent / 100).or_else(|| text.parse().ok())
+        }
         Value::Number(number) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
         _ => None,
     };

@@ -8,8 +8,8 @@ use windtunnel_core::clock::Time;
 use super::calm::Calm;
 use super::changes::changed_path;
 use super::{
-    budget, conditions, convergence, garbage, generations, history, insights, invariants, leader, max_unavailable,
-    operators, ownership, rights, settled, version,
+    budget, conditions, convergence, garbage, generations, history, insights, invariants, leader,
+    max_unavailable, operators, ownership, rights, settled, version,
 };
 use crate::engine::sweep::is_routine;
 use crate::record::{ADMINISTRATOR, Entry, Event, INSTALLER, Record, WriteEvent};
@@ -199,7 +199,8 @@ impl Replay<'_> {
             );
         }
         found.into_iter().for_each(|(rule, broken)| self.report(rule, index, at, broken));
-        if !is_routine(write) && write.kind != "Lease" && (write.code >= 400 || changed_path(write).is_some()) {
+        if !is_routine(write) && write.kind != "Lease" && (write.code >= 400 || changed_path(write).is_some())
+        {
             self.change(at);
         }
     }
@@ -257,138 +258,12 @@ pub(super) fn is_of_component(write: &WriteEvent) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
-    //! Records for tests of rules.
-
-    use serde_json::Value;
-    use windtunnel_core::{Object, Resource};
-
-    use super::*;
-    use crate::record::Header;
-
-    /// A record of writes, and the objects that they leave.
-    pub(in crate::oracles) struct Story {
-        entries: Vec<Entry>,
-        view: View,
-    }
-
-    impl Story {
-        pub(in crate::oracles) fn new() -> Self {
-            Self { entries: Vec::new(), view: View::default() }
-        }
-
-        /// A component writes an object after this number of seconds; a negative one is the set-up.
-        pub(in crate::oracles) fn write(
-            mut self,
-            second: i64,
-            by: &str,
-            resource: &Resource,
-            after: Value,
-        ) -> Self {
-            let write = self.event(by, resource, &after, Some(after.clone()));
-            self.add(second, Event::Write(Box::new(write)));
-            self
-        }
-
-        /// A component writes the status of an object.
-        pub(in crate::oracles) fn status(
-            mut self,
-            second: i64,
-            by: &str,
-            resource: &Resource,
-            after: Value,
-        ) -> Self {
-            let mut write = self.event(by, resource, &after, Some(after.clone()));
-            write.subresource = "status".to_owned();
-            self.add(second, Event::Write(Box::new(write)));
-            self
-        }
-
-        /// A component deletes an object.
-        pub(in crate::oracles) fn delete(
-            mut self,
-            second: i64,
-            by: &str,
-            resource: &Resource,
-            object: &Value,
-        ) -> Self {
-            let mut write = self.event(by, resource, object, None);
-            write.verb = "delete".to_owned();
-            self.add(second, Event::Write(Box::new(write)));
-            self
-        }
-
-        /// A component evicts a pod, which is removed.
-        pub(in crate::oracles) fn evict(mut self, second: i64, by: &str, pod: &Value) -> Self {
-            let mut write = self.event(by, &windtunnel_core::resources::PODS, pod, None);
-            (write.verb, write.subresource) = ("create".to_owned(), "eviction".to_owned());
-            self.add(second, Event::Write(Box::new(write)));
-            self
-        }
-
-        /// The same write as the last one is rejected.
-        pub(in crate::oracles) fn reject(mut self, second: i64, code: u16, message: &str) -> Self {
-            let Some(Event::Write(last)) = self.entries.last().map(|entry| entry.event.clone()) else { return self };
-            let (verb, before) = ("update".to_owned(), last.after.clone());
-            let write = WriteEvent { code, message: message.to_owned(), verb, before, after: None, ..*last };
-            self.add(second, Event::Write(Box::new(write)));
-            self
-        }
-
-        /// A step of the scenario.
-        pub(in crate::oracles) fn step(mut self, second: i64, text: &str) -> Self {
-            self.add(second, Event::Step { text: text.to_owned() });
-            self
-        }
-
-        fn event(&self, by: &str, resource: &Resource, object: &Value, after: Option<Value>) -> WriteEvent {
-            let key = resource.key_of(object);
-            let before = self.view.get_key(&key).cloned();
-            WriteEvent {
-                by: by.to_owned(),
-                process: String::new(),
-                verb: if before.is_some() { "update" } else { "create" }.to_owned(),
-                kind: resource.kind.to_string(),
-                key,
-                subresource: String::new(),
-                code: 200,
-                message: String::new(),
-                before,
-                after: after.map(Object::new),
-            }
-        }
-
-        fn add(&mut self, second: i64, event: Event) {
-            if let Event::Write(write) = &event
-                && let Some(change) = write.change()
-            {
-                self.view.apply(&change);
-            }
-            self.entries.push(Entry { at: Time::constant(second, 0), event });
-        }
-
-        pub(in crate::oracles) fn record(self) -> Record {
-            Record::new(Header::default(), self.entries)
-        }
-
-        /// The breaches of a rule, as `OBJECT: HOW`, until an hour after the last entry.
-        pub(in crate::oracles) fn breaches(self, rule: &str) -> Vec<String> {
-            let record = self.record();
-            let until = record.end() + SignedDuration::from_hours(1);
-            let found = judge(&record, Ending { until, calm_from: None });
-            let found = found.into_iter().filter(|breach| breach.rule == rule);
-            found.map(|breach| format!("{}: {}", breach.object, breach.how)).collect()
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use serde_json::json;
     use windtunnel_core::resources::CONFIG_MAPS;
 
-    use super::testing::Story;
     use super::*;
+    use crate::oracles::testing::Story;
 
     #[test]
     fn a_record_without_requests_is_one_of_a_watched_cluster() {

@@ -25,7 +25,7 @@ mod tests {
     use serde_json::json;
     use windtunnel_core::resources::CONFIG_MAPS;
 
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     #[test]
     fn a_request_without_a_role_is_reported() {
@@ -35,7 +35,9 @@ mod tests {
         let refused = story().reject(2, 403, "User \"someone\" cannot update resource \"configmaps\"");
         assert_eq!(
             refused.breaches("rbac"),
-            ["ConfigMap/n/m: the update of someone was refused: User \"someone\" cannot update resource \"configmaps\""]
+            [
+                "ConfigMap/n/m: the update of someone was refused: User \"someone\" cannot update resource \"configmaps\""
+            ]
         );
     }
 }

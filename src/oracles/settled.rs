@@ -2,18 +2,19 @@
 
 use windtunnel_core::alert::AlertState;
 use windtunnel_core::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS,
-    MACHINE_CONFIGS, NODES, PODS,
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES,
+    MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
 };
 use windtunnel_core::{Object, Resource, View, condition, text_of};
 use windtunnel_openshift::mco::annotations::{
-    CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE, UPDATE_IN_PROGRESS,
+    CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE,
+    UPDATE_IN_PROGRESS,
 };
 
+use super::convergence;
 use super::operators;
 use super::pools::{self, text};
 use super::replay::{Broken, Rule, Scene};
-use super::convergence;
 
 /// The conditions that every ClusterOperator has.
 const CONDITIONS: [&str; 3] = ["Available", "Degraded", "Progressing"];
@@ -51,7 +52,9 @@ impl Rule for Settled {
         found.extend(of_workloads(view));
         let firing = scene.alerts.iter().filter(|alert| alert.state == AlertState::Firing);
         let wrong = firing.filter(|alert| ALERTS.contains(&alert.name()));
-        found.extend(wrong.map(|alert| Broken::new(format!("alert {}", alert.name()), "fires without a cause")));
+        found.extend(
+            wrong.map(|alert| Broken::new(format!("alert {}", alert.name()), "fires without a cause")),
+        );
         found
     }
 }
@@ -65,7 +68,8 @@ fn broken(object: &Object, kind: &Resource, how: impl Into<String>) -> Broken {
 /// Returns how a status is behind the spec of its object.
 fn behind(object: &Object) -> Option<String> {
     let (observed, generation) = (object.number("/status/observedGeneration")?, object.generation());
-    (observed < generation).then(|| format!("observedGeneration is {observed}, but generation is {generation}"))
+    (observed < generation)
+        .then(|| format!("observedGeneration is {observed}, but generation is {generation}"))
 }
 
 fn of_version(view: &View) -> Vec<Broken> {
@@ -109,7 +113,11 @@ fn of_operator(operator: &Object, view: &View) -> Option<Broken> {
     let desired = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
     let reported = operators::version(operator);
     (!reported.is_empty() && reported != desired).then(|| {
-        broken(operator, &CLUSTER_OPERATORS, format!("reports version {reported}, but the cluster is at {desired}"))
+        broken(
+            operator,
+            &CLUSTER_OPERATORS,
+            format!("reports version {reported}, but the cluster is at {desired}"),
+        )
     })
 }
 
@@ -174,9 +182,12 @@ fn of_node(node: &Object, view: &View) -> Option<Broken> {
 /// The MachineConfigNode of a node has the same MachineConfig.
 fn of_config_node(node: &Object, config: &str, view: &View) -> Option<Broken> {
     let progress = view.get(&MACHINE_CONFIG_NODES, "", node.name())?;
-    let places = ["/spec/configVersion/desired", "/status/configVersion/current", "/status/configVersion/desired"];
-    let wrong = places.iter().map(|place| progress.text(place)).find(|found| !found.is_empty() && *found != config);
-    let how = wrong.map(|found| format!("has {found}, but its node has {config}")).or_else(|| behind(progress))?;
+    let places =
+        ["/spec/configVersion/desired", "/status/configVersion/current", "/status/configVersion/desired"];
+    let wrong =
+        places.iter().map(|place| progress.text(place)).find(|found| !found.is_empty() && *found != config);
+    let how =
+        wrong.map(|found| format!("has {found}, but its node has {config}")).or_else(|| behind(progress))?;
     Some(broken(progress, &MACHINE_CONFIG_NODES, how))
 }
 
@@ -190,7 +201,8 @@ fn of_pod(pod: &Object, view: &View) -> Option<Broken> {
 /// The workloads of the release are rolled out.
 fn of_workloads(view: &View) -> Vec<Broken> {
     let is_own = |object: &&Object| object.namespace().starts_with(OPENSHIFT) && object["status"].is_object();
-    let deployments = view.list(&DEPLOYMENTS).filter(is_own).filter(|object| object["spec"]["paused"] != true);
+    let deployments =
+        view.list(&DEPLOYMENTS).filter(is_own).filter(|object| object["spec"]["paused"] != true);
     let of_deployment = |object: &Object| {
         let wanted = object.number("/spec/replicas").unwrap_or(1);
         let counts = ["replicas", "updatedReplicas", "availableReplicas"];
@@ -202,8 +214,10 @@ fn of_workloads(view: &View) -> Vec<Broken> {
         let counts = ["currentNumberScheduled", "updatedNumberScheduled", "numberAvailable"];
         behind(object).or_else(|| wrong_count(object, &counts, wanted))
     };
-    let deployments = deployments.filter_map(|object| Some(broken(object, &DEPLOYMENTS, of_deployment(object)?)));
-    let daemon_sets = daemon_sets.filter_map(|object| Some(broken(object, &DAEMON_SETS, of_daemon_set(object)?)));
+    let deployments =
+        deployments.filter_map(|object| Some(broken(object, &DEPLOYMENTS, of_deployment(object)?)));
+    let daemon_sets =
+        daemon_sets.filter_map(|object| Some(broken(object, &DAEMON_SETS, of_daemon_set(object)?)));
     deployments.chain(daemon_sets).collect()
 }
 

@@ -56,7 +56,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::oracles::replay::testing::Story;
+    use crate::oracles::testing::Story;
 
     fn version(conditions: &[(&str, &str)], state: &str, image: &str) -> Value {
         let conditions: Vec<Value> =
@@ -84,7 +84,11 @@ mod tests {
         assert!(found(&[well, ("Progressing", "False")], "Completed", "one").is_empty());
         assert!(found(&[well, ("Progressing", "True")], "Partial", "one").is_empty());
         for (conditions, image, how) in [
-            (&[well, ("Progressing", "True")][..], "one", "has Progressing=True, but the newest release in its history is Completed"),
+            (
+                &[well, ("Progressing", "True")][..],
+                "one",
+                "has Progressing=True, but the newest release in its history is Completed",
+            ),
             (&[well, ("Failing", "True")], "one", "has Failing=True without a message"),
             (&[well], "two", "has another release in `desired` than at the top of its history"),
             (&[("Available", "False")], "one", "loses Available=True without Failing=True"),

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 /// `windtunnel check`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The rules are the invariants of runs, and those about records in docs/how-to/explore.md. Scenarios that break
+#[command(
+    after_help = "The rules are the invariants of runs, and those about records in docs/how-to/explore.md. Scenarios that break
 something on purpose may break rules.
 
 Examples:
@@ -12,7 +13,8 @@ Examples:
   windtunnel check records --rule max-unavailable --rule budget
   windtunnel check flight.jsonl --format json
 
-Exit codes: 0 every record keeps every rule; 1 some record breaks a rule; 2 wrong usage or an unreadable record.")]
+Exit codes: 0 every record keeps every rule; 1 some record breaks a rule; 2 wrong usage or an unreadable record."
+)]
 pub(in crate::cli) struct CheckRecordsArgs {
     /// Record files of runs or of watched clusters, or folders to search for `*.jsonl`.
     #[arg(required = true)]

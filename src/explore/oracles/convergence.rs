@@ -37,7 +37,8 @@ mod tests {
         let problem = problem(unmet(&view).remove(0), SignedDuration::from_hours(12));
         assert_eq!(problem.cause(), "converges: Node worker-# is cordoned");
         assert_eq!(problem.text, "Node worker-0 is cordoned 12h after all faults have ended");
-        let expect = json!({ "object": "Node/worker-0", "fields": { "spec.unschedulable": "" }, "within": "12h" });
+        let expect =
+            json!({ "object": "Node/worker-0", "fields": { "spec.unschedulable": "" }, "within": "12h" });
         assert_eq!(problem.last_steps, [json!({ "expect": expect })]);
     }
 }

@@ -103,13 +103,18 @@ pub(super) fn judge_settled(session: &Session, settled: &Settled, within: Signed
 }
 
 /// Judges a whole record, whose last fault ended at `calm_from` after its start. The record is about the time until `now`.
-pub(super) fn judge_record(record: &Record, calm_from: Option<SignedDuration>, now: SignedDuration) -> Vec<Problem> {
+pub(super) fn judge_record(
+    record: &Record,
+    calm_from: Option<SignedDuration>,
+    now: SignedDuration,
+) -> Vec<Problem> {
     let epoch = record.header.epoch;
     let ending =
         Ending { until: after(epoch, now), calm_from: calm_from.map(|calm_from| after(epoch, calm_from)) };
     let mut problems: Vec<Problem> = Vec::new();
     // The invariants have failed the run.
-    let breaches = oracles::judge(record, ending).into_iter().filter(|breach| !breach.rule.starts_with("invariant/"));
+    let breaches =
+        oracles::judge(record, ending).into_iter().filter(|breach| !breach.rule.starts_with("invariant/"));
     for breach in breaches {
         if problems.iter().all(|known| known.oracle != breach.rule) {
             problems.push(Problem::of_breach(&breach, breach.at.duration_since(epoch)));
