@@ -1,11 +1,16 @@
 //! Observed generations.
 
-use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::Resource;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_NODES};
 
 use super::replay::{Broken, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
-/// The rule about `observedGeneration`. That of ClusterVersion is an invariant.
+/// The kinds that are not judged: an invariant is about ClusterVersion, and the machine-config daemon writes the generation
+/// that follows its own write of a MachineConfigNode (`pkg/upgrademonitor`).
+const EXCEPT: [&Resource; 2] = [&CLUSTER_VERSIONS, &MACHINE_CONFIG_NODES];
+
+/// The rule about `observedGeneration`.
 pub(super) struct Generations;
 
 impl Rule for Generations {
@@ -15,7 +20,7 @@ impl Rule for Generations {
 
     fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
         let after = write.after.as_ref()?;
-        if !is_of_component(write) || write.key.is_kind(&CLUSTER_VERSIONS) {
+        if !is_of_component(write) || EXCEPT.iter().any(|kind| write.key.is_kind(kind)) {
             return None;
         }
         let (observed, generation) = (after.number("/status/observedGeneration")?, after.generation());

@@ -69,7 +69,8 @@ impl Rule for Operators {
         if write.key.name != MACHINE_CONFIG {
             self.note(write, scene.at);
         }
-        late.or_else(|| Some(Broken::by(write, unreported_rollout(write)?)))
+        let unreported = unreported_rollout(write).filter(|_| scene.calm.is_calm(scene.at));
+        late.or_else(|| Some(Broken::by(write, unreported?)))
     }
 }
 

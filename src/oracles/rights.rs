@@ -12,7 +12,8 @@ impl Rule for Rights {
     }
 
     fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
-        let is_refused = write.code == 403 && write.message.contains(" cannot ");
+        let is_refused =
+            write.code == 403 && write.message.contains("User \"") && write.message.contains(" cannot ");
         is_refused.then(|| {
             let WriteEvent { by, verb, message, .. } = write;
             Broken::new(name_of(write), format!("the {verb} of {by} was refused: {message}"))

@@ -76,8 +76,11 @@ fn of_version(view: &View) -> Vec<Broken> {
     let Some(version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return Vec::new() };
     let desired = version.text("/status/desired/version");
     let newest = version.list("/status/history").first();
+    // A reason says why the message is another one.
     let message = |kind: &str| {
-        condition::find_in_status(version, kind).map_or("", |found| text_of(found, "message")).to_owned()
+        let found =
+            condition::find_in_status(version, kind).filter(|found| text_of(found, "reason").is_empty());
+        found.map_or("", |found| text_of(found, "message")).to_owned()
     };
     let mut found = Vec::new();
     let mut check = |holds: bool, how: String| {
@@ -99,9 +102,6 @@ fn of_version(view: &View) -> Vec<Broken> {
     );
     let has_time = newest.is_none_or(|newest| !text_of(newest, "completionTime").is_empty());
     check(has_time, "the newest release in its history is Completed without a completionTime".to_owned());
-    if let Some(how) = behind(version) {
-        check(condition::is_true(version, "Invalid"), how);
-    }
     found
 }
 
@@ -110,7 +110,7 @@ fn of_operator(operator: &Object, view: &View) -> Option<Broken> {
     if let Some(missing) = missing {
         return Some(broken(operator, &CLUSTER_OPERATORS, format!("has no condition {missing}")));
     }
-    let desired = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+    let desired = payload_version(view)?;
     let reported = operators::version(operator);
     (!reported.is_empty() && reported != desired).then(|| {
         broken(
@@ -119,6 +119,15 @@ fn of_operator(operator: &Object, view: &View) -> Option<Broken> {
             format!("reports version {reported}, but the cluster is at {desired}"),
         )
     })
+}
+
+/// Returns the version of the cluster, if most operators report it. The payload of a user may have none of them.
+fn payload_version(view: &View) -> Option<&str> {
+    let desired = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+    let operators =
+        view.list(&CLUSTER_OPERATORS).map(operators::version).filter(|version| !version.is_empty());
+    let (same, other): (Vec<&str>, Vec<&str>) = operators.partition(|version| *version == desired);
+    (same.len() > other.len()).then_some(desired)
 }
 
 fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
@@ -153,7 +162,7 @@ fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
 
 /// Returns how the MachineConfig of a pool is from another release than the cluster.
 fn outdated_release(pool: &Object, view: &View) -> Option<String> {
-    let desired = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+    let desired = payload_version(view)?;
     let config = view.get(&MACHINE_CONFIGS, "", pool.text("/spec/configuration/name"))?;
     let release = config.annotation(RELEASE_VERSION)?;
     (release != desired)

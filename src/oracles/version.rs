@@ -1,5 +1,6 @@
 //! The combinations of conditions in ClusterVersion.
 
+use serde_json::Value;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Object, condition, text_of};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
@@ -29,19 +30,24 @@ impl Rule for Combinations {
 fn contradiction(version: &Object) -> Option<String> {
     let newest = version.list("/status/history").first()?;
     let is_partial = text_of(newest, "state") == "Partial";
-    let is_progressing = condition::is_true(version, "Progressing");
-    if is_progressing && !is_partial {
-        return Some("has Progressing=True, but the newest release in its history is Completed".to_owned());
+    let progressing = condition::find_in_status(version, "Progressing");
+    // With other capabilities or overrides, the operator also works towards a release that is Completed.
+    if is_partial && progressing.is_some_and(is_at_rest) {
+        return Some("has Progressing=False, but the newest release in its history is Partial".to_owned());
     }
     let failing = condition::find_in_status(version, "Failing");
-    let is_unexplained = |failing: &serde_json::Value| {
-        text_of(failing, "status") == "True" && text_of(failing, "message").is_empty()
-    };
+    let is_unexplained =
+        |failing: &Value| text_of(failing, "status") == "True" && text_of(failing, "message").is_empty();
     if failing.is_some_and(is_unexplained) {
         return Some("has Failing=True without a message".to_owned());
     }
     let (desired, image) = (version.text("/status/desired/image"), text_of(newest, "image"));
     (desired != image).then(|| "has another release in `desired` than at the top of its history".to_owned())
+}
+
+/// Whether the operator reports that it has nothing to do, and does not report why.
+fn is_at_rest(progressing: &Value) -> bool {
+    text_of(progressing, "status") == "False" && text_of(progressing, "reason").is_empty()
 }
 
 /// `Available` becomes `False` only when the operator gives up a synchronisation (`syncFailingStatus`).
@@ -53,7 +59,7 @@ fn lost_availability(before: &Object, after: &Object) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::oracles::testing::Story;
