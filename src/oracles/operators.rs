@@ -1,6 +1,6 @@
 //! What operators report in their ClusterOperators.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -24,10 +24,13 @@ const OPERATOR: &str = "operator";
 /// The conditions that must hold, and their statuses.
 const WELL: [(&str, &str); 2] = [("Available", "True"), ("Degraded", "False")];
 
-/// The rule about operators, by when each became unwell.
+/// The rule about operators, by the names of their ClusterOperators.
 #[derive(Default)]
 pub(super) struct Operators {
+    /// When each became unwell, and how.
     unwell: BTreeMap<String, (Time, String)>,
+    /// Those whose last report was rejected.
+    rejected: BTreeSet<String>,
 }
 
 impl Operators {
@@ -63,13 +66,18 @@ impl Rule for Operators {
 
     fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
         let late = self.take_late(scene);
-        if !write.key.is_kind(&CLUSTER_OPERATORS) || write.code >= 400 {
+        if !write.key.is_kind(&CLUSTER_OPERATORS) {
             return late;
         }
+        if write.code >= 400 {
+            self.rejected.insert(write.key.name.clone());
+            return late;
+        }
+        let is_excused = self.rejected.remove(&write.key.name) || !scene.calm.is_calm(scene.at);
         if write.key.name != MACHINE_CONFIG {
             self.note(write, scene.at);
         }
-        let unreported = unreported_rollout(write).filter(|_| scene.calm.is_calm(scene.at));
+        let unreported = unreported_rollout(write).filter(|_| !is_excused);
         late.or_else(|| Some(Broken::by(write, unreported?)))
     }
 }
