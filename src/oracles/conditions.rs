@@ -93,8 +93,8 @@ mod tests {
 
     fn found(status: &str, second: i64) -> Vec<String> {
         Story::new()
-            .write(10, "a", &CLUSTER_OPERATORS, operator("True", 10))
-            .write(100, "a", &CLUSTER_OPERATORS, operator(status, second))
+            .status(10, "a", &CLUSTER_OPERATORS, operator("True", 10))
+            .status(100, "a", &CLUSTER_OPERATORS, operator(status, second))
             .breaches("conditions")
     }
 
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn a_wrong_clock_excuses_times() {
         let story = Story::new()
-            .write(10, "a", &CLUSTER_OPERATORS, operator("True", 10))
+            .status(10, "a", &CLUSTER_OPERATORS, operator("True", 10))
             .step(20, "node worker-0 is clock-ahead")
-            .write(100, "a", &CLUSTER_OPERATORS, operator("False", 200));
+            .status(100, "a", &CLUSTER_OPERATORS, operator("False", 200));
         assert!(story.breaches("conditions").is_empty());
     }
 }
