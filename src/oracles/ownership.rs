@@ -11,6 +11,9 @@ use crate::record::WriteEvent;
 /// The beginning of the names of operators.
 const OPERATOR: &str = "operator/";
 
+/// The parts of the machine-config operator, each of which reports conditions of pools.
+const POOL_OWNERS: [&str; 3] = ["machine-config-", "machine-os-builder", "operator/machine-config-operator"];
+
 /// The rule about the writers of statuses.
 #[derive(Default)]
 pub(super) struct Ownership {
@@ -30,7 +33,7 @@ impl Ownership {
             by == format!("kubelet/{}", write.key.name)
                 || !by.starts_with("kubelet/") && !by.starts_with(OPERATOR)
         } else if write.key.is_kind(&MACHINE_CONFIG_POOLS) {
-            by.starts_with("machine-config-") || by == "operator/machine-config-operator"
+            POOL_OWNERS.iter().any(|owner| by.starts_with(owner))
         } else {
             true
         };
