@@ -6,7 +6,7 @@ use windtunnel_core::resources::{POD_DISRUPTION_BUDGETS, PODS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View, condition};
 
-use super::replay::{Broken, Rule, Scene};
+use super::rule::{Broken, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The part of the machine-config controller that drains nodes.

@@ -4,7 +4,7 @@ use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Resource, condition, text_of};
 
-use super::replay::{Broken, Rule, Scene, is_of_component};
+use super::rule::{Broken, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// The kinds whose conditions have `lastTransitionTime`, kept by one client library each.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use windtunnel_core::{Object, text_of};
 
-use super::replay::{Broken, Rule, Scene};
+use super::rule::{Broken, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The rule about dependents, by the uids of deleted objects.

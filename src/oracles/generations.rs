@@ -3,7 +3,7 @@
 use windtunnel_core::Resource;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_NODES};
 
-use super::replay::{Broken, Rule, Scene, is_of_component};
+use super::rule::{Broken, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// The kinds that are not judged: an invariant is about ClusterVersion, and the machine-config daemon writes the generation

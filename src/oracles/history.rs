@@ -5,7 +5,7 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text_of;
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
-use super::replay::{Broken, Rule, Scene};
+use super::rule::{Broken, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The rule about the histories that the cluster-version operator writes.

@@ -14,7 +14,7 @@ use windtunnel_update_status::status::{
     Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, nodes, render,
 };
 
-use super::replay::{Broken, Rule, Scene};
+use super::rule::{Broken, Rule, Scene};
 
 /// The rule about insights.
 pub(super) struct Insights;

@@ -3,7 +3,7 @@
 use windtunnel_core::clock::Time;
 
 use super::invariant_id;
-use super::replay::{Broken, Rule, Scene, name_of};
+use super::rule::{Broken, Rule, Scene, name_of};
 use crate::engine::RecordedInvariant;
 use crate::plan::Invariant;
 use crate::record::WriteEvent;

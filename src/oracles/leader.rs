@@ -7,7 +7,7 @@ use windtunnel_core::resources::LEASES;
 use windtunnel_core::text::short_duration;
 use windtunnel_core::{Key, Object};
 
-use super::replay::{Breach, Broken, Rule, Scene, is_of_component};
+use super::rule::{Breach, Broken, Rule, Scene, is_of_component};
 use crate::engine::stray_write;
 use crate::plan::Leadership;
 use crate::record::{Event, Record, WriteEvent};

@@ -9,7 +9,7 @@ use windtunnel_core::{Object, View};
 use windtunnel_openshift::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
 
 use super::pools::{self, text};
-use super::replay::{Broken, Rule, Scene, is_of_component};
+use super::rule::{Broken, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// How long the controller may not know a change: the delay of its watches, and of its queue (`updateDelay`).

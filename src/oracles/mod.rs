@@ -21,6 +21,7 @@ mod ownership;
 mod pools;
 mod replay;
 mod rights;
+mod rule;
 mod settled;
 #[cfg(test)]
 mod testing;
@@ -29,7 +30,8 @@ mod version;
 pub use changes::changed_path;
 pub use convergence::{Subject, Unmet, has_converged, is_refused, unmet};
 pub use pools::pool_of;
-pub use replay::{Breach, Ending, judge};
+pub use replay::{Ending, judge};
+pub use rule::Breach;
 
 use crate::plan::Invariant;
 

@@ -9,7 +9,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES}
 use windtunnel_core::{Object, View, condition, text_of};
 
 use super::pools;
-use super::replay::{Broken, Rule, Scene};
+use super::rule::{Broken, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// How long an operator may be unavailable or degraded: the buffer of the tests of updates (`legacycvomonitortests`).

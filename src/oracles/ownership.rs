@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
-use super::replay::{Broken, Rule, Scene, is_of_component};
+use super::rule::{Broken, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// The beginning of the names of operators.

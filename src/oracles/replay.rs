@@ -7,12 +7,13 @@ use windtunnel_core::clock::Time;
 
 use super::calm::Calm;
 use super::changes::changed_path;
+use super::rule::{Breach, Broken, Rule, Scene};
 use super::{
     budget, conditions, convergence, garbage, generations, history, insights, invariants, leader,
     max_unavailable, operators, ownership, rights, settled, version,
 };
 use crate::engine::sweep::is_routine;
-use crate::record::{ADMINISTRATOR, Entry, Event, INSTALLER, Record, WriteEvent};
+use crate::record::{Entry, Event, Record, WriteEvent};
 
 /// How long nothing must have changed until a cluster is quiet.
 const QUIET: SignedDuration = SignedDuration::from_mins(5);
@@ -30,77 +31,6 @@ impl Ending {
     /// The ending of a record of which nothing else is known.
     pub fn of(record: &Record) -> Self {
         Self { until: record.end(), calm_from: None }
-    }
-}
-
-/// A place at which a record breaks a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breach {
-    /// The id of the rule.
-    pub rule: String,
-    /// The index of the entry in the record.
-    pub entry: usize,
-    /// The moment.
-    pub at: Time,
-    /// The object, such as `Node/worker-0`.
-    pub object: String,
-    /// How it breaks the rule.
-    pub how: String,
-}
-
-/// How an object breaks a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Broken {
-    pub(super) object: String,
-    pub(super) how: String,
-}
-
-impl Broken {
-    pub(super) fn new(object: impl Into<String>, how: impl Into<String>) -> Self {
-        Self { object: object.into(), how: how.into() }
-    }
-
-    /// How the object of a write breaks a rule.
-    pub(super) fn by(write: &WriteEvent, how: impl Into<String>) -> Self {
-        Self::new(name_of(write), how)
-    }
-}
-
-/// Returns the name of a write's object: `Kind/NAMESPACE/NAME`.
-pub(super) fn name_of(write: &WriteEvent) -> String {
-    let WriteEvent { kind, key, .. } = write;
-    let namespace = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
-    format!("{kind}/{namespace}{}", key.name)
-}
-
-/// A moment of the record, with the cluster before its entry.
-pub(super) struct Scene<'r> {
-    pub(super) at: Time,
-    pub(super) view: &'r View,
-    /// The faults that are in effect or ended a short time ago.
-    pub(super) calm: &'r Calm,
-    /// The pending and firing alerts.
-    pub(super) alerts: &'r [Alert],
-}
-
-/// A rule for the entries of a record. It keeps state between them.
-pub(super) trait Rule {
-    /// The id.
-    fn id(&self) -> String;
-
-    /// Looks at a write that was accepted or rejected, before it changes the cluster.
-    fn before(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<Broken> {
-        None
-    }
-
-    /// Looks at an accepted write after it changed the cluster.
-    fn after(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<Broken> {
-        None
-    }
-
-    /// Looks at a quiet cluster.
-    fn quiet(&mut self, _scene: &Scene<'_>) -> Vec<Broken> {
-        Vec::new()
     }
 }
 
@@ -250,11 +180,6 @@ impl Replay<'_> {
 fn is_alike(one: &str, other: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     letters(one) == letters(other)
-}
-
-/// Returns whether a write was made by a component, not by the administrator or the installer.
-pub(super) fn is_of_component(write: &WriteEvent) -> bool {
-    ![ADMINISTRATOR, INSTALLER].contains(&&*write.by)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Requests of components that no role allows.
 
-use super::replay::{Broken, Rule, Scene, name_of};
+use super::rule::{Broken, Rule, Scene, name_of};
 use crate::record::WriteEvent;
 
 /// The rule about rights.

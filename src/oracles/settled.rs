@@ -14,7 +14,7 @@ use windtunnel_openshift::mco::annotations::{
 use super::convergence;
 use super::operators;
 use super::pools::{self, text};
-use super::replay::{Broken, Rule, Scene};
+use super::rule::{Broken, Rule, Scene};
 
 /// The conditions that every ClusterOperator has.
 const CONDITIONS: [&str; 3] = ["Available", "Degraded", "Progressing"];
