@@ -105,6 +105,17 @@ impl Calm {
         self.faults(at).next().is_none()
     }
 
+    /// Returns the first moment from `at` on at which no fault is near; `None` if that is unknown.
+    pub(super) fn calm_after(&self, at: Time) -> Option<Time> {
+        let ends = self.faults.iter().map(|(_, end)| end.map(|end| after(end, AFTERMATH)));
+        let seen = ends.fold(Some(at), |latest, end| Some(latest?.max(end?)));
+        let known = self.calm_from.map(|from| after(from, AFTERMATH).max(at));
+        match (seen, known) {
+            (Some(seen), Some(known)) => Some(seen.min(known)),
+            (seen, known) => seen.or(known),
+        }
+    }
+
     /// Returns whether a clock is wrong.
     pub(super) fn has_wrong_clock(&self, at: Time) -> bool {
         self.faults(at).any(|fault| fault.contains("clock-"))
@@ -150,6 +161,10 @@ mod tests {
         let lines = [(10, "node worker-0 is not-ready for 5m"), (310, "node worker-0 recovers")];
         let at = |second| calm(&lines).is_calm(Time::constant(second, 0));
         assert_eq!([at(3_000), at(3_910)], [false, true]);
+        let moment = |second| Time::constant(second, 0);
+        assert_eq!(calm(&lines).calm_after(moment(400)), Some(moment(3_910)));
+        assert_eq!(calm(&lines).calm_after(moment(4_000)), Some(moment(4_000)));
+        assert_eq!(calm(&lines[..1]).calm_after(moment(400)), None);
         assert!(!calm(&lines[..1]).is_calm(Time::constant(99_999, 0)), "it has not ended");
         assert!(calm(&[(1, "update to 4.18.3"), (2, "advance 1h")]).is_calm(Time::constant(3, 0)));
     }

@@ -150,8 +150,8 @@ impl Replay<'_> {
     /// Judges the cluster before the entry of this index, if nothing has changed for long enough.
     fn look_at_quiet(&mut self, index: usize, until: Time) {
         let from = self.changed_at.max(self.record.header.epoch);
-        let at = from + QUIET;
-        if self.was_quiet || until < at || !self.calm.is_calm(at) || !convergence::has_converged(&self.view) {
+        let Some(at) = self.calm.calm_after(from + QUIET) else { return };
+        if self.was_quiet || until < at || !convergence::has_converged(&self.view) {
             return;
         }
         self.was_quiet = true;
