@@ -119,3 +119,72 @@ fn of_node(name: &str, view: &View) -> Option<Fields> {
     }
     Some(fields)
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
+    use windtunnel_openshift::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, STATE};
+
+    use super::*;
+    use crate::oracles::testing::Story;
+
+    fn story(insight: &str) -> Story {
+        let condition = |kind: &str, status: &str| json!({ "type": kind, "status": status });
+        let version = json!({
+            "metadata": { "name": "version" },
+            "status": {
+                "history": [{ "state": "Completed", "version": "4.18.3", "startedTime": "2024-01-15T08:00:00Z", "completionTime": "2024-01-15T09:00:00Z" }],
+                "conditions": [condition("Progressing", "False"), condition("Available", "True")],
+            },
+        });
+        let operator = json!({
+            "metadata": { "name": "dns" },
+            "status": {
+                "versions": [{ "name": "operator", "version": "4.18.3" }],
+                "conditions": [condition("Available", "True"), condition("Degraded", "False"), condition("Progressing", "False")],
+            },
+        });
+        let pool = json!({
+            "metadata": { "name": "worker" },
+            "spec": { "nodeSelector": { "matchLabels": { "role": "worker" } }, "configuration": { "name": "a" } },
+            "status": { "conditions": [condition("Updated", "True")] },
+        });
+        let annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
+        let node = json!({
+            "metadata": { "name": "w0", "labels": { "role": "worker" }, "annotations": annotations },
+            "status": { "conditions": [condition("Ready", "True")] },
+        });
+        let map = json!({
+            "metadata": { "namespace": published::NAMESPACE, "name": published::CONFIG_MAP },
+            "data": { "usc.cpi.one": insight },
+        });
+        Story::new()
+            .write(1, "a", &CLUSTER_VERSIONS, version)
+            .write(1, "a", &CLUSTER_OPERATORS, operator)
+            .write(1, "a", &MACHINE_CONFIG_POOLS, pool)
+            .write(1, "a", &NODES, node)
+            .write(1, "a", &CONFIG_MAPS, map)
+    }
+
+    /// The insight on an object, with the status of a condition.
+    fn insight(kind: &str, name: &str, condition: &str, status: &str) -> String {
+        let content =
+            json!({ "resource": { "name": name }, "conditions": [{ "type": condition, "status": status }] });
+        json!({ "uid": "one", "type": kind, (published::member(kind)): content }).to_string()
+    }
+
+    #[test]
+    fn an_insight_that_is_outdated_is_reported() {
+        for (kind, name, condition, right, wrong) in [
+            ("ClusterVersion", "version", "Updating", "False", "True"),
+            ("ClusterOperator", "dns", "Healthy", "True", "False"),
+            ("Node", "w0", "Degraded", "False", "True"),
+        ] {
+            let found = |status| story(&insight(kind, name, condition, status)).breaches("insights");
+            assert_eq!(found(right), Vec::<String>::new());
+            let expected =
+                format!("insight {kind}/{name}: {condition} is {wrong}, but {kind} {name} makes it {right}");
+            assert_eq!(found(wrong), [expected]);
+        }
+    }
+}

@@ -236,3 +236,137 @@ fn wrong_count(object: &Object, fields: &[&str], wanted: i64) -> Option<String> 
         (found != wanted).then(|| format!("{field} is {found}, but should be {wanted}"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::oracles::testing::Story;
+
+    const RULE: &str = "settled";
+
+    fn conditions(statuses: &[(&str, &str)]) -> Value {
+        statuses.iter().map(|(kind, status)| json!({ "type": kind, "status": status })).collect()
+    }
+
+    fn version() -> Value {
+        json!({
+            "metadata": { "name": "version" },
+            "status": {
+                "desired": { "version": "4.18.3" },
+                "history": [{ "state": "Completed", "version": "4.18.3", "completionTime": "t" }],
+                "conditions": conditions(&[("Available", "True"), ("Progressing", "False")]),
+            },
+        })
+    }
+
+    fn operator(version: &str) -> Value {
+        let statuses = [("Available", "True"), ("Degraded", "False"), ("Progressing", "False")];
+        let versions = [json!({ "name": "operator", "version": version })];
+        json!({ "metadata": { "name": "dns" }, "status": { "conditions": conditions(&statuses), "versions": versions } })
+    }
+
+    fn node(current: &str) -> Value {
+        let annotations = json!({ (CURRENT_CONFIG): current, (DESIRED_CONFIG): current, (STATE): "Done" });
+        json!({
+            "metadata": { "name": "w0", "labels": { "role": "worker" }, "annotations": annotations },
+            "status": { "conditions": conditions(&[("Ready", "True")]) },
+        })
+    }
+
+    fn pool(count: usize) -> Value {
+        json!({
+            "metadata": { "name": "worker" },
+            "spec": { "nodeSelector": { "matchLabels": { "role": "worker" } }, "configuration": { "name": "a" } },
+            "status": {
+                "configuration": { "name": "a" }, "machineCount": count, "updatedMachineCount": 1,
+                "conditions": conditions(&[("Updated", "True"), ("Degraded", "False")]),
+            },
+        })
+    }
+
+    fn deployment(observed: i64) -> Value {
+        json!({
+            "metadata": { "namespace": "openshift-dns", "name": "d", "generation": 2 },
+            "status": { "observedGeneration": observed, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1 },
+        })
+    }
+
+    /// A cluster in which all objects agree.
+    fn story() -> Story {
+        Story::new()
+            .write(1, "a", &CLUSTER_VERSIONS, version())
+            .write(1, "a", &CLUSTER_OPERATORS, operator("4.18.3"))
+            .write(1, "a", &NODES, node("a"))
+            .write(1, "a", &MACHINE_CONFIG_POOLS, pool(1))
+            .write(1, "a", &DEPLOYMENTS, deployment(2))
+    }
+
+    #[test]
+    fn a_quiet_cluster_in_which_all_objects_agree_is_settled() {
+        assert_eq!(story().breaches(RULE), Vec::<String>::new());
+    }
+
+    #[test]
+    fn objects_that_disagree_are_reported() {
+        let mut undone = version();
+        undone["status"]["conditions"][1]["message"] = json!("Working towards 4.18.3");
+        let mut silent = operator("4.18.3");
+        silent["metadata"]["name"] = json!("etcd");
+        silent["status"]["conditions"] = conditions(&[("Available", "True")]);
+        let mut tainted = node("a");
+        tainted["spec"]["taints"] = json!([{ "key": UPDATE_IN_PROGRESS }]);
+        let pod = json!({ "metadata": { "namespace": "n", "name": "p" }, "spec": { "nodeName": "w7" } });
+        for (resource, object, expected) in [
+            (
+                &CLUSTER_VERSIONS,
+                undone,
+                "ClusterVersion/version: is at 4.18.3, but Progressing has the message: Working towards 4.18.3",
+            ),
+            (&CLUSTER_OPERATORS, silent, "ClusterOperator/etcd: has no condition Degraded"),
+            (&NODES, tainted, "Node/w0: is updated, but has the taint UpdateInProgress"),
+            (
+                &MACHINE_CONFIG_POOLS,
+                pool(2),
+                "MachineConfigPool/worker: machineCount is 2, but its nodes make 1",
+            ),
+            (
+                &DEPLOYMENTS,
+                deployment(1),
+                "Deployment/openshift-dns/d: observedGeneration is 1, but generation is 2",
+            ),
+            (&PODS, pod, "Pod/n/p: is on node w7, which does not exist"),
+        ] {
+            assert_eq!(story().write(2, "a", resource, object).breaches(RULE), [expected]);
+        }
+    }
+
+    #[test]
+    fn an_operator_is_behind_if_most_others_are_not() {
+        let named = |name: &str, version: &str| {
+            let mut operator = operator(version);
+            operator["metadata"]["name"] = json!(name);
+            operator
+        };
+        let behind = |others: usize| {
+            let story = story().write(2, "a", &CLUSTER_OPERATORS, named("etcd", "4.18.1"));
+            (0..others).fold(story, |story, index| {
+                story.write(2, "a", &CLUSTER_OPERATORS, named(&format!("o{index}"), "4.18.3"))
+            })
+        };
+        assert!(behind(0).breaches(RULE).is_empty(), "a payload need not have all operators");
+        let expected = "ClusterOperator/etcd: reports version 4.18.1, but the cluster is at 4.18.3";
+        assert_eq!(behind(2).breaches(RULE), [expected]);
+    }
+
+    #[test]
+    fn a_cluster_with_work_left_is_not_judged() {
+        let story = story().write(2, "a", &MACHINE_CONFIG_POOLS, {
+            let mut updating = pool(2);
+            updating["status"]["conditions"][0]["status"] = json!("False");
+            updating
+        });
+        assert!(story.breaches(RULE).is_empty());
+    }
+}
