@@ -81,8 +81,9 @@ fn of_version(scene: &Scene<'_>) -> Option<Fields> {
         fields.extend(field(&assessed, what).map(|value| (what, value)));
     }
     // `oc` reports no update exactly if nothing is updated: neither the control plane nor, afterwards, the workers.
-    let inputs = Inputs::gather(|kind| scene.view.list(kind).cloned().collect()).ok()?;
-    let is_quiet = render(&inputs, Moment::at(scene.at), Details::None).ok()?.is_quiet();
+    let inputs = Inputs::gather(|kind| scene.view.list(kind).cloned().collect());
+    let report = inputs.and_then(|inputs| render(&inputs, Moment::at(scene.at), Details::None));
+    let is_quiet = report.is_ok_and(|report| report.is_quiet());
     if is_quiet {
         fields.push(("Updating", "False".to_owned()));
     }
