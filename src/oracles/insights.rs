@@ -55,7 +55,9 @@ fn disagreement(kind: &str, content: &Value, scene: &Scene<'_>) -> Option<Broken
     };
     let how = wanted.into_iter().find_map(|(what, wanted)| {
         let found = field(content, what)?;
-        (found != wanted).then(|| format!("{what} is {found}, but {kind} {name} makes it {wanted}"))
+        // An insight has a word for an unknown release.
+        (found != wanted && !wanted.is_empty())
+            .then(|| format!("{what} is {found}, but {kind} {name} makes it {wanted}"))
     });
     Some(Broken::new(format!("insight {kind}/{name}"), how?))
 }

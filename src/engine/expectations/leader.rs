@@ -21,17 +21,22 @@ const LOCK: &str = "control-plane.alpha.kubernetes.io/leader";
 ///
 /// The error describes a write by another client than the holder, or the handovers instead.
 pub(in crate::engine) fn expect_one_writer(record: &Record, wanted: &Leadership) -> Result<(), String> {
-    follow(record, wanted).map_err(|(_, how)| how)?.check_handovers()
+    follow(record, wanted, true).map_err(|(_, how)| how)?.check_handovers()
 }
 
 /// Returns the first write since the run began that a candidate made without holding the Lease: its index in the record, and
-/// a description.
+/// a description. Before the Lease has a holder, another kind of lock may elect the leader.
 pub fn stray_write(record: &Record, lease: &Leadership) -> Option<(usize, String)> {
-    follow(record, lease).err()
+    follow(record, lease, false).err()
 }
 
-/// Follows a Lease through a record, up to the first write by another client than the holder.
-fn follow<'r>(record: &'r Record, wanted: &'r Leadership) -> Result<History<'r>, (usize, String)> {
+/// Follows a Lease through a record, up to the first write by another client than the holder. `needs_holder`: also a write
+/// before the Lease has its first holder is one.
+fn follow<'r>(
+    record: &'r Record,
+    wanted: &'r Leadership,
+    needs_holder: bool,
+) -> Result<History<'r>, (usize, String)> {
     let names = candidates(record, wanted);
     let mut history =
         History { wanted, epoch: record.header.epoch, term: None, last: None, handovers: Vec::new() };
@@ -42,7 +47,11 @@ fn follow<'r>(record: &'r Record, wanted: &'r Leadership) -> Result<History<'r>,
         }
         if is_lease(write, wanted) {
             history.note(entry.at, write);
-        } else if !record.is_set_up(entry) && names.contains(&*write.by) && is_guarded(write) {
+        } else if !record.is_set_up(entry)
+            && (needs_holder || history.last.is_some())
+            && names.contains(&*write.by)
+            && is_guarded(write)
+        {
             history.check_writer(entry.at, write).map_err(|how| (index, how))?;
         }
     }
