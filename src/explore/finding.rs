@@ -5,8 +5,9 @@ use serde_json::Value;
 use windtunnel_core::rng::fnv1a;
 
 use super::case::Case;
-use super::oracles::{ORACLES, Problem};
+use super::oracles::{Problem, rules};
 use super::place::Place;
+use crate::oracles::ORACLES;
 
 /// A case that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,11 +62,8 @@ impl Finding {
 
     /// The rule that the case breaks, in one sentence.
     pub fn rule(&self) -> String {
-        let known = ORACLES.iter().find(|oracle| oracle.id == self.oracle);
-        known.map_or_else(
-            || "Every run keeps this invariant of docs/scenario-language.md.".to_owned(),
-            |oracle| oracle.rule.to_owned(),
-        )
+        let known = rules().find(|(id, _)| *id == self.oracle);
+        known.map_or("Every run keeps this invariant of docs/scenario-language.md.", |(_, rule)| rule).to_owned()
     }
 
     /// The scenario that fails because of the problem, with comments for its reader.
@@ -83,7 +81,12 @@ impl Finding {
 
     /// Whether the scenario fails when it runs as any other. Some rules only the exploration checks.
     pub(super) fn fails_in_run(&self) -> bool {
-        !["history", "same-record"].contains(&&*self.oracle)
+        self.oracle == "rbac" || self.oracle != "same-record" && !self.is_of_record()
+    }
+
+    /// Whether `windtunnel check` shows the problem.
+    fn is_of_record(&self) -> bool {
+        ORACLES.iter().any(|oracle| oracle.id == self.oracle)
     }
 
     /// The command that shows the problem.
@@ -93,7 +96,7 @@ impl Finding {
             "same-record" => format!("windtunnel run --check-determinism {file}"),
             "panic" => format!("windtunnel run {file}"),
             _ if self.fails_in_run() => format!("windtunnel run {file} --record record.jsonl"),
-            _ => format!("windtunnel explore replay {file}"),
+            _ => format!("windtunnel run {file} --record record.jsonl && windtunnel check record.jsonl"),
         }
     }
 

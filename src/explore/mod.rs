@@ -26,7 +26,7 @@ mod trial;
 pub use case::Case;
 pub use finding::Finding;
 pub use mutants::{MutantRow, MutantTable, find_mutants};
-pub use oracles::{ORACLES, Oracle};
+pub use oracles::rules;
 pub use place::Place;
 pub use replay::{Replayed, replay, replay_scenario};
 pub use search::{Exploration, Kept, Settings, Stop};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
 use super::corpus::State;
-use crate::explore::{Exploration, Finding, ORACLES};
+use crate::explore::{Exploration, Finding, rules};
 
 /// The seconds of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
@@ -113,7 +113,7 @@ impl Summary<'_> {
     pub(super) fn to_json(self) -> String {
         let State { exploration, seed, shard, curve, .. } = self.state;
         let findings: Vec<Value> = exploration.findings.iter().map(finding).collect();
-        let oracles = ORACLES.iter().map(|oracle| json!({ "id": oracle.id, "rule": oracle.rule }));
+        let oracles = rules().map(|(id, rule)| json!({ "id": id, "rule": rule }));
         let kinds = states_by_kind(exploration)
             .into_iter()
             .map(|(kind, states)| (kind.to_owned(), json!(states.len())));

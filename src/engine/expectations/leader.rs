@@ -17,25 +17,49 @@ use crate::record::{ADMINISTRATOR, Event, INSTALLER, Record, WriteEvent};
 /// The annotation of objects that served as locks before Leases.
 const LOCK: &str = "control-plane.alpha.kubernetes.io/leader";
 
+/// How long a holder may not notice that another client took the Lease: it tries to renew for the duration of OpenShift's Leases.
+const UNNOTICED: SignedDuration = SignedDuration::from_secs(137);
+
 /// Checks the writes and the handovers since the run began.
 ///
 /// The error describes a write by another client than the holder, or the handovers instead.
 pub(in crate::engine) fn expect_one_writer(record: &Record, wanted: &Leadership) -> Result<(), String> {
+    follow(record, wanted, true).map_err(|(_, how)| how)?.check_handovers()
+}
+
+/// Returns the first write since the run began that a candidate made without holding the Lease: its index in the record, and
+/// a description. Before the Lease has a holder another kind of lock may elect the leader, and a holder that lost the Lease may
+/// not have noticed.
+pub fn stray_write(record: &Record, lease: &Leadership) -> Option<(usize, String)> {
+    follow(record, lease, false).err()
+}
+
+/// Follows a Lease through a record, up to the first write by another client than the holder. `is_strict`: writes before the
+/// first holder count, and those of a holder that may not have noticed that it lost the Lease.
+fn follow<'r>(
+    record: &'r Record,
+    wanted: &'r Leadership,
+    is_strict: bool,
+) -> Result<History<'r>, (usize, String)> {
     let names = candidates(record, wanted);
     let mut history =
         History { wanted, epoch: record.header.epoch, term: None, last: None, handovers: Vec::new() };
-    for entry in &record.entries {
+    for (index, entry) in record.entries.iter().enumerate() {
         let Event::Write(write) = &entry.event else { continue };
         if write.code >= 400 {
             continue;
         }
         if is_lease(write, wanted) {
             history.note(entry.at, write);
-        } else if !record.is_set_up(entry) && names.contains(&*write.by) && is_guarded(write) {
-            history.check_writer(entry.at, write)?;
+        } else if !record.is_set_up(entry)
+            && (is_strict || history.is_known_at(entry.at))
+            && names.contains(&*write.by)
+            && is_guarded(write)
+        {
+            history.check_writer(entry.at, write).map_err(|how| (index, how))?;
         }
     }
-    history.check_handovers()
+    Ok(history)
 }
 
 /// Returns the names of the clients that held the Lease at any time, and those that the plan names.
@@ -141,6 +165,11 @@ impl<'r> History<'r> {
             self.handovers.push(Handover { from, to: term });
         }
         (self.term, self.last) = (Some(term), Some(term));
+    }
+
+    /// Whether all clients know the holder: there has been one, and the last change is not new.
+    fn is_known_at(&self, at: Time) -> bool {
+        self.last.is_some_and(|last| at.duration_since(last.since) >= UNNOTICED)
     }
 
     /// Checks that a write comes from the holder.
