@@ -17,6 +17,7 @@ mod mutants;
 mod normal;
 mod oracles;
 mod search;
+mod seeded;
 mod shrinking;
 mod trial;
 
@@ -25,4 +26,5 @@ pub use finding::Finding;
 pub use mutants::{MutantRow, MutantTable, find_mutants};
 pub use oracles::{ORACLES, Oracle};
 pub use search::{Exploration, Kept, Settings};
+pub use seeded::{SeededRow, SeededTable, find_seeded};
 pub use trial::Terms;

@@ -13,6 +13,7 @@ use super::normal::normalise;
 use super::oracles::Problem;
 use super::shrinking;
 use super::trial::{RunReport, Terms, run, run_forked};
+use crate::engine::SeededDefect;
 use crate::engine::workers::map_in_parallel;
 use crate::scenario::Releases;
 
@@ -27,6 +28,20 @@ const CONTINUED: u64 = 60;
 
 /// Each of this number of runs is repeated, to compare the records.
 const REPEATED: u64 = 16;
+
+impl Settings<'_> {
+    /// The same settings for components with a defect, on one thread.
+    pub(super) fn of_defect(&self, defect: Option<&'static SeededDefect>) -> Settings<'_> {
+        let jobs = if defect.is_some() { 1 } else { self.jobs };
+        let terms = Terms { defect, ..self.terms };
+        Settings { jobs, terms, scenarios: self.scenarios.clone(), releases: self.releases, ..*self }
+    }
+
+    /// The number of jobs of a batch. The exploration of a defect ends with its first finding.
+    fn batch(&self) -> u64 {
+        if self.terms.defect.is_some() { 1 } else { BATCH }
+    }
+}
 
 /// What to explore, and how.
 pub struct Settings<'a> {
@@ -78,6 +93,9 @@ pub struct Exploration {
     pub alerts: BTreeSet<String>,
     /// The number of runs for shrinking.
     pub shrinking_runs: u64,
+    /// The number of problems in runs with a defect that the same case has without it.
+    #[serde(default)]
+    pub false_alarms: u64,
 }
 
 /// Some cases that run one after the other on a thread.
@@ -113,7 +131,7 @@ impl Exploration {
         progress: &mut dyn FnMut(&Self),
     ) {
         self.shrink_rest(settings, stop);
-        while !stop() && settings.runs.is_none_or(|runs| self.runs < runs) {
+        while !stop() && !self.is_done(settings) {
             let jobs = self.jobs(settings);
             let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
             let done = map_in_parallel(&numbered, settings.jobs, |(index, job)| {
@@ -131,9 +149,20 @@ impl Exploration {
         }
     }
 
+    /// Whether nothing is left to do: all runs are made, or the defect is found.
+    fn is_done(&self, settings: &Settings<'_>) -> bool {
+        let is_found = settings.terms.defect.is_some() && !self.findings.is_empty();
+        is_found || settings.runs.is_some_and(|runs| self.runs >= runs)
+    }
+
     /// The number of different states.
     pub fn states_seen(&self) -> usize {
         self.states.len()
+    }
+
+    /// Whether a component has reached a mark in some run.
+    pub(super) fn has_reached(&self, mark: &str) -> bool {
+        self.states.contains_key(&coverage::marked(mark))
     }
 
     /// The alerts that no run has seen firing, although the clusters have rules for them.
@@ -146,7 +175,7 @@ impl Exploration {
     fn jobs(&mut self, settings: &Settings<'_>) -> Vec<Job> {
         let mut left = settings.runs.map_or(u64::MAX, |runs| runs.saturating_sub(self.runs));
         let mut jobs = Vec::new();
-        for slot in 0..BATCH {
+        for slot in 0..settings.batch() {
             if left == 0 {
                 break;
             }
@@ -191,6 +220,14 @@ impl Exploration {
             if again.hash != report.hash {
                 problems.push(Problem::other_record(&report.hash, &again.hash));
             }
+        }
+        let unknown =
+            problems.iter().any(|problem| self.findings.iter().all(|known| known.cause != problem.cause()));
+        if settings.terms.defect.is_some() && unknown {
+            let clean = run(case, settings.releases, settings.terms.without_defect());
+            let before = problems.len();
+            problems.retain(|problem| clean.problems.iter().all(|known| known.cause() != problem.cause()));
+            self.false_alarms += (before - problems.len()) as u64;
         }
         for problem in problems {
             self.take_problem(case, &problem);

@@ -9,7 +9,7 @@ use super::case::Case;
 use super::coverage::{self, Seen};
 use super::oracles::{self, Problem, Settled};
 use crate::engine::mutation::{self, Mutant, Observation};
-use crate::engine::{Failure, SavedCluster, Session, SessionError, run_after};
+use crate::engine::{Failure, SavedCluster, SeededDefect, Session, SessionError, run_after};
 use crate::plan::{Plan, Step};
 use crate::record::Record;
 use crate::scenario::Releases;
@@ -34,6 +34,24 @@ const QUIET: SignedDuration = SignedDuration::from_hours(1);
 pub struct Terms {
     /// How much cluster time a case has to converge, after all faults have ended.
     pub within: SignedDuration,
+    /// The defect of a component from the end of the installation on, if it should have one.
+    pub defect: Option<&'static SeededDefect>,
+}
+
+impl Terms {
+    /// The same terms for components without a defect.
+    pub(super) fn without_defect(self) -> Self {
+        Self { defect: None, ..self }
+    }
+
+    /// Installs the cluster of a plan.
+    fn start(self, plan: &Plan) -> Result<Session, SessionError> {
+        let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, SEED)?;
+        if let Some(defect) = self.defect {
+            session.plant(defect);
+        }
+        Ok(session)
+    }
 }
 
 /// How a run went.
@@ -78,7 +96,7 @@ pub(super) fn run(case: &Case, releases: &dyn Releases, terms: Terms) -> RunRepo
         Ok(plan) => plan,
         Err(problems) => return RunReport::cut(problems.to_string()),
     };
-    guarded(|| match Session::start(&plan.cluster, &plan.name, &plan.ids, SEED) {
+    guarded(|| match terms.start(&plan) {
         Ok(session) => Trial { case, plan: &plan, terms }.finish(session, 0, |_| ()),
         Err(error) => RunReport::cut(error.to_string()),
     })
@@ -116,8 +134,9 @@ pub(super) fn run_forked(
     // The update status controller cannot be copied: a run with it is another one than from the start.
     let has_tasks = prefix.environment.get("cluster").is_some_and(|cluster| cluster["insights"] == true);
     let can_fork = !has_tasks && prefix.own_steps.is_empty();
-    let saved =
-        can_fork.then(|| panics::catch_panic(|| save_after(prefix, releases)).ok().flatten()).flatten();
+    let saved = can_fork
+        .then(|| panics::catch_panic(|| save_after(prefix, releases, terms)).ok().flatten())
+        .flatten();
     let Some((saved, steps)) = saved else {
         return forks.iter().map(|fork| run(fork, releases, terms)).collect();
     };
@@ -132,9 +151,9 @@ pub(super) fn run_forked(
 }
 
 /// Runs all steps of a case, and saves the cluster. Returns it with the number of steps.
-fn save_after(prefix: &Case, releases: &dyn Releases) -> Option<(SavedCluster, usize)> {
+fn save_after(prefix: &Case, releases: &dyn Releases, terms: Terms) -> Option<(SavedCluster, usize)> {
     let plan = prefix.plan(releases).ok()?;
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, SEED).ok()?;
+    let mut session = terms.start(&plan).ok()?;
     run_after(&mut session, &plan, 0).is_none().then_some(())?;
     Some((session.save()?, plan.timeline.len()))
 }
@@ -170,12 +189,13 @@ impl Trial<'_> {
             },
         }
         let virtual_time = session.elapsed() - start;
+        let marks = session.marks().clone();
         let record = session.into_record();
         look(&record);
         problems.extend(oracles::judge_record(&record));
         RunReport {
             problems,
-            seen: coverage::seen(&record),
+            seen: coverage::seen(&record, &marks),
             alerts: coverage::defined_alerts(&record),
             virtual_time,
             cut_short,
@@ -230,7 +250,7 @@ mod tests {
     use crate::explore::case::Moment;
     use crate::explore::invention;
 
-    const TERMS: Terms = Terms { within: SignedDuration::from_hours(1) };
+    const TERMS: Terms = Terms { within: SignedDuration::from_hours(1), defect: None };
 
     fn case(moments: Vec<Moment>) -> Case {
         let environment =

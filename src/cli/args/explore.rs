@@ -16,9 +16,10 @@ use super::{numbers, payload};
   windtunnel explore --runs 200 --seed 7 --corpus corpus --emit found
   windtunnel explore scenarios/update --runs 50
   windtunnel explore --mutants 20 --runs 8
+  windtunnel explore --seeded --runs 60
 
-Exit codes: 0 no run breaks a rule (--mutants: every mutant is found); 1 some run does (--mutants: a mutant is
-not found); 2 wrong usage or unreadable input; 130 and 143 a signal ended it, after its summary.")]
+Exit codes: 0 no run breaks a rule (--mutants and --seeded: each is found); 1 some run does (--mutants and
+--seeded: one is not found); 2 wrong usage or unreadable input; 130 and 143 a signal ended it, after its summary.")]
 pub(in crate::cli) struct ExploreArgs {
     /// Scenarios to disturb, or folders to search for `*.yaml` [default: invent clusters and updates].
     pub(in crate::cli) paths: Vec<PathBuf>,
@@ -47,6 +48,10 @@ pub(in crate::cli) struct ExploreArgs {
     /// --runs is the number of runs for each.
     #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["paths", "corpus", "emit", "budget"])]
     pub(in crate::cli) mutants: Option<u32>,
+    /// Explore clusters with a defect after a known bug, one at a time, and print which are found: these, or all
+    /// without a name. --runs and --budget are for each defect.
+    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with_all = ["paths", "corpus", "emit", "mutants"])]
+    pub(in crate::cli) seeded: Option<Vec<String>>,
     /// Output format of the summary.
     #[arg(long, value_enum, default_value_t = ExploreFormat::Text)]
     pub(in crate::cli) format: ExploreFormat,

@@ -3,6 +3,7 @@
 mod corpus;
 mod mutants;
 mod report;
+mod seeded;
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -26,6 +27,9 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, String> {
     let releases = Releases::read(&args.payload)?;
     let settings = settings(args, &releases)?;
     let interrupt = Interrupt::listen();
+    if let Some(names) = &args.seeded {
+        return seeded::explore(args, &settings, names, &interrupt);
+    }
     if let Some(count) = args.mutants {
         return Ok(mutants::explore(args, &settings, count, &interrupt));
     }
@@ -57,7 +61,7 @@ fn settings<'a>(args: &ExploreArgs, releases: &'a Releases) -> Result<Settings<'
         seed: args.seed,
         runs: args.runs.map(u64::from),
         jobs: jobs_or_cores(args.jobs),
-        terms: Terms { within: args.within },
+        terms: Terms { within: args.within, defect: None },
         scenarios: if args.paths.is_empty() { Vec::new() } else { scenarios(args, releases)? },
         releases,
     })

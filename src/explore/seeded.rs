@@ -1,0 +1,69 @@
+//! Seeded defects, and the explorations that find them.
+
+use super::finding::Finding;
+use super::search::{Exploration, Settings};
+use crate::engine::SeededDefect;
+use crate::engine::workers::map_in_parallel;
+
+/// A defect, and the exploration of clusters with it.
+#[derive(Debug, Clone)]
+pub struct SeededRow {
+    /// The defect.
+    pub defect: &'static SeededDefect,
+    /// The first problem that the same case does not have without the defect.
+    pub found: Option<Finding>,
+    /// The number of runs.
+    pub runs: u64,
+    /// Whether the defect changed anything in any run.
+    pub had_effect: bool,
+}
+
+/// The defects that an exploration finds.
+#[derive(Debug, Clone, Default)]
+pub struct SeededTable {
+    /// The defects that were tried.
+    pub rows: Vec<SeededRow>,
+    /// The number of runs without a defect.
+    pub clean_runs: u64,
+    /// The problems of runs without a defect, with the number of the run: defects of windtunnel, or false alarms.
+    pub clean_problems: Vec<(u64, String)>,
+}
+
+impl SeededTable {
+    /// The number of defects that were found.
+    pub fn found(&self) -> usize {
+        self.rows.iter().filter(|row| row.found.is_some()).count()
+    }
+}
+
+/// Explores clusters with each of these defects until a run finds it, and as many without a defect. `stop` gets the number
+/// of the exploration.
+pub fn find_seeded(
+    settings: &Settings<'_>,
+    defects: &[&'static SeededDefect],
+    stop: &(dyn Fn(usize) -> bool + Sync),
+    progress: &(dyn Fn(&SeededRow) + Sync),
+) -> SeededTable {
+    let explore = |number: usize, defect: Option<&'static SeededDefect>| {
+        let mut exploration = Exploration::default();
+        let settings = settings.of_defect(defect);
+        exploration.explore(&settings, &|| stop(number), &mut |_| {});
+        exploration
+    };
+    let numbered: Vec<(usize, &'static SeededDefect)> = (1..).zip(defects.iter().copied()).collect();
+    let rows = map_in_parallel(&numbered, settings.jobs, |(number, defect)| {
+        let row = row(defect, &explore(*number, Some(defect)));
+        progress(&row);
+        row
+    });
+    let clean = explore(0, None);
+    let problems = clean.findings.iter().map(|finding| (finding.found_in_run, finding.cause.clone()));
+    SeededTable { rows, clean_runs: clean.runs, clean_problems: problems.collect() }
+}
+
+fn row(defect: &'static SeededDefect, exploration: &Exploration) -> SeededRow {
+    // A panic leaves no states.
+    let had_effect = exploration.has_reached(SeededDefect::mark()) || !exploration.findings.is_empty();
+    let found = exploration.findings.first().cloned();
+    SeededRow { defect, found, runs: exploration.runs, had_effect }
+}
