@@ -50,6 +50,11 @@ pub(super) fn marked(name: &str) -> String {
     format!("mark {name}")
 }
 
+/// Whether a state is a mark.
+pub(super) fn is_mark(state: &str) -> bool {
+    state.starts_with("mark ")
+}
+
 /// The state in which an alert of this name fires.
 pub(super) fn firing(name: &str) -> String {
     alert_state(name, AlertState::Firing)

@@ -25,6 +25,6 @@ pub use case::Case;
 pub use finding::Finding;
 pub use mutants::{MutantRow, MutantTable, find_mutants};
 pub use oracles::{ORACLES, Oracle};
-pub use search::{Exploration, Kept, Settings};
+pub use search::{Exploration, Kept, NeverSeen, Settings};
 pub use seeded::{SeededRow, SeededTable, find_seeded};
-pub use trial::Terms;
+pub use trial::{Broken, Terms};

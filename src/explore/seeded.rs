@@ -2,6 +2,7 @@
 
 use super::finding::Finding;
 use super::search::{Exploration, Settings};
+use super::trial::Broken;
 use crate::engine::SeededDefect;
 use crate::engine::workers::map_in_parallel;
 
@@ -45,10 +46,7 @@ pub fn find_seeded(
     progress: &(dyn Fn(&SeededRow) + Sync),
 ) -> SeededTable {
     let explore = |number: usize, defect: Option<&'static SeededDefect>| {
-        let mut exploration = Exploration::default();
-        let settings = settings.of_defect(defect);
-        exploration.explore(&settings, &|| stop(number), &mut |_| {});
-        exploration
+        settings.explore_broken(defect.map(Broken::Seeded), &|| stop(number))
     };
     let numbered: Vec<(usize, &'static SeededDefect)> = (1..).zip(defects.iter().copied()).collect();
     let rows = map_in_parallel(&numbered, settings.jobs, |(number, defect)| {

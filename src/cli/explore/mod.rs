@@ -61,7 +61,7 @@ fn settings<'a>(args: &ExploreArgs, releases: &'a Releases) -> Result<Settings<'
         seed: args.seed,
         runs: args.runs.map(u64::from),
         jobs: jobs_or_cores(args.jobs),
-        terms: Terms { within: args.within, defect: None },
+        terms: Terms { within: args.within, broken: None },
         scenarios: if args.paths.is_empty() { Vec::new() } else { scenarios(args, releases)? },
         releases,
     })

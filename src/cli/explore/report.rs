@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
-use crate::explore::{Exploration, Finding, ORACLES};
+use crate::explore::{Exploration, Finding, NeverSeen, ORACLES};
 
 /// The seconds of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
@@ -68,9 +68,15 @@ impl Summary<'_> {
             let runs = counted(usize::try_from(*runs).unwrap_or(usize::MAX), "run");
             let _ = writeln!(text, "{runs} ended early: {why}");
         }
-        let never_fired = exploration.never_fired();
-        if !never_fired.is_empty() {
-            let _ = writeln!(text, "alerts that never fired: {}", never_fired.join(", "));
+        let NeverSeen { alerts, marks } = exploration.never_seen();
+        if !alerts.is_empty() {
+            let _ = writeln!(text, "{} never fired: {}", counted(alerts.len(), "alert"), alerts.join(", "));
+        }
+        if !marks.is_empty() {
+            let _ = writeln!(text, "{} never reached:", counted(marks.len(), "mark"));
+            marks.iter().for_each(|mark| {
+                let _ = writeln!(text, "  {mark}");
+            });
         }
         text
     }
@@ -89,7 +95,7 @@ impl Summary<'_> {
             "newStatesPerMinute": new_per_minute(exploration, self.known, self.wall),
             "corpus": exploration.corpus.len(),
             "oracles": ORACLES.iter().map(|oracle| json!({ "id": oracle.id, "rule": oracle.rule })).collect::<Vec<_>>(),
-            "alertsNeverFired": exploration.never_fired(),
+            "neverSeen": exploration.never_seen(),
             "findings": findings,
         });
         format!("{document:#}\n")

@@ -179,6 +179,12 @@ fn shorter_faults(fault: &Value) -> Vec<Value> {
             found.push(shorter);
         }
     }
+    let delay = fault["by"].as_str().and_then(parse_duration).map_or(0, |delay| delay.as_secs());
+    for fewer in [1, delay / 2].into_iter().filter(|fewer| (1..delay).contains(fewer)) {
+        let mut shorter = fault.clone();
+        shorter["by"] = json!(seconds(fewer.unsigned_abs()));
+        found.push(shorter);
+    }
     for key in ["times", "nth"] {
         if let Some(number) = fault[key].as_u64().filter(|number| *number > 1) {
             for smaller in [1, number - 1] {

@@ -17,7 +17,7 @@ pub(super) fn shrink(
     case: &Case,
     problem: &Problem,
     releases: &dyn Releases,
-    terms: Terms,
+    terms: Terms<'_>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> (Finding, u64) {
     let cause = problem.cause();
@@ -32,7 +32,7 @@ pub(super) fn shrink(
     let mut is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
     let is_shrunk = !is_reproduced || smallest(&mut case, &mut found, &mut find, stop);
     let finding = Finding::new(&case, &found);
-    if is_reproduced && finding.fails_in_run() && terms.defect.is_none() {
+    if is_reproduced && finding.fails_in_run() && terms.broken.is_none() {
         is_reproduced = fails(&finding, releases);
     }
     (Finding { is_shrunk, is_reproduced, ..finding }, runs)
