@@ -50,8 +50,8 @@ pub fn take_reached() -> Vec<&'static str> {
 /// Defines marks, and `ALL` with all of them.
 #[macro_export]
 macro_rules! marks {
-    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
-        $($(#[$doc])* pub const $name: $crate::mark::Mark = $crate::mark::Mark::new($text);)*
+    ($($name:ident = $text:literal;)*) => {
+        $(#[doc = $text] pub const $name: $crate::mark::Mark = $crate::mark::Mark::new($text);)*
 
         /// All marks of this module.
         pub const ALL: &[$crate::mark::Mark] = &[$($name),*];
