@@ -18,6 +18,7 @@
 //! * [`report`]: renders a record as text for people and machines.
 //! * `steps`: the Gherkin vocabulary (feature `gherkin`).
 //! * [`tunnel`]: tests of controllers in Rust.
+//! * [`oracles`]: rules that every record keeps.
 //! * [`explore`]: invents runs, and shrinks those that break a rule.
 //! * [`cli`]: arguments, files, exit codes.
 
@@ -36,6 +37,8 @@ pub mod report;
 pub mod steps;
 
 pub mod tunnel;
+
+pub mod oracles;
 
 pub mod explore;
 

@@ -9,6 +9,7 @@
 mod adm;
 mod args;
 mod backend;
+mod check;
 #[cfg(feature = "live")]
 mod clock;
 mod dump;
@@ -157,6 +158,7 @@ pub fn main() -> ExitCode {
         Command::Lint(args) => lint::lint(&args),
         Command::Mutate(args) => mutate::mutate(&args),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Check(args) => check::check(&args),
         Command::Explore(args) => explore::explore(&args),
         Command::New(args) => new::new(&args),
         Command::Schema { kind } => schema::schema(kind),

@@ -6,6 +6,7 @@ use windtunnel_core::rng::fnv1a;
 
 use super::case::Case;
 use super::oracles::Problem;
+use crate::oracles::ORACLES;
 
 /// A case that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +62,12 @@ impl Finding {
 
     /// Whether the scenario fails when it runs as any other. Some rules only the exploration checks.
     pub(super) fn fails_in_run(&self) -> bool {
-        !["history", "same-record"].contains(&&*self.oracle)
+        self.oracle == "rbac" || self.oracle != "same-record" && !self.is_of_record()
+    }
+
+    /// Whether `windtunnel check` shows the problem.
+    fn is_of_record(&self) -> bool {
+        ORACLES.iter().any(|oracle| oracle.id == self.oracle)
     }
 
     /// The command that shows the problem.
@@ -70,7 +76,7 @@ impl Finding {
         match &*self.oracle {
             "same-record" => format!("windtunnel run --check-determinism {file}"),
             _ if self.fails_in_run() => format!("windtunnel run {file}"),
-            _ => format!("windtunnel explore --runs 1 {file}"),
+            _ => format!("windtunnel run {file} --record found.jsonl && windtunnel check found.jsonl"),
         }
     }
 

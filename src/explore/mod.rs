@@ -24,7 +24,7 @@ mod trial;
 pub use case::Case;
 pub use finding::Finding;
 pub use mutants::{MutantRow, MutantTable, find_mutants};
-pub use oracles::{ORACLES, Oracle};
+pub use oracles::ORACLES;
 pub use search::{Exploration, Kept, NeverSeen, Settings};
 pub use seeded::{SeededRow, SeededTable, find_seeded};
 pub use trial::{Broken, Terms};

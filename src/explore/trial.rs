@@ -205,11 +205,11 @@ impl Trial<'_> {
                 }
             },
         }
-        let virtual_time = session.elapsed() - start;
+        let (virtual_time, now) = (session.elapsed() - start, session.elapsed());
         let marks = session.marks().clone();
         let record = session.into_record();
         look(&record);
-        problems.extend(oracles::judge_record(&record));
+        problems.extend(oracles::judge_record(&record, self.calm_from(), now));
         RunReport {
             problems,
             seen: coverage::seen(&record, &marks),
@@ -218,6 +218,11 @@ impl Trial<'_> {
             cut_short,
             hash: record.hash(),
         }
+    }
+
+    /// When all faults have ended; those of a scenario of the user are only in the record.
+    fn calm_from(&self) -> Option<SignedDuration> {
+        (!self.is_own()).then(|| self.case.end())
     }
 
     fn is_own(&self) -> bool {

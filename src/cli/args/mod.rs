@@ -1,5 +1,6 @@
 //! The arguments of all commands.
 
+mod check;
 mod checks;
 #[cfg(feature = "live")]
 mod clock;
@@ -33,6 +34,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(super) use self::check::{CheckFormat, CheckRecordsArgs};
 pub(super) use self::checks::CheckArgs;
 #[cfg(feature = "live")]
 pub(super) use self::clock::{ClockArgs, ClockChange};
@@ -147,6 +149,8 @@ pub(super) enum Command {
     Mutate(MutateArgs),
     /// Ask a copy of the cluster to go back at each moment of a scenario's update, and report what becomes of it.
     Sweep(SweepArgs),
+    /// Check that records of runs and of watched clusters keep the rules of updates.
+    Check(CheckRecordsArgs),
     /// Invent faulty updates, run them, and shrink those that break a rule into scenarios.
     Explore(ExploreArgs),
     /// Write a scenario or a feature from a template; without a path, list the templates.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
-use crate::explore::{Exploration, Finding, NeverSeen, ORACLES};
+use crate::explore::{Exploration, Finding, NeverSeen};
+use crate::oracles;
 
 /// The seconds of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
@@ -94,12 +95,19 @@ impl Summary<'_> {
             "states": exploration.states,
             "newStatesPerMinute": new_per_minute(exploration, self.known, self.wall),
             "corpus": exploration.corpus.len(),
-            "oracles": ORACLES.iter().map(|oracle| json!({ "id": oracle.id, "rule": oracle.rule })).collect::<Vec<_>>(),
+            "oracles": rules(),
             "neverSeen": exploration.never_seen(),
             "findings": findings,
         });
         format!("{document:#}\n")
     }
+}
+
+/// The rules besides the invariants: those of runs, then those of records.
+fn rules() -> Vec<Value> {
+    let of_records = oracles::ORACLES.iter().map(|oracle| (oracle.id, oracle.rule));
+    let all = ORACLES.into_iter().chain(of_records);
+    all.map(|(id, rule)| json!({ "id": id, "rule": rule })).collect()
 }
 
 fn notes(finding: &Finding) -> String {

@@ -21,10 +21,21 @@ const LOCK: &str = "control-plane.alpha.kubernetes.io/leader";
 ///
 /// The error describes a write by another client than the holder, or the handovers instead.
 pub(in crate::engine) fn expect_one_writer(record: &Record, wanted: &Leadership) -> Result<(), String> {
+    follow(record, wanted).map_err(|(_, how)| how)?.check_handovers()
+}
+
+/// Returns the first write since the run began that a candidate made without holding the Lease: its index in the record, and
+/// a description.
+pub fn stray_write(record: &Record, lease: &Leadership) -> Option<(usize, String)> {
+    follow(record, lease).err()
+}
+
+/// Follows a Lease through a record, up to the first write by another client than the holder.
+fn follow<'r>(record: &'r Record, wanted: &'r Leadership) -> Result<History<'r>, (usize, String)> {
     let names = candidates(record, wanted);
     let mut history =
         History { wanted, epoch: record.header.epoch, term: None, last: None, handovers: Vec::new() };
-    for entry in &record.entries {
+    for (index, entry) in record.entries.iter().enumerate() {
         let Event::Write(write) = &entry.event else { continue };
         if write.code >= 400 {
             continue;
@@ -32,10 +43,10 @@ pub(in crate::engine) fn expect_one_writer(record: &Record, wanted: &Leadership)
         if is_lease(write, wanted) {
             history.note(entry.at, write);
         } else if !record.is_set_up(entry) && names.contains(&*write.by) && is_guarded(write) {
-            history.check_writer(entry.at, write)?;
+            history.check_writer(entry.at, write).map_err(|how| (index, how))?;
         }
     }
-    history.check_handovers()
+    Ok(history)
 }
 
 /// Returns the names of the clients that held the Lease at any time, and those that the plan names.

@@ -22,6 +22,7 @@ use super::expectations::matching::{check_all, insights, objects};
 use super::restored;
 use super::runtime::Simulation;
 use crate::plan::{ExpectedState, ObjectRef, TextMatch, WriteMatch};
+pub use leader::stray_write;
 pub(in crate::engine) use unmet::unmet_error;
 
 /// Checks one expectation now. `baseline` is the cluster at the start of a check over time.

@@ -3,6 +3,7 @@
 //! A single change or write decides each of them, so checking all of them costs little.
 
 pub(super) mod node_order;
+mod recorded;
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,7 @@ use windtunnel_core::text::clock_time;
 use windtunnel_core::{Object, condition};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
+pub use self::recorded::RecordedInvariant;
 use crate::plan::Invariant;
 use crate::record::WriteEvent;
 
@@ -46,6 +48,11 @@ impl Invariants {
             let (name, at) = (invariant.name(), clock_time(at.duration_since(self.epoch)));
             self.broken = Some(format!("{object} broke invariant `{name}` at {at}: {how}"));
         }
+    }
+
+    /// Forgets the violation, so that the next one is found.
+    fn take_violation(&mut self) -> Option<String> {
+        self.broken.take()
     }
 
     /// Checks a recorded write.

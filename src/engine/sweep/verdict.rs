@@ -42,6 +42,10 @@ impl Verdict {
 /// A write that the API server rejected, and rejected again after the last progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedWrite {
+    /// The client.
+    pub by: String,
+    /// The object.
+    pub key: Key,
     /// The write in one line: who, verb, object, subresource.
     pub write: String,
     /// HTTP status code of the last answer.
@@ -55,7 +59,9 @@ pub struct RejectedWrite {
 impl RejectedWrite {
     /// A rejected write, not counted yet.
     pub(super) fn of(write: &WriteEvent) -> Self {
-        Self { write: one_line(write), code: write.code, message: write.message.clone(), times: 0 }
+        let WriteEvent { by, key, code, message, .. } = write;
+        let (by, key, message) = (by.clone(), key.clone(), message.clone());
+        Self { by, key, write: one_line(write), code: *code, message, times: 0 }
     }
 }
 

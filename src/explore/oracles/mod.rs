@@ -3,43 +3,27 @@
 mod convergence;
 mod excuses;
 mod failure;
-mod history;
 mod quiet;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::View;
+use windtunnel_core::clock::after;
 use windtunnel_core::text::short_duration;
 
 use super::normal::normalise;
 use crate::engine::Session;
-use crate::record::{Event, Record};
+pub(super) use crate::oracles::has_converged;
+use crate::oracles::{self, Breach, Ending};
+use crate::record::Record;
 
-/// A rule with its id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Oracle {
-    /// The id.
-    pub id: &'static str,
-    /// The rule in one sentence.
-    pub rule: &'static str,
-}
-
-/// The oracles besides the invariants, whose ids are `invariant/NAME`.
-pub const ORACLES: [Oracle; 8] = [
-    Oracle { id: "converges", rule: "After all faults have ended the cluster fulfils the last request." },
-    Oracle { id: "quiet", rule: "A converged cluster changes nothing any more." },
-    Oracle { id: "hot-loop", rule: "No component takes turns or makes requests without time passing." },
-    Oracle { id: "panic", rule: "No component panics." },
-    Oracle { id: "rbac", rule: "No request of a component is refused because no role allows it." },
-    Oracle {
-        id: "history",
-        rule: "The history of ClusterVersion is in the order of time, and its completed entries do not change.",
-    },
-    Oracle {
-        id: "same-record",
-        rule: "The same case gives the same record, also from a copy of its cluster.",
-    },
-    Oracle { id: "expectation", rule: "A scenario passes in spite of short disturbances." },
+/// The ids and rules of the oracles of runs. Those of records are [`oracles::ORACLES`].
+pub const ORACLES: [(&str, &str); 6] = [
+    ("converges", "After all faults have ended the cluster fulfils the last request."),
+    ("quiet", "A converged cluster changes nothing any more."),
+    ("hot-loop", "No component takes turns or makes requests without time passing."),
+    ("panic", "No component panics."),
+    ("same-record", "The same case gives the same record, also from a copy of its cluster."),
+    ("expectation", "A scenario passes in spite of short disturbances."),
 ];
 
 /// How the time after the last step went.
@@ -101,38 +85,52 @@ impl Problem {
     }
 }
 
-/// Returns whether nothing is left to do in a cluster.
-pub(super) fn has_converged(view: &View) -> bool {
-    convergence::unmet(view).is_empty()
-}
-
 /// Judges the cluster after the time in which it should have settled.
 pub(super) fn judge_settled(session: &Session, settled: &Settled, within: SignedDuration) -> Vec<Problem> {
     match settled {
         Settled::Unknown => Vec::new(),
-        Settled::Converged { .. } if convergence::is_refused(session.view()) => Vec::new(),
+        Settled::Converged { .. } if oracles::is_refused(session.view()) => Vec::new(),
         Settled::Converged { quiet_from } => {
             quiet::judge(session.record(), *quiet_from).into_iter().collect()
         }
         Settled::Unconverged => {
             let excused = excuses::find(session.record(), session.view());
-            let unmet = convergence::unmet(session.view());
+            let unmet = oracles::unmet(session.view());
             let first = unmet.into_iter().find(|unmet| !excused.iter().any(|excuse| excuse.covers(unmet)));
-            first.map(|unmet| unmet.into_problem(within)).into_iter().collect()
+            first.map(|unmet| convergence::problem(unmet, within)).into_iter().collect()
         }
     }
 }
 
-/// Judges a whole record.
-pub(super) fn judge_record(record: &Record) -> Vec<Problem> {
-    let refused = record.entries.iter().find_map(|entry| match &entry.event {
-        Event::Write(write) if write.code == 403 && write.message.contains(" cannot ") => Some(write),
-        _ => None,
-    });
-    let refused = refused.map(|write| {
-        let text = format!("{} {} {} was refused: {}", write.by, write.verb, write.kind, write.message);
-        let last_steps = vec![json!({ "expect": { "requests": { "refused": "none" } } })];
-        Problem { last_steps, ..Problem::new("rbac", text) }
-    });
-    refused.into_iter().chain(history::judge(record)).collect()
+/// Judges a whole record, whose last fault ended at `calm_from` after its start. The record is about the time until `now`.
+pub(super) fn judge_record(
+    record: &Record,
+    calm_from: Option<SignedDuration>,
+    now: SignedDuration,
+) -> Vec<Problem> {
+    let epoch = record.header.epoch;
+    let ending =
+        Ending { until: after(epoch, now), calm_from: calm_from.map(|calm_from| after(epoch, calm_from)) };
+    let mut problems: Vec<Problem> = Vec::new();
+    // The invariants have failed the run.
+    let breaches =
+        oracles::judge(record, ending).into_iter().filter(|breach| !breach.rule.starts_with("invariant/"));
+    for breach in breaches {
+        if problems.iter().all(|known| known.oracle != breach.rule) {
+            problems.push(Problem::of_breach(&breach, breach.at.duration_since(epoch)));
+        }
+    }
+    problems
+}
+
+impl Problem {
+    /// The first place at which a record breaks a rule, at this time since its start.
+    fn of_breach(breach: &Breach, span: SignedDuration) -> Self {
+        let problem = Self::new(&breach.rule, format!("{} {}", breach.object, breach.how));
+        if breach.rule == "rbac" {
+            let last_steps = vec![json!({ "expect": { "requests": { "refused": "none" } } })];
+            return Self { last_steps, ..problem };
+        }
+        problem.after(span)
+    }
 }

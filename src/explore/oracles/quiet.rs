@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Problem;
 use crate::engine::sweep::is_routine;
+use crate::oracles::changed_path;
 use crate::record::{Event, Record, WriteEvent};
 
 /// How often an object may change in the quiet hour. Some controllers repeat a check every ten minutes or so.
 const CHANGES_MAX: usize = 8;
-
-/// Fields that change with time alone.
-const TIMES: [&str; 4] = ["Time", "time", "Timestamp", "lastHeartbeat"];
 
 /// Judges the quiet time, from this entry of the record on.
 pub(super) fn judge(record: &Record, quiet_from: usize) -> Option<Problem> {
@@ -41,57 +39,4 @@ pub(super) fn judge(record: &Record, quiet_from: usize) -> Option<Problem> {
         let cause = format!("{by} {verb} {kind} {path}");
         Problem { cause: Some(cause), last_steps, ..Problem::new("quiet", text) }
     })
-}
-
-/// The path of the first field that a write changed, apart from times; an empty path for a created or deleted object.
-fn changed_path(write: &WriteEvent) -> Option<String> {
-    match (&write.before, &write.after) {
-        (Some(before), Some(after)) => first_difference(&before.to_value(), &after.to_value(), String::new()),
-        _ => Some(String::new()),
-    }
-}
-
-fn first_difference(before: &Value, after: &Value, path: String) -> Option<String> {
-    let join = |key: &str| {
-        let key = if key.contains(['.', '/']) { format!("[\"{key}\"]") } else { format!(".{key}") };
-        format!("{path}{key}").trim_start_matches('.').to_owned()
-    };
-    match (before, after) {
-        (Value::Object(one), Value::Object(other)) => {
-            let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
-            let mut keys = keys.filter(|key| !is_ignored(key));
-            keys.find_map(|key| first_difference(&before[key.as_str()], &after[key.as_str()], join(key)))
-        }
-        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
-            let mut pairs = one.iter().zip(other).enumerate();
-            pairs.find_map(|(index, (one, other))| first_difference(one, other, format!("{path}[{index}]")))
-        }
-        _ => (before != after).then_some(path),
-    }
-}
-
-fn is_ignored(key: &str) -> bool {
-    ["resourceVersion", "generation", "managedFields"].contains(&key)
-        || TIMES.iter().any(|end| key.ends_with(end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_times_and_counters_may_differ() {
-        let object = |time: u32, status: &str| {
-            json!({
-                "metadata": { "resourceVersion": time.to_string(), "annotations": { "a/b": status } },
-                "status": { "conditions": [{ "type": "Ready", "lastHeartbeatTime": time, "status": status }] },
-            })
-        };
-        let found = |one: Value, other: Value| first_difference(&one, &other, String::new());
-        assert_eq!(found(object(1, "True"), object(2, "True")), None);
-        assert_eq!(
-            found(object(1, "True"), object(2, "False")),
-            Some("metadata.annotations[\"a/b\"]".to_owned())
-        );
-    }
 }

@@ -43,6 +43,7 @@ fn the_help_lists_the_commands() {
                       none of them breaks
       sweep           Ask a copy of the cluster to go back at each moment of a scenario's update, and
                       report what becomes of it
+      check           Check that records of runs and of watched clusters keep the rules of updates
       explore         Invent faulty updates, run them, and shrink those that break a rule into scenarios
       new             Write a scenario or a feature from a template; without a path, list the templates
       schema          Print the JSON Schema of a file, for editors

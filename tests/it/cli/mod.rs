@@ -5,6 +5,7 @@ mod adm;
 mod authoring;
 #[cfg(all(feature = "live", feature = "serve", feature = "gherkin"))]
 pub(crate) mod backends;
+mod check;
 mod custom_kinds;
 pub(crate) mod environment;
 #[cfg(feature = "serve")]

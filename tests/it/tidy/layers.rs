@@ -66,6 +66,19 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "oracles",
+        &[
+            "core",
+            "controllers::faults",
+            "openshift::cvo",
+            "openshift::mco::annotations",
+            "update_status",
+            "record",
+            "plan",
+            "engine",
+        ],
+    ),
+    (
         "explore",
         &[
             "core",
@@ -78,6 +91,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "plan",
             "scenario",
             "engine",
+            "oracles",
         ],
     ),
     (
@@ -97,6 +111,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "dump",
             "report",
             "steps",
+            "oracles",
             "explore",
         ],
     ),

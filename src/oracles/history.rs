@@ -5,20 +5,25 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text_of;
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
-use super::Problem;
-use crate::record::{Event, Record};
+use super::rule::{Broken, Rule, Scene};
+use crate::record::WriteEvent;
 
-/// Judges the histories that the cluster-version operator wrote.
-pub(super) fn judge(record: &Record) -> Option<Problem> {
-    record.entries.iter().filter(|entry| !record.is_set_up(entry)).find_map(|entry| {
-        let Event::Write(write) = &entry.event else { return None };
+/// The rule about the histories that the cluster-version operator writes.
+pub(super) struct History;
+
+impl Rule for History {
+    fn id(&self) -> String {
+        "history".to_owned()
+    }
+
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
         if !write.key.is_kind(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
             return None;
         }
         let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
         let how = contradiction(before.list("/status/history"), after.list("/status/history"))?;
-        Some(Problem::new("history", how).after(entry.at.duration_since(record.header.epoch)))
-    })
+        Some(Broken::by(write, how))
+    }
 }
 
 /// The fields of a completed entry that never change. The accepted risks are those of the last request.

@@ -1,0 +1,112 @@
+//! `windtunnel check`: the rules that records break.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::rfc3339;
+use windtunnel_core::text::{clock_time, counted, did_you_mean};
+
+use super::args::{CheckFormat, CheckRecordsArgs, jobs_or_cores};
+use super::files::{self, records};
+use super::parallel::in_parallel;
+use super::{Exit, print_output};
+use crate::oracles::{self, Breach, Ending, ORACLES, judge};
+use crate::record::Record;
+
+/// A record, and the rules that it breaks.
+struct Checked {
+    path: PathBuf,
+    record: Record,
+    breaches: Vec<Breach>,
+}
+
+/// Prints the places at which records break rules.
+///
+/// # Errors
+/// A record is unreadable, or there is no such rule.
+pub(super) fn check(args: &CheckRecordsArgs) -> Result<Exit, String> {
+    check_names(&args.rules)?;
+    let paths = files::find_all(&args.records, "jsonl")?;
+    let checked = in_parallel(&paths, jobs_or_cores(None), |path| checked(path, &args.rules));
+    let checked = checked.into_iter().collect::<Result<Vec<_>, String>>()?;
+    print_output(&match args.format {
+        CheckFormat::Text => text(&checked),
+        CheckFormat::Json => json(&checked),
+    });
+    let is_kept = checked.iter().all(|checked| checked.breaches.is_empty());
+    Ok(if is_kept { Exit::Passed } else { Exit::Failed })
+}
+
+/// Checks that these rules exist.
+fn check_names(rules: &[String]) -> Result<(), String> {
+    let known = oracles::ids();
+    let unknown = rules.iter().find(|rule| !known.contains(rule));
+    unknown.map_or(Ok(()), |rule| {
+        let hint = did_you_mean(rule, known.iter().map(String::as_str));
+        let hint = if hint.is_empty() { format!("; the rules are {}", known.join(", ")) } else { hint };
+        Err(format!("there is no rule `{rule}`{hint}"))
+    })
+}
+
+fn checked(path: &Path, rules: &[String]) -> Result<Checked, String> {
+    let record = records::read(path)?;
+    let mut breaches = judge(&record, Ending::of(&record));
+    breaches.retain(|breach| rules.is_empty() || rules.contains(&breach.rule));
+    Ok(Checked { path: path.to_owned(), record, breaches })
+}
+
+impl Checked {
+    /// The line of an entry in the file: the header is the first one.
+    fn line(&self, breach: &Breach) -> usize {
+        let last = self.record.entries.len().saturating_sub(1);
+        breach.entry.min(last) + 2
+    }
+
+    fn text(&self, breach: &Breach) -> String {
+        let Breach { rule, object, how, .. } = breach;
+        let at = clock_time(breach.at.duration_since(self.record.header.epoch));
+        format!("{}:{}: {at} {object} {how} [{rule}]\n", self.path.display(), self.line(breach))
+    }
+
+    fn json(&self) -> Value {
+        let breach = |breach: &Breach| {
+            json!({
+                "rule": breach.rule,
+                "line": self.line(breach),
+                "time": rfc3339(breach.at),
+                "object": breach.object,
+                "text": breach.how,
+            })
+        };
+        json!({
+            "file": self.path.display().to_string(),
+            "scenario": self.record.header.scenario,
+            "broken": self.breaches.iter().map(breach).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn text(checked: &[Checked]) -> String {
+    let lines = checked.iter().flat_map(|checked| checked.breaches.iter().map(|breach| checked.text(breach)));
+    let lines: String = lines.collect();
+    let broken: usize = checked.iter().map(|checked| checked.breaches.len()).sum();
+    let records = counted(checked.len(), "record");
+    let result = if broken == 0 {
+        "no rule is broken".to_owned()
+    } else {
+        format!("rules are broken at {}", counted(broken, "place"))
+    };
+    format!("{lines}{records}: {result}\n")
+}
+
+fn json(checked: &[Checked]) -> String {
+    let rule = |oracle: &oracles::Oracle| {
+        let oracles::Oracle { id, rule, source } = oracle;
+        json!({ "id": id, "rule": rule, "source": source })
+    };
+    let document = json!({
+        "records": checked.iter().map(Checked::json).collect::<Vec<_>>(),
+        "rules": ORACLES.iter().map(rule).collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}

@@ -1,0 +1,135 @@
+//! The holders of Leases, and the writes that only a holder may make.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::LEASES;
+use windtunnel_core::text::short_duration;
+use windtunnel_core::{Key, Object};
+
+use super::rule::{Breach, Broken, Rule, Scene, is_of_component};
+use crate::engine::stray_write;
+use crate::plan::Leadership;
+use crate::record::{Event, Record, WriteEvent};
+
+/// The namespace of the heartbeats of nodes, which elect no leader.
+const HEARTBEATS: &str = "kube-node-lease";
+
+const ID: &str = "leader";
+
+/// The rule about handovers, by when each Lease was last written.
+#[derive(Default)]
+pub(super) struct Handovers {
+    written: BTreeMap<Key, Time>,
+}
+
+impl Rule for Handovers {
+    fn id(&self) -> String {
+        ID.to_owned()
+    }
+
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+        if !is_election(write) {
+            return None;
+        }
+        let last = self.written.insert(write.key.clone(), scene.at);
+        let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
+        let (old, new) = (holder(before), holder(after));
+        if old.is_empty() || new.is_empty() || old == new || !is_of_component(write) {
+            return None;
+        }
+        // Candidates watch when a Lease changes, and wait from then on (`observedTime` of client-go).
+        let unchanged = scene.at.duration_since(last?);
+        let lasts = before.number("/spec/leaseDurationSeconds")?;
+        (unchanged.as_secs() + 1 < lasts).then(|| {
+            let ago = short_duration(unchanged);
+            Broken::by(
+                write,
+                format!("passes from {old} to {new}, but {old} renewed it {ago} ago for {lasts}s"),
+            )
+        })
+    }
+}
+
+/// Whether a write changes a Lease by which a leader is elected.
+fn is_election(write: &WriteEvent) -> bool {
+    write.key.is_kind(&LEASES) && write.key.namespace != HEARTBEATS && write.code < 400
+}
+
+fn holder(lease: &Object) -> &str {
+    lease.text("/spec/holderIdentity")
+}
+
+/// Returns the first write for each Lease that one of its candidates made without holding it.
+pub(super) fn stray_writes(record: &Record) -> Vec<Breach> {
+    let leases: BTreeSet<&Key> = record
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::Write(write) if is_election(write) => Some(&write.key),
+            _ => None,
+        })
+        .collect();
+    leases.into_iter().filter_map(|key| stray_write_for(record, key)).collect()
+}
+
+fn stray_write_for(record: &Record, lease: &Key) -> Option<Breach> {
+    let name = format!("{}/{}", lease.namespace, lease.name);
+    let (entry, how) = stray_write(record, &Leadership::of(&name).ok()?)?;
+    let at = record.entries.get(entry)?.at;
+    Some(Breach { rule: ID.to_owned(), entry, at, object: format!("Lease/{name}"), how })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use windtunnel_core::resources::CONFIG_MAPS;
+
+    use crate::oracles::testing::Story;
+    use crate::record::ADMINISTRATOR;
+
+    use super::*;
+
+    fn lease(holder: &str) -> Value {
+        let spec = json!({ "holderIdentity": holder, "leaseDurationSeconds": 100 });
+        json!({ "metadata": { "namespace": "n", "name": "l" }, "spec": spec })
+    }
+
+    fn map() -> Value {
+        json!({ "metadata": { "namespace": "n", "name": "m" } })
+    }
+
+    fn story() -> Story {
+        Story::new().write(-50, "one", &LEASES, lease("first"))
+    }
+
+    #[test]
+    fn a_lease_passes_on_after_it_has_expired() {
+        assert!(story().write(50, "two", &LEASES, lease("second")).breaches(ID).is_empty());
+        assert!(
+            story()
+                .write(1, "one", &LEASES, lease(""))
+                .write(2, "two", &LEASES, lease("second"))
+                .breaches(ID)
+                .is_empty()
+        );
+        assert_eq!(
+            story().write(40, "two", &LEASES, lease("second")).breaches(ID),
+            ["Lease/n/l: passes from first to second, but first renewed it 1m30s ago for 100s"]
+        );
+    }
+
+    #[test]
+    fn only_the_holder_writes() {
+        let taken =
+            || story().status(1, "one", &CONFIG_MAPS, map()).write(9, ADMINISTRATOR, &LEASES, lease("other"));
+        assert!(taken().breaches(ID).is_empty());
+        assert_eq!(
+            taken().status(10, "one", &CONFIG_MAPS, map()).breaches(ID),
+            [
+                "Lease/n/l: one made a write that only the holder may make, after 10s: update of ConfigMap/n/m; \
+              administrator took Lease n/l after 9s and holds it"
+            ]
+        );
+    }
+}

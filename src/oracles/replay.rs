@@ -1,0 +1,206 @@
+//! Gives the entries of a record to the rules.
+
+use jiff::SignedDuration;
+use windtunnel_core::View;
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::clock::Time;
+
+use super::calm::Calm;
+use super::changes::changed_path;
+use super::rule::{Breach, Broken, Rule, Scene};
+use super::{
+    budget, conditions, convergence, garbage, generations, history, insights, invariants, leader,
+    max_unavailable, operators, ownership, rights, settled, version,
+};
+use crate::engine::sweep::is_routine;
+use crate::record::{Entry, Event, Record, WriteEvent};
+
+/// How long nothing must have changed until a cluster is quiet.
+const QUIET: SignedDuration = SignedDuration::from_mins(5);
+
+/// How the record of a cluster ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// The end of the time that the record is about; there may be no entry at the end.
+    pub until: Time,
+    /// The moment from which on all faults have ended, if that is known. Otherwise it is found in the record.
+    pub calm_from: Option<Time>,
+}
+
+impl Ending {
+    /// The ending of a record of which nothing else is known.
+    pub fn of(record: &Record) -> Self {
+        Self { until: record.end(), calm_from: None }
+    }
+}
+
+fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
+    let mut rules = invariants::rules(record.header.epoch);
+    rules.extend([
+        Box::new(rights::Rights) as Box<dyn Rule>,
+        Box::new(history::History),
+        Box::new(conditions::Conditions::new(is_watched)),
+        Box::new(generations::Generations),
+        Box::new(max_unavailable::MaxUnavailable::default()),
+        Box::new(budget::Budget),
+        Box::new(ownership::Ownership::default()),
+        Box::new(garbage::Garbage::default()),
+        Box::new(leader::Handovers::default()),
+        Box::new(operators::Operators::default()),
+        Box::new(version::Combinations),
+        Box::new(settled::Settled),
+        Box::new(insights::Insights),
+    ]);
+    rules
+}
+
+/// Returns the breaches of all rules, in the order of time. A rule that the same object breaks again in the same way is
+/// reported once. The set-up is not judged.
+pub fn judge(record: &Record, ending: Ending) -> Vec<Breach> {
+    let is_watched = is_watched(record);
+    let mut replay = Replay {
+        record,
+        rules: rules(record, is_watched),
+        view: View::default(),
+        calm: Calm::new(ending.calm_from),
+        alerts: Vec::new(),
+        changed_at: record.header.epoch,
+        was_quiet: false,
+        breaches: Vec::new(),
+    };
+    for (index, entry) in record.entries.iter().enumerate() {
+        replay.look_at_quiet(index, entry.at);
+        replay.look_at(index, entry);
+    }
+    replay.look_at_quiet(record.entries.len(), ending.until);
+    let mut breaches = replay.breaches;
+    if !is_watched {
+        breaches.extend(leader::stray_writes(record));
+        breaches.sort_by_key(|breach| breach.entry);
+    }
+    breaches
+}
+
+/// Returns whether the record is about a cluster that was only watched: the observed changes are no requests, and some may be
+/// missing.
+fn is_watched(record: &Record) -> bool {
+    let is_request = |entry: &Entry| match &entry.event {
+        Event::Write(write) => !write.subresource.is_empty() || write.code >= 400,
+        Event::Step { .. } => true,
+        _ => false,
+    };
+    !record.entries.iter().any(is_request)
+}
+
+/// A walk through a record.
+struct Replay<'r> {
+    record: &'r Record,
+    rules: Vec<Box<dyn Rule>>,
+    view: View,
+    calm: Calm,
+    alerts: Vec<Alert>,
+    /// The moment of the last change.
+    changed_at: Time,
+    /// Whether the quiet time since then was judged.
+    was_quiet: bool,
+    breaches: Vec<Breach>,
+}
+
+impl Replay<'_> {
+    fn look_at(&mut self, index: usize, entry: &Entry) {
+        self.calm.note(entry);
+        match &entry.event {
+            Event::Write(write) => self.look_at_write(index, entry.at, write),
+            Event::Alert(alert) => self.note_alert(alert),
+            Event::Step { .. } | Event::Fault { .. } | Event::Kubernetes { .. } => self.change(entry.at),
+            Event::Outcome { .. } | Event::Command { .. } | Event::Process { .. } => {}
+        }
+    }
+
+    fn look_at_write(&mut self, index: usize, at: Time, write: &WriteEvent) {
+        let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
+        let mut found: Vec<(String, Broken)> =
+            self.rules.iter_mut().filter_map(|rule| Some((rule.id(), rule.before(&scene, write)?))).collect();
+        if let Some(change) = write.change() {
+            self.view.apply(&change);
+            let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
+            found.extend(
+                self.rules.iter_mut().filter_map(|rule| Some((rule.id(), rule.after(&scene, write)?))),
+            );
+        }
+        found.into_iter().for_each(|(rule, broken)| self.report(rule, index, at, broken));
+        if !is_routine(write) && write.kind != "Lease" && (write.code >= 400 || changed_path(write).is_some())
+        {
+            self.change(at);
+        }
+    }
+
+    fn note_alert(&mut self, alert: &Alert) {
+        self.alerts.retain(|known| known.labels != alert.labels);
+        if alert.state != AlertState::Inactive {
+            self.alerts.push(alert.clone());
+        }
+    }
+
+    fn change(&mut self, at: Time) {
+        self.changed_at = at;
+        self.was_quiet = false;
+    }
+
+    /// Judges the cluster before the entry of this index, if nothing has changed for long enough.
+    fn look_at_quiet(&mut self, index: usize, until: Time) {
+        let from = self.changed_at.max(self.record.header.epoch);
+        let Some(at) = self.calm.calm_after(from + QUIET) else { return };
+        if self.was_quiet || until < at || !convergence::has_converged(&self.view) {
+            return;
+        }
+        self.was_quiet = true;
+        let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
+        let found: Vec<(String, Broken)> = self
+            .rules
+            .iter_mut()
+            .flat_map(|rule| {
+                let id = rule.id();
+                rule.quiet(&scene).into_iter().map(move |broken| (id.clone(), broken))
+            })
+            .collect();
+        found.into_iter().for_each(|(rule, broken)| self.report(rule, index.saturating_sub(1), at, broken));
+    }
+
+    fn report(&mut self, rule: String, entry: usize, at: Time, Broken { object, how }: Broken) {
+        let is_known =
+            |known: &Breach| known.rule == rule && known.object == object && is_alike(&known.how, &how);
+        if at >= self.record.header.epoch && !self.breaches.iter().any(is_known) {
+            self.breaches.push(Breach { rule, entry, at, object, how });
+        }
+    }
+}
+
+/// Whether two texts differ in numbers at most.
+fn is_alike(one: &str, other: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    letters(one) == letters(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources::CONFIG_MAPS;
+
+    use super::*;
+    use crate::oracles::testing::Story;
+
+    #[test]
+    fn a_record_without_requests_is_one_of_a_watched_cluster() {
+        let map = || json!({ "metadata": { "namespace": "n", "name": "m" } });
+        assert!(is_watched(&Story::new().write(1, "kubectl", &CONFIG_MAPS, map()).record()));
+        assert!(!is_watched(&Story::new().status(1, "kubectl", &CONFIG_MAPS, map()).record()));
+        assert!(!is_watched(&Story::new().step(1, "advance 1m").record()));
+    }
+
+    #[test]
+    fn texts_that_differ_in_numbers_are_alike() {
+        assert!(is_alike("2 of 3 nodes", "1 of 12 nodes"));
+        assert!(!is_alike("2 of 3 nodes", "2 of 3 pods"));
+    }
+}
