@@ -65,3 +65,48 @@ fn row(defect: &'static SeededDefect, exploration: &Exploration) -> SeededRow {
     let found = exploration.findings.first().cloned();
     SeededRow { defect, found, runs: exploration.runs, had_effect }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::SignedDuration;
+    use serde_json::json;
+    use windtunnel_openshift::release::Release;
+
+    use super::*;
+    use crate::engine::seeded_defects;
+    use crate::explore::case::{Case, Moment};
+    use crate::explore::trial::{Terms, run};
+
+    /// The problems of an update of a small cluster with a broken component.
+    fn causes(broken: Option<Broken<'_>>) -> Vec<String> {
+        let environment = json!({
+            "cluster": { "version": "4.18.1", "nodes": { "control-plane": 1, "workers": 1 } },
+            "releases": { "4.18.5": null },
+        });
+        let case = Case {
+            environment: environment.as_object().cloned().unwrap(),
+            moments: vec![Moment::new(60, json!({ "update": { "to": "4.18.5" } }))],
+            own_steps: Vec::new(),
+        };
+        let terms = Terms { within: SignedDuration::from_hours(3), broken };
+        run(&case, &Release::find, terms).problems.iter().map(|problem| problem.cause()).collect()
+    }
+
+    #[test]
+    fn an_update_finds_defects_and_has_no_false_alarm() {
+        assert_eq!(causes(None), Vec::<String>::new());
+        for name in ["status-frozen-by-retrieval", "uncordon-forgotten", "daemon-reads-secrets"] {
+            let defect = SeededDefect::find(name).unwrap();
+            assert!(!causes(Some(Broken::Seeded(defect))).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_defect_has_a_name_of_its_own_and_there_are_at_least_forty() {
+        let names: BTreeSet<&str> = seeded_defects().map(|defect| defect.name).collect();
+        assert_eq!(names.len(), seeded_defects().count());
+        assert!(names.len() >= 40, "{}", names.len());
+    }
+}

@@ -52,3 +52,66 @@ impl Schedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::{Identity, View};
+
+    use super::*;
+    use crate::schedule::Surroundings;
+    use crate::{Actor, Input, Interest, Step};
+
+    #[derive(Clone)]
+    struct Idle(&'static str);
+
+    impl Actor for Idle {
+        fn name(&self) -> &str {
+            self.0
+        }
+
+        fn identity(&self) -> Identity {
+            Identity::admin()
+        }
+
+        fn interests(&self) -> Vec<Interest> {
+            Vec::new()
+        }
+
+        fn step(&mut self, _: &Input<'_>) -> Step {
+            Step::default()
+        }
+    }
+
+    fn takes_turn(schedule: &mut Schedule, id: ActorId, now: Time) -> bool {
+        let view = View::default();
+        schedule.turn(id, Surroundings { view: &view, alerts: &[], counters: &[], now }).is_some()
+    }
+
+    #[test]
+    fn the_last_actor_takes_its_turn_after_all_others() {
+        let mut schedule = Schedule::default();
+        let [one, two, three] = ["one", "two", "three"].map(|name| schedule.add(Box::new(Idle(name))));
+        schedule.put_last(one);
+        let order: Vec<ActorId> = std::iter::from_fn(|| schedule.next_ready()).collect();
+        assert_eq!(order, [two, three, one]);
+        schedule.end_last("one");
+        [three, one].map(|id| schedule.ready.insert(id));
+        assert_eq!(schedule.next_ready(), Some(one));
+    }
+
+    #[test]
+    fn a_slow_actor_takes_each_turn_later() {
+        let mut schedule = Schedule::default();
+        let id = schedule.add(Box::new(Idle("slow")));
+        let delay = SignedDuration::from_secs(3);
+        schedule.slow_down(id, delay);
+        let now = Time::UNIX_EPOCH;
+        assert!(!takes_turn(&mut schedule, id, now));
+        assert_eq!(schedule.due(), Some(after(now, delay)));
+        assert!(!takes_turn(&mut schedule, id, after(now, SignedDuration::from_secs(1))));
+        assert!(takes_turn(&mut schedule, id, after(now, delay)));
+        assert!(!takes_turn(&mut schedule, id, after(now, delay)), "the next turn is late as well");
+        schedule.end_delay("slow");
+        assert!(takes_turn(&mut schedule, id, after(now, delay)));
+    }
+}
