@@ -41,6 +41,7 @@ pub(crate) mod workers;
 pub use error::SessionError;
 pub use expectations::stray_write;
 pub use invariants::RecordedInvariant;
+pub use mutants::{SeededDefect, seeded_defects};
 pub use run::{Failure, Outcome, run_after, run_in_session, run_plan, run_plan_on, run_plan_with_programs};
 pub use runtime::{EmbeddedPlace, EmbeddedProgram, Pending, ProgramFuture, StartProgram};
 pub use saved_cluster::SavedCluster;

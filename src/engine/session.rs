@@ -1,7 +1,7 @@
 //! A session: one simulated cluster on its own paused runtime, driven by commands. Time stands still between
 //! two commands.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -15,6 +15,7 @@ use windtunnel_openshift::monitoring::History;
 use super::error::SessionError;
 use super::expectations::{self, captures, held_before, status};
 use super::invariants::Invariants;
+use super::mutants::SeededDefect;
 use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
@@ -82,6 +83,16 @@ impl Session {
     /// The record so far.
     pub fn record(&self) -> &Record {
         &self.simulation.record
+    }
+
+    /// The marks that components have reached, with the time at which each was reached first.
+    pub fn marks(&self) -> &BTreeMap<&'static str, Time> {
+        &self.simulation.marks
+    }
+
+    /// Plants a defect in a component, from now on.
+    pub fn plant(&mut self, defect: &'static SeededDefect) {
+        self.simulation.plant(defect);
     }
 
     /// Takes the texts of the snapshots so far that have no text in the plan.

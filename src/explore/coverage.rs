@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::alert::AlertState;
+use windtunnel_core::clock::Time;
 use windtunnel_core::resources::PROMETHEUS_RULES;
 use windtunnel_core::yaml;
 use windtunnel_core::{Object, condition, text_of};
@@ -20,9 +21,11 @@ pub(super) type Seen = BTreeMap<String, SignedDuration>;
 /// The kinds whose messages of conditions are states as well.
 const WITH_MESSAGES: [&str; 3] = ["ClusterVersion", "ClusterOperator", "MachineConfigPool"];
 
-/// Returns the states in a record since the start of the run.
-pub(super) fn seen(record: &Record) -> Seen {
-    let mut seen = Seen::new();
+/// Returns the states in a record since the start of the run, and the marks that its components reached.
+pub(super) fn seen(record: &Record, marks: &BTreeMap<&'static str, Time>) -> Seen {
+    let since = |at: Time| at.duration_since(record.header.epoch);
+    let reached = marks.iter().map(|(name, at)| (marked(name), since(*at).max(SignedDuration::ZERO)));
+    let mut seen: Seen = reached.collect();
     for entry in record.entries.iter().filter(|entry| !record.is_set_up(entry)) {
         let at = entry.at.duration_since(record.header.epoch);
         let mut add = |state: String| {
@@ -40,6 +43,16 @@ pub(super) fn seen(record: &Record) -> Seen {
         }
     }
     seen
+}
+
+/// The state in which a component has reached a mark.
+pub(super) fn marked(name: &str) -> String {
+    format!("mark {name}")
+}
+
+/// Whether a state is a mark.
+pub(super) fn is_mark(state: &str) -> bool {
+    state.starts_with("mark ")
 }
 
 /// The state in which an alert of this name fires.

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::case::Case;
 use super::dice::Dice;
 use super::invention;
 use super::search::Settings;
-use super::trial::{RunReport, run_observed};
+use super::trial::{Broken, run_for_mutants};
+use crate::engine::SeededDefect;
 use crate::engine::mutation::Mutant;
 use crate::engine::workers::map_in_parallel;
 
@@ -47,22 +47,22 @@ impl MutantTable {
     }
 }
 
-/// A case, and the problems of its run without mutants.
+/// The problems of a run without mutants, and the mutants that it can notice.
 struct CleanRun {
-    case: Case,
     causes: BTreeSet<String>,
     mutants: Vec<Mutant>,
 }
 
-/// Invents cases, runs them without mutants, and then with each of `count` mutants until one finds it.
+/// Invents cases and runs them without mutants. Then explores clusters with each of `count` mutants until a run finds it.
 pub fn find_mutants(settings: &Settings<'_>, count: usize, stop: &(dyn Fn() -> bool + Sync)) -> MutantTable {
-    let numbers: Vec<u64> = (0..settings.runs.unwrap_or(CASES)).collect();
+    let runs = settings.runs.unwrap_or(CASES);
+    let numbers: Vec<u64> = (0..runs).collect();
     let clean =
         map_in_parallel(&numbers, settings.jobs, |number| (!stop()).then(|| clean_run(settings, *number)));
     let clean: Vec<CleanRun> = clean.into_iter().flatten().collect();
     let mutants = sample(&clean, count, settings.seed);
     let rows = map_in_parallel(&mutants, settings.jobs, |mutant| {
-        (!stop()).then(|| try_mutant(settings, &clean, mutant))
+        (!stop()).then(|| try_mutant(settings, mutant, runs, stop))
     });
     let numbered =
         (1..).zip(&clean).flat_map(|(run, clean)| clean.causes.iter().map(move |cause| (run, cause.clone())));
@@ -72,15 +72,9 @@ pub fn find_mutants(settings: &Settings<'_>, count: usize, stop: &(dyn Fn() -> b
 
 fn clean_run(settings: &Settings<'_>, number: u64) -> CleanRun {
     let case = invention::invent(&mut Dice::new(settings.seed, &format!("case of mutants {number}")));
-    let (report, mutants) =
-        run_observed(&case, None, settings.releases, settings.terms, |observation, record| {
-            observation.mutants(record)
-        });
-    CleanRun { case, causes: causes(&report), mutants: mutants.unwrap_or_default() }
-}
-
-fn causes(report: &RunReport) -> BTreeSet<String> {
-    report.problems.iter().map(super::oracles::Problem::cause).collect()
+    let (report, mutants) = run_for_mutants(&case, settings.releases, settings.terms);
+    let causes = report.problems.iter().map(super::oracles::Problem::cause).collect();
+    CleanRun { causes, mutants }
 }
 
 /// Draws mutants that some case can notice, of as many components as possible.
@@ -105,20 +99,17 @@ fn sample(clean: &[CleanRun], count: usize, seed: u64) -> Vec<Mutant> {
     taken
 }
 
-/// Runs cases with a mutant until one has a problem that it has not without the mutant.
-fn try_mutant(settings: &Settings<'_>, clean: &[CleanRun], mutant: &Mutant) -> MutantRow {
-    let mut row = MutantRow { mutant: mutant.to_string(), found: None, had_effect: false };
-    for (number, run) in (1..).zip(clean) {
-        let (report, had_effect) =
-            run_observed(&run.case, Some(mutant), settings.releases, settings.terms, |observation, _| {
-                observation.had_effect()
-            });
-        // A panic leaves no record, and comes from the mutant if the run has none without it.
-        row.had_effect |= had_effect.unwrap_or(true);
-        if let Some(cause) = causes(&report).difference(&run.causes).next() {
-            row.found = Some((number, cause.clone()));
-            break;
-        }
-    }
-    row
+/// Explores clusters with a mutant until a case has a problem that it has not without the mutant.
+fn try_mutant(
+    settings: &Settings<'_>,
+    mutant: &Mutant,
+    runs: u64,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> MutantRow {
+    let limited = Settings { runs: Some(runs), ..settings.of_broken(None) };
+    let exploration = limited.explore_broken(Some(Broken::Mutant(mutant)), stop);
+    let found = exploration.findings.first().map(|finding| (finding.found_in_run, finding.cause.clone()));
+    // A panic leaves no states.
+    let had_effect = exploration.has_reached(SeededDefect::mark()) || found.is_some();
+    MutantRow { mutant: mutant.to_string(), found, had_effect }
 }

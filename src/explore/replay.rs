@@ -26,7 +26,7 @@ impl Replayed {
 }
 
 /// Runs the case of a finding again.
-pub fn replay(finding: &Finding, releases: &dyn Releases, terms: Terms) -> Replayed {
+pub fn replay(finding: &Finding, releases: &dyn Releases, terms: Terms<'_>) -> Replayed {
     let report = judged(&finding.case, &finding.oracle, releases, terms);
     match report.problems.iter().find(|problem| problem.cause() == finding.cause) {
         Some(same) => Replayed::Same(same.text.clone()),
@@ -35,7 +35,7 @@ pub fn replay(finding: &Finding, releases: &dyn Releases, terms: Terms) -> Repla
 }
 
 /// Runs the scenario of a finding again. `oracle` is its rule, if the comments of the file name it.
-pub fn replay_scenario(case: &Case, oracle: &str, releases: &dyn Releases, terms: Terms) -> Replayed {
+pub fn replay_scenario(case: &Case, oracle: &str, releases: &dyn Releases, terms: Terms<'_>) -> Replayed {
     let report = judged(case, oracle, releases, terms);
     match report.problems.first() {
         Some(problem) => Replayed::Same(problem.text.clone()),
@@ -44,7 +44,7 @@ pub fn replay_scenario(case: &Case, oracle: &str, releases: &dyn Releases, terms
 }
 
 /// Runs a case, and compares the record of a second run if that is the rule.
-fn judged(case: &Case, oracle: &str, releases: &dyn Releases, terms: Terms) -> RunReport {
+fn judged(case: &Case, oracle: &str, releases: &dyn Releases, terms: Terms<'_>) -> RunReport {
     let mut report = run(case, releases, terms);
     if oracle == "same-record" {
         let again = run(case, releases, terms);
@@ -77,7 +77,7 @@ mod tests {
     fn a_finding_is_the_same_another_or_fixed() {
         let environment =
             json!({ "cluster": { "version": "4.20.1", "nodes": { "control-plane": 1, "workers": 1 } } });
-        let terms = Terms { within: SignedDuration::from_hours(1) };
+        let terms = Terms { within: SignedDuration::from_hours(1), broken: None };
         let case = |is: &str| Case {
             environment: environment.as_object().cloned().unwrap(),
             moments: vec![Moment::new(0, json!({ "fault": { "node": "worker-0", "is": is } }))],

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
+use {windtunnel_controllers as controllers, windtunnel_openshift as openshift};
 
 use super::case::Case;
 use super::coverage;
@@ -12,7 +14,7 @@ use super::invention;
 use super::normal::normalise;
 use super::oracles::Problem;
 use super::shrinking;
-use super::trial::{RunReport, Terms, run, run_forked};
+use super::trial::{Broken, RunReport, Terms, run, run_forked};
 use crate::engine::workers::map_in_parallel;
 use crate::scenario::Releases;
 
@@ -25,8 +27,37 @@ const FORKS: u64 = 3;
 /// The percentage of jobs that continue a case of the corpus.
 const CONTINUED: u64 = 60;
 
+/// How much more a mark counts than another state.
+const MARK_WEIGHT: f64 = 4.0;
+
 /// Each of this number of runs is repeated, to compare the records.
 const REPEATED: u64 = 16;
+
+impl Settings<'_> {
+    /// Explores clusters with a broken component until it is found, or as many without one.
+    pub(super) fn explore_broken(
+        &self,
+        broken: Option<Broken<'_>>,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Exploration {
+        let mut exploration = Exploration::default();
+        let stop = Stop { is_interrupted: &|| false, is_over: stop };
+        exploration.explore(&self.of_broken(broken), stop, &mut |_| {});
+        exploration
+    }
+
+    /// The same settings for a broken component, on one thread.
+    pub(super) fn of_broken<'b>(&'b self, broken: Option<Broken<'b>>) -> Settings<'b> {
+        let jobs = if broken.is_some() { 1 } else { self.jobs };
+        let terms = Terms { broken, ..self.terms };
+        Settings { jobs, terms, scenarios: self.scenarios.clone(), releases: self.releases, ..*self }
+    }
+
+    /// The number of jobs of a batch. The exploration of a broken component ends with its first finding.
+    fn batch(&self) -> u64 {
+        if self.terms.broken.is_some() { 1 } else { BATCH }
+    }
+}
 
 /// What to explore, and how.
 pub struct Settings<'a> {
@@ -37,7 +68,7 @@ pub struct Settings<'a> {
     /// The number of runs at a time.
     pub jobs: usize,
     /// The terms of each run.
-    pub terms: Terms,
+    pub terms: Terms<'a>,
     /// The user's scenarios, which are disturbed; without any, cases are invented.
     pub scenarios: Vec<Case>,
     /// The source of releases.
@@ -64,7 +95,7 @@ impl Stop<'_> {
 pub struct Kept {
     /// The case.
     pub case: Case,
-    /// The moment at which the first new state was seen, in seconds.
+    /// The moment at which the first new mark was reached or else the first new state was seen, in seconds.
     pub fork_at: u64,
     /// The states that no case had reached before.
     pub states: Vec<String>,
@@ -93,6 +124,18 @@ pub struct Exploration {
     pub alerts: BTreeSet<String>,
     /// The number of runs for shrinking.
     pub shrinking_runs: u64,
+    /// The number of problems in runs with a broken component that the same case has without it.
+    #[serde(default)]
+    pub false_alarms: u64,
+}
+
+/// Known states that no run has seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NeverSeen {
+    /// Alerts that the clusters have rules for.
+    pub alerts: Vec<String>,
+    /// Marks of branches of the components.
+    pub marks: Vec<&'static str>,
 }
 
 /// Some cases that run one after the other on a thread.
@@ -111,7 +154,7 @@ impl Job {
         }
     }
 
-    fn run(&self, releases: &dyn Releases, terms: Terms) -> Vec<RunReport> {
+    fn run(&self, releases: &dyn Releases, terms: Terms<'_>) -> Vec<RunReport> {
         match self {
             Self::Single(case) => vec![run(case, releases, terms)],
             Self::Forks { prefix, forks } => run_forked(prefix, forks, releases, terms),
@@ -124,7 +167,7 @@ impl Exploration {
     /// its findings are shrunk.
     pub fn explore(&mut self, settings: &Settings<'_>, stop: Stop<'_>, progress: &mut dyn FnMut(&Self)) {
         self.shrink_rest(settings, stop);
-        while !stop.is_stopped() && settings.runs.is_none_or(|runs| self.runs < runs) {
+        while !stop.is_stopped() && !self.is_done(settings) {
             let picks: Vec<u64> = self.corpus.iter().map(|kept| kept.picks).collect();
             let jobs = self.jobs(settings);
             let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
@@ -147,22 +190,37 @@ impl Exploration {
         }
     }
 
+    /// Whether nothing is left to do: all runs are made, or the broken component is found.
+    fn is_done(&self, settings: &Settings<'_>) -> bool {
+        let is_found = settings.terms.broken.is_some() && !self.findings.is_empty();
+        is_found || settings.runs.is_some_and(|runs| self.runs >= runs)
+    }
+
     /// The number of different states.
     pub fn states_seen(&self) -> usize {
         self.states.len()
     }
 
-    /// The alerts that no run has seen firing, although the clusters have rules for them.
-    pub fn never_fired(&self) -> Vec<&str> {
-        let is_unseen = |name: &&String| !self.states.contains_key(&coverage::firing(name));
-        self.alerts.iter().filter(is_unseen).map(String::as_str).collect()
+    /// Whether a component has reached a mark in some run.
+    pub(super) fn has_reached(&self, mark: &str) -> bool {
+        self.states.contains_key(&coverage::marked(mark))
+    }
+
+    /// The states that no run has seen, although they are known to exist.
+    pub fn never_seen(&self) -> NeverSeen {
+        let is_unfired = |name: &&String| !self.states.contains_key(&coverage::firing(name));
+        let marks = controllers::marks::ALL.iter().chain(openshift::marks::ALL);
+        NeverSeen {
+            alerts: self.alerts.iter().filter(is_unfired).cloned().collect(),
+            marks: marks.map(|mark| mark.name()).filter(|name| !self.has_reached(name)).collect(),
+        }
     }
 
     /// Draws the jobs of the next batch, with no more runs than there are left.
     fn jobs(&mut self, settings: &Settings<'_>) -> Vec<Job> {
         let mut left = settings.runs.map_or(u64::MAX, |runs| runs.saturating_sub(self.runs));
         let mut jobs = Vec::new();
-        for slot in 0..BATCH {
+        for slot in 0..settings.batch() {
             if left == 0 {
                 break;
             }
@@ -189,9 +247,12 @@ impl Exploration {
         Some(Job::Forks { prefix: invention::prefix(&kept.case, kept.fork_at), forks })
     }
 
+    /// The weight of a case: its rare states, of which marks count more, for each time that it was continued.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     fn energy(&self, kept: &Kept) -> f64 {
-        let rarity = |state: &String| 1.0 / (self.states.get(state).copied().unwrap_or(1).max(1) as f64);
+        let weight = |state: &String| if coverage::is_mark(state) { MARK_WEIGHT } else { 1.0 };
+        let rarity =
+            |state: &String| weight(state) / (self.states.get(state).copied().unwrap_or(1).max(1) as f64);
         kept.states.iter().map(rarity).sum::<f64>() / (1 + kept.picks) as f64
     }
 
@@ -208,6 +269,14 @@ impl Exploration {
                 problems.push(Problem::other_record(&report.hash, &again.hash));
             }
         }
+        let unknown =
+            problems.iter().any(|problem| self.findings.iter().all(|known| known.cause != problem.cause()));
+        if settings.terms.broken.is_some() && unknown {
+            let clean = run(case, settings.releases, settings.terms.with_sound_components());
+            let before = problems.len();
+            problems.retain(|problem| clean.problems.iter().all(|known| known.cause() != problem.cause()));
+            self.false_alarms += (before - problems.len()) as u64;
+        }
         for problem in problems {
             self.take_problem(case, &problem);
         }
@@ -219,7 +288,9 @@ impl Exploration {
         let new = || seen.iter().filter(|(state, _)| !self.states.contains_key(*state));
         if let Some(why) = &report.cut_short {
             *self.cut_short.entry(normalise(why)).or_default() += 1;
-        } else if let Some(first) = new().map(|(_, at)| *at).min() {
+        } else if let Some(first) = first_moment(&mut new().filter(|(state, _)| coverage::is_mark(state)))
+            .or_else(|| first_moment(&mut new()))
+        {
             let states = new().map(|(state, _)| state.clone()).collect();
             let fork_at = u64::try_from(first.as_secs()).unwrap_or(0) + 1;
             self.corpus.push(Kept { case: case.clone(), fork_at, states, picks: 0 });
@@ -264,6 +335,11 @@ impl Exploration {
             self.findings[index] = Finding { found_in_run, runs, shard: shard.clone(), ..finding };
         }
     }
+}
+
+/// The first moment of some states.
+fn first_moment(states: &mut dyn Iterator<Item = (&String, &SignedDuration)>) -> Option<SignedDuration> {
+    states.map(|(_, at)| *at).min()
 }
 
 /// A case without an origin: an invented one, or a scenario of the user with disturbances. The first run of each scenario

@@ -9,7 +9,7 @@ use super::case::Case;
 use super::coverage::{self, Seen};
 use super::oracles::{self, Problem, Settled};
 use crate::engine::mutation::{self, Mutant, Observation};
-use crate::engine::{Failure, SavedCluster, Session, SessionError, run_after};
+use crate::engine::{Failure, SavedCluster, SeededDefect, Session, SessionError, run_after};
 use crate::plan::{Plan, Step};
 use crate::record::Record;
 use crate::scenario::Releases;
@@ -29,11 +29,42 @@ const TIDYING: SignedDuration = SignedDuration::from_hours(1);
 /// How long a cluster must then be quiet.
 const QUIET: SignedDuration = SignedDuration::from_hours(1);
 
+/// A deliberately broken component.
+#[derive(Debug, Clone, Copy)]
+pub enum Broken<'a> {
+    /// It has a defect after a known bug.
+    Seeded(&'static SeededDefect),
+    /// It is a mutant. A cluster with one cannot be copied.
+    Mutant(&'a Mutant),
+}
+
 /// The terms of all runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub struct Terms<'a> {
     /// How much cluster time a case has to converge, after all faults have ended.
     pub within: SignedDuration,
+    /// The component that is broken from the end of the installation on, if one should be.
+    pub broken: Option<Broken<'a>>,
+}
+
+impl Terms<'_> {
+    /// The same terms for components that work.
+    pub(super) fn with_sound_components(self) -> Self {
+        Self { broken: None, ..self }
+    }
+
+    /// Installs the cluster of a plan. Returns what a mutant did, if there is one.
+    fn start(self, plan: &Plan) -> Result<(Session, Option<Observation>), SessionError> {
+        if let Some(Broken::Mutant(mutant)) = self.broken {
+            let (session, observation) = mutation::start_observed(plan, SEED, Some(mutant))?;
+            return Ok((session, Some(observation)));
+        }
+        let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, SEED)?;
+        if let Some(Broken::Seeded(defect)) = self.broken {
+            session.plant(defect);
+        }
+        Ok((session, None))
+    }
 }
 
 /// How a run went.
@@ -73,37 +104,40 @@ impl RunReport {
 }
 
 /// Runs a case from its start.
-pub(super) fn run(case: &Case, releases: &dyn Releases, terms: Terms) -> RunReport {
+pub(super) fn run(case: &Case, releases: &dyn Releases, terms: Terms<'_>) -> RunReport {
     let plan = match case.plan(releases) {
         Ok(plan) => plan,
         Err(problems) => return RunReport::cut(problems.to_string()),
     };
-    guarded(|| match Session::start(&plan.cluster, &plan.name, &plan.ids, SEED) {
-        Ok(session) => Trial { case, plan: &plan, terms }.finish(session, 0, |_| ()),
+    guarded(|| match terms.start(&plan) {
+        Ok((session, observation)) => {
+            let mut report = Trial { case, plan: &plan, terms }.finish(session, 0, |_| ());
+            if observation.is_some_and(|observation| observation.had_effect()) {
+                report.seen.insert(coverage::marked(SeededDefect::mark()), SignedDuration::ZERO);
+            }
+            report
+        }
         Err(error) => RunReport::cut(error.to_string()),
     })
 }
 
-/// Runs a case with a mutant, or without one to observe its components. Returns the report, and what `look` returns for the
-/// record.
-pub(super) fn run_observed<T>(
+/// Runs a case without a mutant. Returns the report, and the mutants that the run can notice.
+pub(super) fn run_for_mutants(
     case: &Case,
-    mutant: Option<&Mutant>,
     releases: &dyn Releases,
-    terms: Terms,
-    look: impl FnOnce(&Observation, &Record) -> T,
-) -> (RunReport, Option<T>) {
+    terms: Terms<'_>,
+) -> (RunReport, Vec<Mutant>) {
     let plan = match case.plan(releases) {
         Ok(plan) => plan,
-        Err(problems) => return (RunReport::cut(problems.to_string()), None),
+        Err(problems) => return (RunReport::cut(problems.to_string()), Vec::new()),
     };
-    let mut seen = None;
-    let report = guarded(|| match mutation::start_observed(&plan, SEED, mutant) {
+    let mut mutants = Vec::new();
+    let report = guarded(|| match mutation::start_observed(&plan, SEED, None) {
         Ok((session, observation)) => Trial { case, plan: &plan, terms }
-            .finish(session, 0, |record| seen = Some(look(&observation, record))),
+            .finish(session, 0, |record| mutants = observation.mutants(record)),
         Err(error) => RunReport::cut(error.to_string()),
     });
-    (report, seen)
+    (report, mutants)
 }
 
 /// Runs a case to the last of its steps, and then each of the other cases, which begin with the same steps, from there.
@@ -111,13 +145,15 @@ pub(super) fn run_forked(
     prefix: &Case,
     forks: &[Case],
     releases: &dyn Releases,
-    terms: Terms,
+    terms: Terms<'_>,
 ) -> Vec<RunReport> {
     // The update status controller cannot be copied: a run with it is another one than from the start.
     let has_tasks = prefix.environment.get("cluster").is_some_and(|cluster| cluster["insights"] == true);
-    let can_fork = !has_tasks && prefix.own_steps.is_empty();
-    let saved =
-        can_fork.then(|| panics::catch_panic(|| save_after(prefix, releases)).ok().flatten()).flatten();
+    let can_fork =
+        !has_tasks && prefix.own_steps.is_empty() && !matches!(terms.broken, Some(Broken::Mutant(_)));
+    let saved = can_fork
+        .then(|| panics::catch_panic(|| save_after(prefix, releases, terms)).ok().flatten())
+        .flatten();
     let Some((saved, steps)) = saved else {
         return forks.iter().map(|fork| run(fork, releases, terms)).collect();
     };
@@ -132,9 +168,9 @@ pub(super) fn run_forked(
 }
 
 /// Runs all steps of a case, and saves the cluster. Returns it with the number of steps.
-fn save_after(prefix: &Case, releases: &dyn Releases) -> Option<(SavedCluster, usize)> {
+fn save_after(prefix: &Case, releases: &dyn Releases, terms: Terms<'_>) -> Option<(SavedCluster, usize)> {
     let plan = prefix.plan(releases).ok()?;
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, SEED).ok()?;
+    let (mut session, _) = terms.start(&plan).ok()?;
     run_after(&mut session, &plan, 0).is_none().then_some(())?;
     Some((session.save()?, plan.timeline.len()))
 }
@@ -147,7 +183,7 @@ fn guarded(work: impl FnOnce() -> RunReport) -> RunReport {
 struct Trial<'c> {
     case: &'c Case,
     plan: &'c Plan,
-    terms: Terms,
+    terms: Terms<'c>,
 }
 
 impl Trial<'_> {
@@ -170,12 +206,13 @@ impl Trial<'_> {
             },
         }
         let (virtual_time, now) = (session.elapsed() - start, session.elapsed());
+        let marks = session.marks().clone();
         let record = session.into_record();
         look(&record);
         problems.extend(oracles::judge_record(&record, self.calm_from(), now));
         RunReport {
             problems,
-            seen: coverage::seen(&record),
+            seen: coverage::seen(&record, &marks),
             alerts: coverage::defined_alerts(&record),
             virtual_time,
             cut_short,
@@ -235,7 +272,7 @@ mod tests {
     use crate::explore::case::Moment;
     use crate::explore::invention;
 
-    const TERMS: Terms = Terms { within: SignedDuration::from_hours(1) };
+    const TERMS: Terms<'_> = Terms { within: SignedDuration::from_hours(1), broken: None };
 
     fn case(moments: Vec<Moment>) -> Case {
         let environment =

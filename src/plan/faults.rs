@@ -134,6 +134,7 @@ impl std::fmt::Display for InjectedFault {
                 match fault {
                     ProgramFault::Crash { writes, hits, .. } => write!(f, ": {writes}{hits}"),
                     ProgramFault::SkewedClock(ahead) => write!(f, " by {}", short_duration(ahead.abs())),
+                    ProgramFault::Slow(delay) => write!(f, " by {}", short_duration(*delay)),
                     _ => Ok(()),
                 }
             }

@@ -13,6 +13,7 @@ pub mod environment;
 pub mod faults;
 pub mod kubelet;
 pub mod machine;
+pub mod marks;
 pub mod node_lifecycle;
 pub mod owners;
 pub mod policy_status;

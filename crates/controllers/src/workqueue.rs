@@ -7,7 +7,7 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::EVENTS;
 use windtunnel_core::{Answer, Key, Object, Operation, View, Write};
 
-use super::{Input, Step};
+use super::{Input, Step, marks};
 
 /// The delay of a retry after another client changed or deleted the object.
 const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
@@ -80,6 +80,7 @@ impl WorkQueue {
                         404 => answer.write.verb() != "create",
                         _ => false,
                     };
+                    if raced { marks::CONFLICT_RETRIED } else { marks::REJECTION_RETRIED }.reach();
                     let pause = if raced { CONFLICT_PAUSE } else { REFUSAL_PAUSE };
                     self.add_at(subject.clone(), now + pause);
                     refused.push((subject, answer));
@@ -110,7 +111,10 @@ impl WorkQueue {
     /// Whether the same `write` for `subject`, on the same version of its object, has changed nothing before.
     fn is_without_effect(&mut self, subject: &Key, write: &Write) -> bool {
         match self.fruitless.get(subject) {
-            Some(made) if made == write => true,
+            Some(made) if made == write => {
+                marks::UPDATE_WITHOUT_EFFECT.reach();
+                true
+            }
             Some(_) => {
                 self.fruitless.remove(subject);
                 false

@@ -20,6 +20,7 @@ pub mod clock;
 pub mod jsonpath;
 pub mod limits;
 pub mod log;
+pub mod mark;
 mod objects;
 pub mod panics;
 pub mod probe;

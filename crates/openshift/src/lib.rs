@@ -9,6 +9,7 @@ pub mod environment;
 mod feature_gates;
 pub mod graph;
 pub mod manifests;
+pub mod marks;
 pub mod mco;
 pub mod monitoring;
 pub mod oc;

@@ -23,13 +23,14 @@ use super::{numbers, payload};
   windtunnel explore scenarios/update --runs 50
   windtunnel explore --budget 1h --shard 2/3 --corpus /shared/corpus
   windtunnel explore --mutants 20 --runs 8
+  windtunnel explore --seeded --runs 60
   windtunnel explore replay found
   windtunnel explore minimise my-failure.yaml
 
 A folder that is named as a command of `explore` is written `./replay`.
 
-Exit codes: 0 no run breaks a rule (--mutants: every mutant is found); 1 some run does (--mutants: a mutant is
-not found); 2 wrong usage or unreadable input; 130 and 143 a signal ended it, after its summary."
+Exit codes: 0 no run breaks a rule (--mutants and --seeded: each is found); 1 some run does (--mutants and
+--seeded: one is not found); 2 wrong usage or unreadable input; 130 and 143 a signal ended it, after its summary."
 )]
 pub(in crate::cli) struct ExploreArgs {
     /// Another command than to explore.
@@ -70,6 +71,10 @@ pub(in crate::cli) struct ExploreArgs {
     /// --runs is the number of runs for each.
     #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["paths", "corpus", "emit", "html", "budget"])]
     pub(in crate::cli) mutants: Option<u32>,
+    /// Explore clusters with a defect after a known bug, one at a time, and print which are found: these, or all
+    /// without a name. --runs and --budget are for each defect.
+    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with_all = ["paths", "corpus", "emit", "html", "mutants"])]
+    pub(in crate::cli) seeded: Option<Vec<String>>,
     /// Output format of the summary.
     #[arg(long, value_enum, default_value_t = ExploreFormat::Text)]
     pub(in crate::cli) format: ExploreFormat,

@@ -8,6 +8,7 @@ mod mutants;
 mod page;
 mod replay;
 mod report;
+mod seeded;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,9 @@ fn run(args: &ExploreArgs) -> Result<Exit, String> {
     let releases = Releases::read(&args.payload)?;
     let settings = settings(args, &releases)?;
     let interrupt = Interrupt::listen();
+    if let Some(names) = &args.seeded {
+        return seeded::explore(args, &settings, names, &interrupt);
+    }
     if let Some(count) = args.mutants {
         return Ok(mutants::explore(args, &settings, count, &interrupt));
     }
@@ -113,7 +117,7 @@ fn settings<'a>(args: &ExploreArgs, releases: &'a Releases) -> Result<Settings<'
         seed: seed_of_shard(args.seed, index, count),
         runs: args.runs.map(u64::from),
         jobs: jobs_or_cores(args.jobs),
-        terms: Terms { within: args.within },
+        terms: Terms { within: args.within, broken: None },
         scenarios: if args.paths.is_empty() { Vec::new() } else { scenarios(args, releases)? },
         releases,
     })

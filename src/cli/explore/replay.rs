@@ -38,7 +38,7 @@ impl Source {
         }
     }
 
-    fn replay(&self, releases: &Releases, terms: Terms) -> Replayed {
+    fn replay(&self, releases: &Releases, terms: Terms<'_>) -> Replayed {
         match self {
             Self::Finding(finding) => replay_finding(finding, releases, terms),
             Self::Scenario { case, oracle, .. } => replay_scenario(case, oracle, releases, terms),
@@ -58,7 +58,7 @@ pub(super) fn replay(args: &ReplayFindingsArgs) -> Result<Exit, String> {
         let causes: Vec<&str> = all.iter().map(Source::cause).collect();
         return Err(format!("no finding has this name; there are:\n{}", causes.join("\n")));
     }
-    let terms = Terms { within: args.within };
+    let terms = Terms { within: args.within, broken: None };
     let outcomes = in_parallel(&wanted, jobs_or_cores(args.jobs), |source| source.replay(&releases, terms));
     for (source, outcome) in wanted.iter().zip(&outcomes) {
         print_output(&line(source, outcome));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
 use super::corpus::State;
-use crate::explore::{Exploration, Finding, rules};
+use crate::explore::{Exploration, Finding, NeverSeen, rules};
 
 /// The seconds of a year.
 const YEAR: f64 = 365.0 * 86_400.0;
@@ -64,8 +64,9 @@ pub(super) fn states_by_kind(exploration: &Exploration) -> BTreeMap<&str, Vec<(&
 }
 
 /// What no run has seen although the clusters know it, by its kind.
-pub(super) fn never_seen(exploration: &Exploration) -> BTreeMap<&'static str, Vec<&str>> {
-    BTreeMap::from([("alerts", exploration.never_fired())])
+pub(super) fn never_seen(exploration: &Exploration) -> BTreeMap<&'static str, Vec<String>> {
+    let NeverSeen { alerts, marks } = exploration.never_seen();
+    BTreeMap::from([("alerts", alerts), ("marks", marks.into_iter().map(str::to_owned).collect())])
 }
 
 /// A finding's runs and the first of them, in words.
@@ -102,9 +103,15 @@ impl Summary<'_> {
         for (why, count) in &exploration.cut_short {
             let _ = writeln!(text, "{} ended early: {why}", runs(*count));
         }
-        let never_fired = exploration.never_fired();
-        if !never_fired.is_empty() {
-            let _ = writeln!(text, "alerts that never fired: {}", never_fired.join(", "));
+        let NeverSeen { alerts, marks } = exploration.never_seen();
+        if !alerts.is_empty() {
+            let _ = writeln!(text, "{} never fired: {}", counted(alerts.len(), "alert"), alerts.join(", "));
+        }
+        if !marks.is_empty() {
+            let _ = writeln!(text, "{} never reached:", counted(marks.len(), "mark"));
+            marks.iter().for_each(|mark| {
+                let _ = writeln!(text, "  {mark}");
+            });
         }
         text
     }

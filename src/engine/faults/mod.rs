@@ -159,6 +159,8 @@ impl Simulation {
             InjectedFault::Process(name, ProgramFault::Crash { writes, .. }) => {
                 self.crashes.forget_at(name, writes);
             }
+            InjectedFault::Process(name, ProgramFault::LastInTurn) => self.schedule.end_last(name),
+            InjectedFault::Process(name, ProgramFault::Slow(_)) => self.schedule.end_delay(name),
             InjectedFault::Process(name, _) => self.schedule.end_silence(name, &self.view),
             InjectedFault::Release(version, fault) => {
                 self.environment.outages.end(self.find_release(version)?, *fault);
@@ -203,6 +205,8 @@ impl Simulation {
                 self.end_program_fault(name, None);
                 self.crashes.forget(name);
                 self.schedule.end_silence(name, &self.view);
+                self.schedule.end_last(name);
+                self.schedule.end_delay(name);
                 Ok(())
             }
             FaultTarget::Pool(pool) => {
@@ -251,6 +255,8 @@ impl Simulation {
             }
             ProgramFault::StaleWatch => self.schedule.silence_watches(id, &self.view),
             ProgramFault::DroppedWatch => self.schedule.relist(id, &self.view),
+            ProgramFault::LastInTurn => self.schedule.put_last(id),
+            ProgramFault::Slow(delay) => self.schedule.slow_down(id, *delay),
             ProgramFault::LosesLease(span) => {
                 let pod = self.processes.of_actor(id);
                 let namespaces: Vec<String> = pod.map(|(pod, _)| pod.namespace.clone()).into_iter().collect();

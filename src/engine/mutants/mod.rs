@@ -12,9 +12,11 @@ mod mutant;
 mod outdated;
 mod place;
 mod returned;
+mod seeded;
 mod tampering;
 
 pub use mutant::Mutant;
 pub(super) use mutant::{Defect, FalseAnswer, Request, altered};
 pub(super) use place::Place;
+pub use seeded::{SeededDefect, seeded_defects};
 pub(super) use tampering::{Observed, Tampering, component};

@@ -69,6 +69,9 @@ fn process_keys(name: &str, fault: &ProgramFault) -> Vec<String> {
     if let ProgramFault::SkewedClock(ahead) = fault {
         keys.push(format!("by: {}", short_duration(ahead.abs())));
     }
+    if let ProgramFault::Slow(delay) = fault {
+        keys.push(format!("by: {}", short_duration(*delay)));
+    }
     keys
 }
 

@@ -34,6 +34,11 @@ impl Simulation {
             }
             ProgramFault::Killed => self.kill_processes_of(name),
             ProgramFault::Paused => self.pause_program(name, true)?,
+            ProgramFault::LastInTurn | ProgramFault::Slow(_) => {
+                let why =
+                    "only simulated components take turns, not programs of your machine; pause it instead";
+                return Err(SessionError::Unsupported(why.to_owned()));
+            }
             ProgramFault::Crash { .. }
             | ProgramFault::StaleWatch
             | ProgramFault::DroppedWatch
@@ -179,7 +184,11 @@ fn request_fault(name: &str, fault: &ProgramFault) -> Option<RequestFault> {
             let kind = Some(LEASES.kind.to_string());
             (RequestFilter { kind, ..watches }, Trouble::SkewedClock(*ahead), all)
         }
-        ProgramFault::LosesLease(_) | ProgramFault::Killed | ProgramFault::Paused => return None,
+        ProgramFault::LosesLease(_)
+        | ProgramFault::Killed
+        | ProgramFault::Paused
+        | ProgramFault::LastInTurn
+        | ProgramFault::Slow(_) => return None,
     };
     Some(RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 })
 }

@@ -50,6 +50,8 @@ impl Simulation {
         copy.unannotated.clone_from(&self.unannotated);
         copy.crashes = self.crashes.clone();
         copy.embedded = self.embedded.copied();
+        copy.marks = self.marks.clone();
+        copy.defect = self.defect;
         copy.copy_actors_from(self);
         Some(copy)
     }

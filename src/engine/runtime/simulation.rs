@@ -38,7 +38,7 @@ use crate::engine::faults_in_effect::FaultsInEffect;
 use crate::engine::invariants::Invariants;
 use crate::engine::invariants::node_order::Phases;
 use crate::engine::last_actions::LastActions;
-use crate::engine::mutants::Tampering;
+use crate::engine::mutants::{SeededDefect, Tampering};
 use crate::engine::output::CapturedOutput;
 use crate::engine::progress::Progress;
 use crate::engine::restored::KnownStates;
@@ -120,6 +120,10 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) embedded: Embedded,
     /// Looks at the cluster whenever it has settled.
     pub(in crate::engine) observer: Option<Observer<Self>>,
+    /// The marks that components have reached, with the time at which each was reached first.
+    pub(in crate::engine) marks: BTreeMap<&'static str, Time>,
+    /// The seeded defect of the run, if there is one.
+    pub(in crate::engine) defect: Option<&'static SeededDefect>,
     /// The virtual second in which requests are counted, and the number of requests before it.
     requests: (i64, u64),
 }
@@ -196,6 +200,8 @@ impl Simulation {
             failed_starts: Vec::new(),
             embedded: Embedded::default(),
             observer: None,
+            marks: BTreeMap::new(),
+            defect: None,
             requests: (0, 0),
         }
     }
@@ -234,8 +240,21 @@ impl Simulation {
         self.tampering = Some(tampering.clone());
     }
 
+    /// Plants a defect in the running components, and in those that start later.
+    pub(in crate::engine) fn plant(&mut self, defect: &'static SeededDefect) {
+        let ids: Vec<ActorId> = self.schedule.names().map(|(id, _)| id).collect();
+        for id in ids {
+            self.schedule.wrap(id, |actor| defect.plant_in(actor));
+        }
+        self.defect = Some(defect);
+    }
+
     /// Returns an actor that passes the mutant of the run, if there is one.
     pub(in crate::engine) fn tampered(&self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
+        let actor = match self.defect {
+            Some(defect) => defect.plant_in(actor),
+            None => actor,
+        };
         match &self.tampering {
             Some(tampering) => tampering.wrap(actor),
             None => actor,
@@ -414,6 +433,9 @@ impl Simulation {
         let turn = self.schedule.turn(id, surroundings);
         drop(alerts);
         let Some(turn) = turn else { return };
+        for mark in turn.marks {
+            self.marks.entry(mark).or_insert(now);
+        }
         if !turn.writes.is_empty() && !self.request(id, turn.writes) {
             return;
         }

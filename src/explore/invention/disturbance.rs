@@ -13,8 +13,10 @@ pub(super) fn invent(dice: &mut Dice, nodes: &[String]) -> Value {
         3 => format!("machine-config-daemon/{node}"),
         _ => format!("kubelet/{node}"),
     };
-    match dice.between(0, 4) {
+    match dice.between(0, 6) {
         0 => json!({ "fault": { "process": program, "is": "killed" } }),
+        5 => json!({ "fault": { "process": program, "is": "last-in-turn", "for": "1m" } }),
+        6 => json!({ "fault": { "process": program, "is": "slow", "by": "3s", "for": "1m" } }),
         1 => json!({ "fault": { "process": program, "is": "watch-dropped" } }),
         2 => json!({ "fault": { "process": program, "is": "watch-stale", "for": "30s" } }),
         3 => json!({ "fault": { "api": { "by": program, "verb": "update" }, "is": "conflict", "times": 2 } }),

@@ -39,8 +39,21 @@ const OF_RELEASES: [&str; 14] = [
 ];
 
 /// The faults of programs.
-const OF_PROGRAMS: [&str; 6] =
-    ["crash-before-write", "crash-after-write", "watch-stale", "watch-dropped", "lease-lost", "killed"];
+const OF_PROGRAMS: [&str; 10] = [
+    "crash-before-write",
+    "crash-after-write",
+    "watch-stale",
+    "watch-dropped",
+    "lease-lost",
+    "killed",
+    "last-in-turn",
+    "last-in-turn",
+    "slow",
+    "slow",
+];
+
+/// Delays of slow components, in seconds.
+const DELAYS: [u64; 5] = [1, 3, 10, 30, 90];
 
 /// Kinds whose requests fail.
 const KINDS: [&str; 10] = [
@@ -133,6 +146,9 @@ fn of_program(dice: &mut Dice, names: &Names) -> Value {
     let mut fault = json!({ "process": program(dice, names), "is": is });
     if is.starts_with("crash-") {
         fault["nth"] = json!(dice.between(1, 12));
+    }
+    if is == "slow" {
+        fault["by"] = json!(seconds(*dice.pick(&DELAYS)));
     }
     fault
 }

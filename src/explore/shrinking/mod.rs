@@ -30,7 +30,7 @@ pub(super) fn shrink(
     case: &Case,
     problem: &Problem,
     releases: &dyn Releases,
-    terms: Terms,
+    terms: Terms<'_>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> (Finding, u64) {
     let cause = problem.cause();
@@ -47,7 +47,9 @@ pub(super) fn shrink(
     let is_shrunk =
         !is_reproduced || Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut found, &mut find, stop);
     let finding = Finding { is_shrunk, is_reproduced, ..Finding::new(&case, &found) };
-    (if is_reproduced { verified(finding, releases) } else { finding }, runs)
+    // The scenario of a broken component passes without it.
+    let is_whole = terms.broken.is_none();
+    (if is_reproduced && is_whole { verified(finding, releases) } else { finding }, runs)
 }
 
 /// Runs the scenario of a finding as any other. Returns the finding with the place at which the problem shows, and whether

@@ -59,10 +59,13 @@ fn shorter_faults(fault: &Value) -> Vec<Value> {
         simpler[key] = value;
         simpler
     };
-    let mut found: Vec<Value> = ["for", "after", "by"]
+    let mut found: Vec<Value> = ["for", "after"]
         .iter()
         .flat_map(|key| shorter(&fault[*key]).into_iter().map(|shorter| with(key, json!(shorter))))
         .collect();
+    let delay = fault["by"].as_str().and_then(parse_duration).map_or(0, |delay| delay.as_secs().unsigned_abs());
+    let fewer = [1, delay / 2].into_iter().filter(|fewer| (1..delay).contains(fewer));
+    found.extend(fewer.map(|fewer| with("by", json!(seconds(fewer)))));
     for key in ["times", "nth"] {
         if let Some(number) = fault[key].as_u64().filter(|number| *number > 1) {
             found.extend([1, number - 1].map(|smaller| with(key, json!(smaller))));

@@ -58,6 +58,15 @@ impl Details<'_, '_, '_> {
         self.reader.duration(by)
     }
 
+    /// Parses the delay of a slow component.
+    fn delay(&mut self, word: &str) -> Option<SignedDuration> {
+        let Some(by) = self.map.get("by") else {
+            self.reader.problem(self.node, format!("`{word}` needs `by`: the delay, such as `3s`"));
+            return None;
+        };
+        self.reader.duration(by)
+    }
+
     /// Parses which of the matching requests fail. `nth` without `times` means only that request.
     fn hits(&mut self, default_times: Option<u32>) -> Option<Hits> {
         let default_times = if self.map.get("nth").is_some() { Some(1) } else { default_times };
@@ -107,6 +116,8 @@ impl Details<'_, '_, '_> {
             "watch-dropped" => Some(ProgramFault::DroppedWatch),
             "killed" => Some(ProgramFault::Killed),
             "paused" => Some(ProgramFault::Paused),
+            "last-in-turn" => Some(ProgramFault::LastInTurn),
+            "slow" => Some(ProgramFault::Slow(self.delay(word)?)),
             "clock-ahead" => Some(ProgramFault::SkewedClock(self.offset(word)?)),
             "clock-behind" => Some(ProgramFault::SkewedClock(-self.offset(word)?)),
             "lease-lost" => Some(ProgramFault::LosesLease(self.lasts.unwrap_or(LEASE_LOST))),

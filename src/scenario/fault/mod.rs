@@ -124,6 +124,7 @@ fn supported_details(target: &FaultTarget, word: &str) -> &'static [&'static str
         (FaultTarget::Pool(_), IMAGE_BUILD_FAILS) => &["message", "times"],
         (FaultTarget::Node(_), "reboot-loop") | (FaultTarget::Pool(_), _) => &["times"],
         (FaultTarget::Node(_) | FaultTarget::Process(_), "clock-ahead" | "clock-behind")
+        | (FaultTarget::Process(_), "slow")
         | (FaultTarget::Api(_), "watch-slow") => &["by"],
         (
             FaultTarget::Node(_),

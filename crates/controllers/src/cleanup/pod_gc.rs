@@ -98,6 +98,7 @@ fn collect(node: &Key, view: &View, now: Time) -> Vec<Write> {
     let bound = |pod: &&Object| pod.text("/spec/nodeName") == node.name;
     let mut writes = Vec::new();
     for pod in view.list(&PODS).filter(bound) {
+        crate::marks::POD_OF_GONE_NODE.reach();
         let (namespace, name) = (pod.namespace(), pod.name());
         if !matches!(pod.text("/status/phase"), "Succeeded" | "Failed") {
             let mut conditions = pod.list("/status/conditions").to_vec();

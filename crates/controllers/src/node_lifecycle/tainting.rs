@@ -34,6 +34,7 @@ pub(super) fn taint(node: &Object, now: Time) -> Option<Write> {
     if taints == before {
         return None;
     }
+    crate::marks::TAINTS_REMOVED.reach_if(taints.len() < before.len());
     let taints = if taints.is_empty() { Value::Null } else { json!(taints) };
     let patch =
         json!({ "metadata": { "resourceVersion": node.resource_version() }, "spec": { "taints": taints } });

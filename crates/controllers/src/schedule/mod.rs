@@ -6,6 +6,7 @@
 //! input gives the same order.
 
 mod client;
+mod order;
 mod router;
 mod slot;
 mod watches;
@@ -17,7 +18,7 @@ use jiff::SignedDuration;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::limits::{STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
-use windtunnel_core::{Change, View, Write};
+use windtunnel_core::{Change, View, Write, mark};
 
 pub use self::client::Request;
 pub use self::router::ActorId;
@@ -37,6 +38,8 @@ pub struct Schedule {
     ready: BTreeSet<ActorId>,
     /// When clients retry requests.
     retries: BTreeSet<(Time, ActorId)>,
+    /// The actors that take their turns after all others that are ready.
+    last: BTreeSet<ActorId>,
 }
 
 /// The cluster at the moment of a turn.
@@ -61,6 +64,8 @@ pub struct Turn {
     pub wake_at: Option<Time>,
     /// Effects outside the API.
     pub effects: Vec<Effect>,
+    /// The names of the marks that it reached.
+    pub marks: Vec<&'static str>,
 }
 
 /// An actor that waits for something.
@@ -89,6 +94,7 @@ impl Schedule {
     pub fn remove(&mut self, id: ActorId) -> Option<String> {
         self.router.remove(id);
         self.ready.remove(&id);
+        self.last.remove(&id);
         let slot = self.slots.remove(&id)?;
         if let Some(wake_at) = slot.wake_at {
             self.wakes.remove(&(wake_at, id));
@@ -102,6 +108,7 @@ impl Schedule {
         if let Some(at) = slot.wake_at.take() {
             self.wakes.remove(&(at, id));
         }
+        self.last.remove(&id);
         let ahead = slot.ahead;
         *slot = Slot::new(actor);
         slot.ahead = ahead;
@@ -222,7 +229,9 @@ impl Schedule {
 
     /// Takes the next actor that is ready.
     pub fn next_ready(&mut self) -> Option<ActorId> {
-        self.ready.pop_first()
+        let first = self.ready.iter().find(|id| !self.last.contains(id)).or(self.ready.first()).copied()?;
+        self.ready.remove(&first);
+        Some(first)
     }
 
     /// Runs the next turn of an actor; `None` if the actor does not run.
@@ -233,6 +242,11 @@ impl Schedule {
             self.wake_at(id, Some(up));
             return None;
         }
+        if let Some(at) = slot.postponed(now) {
+            self.wake_at(id, Some(at));
+            return None;
+        }
+        mark::take_reached();
         let inbox = std::mem::take(&mut slot.inbox);
         let ahead = slot.ahead;
         let input = Input {
@@ -248,7 +262,7 @@ impl Schedule {
         let step = slot.actor.step(&input);
         slot.why = step.why.into_owned();
         let wake_at = step.wake_at.map(|at| after(at, -ahead).max(now));
-        Some(Turn { writes: step.writes, wake_at, effects: step.effects })
+        Some(Turn { writes: step.writes, wake_at, effects: step.effects, marks: mark::take_reached() })
     }
 
     /// Sets the time at which an actor wakes.

@@ -25,6 +25,10 @@ pub(super) struct Slot {
     /// turn.
     pub(super) ahead: SignedDuration,
     pub(super) leap: SignedDuration,
+    /// How much later than it could the actor takes each turn.
+    pub(super) delay: SignedDuration,
+    /// When it takes the turn that is postponed.
+    pub(super) turn_at: Option<Time>,
 }
 
 /// News since the last turn of an actor.
@@ -59,6 +63,8 @@ impl Slot {
             down_until: None,
             ahead: SignedDuration::ZERO,
             leap: SignedDuration::ZERO,
+            delay: SignedDuration::ZERO,
+            turn_at: None,
         }
     }
 }

@@ -108,6 +108,7 @@ fn write_unschedulable(pod: &Object, why: &str, now: Time) -> Option<Write> {
     {
         return None;
     }
+    crate::marks::NO_NODE_FITS.reach();
     let mut conditions: Vec<Value> = pod.list("/status/conditions").to_vec();
     condition::set(&mut conditions, &unschedulable, now);
     let patch = json!({ "status": { "conditions": conditions } });

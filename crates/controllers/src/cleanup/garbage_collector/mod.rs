@@ -22,7 +22,7 @@ use windtunnel_core::{
 
 use self::references::{Owners, has_finalizer, is_waiting, owners, resolve_owner};
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Input, Interest, Step};
+use crate::{Actor, Input, Interest, Step, marks};
 
 /// The finalizer of an owner that waits for the deletion of its dependents.
 const FOREGROUND: &str = "foregroundDeletion";
@@ -138,6 +138,7 @@ impl GarbageCollector {
     /// Removes the owner references from dependents and then the `orphan` finalizer from their owner.
     fn orphan_dependents(&self, key: &Key, owner: &Object, view: &View) -> Vec<Write> {
         let dependents = self.dependents(owner, view);
+        marks::DEPENDENTS_ORPHANED.reach_if(!dependents.is_empty());
         let mut writes: Vec<Write> = dependents
             .into_iter()
             .map(|(key, dependent)| with_owners(key, dependent, |reference| uid(reference) != owner.uid()))
@@ -170,10 +171,12 @@ impl GarbageCollector {
         if !waiting.is_empty() && !dependents.is_empty() {
             // In a cycle of owners, each would wait for the other.
             if dependents.iter().any(|(_, dependent)| is_waiting(dependent)) && blocks(object) {
+                marks::OWNERS_IN_A_CYCLE.reach();
                 return Some(unblocked(key, object));
             }
             return Some(deletion(key, object, Propagation::Foreground));
         }
+        marks::OWNER_GONE.reach();
         let policy = match object {
             _ if has_finalizer(object, ORPHAN) => Propagation::Orphan,
             _ if has_finalizer(object, FOREGROUND) => Propagation::Foreground,

@@ -16,6 +16,7 @@ impl PodSync<'_> {
     pub(super) fn fail_by_deadline(&mut self) {
         let now = self.site.now;
         self.status.phase = "Failed";
+        crate::marks::POD_DEADLINE.reach();
         "DeadlineExceeded".clone_into(&mut self.status.reason);
         DEADLINE_PASSED.clone_into(&mut self.status.message);
         self.record_event(Notice::normal("DeadlineExceeded", DEADLINE_PASSED));

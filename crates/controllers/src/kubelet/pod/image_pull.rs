@@ -49,6 +49,7 @@ impl PodSync<'_> {
                     self.record_event(Notice::warning("Failed", "Error: ImagePullBackOff"));
                 }
                 let message = error.back_off_message(&image, self.site.minor);
+                crate::marks::PULL_BACK_OFF.reach();
                 let reason = "ImagePullBackOff".to_owned();
                 self.status.containers[index].transition_to(State::Waiting { reason, message });
                 Pulling::Failed { error, quiet_at, retry_at, failures }

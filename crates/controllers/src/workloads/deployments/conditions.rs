@@ -61,6 +61,7 @@ pub(super) fn put_progress(
             put(list, &report("True", "ReplicaSetUpdated", "is progressing."), true, now);
         }
         RolloutProgress::Waiting { .. } if deadline(deployment).is_some_and(|at| at <= now) => {
+            crate::marks::ROLLOUT_DEADLINE.reach();
             put(list, &report("False", "ProgressDeadlineExceeded", "has timed out progressing."), false, now);
         }
         RolloutProgress::Waiting { .. } => {}

@@ -61,9 +61,11 @@ pub(super) fn determine_end(
     let limit = job.number("/spec/backoffLimit").unwrap_or(BACKOFF_LIMIT_DEFAULT);
     let [succeeded, failed] = tally.totals();
     if failed > limit || restarts_too_often(job, tally, limit) {
+        crate::marks::JOB_BACK_OFF.reach();
         return Some(End::failed("BackoffLimitExceeded", "Job has reached the specified backoff limit"));
     }
     if deadline.is_some_and(|deadline| deadline <= now) {
+        crate::marks::JOB_DEADLINE.reach();
         return Some(End::failed("DeadlineExceeded", "Job was active longer than specified deadline"));
     }
     let enough = match tally.wanted() {

@@ -27,13 +27,17 @@ pub enum ProgramFault {
     Killed,
     /// It does nothing until the fault is healed. Its connections stay open.
     Paused,
+    /// Of the components that are ready at a moment, it takes its turn after all others.
+    LastInTurn,
+    /// It takes each turn this much later than it could.
+    Slow(SignedDuration),
     /// The times of its Leases are those of a clock that is this far ahead; negative if it is behind.
     SkewedClock(SignedDuration),
 }
 
 impl ProgramFault {
     /// All names.
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 11] = [
         "crash-before-write",
         "crash-after-write",
         "watch-stale",
@@ -41,6 +45,8 @@ impl ProgramFault {
         "lease-lost",
         "killed",
         "paused",
+        "last-in-turn",
+        "slow",
         "clock-ahead",
         "clock-behind",
     ];
@@ -55,6 +61,8 @@ impl ProgramFault {
             Self::LosesLease(_) => "lease-lost",
             Self::Killed => "killed",
             Self::Paused => "paused",
+            Self::LastInTurn => "last-in-turn",
+            Self::Slow(_) => "slow",
             Self::SkewedClock(ahead) if ahead.is_negative() => "clock-behind",
             Self::SkewedClock(_) => "clock-ahead",
         }

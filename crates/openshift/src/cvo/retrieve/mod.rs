@@ -230,6 +230,7 @@ impl Retrieval {
     }
 
     fn not_pruned(&self) -> String {
+        crate::marks::PRUNING_FAILED.reach();
         let errors = match self.prune_errors.as_slice() {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
@@ -249,6 +250,7 @@ impl Retrieval {
             Judgement::Done => Some(Ok(self.retrieved.clone())),
             Judgement::Failed(cause) => Some(Err(error_text(by, &cause).into())),
             Judgement::Waiting if self.deadline.is_some_and(|deadline| deadline <= now) => {
+                crate::marks::RETRIEVAL_TIMED_OUT.reach();
                 Some(Err(error_text(by, "timed out waiting for the condition").into()))
             }
             Judgement::Waiting => {
@@ -276,6 +278,7 @@ impl Retrieval {
         if !force {
             return Err(RetrievalError { text: format!("The update cannot be verified: {error}"), causes });
         }
+        crate::marks::FORCED_UNVERIFIED.reach();
         self.retrieved = Retrieved {
             verified: false,
             risk: format!(

@@ -28,6 +28,7 @@ use super::sync::apply::{ApplyLoop, ApplyMode, PassPace};
 use super::updates::{self, Updates};
 use super::upgradeable::Upgradeable;
 use crate::manifests::is_preview;
+use crate::marks;
 use crate::release::Release;
 
 /// The only key of the work queue.
@@ -169,6 +170,8 @@ impl Worker {
             if let Some(outcome) = retrieval.run(site, view, now, out) {
                 let target = retrieval.target.clone();
                 self.retrieval = None;
+                let wanted = cluster_version.text("/spec/desiredUpdate/version");
+                marks::RETARGETED_IN_RETRIEVAL.reach_if(wanted != target.version);
                 if let Ok(retrieved) = &outcome
                     && !retrieved.risk.is_empty()
                 {
@@ -186,6 +189,9 @@ impl Worker {
                     .map_or_else(LoadResult::clone, |work| LoadResult::loaded(&work.release, &self.own));
                 notices.extend(load.notice());
                 if let LoadResult::Failed { message, .. } = &load {
+                    let is_updating =
+                        self.apply.as_ref().is_some_and(|apply| apply.mode == ApplyMode::Updating);
+                    marks::REFUSED_IN_UPDATE.reach_if(is_updating);
                     let error = format_args!("loadUpdatedPayload syncPayload err={message}");
                     out.info(now, "sync_worker.go:482", error);
                 }
@@ -273,16 +279,18 @@ impl Worker {
             && let Some(cluster_version) = found
         {
             if is_about(&answer.write, cluster_version) {
+                marks::STATUS_CONFLICT.reach();
                 self.write_status(site, cluster_version, now, out);
                 self.conflicted = out.awaits(Purpose::Status);
                 return;
             }
+            marks::VERSION_RECREATED.reach();
             error = "cluster version was deleted and recreated, cannot update status";
         }
         self.conflicted = false;
         self.log_end_of_sync(now, out);
         let drops = self.queue.failed(now);
-        if drops {
+        if marks::STATUS_GIVEN_UP.reach_if(drops) {
             error.clone_into(&mut self.last_error);
         } else {
             out.info(now, "cvo.go:794", format_args!("Error handling {KEY}: {error}"));
@@ -304,6 +312,9 @@ impl Worker {
 
     /// Shuts down: cancels a retrieval and writes a last status for the current spec.
     pub(super) fn shut_down(&mut self, site: &OperatorContext, view: &View, now: Time, out: &mut Outbox) {
+        marks::STOPPED_IN_RETRIEVAL.reach_if(self.retrieval.is_some());
+        let is_updating = self.apply.as_ref().is_some_and(|apply| apply.mode == ApplyMode::Updating);
+        marks::STOPPED_IN_UPDATE.reach_if(is_updating);
         self.retrieval = None;
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
             let can_accept = updates::can_accept(&self.own, view);
@@ -355,6 +366,7 @@ impl Worker {
                 apply.set_force(target.force, now);
             }
         } else if target.image == self.own.image {
+            marks::BACK_TO_OWN_RELEASE.reach();
             let canceled = apply.cancellation_failure();
             self.publish_own_load(now, out);
             self.adopt_own_release(target.generation, target.force, cluster_version, view, now);
@@ -369,6 +381,11 @@ impl Worker {
             let why = "Loading payload due to desired image not being equal to the current one.";
             out.info(now, "sync_worker.go:306", why);
             self.events.publish(vec![retrieving(&target.version, &target.image)], now, out);
+            let version: Option<semver::Version> = target.version.parse().ok();
+            let is_older = |version: semver::Version| {
+                (version.major, version.minor) < (self.own.version.major, self.own.version.minor)
+            };
+            marks::BACK_TO_OLDER_MINOR.reach_if(version.is_some_and(is_older));
             self.retrieval = Some(Retrieval::new(target, site, view, now));
             return;
         }

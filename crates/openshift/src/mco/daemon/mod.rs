@@ -31,6 +31,7 @@ use super::config_node::progress_steps::{self, ProgressStep};
 use super::config_node::{self, ProgressWriter};
 use super::pace::{self, Seconds};
 use super::{CONTROLLER_CONFIG, node_events};
+use crate::marks;
 pub(crate) use failures::{PIVOT_ERRORS, REBOOT_ERRORS};
 pub(crate) use kubelet_health::KUBELET_STATE;
 
@@ -168,7 +169,7 @@ impl MachineConfigDaemon {
             self.phase,
             Phase::RequestingDrain(_) | Phase::Draining(_) | Phase::Applying(_) | Phase::Rebooting
         );
-        if is_at_work {
+        if marks::DAEMON_FINISHES_FIRST.reach_if(is_at_work) {
             return Vec::new();
         }
         self.target.clear();
@@ -205,6 +206,7 @@ impl MachineConfigDaemon {
 
     /// Reports a failure and schedules a retry with back-off.
     fn fail(&mut self, why: &str, node: &Object, now: Time, out: &mut DaemonOutput) {
+        marks::DAEMON_TRIES_AGAIN.reach();
         degrade(why, node, out);
         if !matches!(self.phase, Phase::Preparing(_)) {
             out.publish("RemoveSigtermProtection", "Removing SIGTERM protection");
@@ -256,6 +258,9 @@ impl MachineConfigDaemon {
     /// Checks the node until there is something to write or to wait for.
     fn check_node(&mut self, view: &View, now: Time) -> Option<(Vec<Write>, Vec<Effect>)> {
         let node = view.get_key(&self.key())?.clone();
+        let is_at_work = !matches!(self.phase, Phase::Starting(_) | Phase::Idle | Phase::Drifted(_));
+        marks::RETARGETED_AT_WORK
+            .reach_if(is_at_work && !self.target.is_empty() && desired(&node) != self.target);
         let mut output = DaemonOutput::default();
         loop {
             let before = self.phase.clone();
@@ -297,6 +302,7 @@ impl Actor for MachineConfigDaemon {
             self.awaits_answers = false;
             // A rejected write has no effect, so it starts over.
             if input.answers.iter().any(|answer| answer.outcome.is_err() && answer.write.resource == NODES) {
+                marks::DAEMON_STARTS_OVER.reach();
                 self.phase = Phase::Starting(after(input.now, BACK_OFF.0));
             }
         }

@@ -182,6 +182,7 @@ impl MachineConfigDaemon {
                 // The drift monitor reports its message first. The next check then reports the full error.
                 out.notices.push(Notice::warning("ConfigDriftDetected", drift.detail.clone()));
                 degrade(&drift.detail, node, out);
+                crate::marks::MACHINE_DRIFTED.reach();
                 self.phase = Phase::Drifted(now + self.draw("drift", NOTICE));
             }
         } else if !self.has_desired(node) {
@@ -318,6 +319,7 @@ impl MachineConfigDaemon {
             );
             degrade(&why, node, out);
             out.notices.push(Notice::warning("FailedToDrain", why));
+            crate::marks::DAEMON_WAITS_FOR_DRAIN.reach();
             self.phase = Phase::DrainFailed;
         }
     }

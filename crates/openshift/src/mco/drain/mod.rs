@@ -27,6 +27,7 @@ use super::config_node::progress_steps::{self, ProgressStep};
 use super::pace::{self, StepDurations};
 use super::{controller_line, node_events};
 use crate::manifests::MajorMinor;
+use crate::marks;
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
@@ -140,6 +141,8 @@ impl DrainController {
         if open_request(node).is_some() {
             self.queue.add_by(key, now + DEBOUNCE);
         } else {
+            let is_over = node.annotation(LAST_APPLIED_DRAIN) == node.annotation(DESIRED_DRAIN);
+            marks::DRAIN_ABANDONED.reach_if(self.drains.contains_key(&key) && !is_over);
             self.end(&key);
         }
     }
@@ -169,8 +172,12 @@ impl DrainController {
         }
         match refusal.code {
             404 => {}
-            429 => drain.attempt.retry_eviction(answer.write.key(), now),
+            429 => {
+                marks::EVICTION_REFUSED.reach();
+                drain.attempt.retry_eviction(answer.write.key(), now);
+            }
             _ => {
+                marks::EVICTION_FAILED.reach();
                 drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message));
                 self.queue.add(node.clone());
             }
@@ -241,7 +248,7 @@ impl DrainController {
         for line in lines {
             self.print(node.name(), line, now);
         }
-        if takes_long {
+        if marks::DRAIN_TOO_LONG.reach_if(takes_long) {
             self.count(key, true);
         }
         let events = self
@@ -319,6 +326,7 @@ impl Reconcile for DrainController {
         if (line >= CORDONS_AGAIN || !self.drains.contains_key(key))
             && let Some(cordon) = cordon(node, true)
         {
+            marks::CORDONED_AGAIN.reach_if(self.drains.contains_key(key));
             self.print(node.name(), "cordoning", now);
             self.print(node.name(), "initiating cordon (currently schedulable: true)", now);
             return vec![cordon];

@@ -32,6 +32,7 @@ use super::layering::Layering;
 use super::node::{NodeState, Target, TargetImage, taints};
 use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
 use crate::environment::image_builds;
+use crate::marks;
 pub(super) use status::status;
 
 /// How long it waits for further changes.
@@ -136,7 +137,11 @@ impl NodeController {
         let found = input.view.get(&NODES, "", name);
         let pools = membership::pools(input.view);
         // A node that several pools select belongs to none.
-        let pool = found.and_then(|node| membership::pool_of(node, &pools).ok().flatten());
+        let pool = found.and_then(|node| {
+            let pool = membership::pool_of(node, &pools);
+            marks::NODE_IN_SEVERAL_POOLS.reach_if(pool.is_err());
+            pool.ok().flatten()
+        });
         let before = self.pool_of.get(name).cloned();
         if before.as_deref() != pool
             && let Some(before) = before
@@ -283,11 +288,14 @@ impl Reconcile for NodeController {
         if pool["spec"]["paused"] != true && may_update {
             writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
             let turn = choose(pool, members, target, view);
+            marks::OPERATOR_NODE_DEFERRED.reach_if(turn.deferred.is_some());
             notices.extend(turn.deferred.map(deferring));
             notices.extend(targeted(&turn.nodes, target));
             let set_target = |name| set_target(name, members.get(name), target);
             writes.extend(turn.nodes.into_iter().map(set_target));
         }
+        let is_behind = || members.values().any(|member| !member.is_targeted(target));
+        marks::PAUSED_POOL_BEHIND.reach_if(pool["spec"]["paused"] == true && is_behind());
         let status = status(pool, members, layering, controller_line(view), now);
         if pool["status"] != status {
             notices.extend(update_event(pool, &status, layering));

@@ -1,0 +1,101 @@
+//! Seeded defects: faulty components, each after a known bug, that an exploration should find.
+//!
+//! A defect changes the input and the decisions of one component's turns. The mutants of `windtunnel mutate` come from what a
+//! run wrote; these come from bug trackers and from the classes of mistakes that controllers have.
+
+mod belief;
+mod kubelet;
+mod kubernetes;
+mod machine_config;
+mod operators;
+mod planted;
+mod version;
+mod writes;
+
+use windtunnel_controllers::{Actor, Effect, Signal, Step};
+use windtunnel_core::clock::Time;
+use windtunnel_core::mark::Mark;
+use windtunnel_core::{Change, Operation, View, Write};
+
+use self::planted::Planted;
+
+/// The mark of a run in which a defect changed something.
+const HIT: Mark = Mark::new("a seeded defect had an effect");
+
+/// A deliberate defect of one component.
+#[derive(Debug)]
+pub struct SeededDefect {
+    /// Its name, such as `uncordon-forgotten`.
+    pub name: &'static str,
+    /// The component: the name of its process, or of the processes on all nodes or for all operators.
+    pub component: &'static str,
+    /// The bug that it is after, or the class of such bugs.
+    pub bug: &'static str,
+    /// The defect in words.
+    pub text: &'static str,
+    flaw: Flaw,
+}
+
+/// The surroundings of a turn.
+struct Scene<'a> {
+    /// The name of the process.
+    by: &'a str,
+    /// The real cluster.
+    view: &'a View,
+    now: Time,
+}
+
+/// The way in which a component is defective.
+#[derive(Debug, Clone, Copy)]
+enum Flaw {
+    /// Some writes are not made, or others are.
+    Writes(fn(&Write, &Scene<'_>) -> Fate),
+    /// Some changes are overlooked.
+    Overlooks(fn(&Change) -> bool),
+    /// Some signals are not heard.
+    Deaf(fn(&Signal) -> bool),
+    /// Some effects do not happen.
+    Loses(fn(&Effect, &Scene<'_>) -> bool),
+    /// The next turn comes at another time.
+    Wakes(fn(&Step, &Scene<'_>) -> Option<Option<Time>>),
+}
+
+/// The fate of a write.
+enum Fate {
+    /// It is made.
+    Made,
+    /// It is forgotten.
+    Skipped,
+    /// It is made with other content.
+    Changed(Operation),
+    /// It is made, and then these are.
+    Followed(Vec<Write>),
+    /// The component panics instead.
+    Panics,
+}
+
+impl SeededDefect {
+    /// The defect of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        seeded_defects().find(|defect| defect.name == name)
+    }
+
+    /// The name of the mark of runs in which a defect changed something.
+    pub fn mark() -> &'static str {
+        HIT.name()
+    }
+
+    /// Plants the defect in an actor, if it is one of the component.
+    pub(in crate::engine) fn plant_in(&'static self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
+        let rest = actor.name().strip_prefix(self.component);
+        let is_meant = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if is_meant { Box::new(Planted::new(actor, self)) } else { actor }
+    }
+}
+
+/// All seeded defects.
+pub fn seeded_defects() -> impl Iterator<Item = &'static SeededDefect> {
+    [version::DEFECTS, operators::DEFECTS, machine_config::DEFECTS, kubelet::DEFECTS, kubernetes::DEFECTS]
+        .into_iter()
+        .flatten()
+}

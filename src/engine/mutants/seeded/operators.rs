@@ -1,0 +1,126 @@
+//! Defects of the operators.
+
+use serde_json::{Value, json};
+use windtunnel_core::resources::CLUSTER_OPERATORS;
+use windtunnel_core::{Write, condition};
+
+use super::writes::{changed, is, keeps_condition, new_status, skipped_if};
+use super::{Fate, Flaw, SeededDefect};
+
+pub(super) const DEFECTS: &[SeededDefect] = &[
+    SeededDefect {
+        name: "operator-degraded-lingers",
+        component: "operator",
+        bug: "class: condition not reset",
+        text: "Degraded=True of a ClusterOperator stays after its cause is gone",
+        flaw: Flaw::Writes(|write, scene| {
+            keep_if_status(write, || keeps_condition(write, scene.view, "Degraded", "True"))
+        }),
+    },
+    SeededDefect {
+        name: "operator-progressing-lingers",
+        component: "operator",
+        bug: "class: condition not reset",
+        text: "Progressing=True of a ClusterOperator stays after an update",
+        flaw: Flaw::Writes(|write, scene| {
+            keep_if_status(write, || keeps_condition(write, scene.view, "Progressing", "True"))
+        }),
+    },
+    SeededDefect {
+        name: "operator-version-not-reported",
+        component: "operator/dns",
+        bug: "OCPBUGS-23514",
+        text: "the operator never reports the new version",
+        flaw: Flaw::Writes(|write, scene| {
+            let old = scene.view.get_key(&write.key()).map(|old| old["status"]["versions"].clone());
+            let Some(old) = old.filter(|old| old.is_array() && is_status(write)) else { return Fate::Made };
+            changed(write, |body| body["status"]["versions"] = old)
+        }),
+    },
+    SeededDefect {
+        name: "operator-version-before-pools",
+        component: "operator/machine-config",
+        bug: "origin: errMasterUpdating",
+        text: "the machine-config operator reports the new version while the pool master still updates",
+        flaw: Flaw::Writes(|write, scene| {
+            let wanted = scene.view.get(
+                &windtunnel_core::resources::DEPLOYMENTS,
+                "openshift-machine-config-operator",
+                "machine-config-operator",
+            );
+            let release = wanted
+                .map_or("", |wanted| wanted.annotation("release.openshift.io/version").unwrap_or_default());
+            if !is_status(write) || release.is_empty() {
+                return Fate::Made;
+            }
+            changed(write, |body| {
+                for version in body["status"]["versions"].as_array_mut().into_iter().flatten() {
+                    if version["name"] == "operator" {
+                        version["version"] = json!(release);
+                    }
+                }
+            })
+        }),
+    },
+    SeededDefect {
+        name: "status-of-another-operator",
+        component: "operator/dns",
+        bug: "class: status written by the wrong one",
+        text: "the operator of `dns` also sets Degraded=True for `network`",
+        flaw: Flaw::Writes(|write, scene| {
+            let other = scene.view.get(&CLUSTER_OPERATORS, "", "network");
+            let Some(other) = other.filter(|_| is_status(write)) else { return Fate::Made };
+            let mut object = other.to_value();
+            for condition in object["status"]["conditions"].as_array_mut().into_iter().flatten() {
+                if condition::type_of(condition) == "Degraded" {
+                    condition["status"] = json!("True");
+                    condition["reason"] = json!("DNSDegraded");
+                }
+            }
+            Fate::Followed(vec![Write::update_status(&CLUSTER_OPERATORS, object)])
+        }),
+    },
+    SeededDefect {
+        name: "operator-available-lost",
+        component: "operator/authentication",
+        bug: "rhbz 1988576",
+        text: "the operator never becomes available again once it was not",
+        flaw: Flaw::Writes(|write, scene| {
+            keep_if_status(write, || keeps_condition(write, scene.view, "Available", "False"))
+        }),
+    },
+    SeededDefect {
+        name: "operator-status-not-restored",
+        component: "operator",
+        bug: "OCP-41778: ClusterOperator without a status",
+        text: "the operator does not write the status of a ClusterOperator that was created again",
+        flaw: Flaw::Writes(|write, scene| {
+            let known = scene.view.get_key(&write.key());
+            let has_none = known.is_some_and(|known| {
+                known.get("status").is_none_or(Value::is_null) || known.list("/status/conditions").is_empty()
+            });
+            skipped_if(is_status(write) && has_none)
+        }),
+    },
+    SeededDefect {
+        name: "operator-panics-when-degraded",
+        component: "operator",
+        bug: "KubeStateMetricsTimezonePanic",
+        text: "the operator panics when it reports Degraded=True",
+        flaw: Flaw::Writes(|write, _| {
+            if is_status(write) && new_status(write, "Degraded") == "True" {
+                Fate::Panics
+            } else {
+                Fate::Made
+            }
+        }),
+    },
+];
+
+fn is_status(write: &Write) -> bool {
+    is(write, "update", "ClusterOperator", "status")
+}
+
+fn keep_if_status(write: &Write, keep: impl FnOnce() -> Fate) -> Fate {
+    if is_status(write) { keep() } else { Fate::Made }
+}

@@ -1,0 +1,112 @@
+//! Seeded defects, and the explorations that find them.
+
+use super::finding::Finding;
+use super::search::{Exploration, Settings};
+use super::trial::Broken;
+use crate::engine::SeededDefect;
+use crate::engine::workers::map_in_parallel;
+
+/// A defect, and the exploration of clusters with it.
+#[derive(Debug, Clone)]
+pub struct SeededRow {
+    /// The defect.
+    pub defect: &'static SeededDefect,
+    /// The first problem that the same case does not have without the defect.
+    pub found: Option<Finding>,
+    /// The number of runs.
+    pub runs: u64,
+    /// Whether the defect changed anything in any run.
+    pub had_effect: bool,
+}
+
+/// The defects that an exploration finds.
+#[derive(Debug, Clone, Default)]
+pub struct SeededTable {
+    /// The defects that were tried.
+    pub rows: Vec<SeededRow>,
+    /// The number of runs without a defect.
+    pub clean_runs: u64,
+    /// The problems of runs without a defect, with the number of the run: defects of windtunnel, or false alarms.
+    pub clean_problems: Vec<(u64, String)>,
+}
+
+impl SeededTable {
+    /// The number of defects that were found.
+    pub fn found(&self) -> usize {
+        self.rows.iter().filter(|row| row.found.is_some()).count()
+    }
+}
+
+/// Explores clusters with each of these defects until a run finds it, and as many without a defect. `stop` gets the number
+/// of the exploration.
+pub fn find_seeded(
+    settings: &Settings<'_>,
+    defects: &[&'static SeededDefect],
+    stop: &(dyn Fn(usize) -> bool + Sync),
+    progress: &(dyn Fn(&SeededRow) + Sync),
+) -> SeededTable {
+    let explore = |number: usize, defect: Option<&'static SeededDefect>| {
+        settings.explore_broken(defect.map(Broken::Seeded), &|| stop(number))
+    };
+    let numbered: Vec<(usize, &'static SeededDefect)> = (1..).zip(defects.iter().copied()).collect();
+    let rows = map_in_parallel(&numbered, settings.jobs, |(number, defect)| {
+        let row = row(defect, &explore(*number, Some(defect)));
+        progress(&row);
+        row
+    });
+    let clean = explore(0, None);
+    let problems = clean.findings.iter().map(|finding| (finding.found_in_run, finding.cause.clone()));
+    SeededTable { rows, clean_runs: clean.runs, clean_problems: problems.collect() }
+}
+
+fn row(defect: &'static SeededDefect, exploration: &Exploration) -> SeededRow {
+    // A panic leaves no states.
+    let had_effect = exploration.has_reached(SeededDefect::mark()) || !exploration.findings.is_empty();
+    let found = exploration.findings.first().cloned();
+    SeededRow { defect, found, runs: exploration.runs, had_effect }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::SignedDuration;
+    use serde_json::json;
+    use windtunnel_openshift::release::Release;
+
+    use super::*;
+    use crate::engine::seeded_defects;
+    use crate::explore::case::{Case, Moment};
+    use crate::explore::trial::{Terms, run};
+
+    /// The problems of an update of a small cluster with a broken component.
+    fn causes(broken: Option<Broken<'_>>) -> Vec<String> {
+        let environment = json!({
+            "cluster": { "version": "4.18.1", "nodes": { "control-plane": 1, "workers": 1 } },
+            "releases": { "4.18.5": null },
+        });
+        let case = Case {
+            environment: environment.as_object().cloned().unwrap(),
+            moments: vec![Moment::new(60, json!({ "update": { "to": "4.18.5" } }))],
+            own_steps: Vec::new(),
+        };
+        let terms = Terms { within: SignedDuration::from_hours(3), broken };
+        run(&case, &Release::find, terms).problems.iter().map(|problem| problem.cause()).collect()
+    }
+
+    #[test]
+    fn an_update_finds_defects_and_has_no_false_alarm() {
+        assert_eq!(causes(None), Vec::<String>::new());
+        for name in ["status-frozen-by-retrieval", "uncordon-forgotten", "daemon-reads-secrets"] {
+            let defect = SeededDefect::find(name).unwrap();
+            assert!(!causes(Some(Broken::Seeded(defect))).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_defect_has_a_name_of_its_own_and_there_are_at_least_forty() {
+        let names: BTreeSet<&str> = seeded_defects().map(|defect| defect.name).collect();
+        assert_eq!(names.len(), seeded_defects().count());
+        assert!(names.len() >= 40, "{}", names.len());
+    }
+}
