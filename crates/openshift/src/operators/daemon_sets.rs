@@ -134,6 +134,11 @@ fn crash_looping<'a>(set: &'a Object, view: &'a View) -> impl Iterator<Item = &'
     view.list_in(&PODS, set.namespace()).filter(is_own).filter(loops).map(Object::name)
 }
 
+/// Whether a `Degraded` condition is a report about DaemonSets.
+pub(super) fn is_own(condition: &Condition) -> bool {
+    condition.kind == "Degraded" && condition.reason == HUNG
+}
+
 impl Findings {
     /// Whether a DaemonSet is not available. The operator does not report another version then.
     pub(super) fn hold_back(&self) -> bool {
@@ -170,11 +175,11 @@ impl Findings {
     /// The new `Degraded` condition. `None` if it has another cause, so that it is kept.
     fn degraded(&self, object: &Value) -> Option<Condition> {
         let current = condition::find_in_status(object, "Degraded").map(Condition::from_value)?;
-        let is_own = current.reason == HUNG;
+        let is_own_report = is_own(&current);
         if self.hung.is_empty() {
-            return is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE));
+            return is_own_report.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE));
         }
-        (is_own || current.status == "False")
+        (is_own_report || current.status == "False")
             .then(|| Condition::new("Degraded", "True", HUNG, self.hung.join("\n")))
     }
 }
@@ -192,25 +197,25 @@ impl Operator {
         }
     }
 
-    /// Examines its DaemonSets. An operator with an injected fault reports nothing else.
-    pub(super) fn examine_daemon_sets(&mut self, has_fault: bool, view: &View, now: Time) -> Findings {
-        match &mut self.daemon_sets {
-            Some(sets) if !has_fault => sets.examine(view, now),
-            _ => Findings::default(),
-        }
+    /// Examines its DaemonSets.
+    pub(super) fn examine_daemon_sets(&mut self, view: &View, now: Time) -> Findings {
+        self.daemon_sets.as_mut().map_or_else(Findings::default, |sets| sets.examine(view, now))
     }
 
-    /// Adds the report about DaemonSets to the new state `next` of its object.
+    /// Adds the report about DaemonSets to the new state `next` of its object. It changes only conditions that
+    /// are free: no injected fault decides them.
     pub(super) fn report_daemon_sets(
         &mut self,
         findings: &Findings,
         object: &Object,
         next: Option<Value>,
+        is_free: impl Fn(&str) -> bool,
         now: Time,
     ) -> Option<Value> {
         self.recheck_at(findings.recheck_at);
         let state = next.as_ref().unwrap_or(object);
-        let found = [findings.progressing(state), findings.degraded(state)];
+        let found = [findings.progressing(state), findings.degraded(state)]
+            .map(|found| found.filter(|condition| is_free(&condition.kind)));
         if found.iter().all(Option::is_none) {
             return next;
         }

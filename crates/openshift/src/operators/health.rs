@@ -88,9 +88,27 @@ impl FaultReport {
         self.is(FaultKind::Flapping).then(|| after(now, SignedDuration::from_secs(FLAP.as_secs() - into)))
     }
 
+    /// Returns whether the fault decides a condition: no other report of the operator changes it then.
+    pub(crate) fn decides(&self, kind: &str) -> bool {
+        match kind {
+            "Available" => self.is(FaultKind::Unavailable) || self.is(FaultKind::Flapping),
+            "Degraded" => self.is(FaultKind::Degraded),
+            "Progressing" => self.is(FaultKind::Stalled),
+            "Upgradeable" => self.is(FaultKind::NotUpgradeable),
+            _ => false,
+        }
+    }
+
     /// Sets the conditions in the status of `object`. `refusal` is the Upgradeable=False condition for other
-    /// reasons. Returns whether the status changed.
-    pub(crate) fn report(&self, refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
+    /// reasons. A condition that the operator reports for a reason of its own (`is_own`) is kept, unless the
+    /// fault decides it. Returns whether the status changed.
+    pub(crate) fn report(
+        &self,
+        refusal: Option<&Condition>,
+        is_own: impl Fn(&Condition) -> bool,
+        object: &mut Value,
+        now: Time,
+    ) -> bool {
         let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         // An operator that was never deployed is not available, even with an annotation that heals it.
         let deployed = condition::find(&list, "Available").is_some();
@@ -98,7 +116,9 @@ impl FaultReport {
             condition::set(&mut list, &progressing, now);
         }
         for condition in self.conditions(refusal, now) {
-            if deployed || condition.kind != "Available" || condition.status == "False" {
+            let is_kept = !self.decides(&condition.kind)
+                && condition::find(&list, &condition.kind).is_some_and(|found| is_own(&Condition::from_value(found)));
+            if !is_kept && (deployed || condition.kind != "Available" || condition.status == "False") {
                 condition::set(&mut list, &condition, now);
             }
         }

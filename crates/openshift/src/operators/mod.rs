@@ -121,10 +121,10 @@ impl Operator {
             }
             return;
         }
-        let findings = self.examine_daemon_sets(health.is_some(), view, now);
+        let findings = self.examine_daemon_sets(view, now);
         let pace = match &health {
+            _ if findings.hold_back() => Pace::Never,
             Some(health) => health.pace(object),
-            None if findings.hold_back() => Pace::Never,
             None => Pace::Seeded,
         };
         let mut next = self.roll_out(object, &wanted, pace, view, now, step);
@@ -134,18 +134,22 @@ impl Operator {
             let rolled = next.is_some();
             let mut value = next.unwrap_or_else(|| object.to_value());
             let changed = match &health {
-                Some(health) => health.report(refusal.as_ref(), &mut value, now),
+                Some(health) => {
+                    let is_own = |condition: &Condition| self.is_own_report(condition);
+                    health.report(refusal.as_ref(), is_own, &mut value, now)
+                }
                 None => feature_sets::report(refusal.as_ref(), &mut value, now),
             };
             self.recheck_at(health.as_ref().and_then(|health| health.changes_at(now)));
             next = (rolled || changed).then_some(value);
         }
-        if health.is_none() {
-            next = self.report_nodes(object, next, view, now);
-            next = self.report_daemon_sets(&findings, object, next, now);
-        }
+        let is_free = |kind: &str| health.as_ref().is_none_or(|health| !health.decides(kind));
+        next = self.report_nodes(object, next, is_free, view, now);
+        next = self.report_daemon_sets(&findings, object, next, is_free, now);
         if let Some(mut value) = next {
             self.set_own_messages(&mut value, view, now);
+            // A report can replace that of a healed fault: the status stays the same then.
+            condition::keep_transitions(&mut value["status"]["conditions"], &object["status"]["conditions"]);
             if value["status"] != object["status"] {
                 self.send(Write::update_status(&CLUSTER_OPERATORS, value), step);
             }
@@ -201,6 +205,11 @@ impl Operator {
         }
         step.effects.extend(rollout.effect);
         rollout.is_through
+    }
+
+    /// Whether a condition is its own report about nodes or DaemonSets, not that of an injected fault.
+    fn is_own_report(&self, condition: &Condition) -> bool {
+        self.nodes.is_own(condition) || self.daemon_sets.is_some() && daemon_sets::is_own(condition)
     }
 
     /// The Upgradeable condition that is not True, if there is one.

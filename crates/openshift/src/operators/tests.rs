@@ -349,6 +349,32 @@ fn does_not_report_nodes_if_all_are_unready_or_a_fault_sets_degraded() {
 }
 
 #[test]
+fn reports_about_nodes_continue_beside_and_after_other_faults() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    nodes(&mut rig, ["True"; 3]);
+    let degraded = |rig: &Rig| {
+        let found = condition::find_in_status(object(rig), "Degraded").unwrap();
+        ["status", "reason", "lastTransitionTime"].map(|field| found[field].as_str().unwrap().to_owned())
+    };
+    nodes(&mut rig, ["True", "True", "False"]);
+    set_fault(&mut rig, "not-upgradeable");
+    rig.run(200);
+    let own = "NodeController_MasterNodesReady";
+    assert_eq!(degraded(&rig), ["True", own, "2024-01-01T00:18:40Z"]);
+    assert_eq!(condition::find_in_status(object(&rig), "Upgradeable").unwrap()["status"], "False");
+    set_fault(&mut rig, "degraded");
+    rig.run(200);
+    assert_eq!(degraded(&rig), ["True", "Broken", "2024-01-01T00:18:40Z"], "the fault decides");
+    set_fault(&mut rig, "none");
+    rig.run(200);
+    assert_eq!(degraded(&rig), ["True", own, "2024-01-01T00:18:40Z"]);
+    nodes(&mut rig, ["True"; 3]);
+    rig.run(200);
+    assert_eq!(degraded(&rig)[..2], ["False", "AsExpected"]);
+}
+
+#[test]
 fn a_restarted_operator_resets_its_report_about_nodes() {
     let story = |rig: &mut Rig| {
         prepare(rig);

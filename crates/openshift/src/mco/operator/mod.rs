@@ -107,7 +107,7 @@ impl MachineConfigOperator {
         let mut value = object.to_value();
         value["status"] = status;
         if let Some(health) = health {
-            health.report(None, &mut value, now);
+            health.report(None, status::is_own, &mut value, now);
             // Keep the transition times: the status above set these conditions to healthy only because it
             // ignores faults.
             condition::keep_transitions(&mut value["status"]["conditions"], &object["status"]["conditions"]);

@@ -26,6 +26,9 @@ pub(super) enum Problem {
 }
 
 impl Problem {
+    /// The possible reasons of the condition Degraded.
+    pub(super) const REASONS: [&str; 2] = ["RequiredPoolsFailed", "MachineOSBuilderFailed"];
+
     /// Why it cannot continue.
     pub(super) fn why(&self) -> &str {
         let (Self::Waits(why) | Self::Fails(why) | Self::HasNoBuilder(why)) = self;
@@ -35,8 +38,8 @@ impl Problem {
     /// The reason of the condition Degraded, by the part of the operator that failed.
     pub(super) fn reason(&self) -> &'static str {
         match self {
-            Self::Waits(_) | Self::Fails(_) => "RequiredPoolsFailed",
-            Self::HasNoBuilder(_) => "MachineOSBuilderFailed",
+            Self::Waits(_) | Self::Fails(_) => Self::REASONS[0],
+            Self::HasNoBuilder(_) => Self::REASONS[1],
         }
     }
 }

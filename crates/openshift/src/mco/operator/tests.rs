@@ -178,6 +178,20 @@ fn a_lasting_fault_keeps_its_transition_time() {
 }
 
 #[test]
+fn reports_about_pools_continue_beside_and_after_a_fault() {
+    let mut rig = rig("4.18.3", "4.18.3");
+    set_pool(&mut rig, "worker", "4.18.3", 2, &[("Degraded", "True", "disk full"), ("Updated", "False", "")]);
+    for fault in ["unavailable", "none"] {
+        let fault = json!({ "metadata": { "annotations": { "windtunnel.dev/fault": fault } } });
+        rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR, fault));
+        rig.run(1_810);
+        assert!(condition_text(&rig, "Upgradeable").starts_with("False DegradedPool"));
+        assert!(condition_text(&rig, "Degraded").starts_with("True RequiredPoolsFailed"));
+    }
+    assert!(condition_text(&rig, "Available").starts_with("True"));
+}
+
+#[test]
 fn reports_progressing_with_the_lease_up_to_4_17_and_later_after_that() {
     for (from, to, at_once) in [("4.17.3", "4.17.7", true), ("4.18.3", "4.18.7", false)] {
         let mut rig = rig(from, to);

@@ -50,6 +50,11 @@ impl Masters {
         }
     }
 
+    /// Whether a condition is its report about nodes.
+    pub(super) fn is_own(&self, condition: &Condition) -> bool {
+        condition.kind == "Degraded" && condition.reason == self.reason()
+    }
+
     /// Returns whether any of these changes can change the report.
     pub(super) fn are_touched(changes: &[Change]) -> bool {
         let is_ready = |node: &Object| condition::is_true(node, "Ready");
@@ -76,7 +81,7 @@ impl Masters {
         if !away.is_empty() && ready.is_empty() {
             return (None, None);
         }
-        let is_own = current.is_some_and(|current| current.reason == self.reason());
+        let is_own = current.is_some_and(|current| self.is_own(current));
         if away.is_empty() {
             self.away_since = None;
             return (is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE)), None);

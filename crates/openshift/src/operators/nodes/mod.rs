@@ -55,6 +55,11 @@ impl Nodes {
         self.daemons.as_mut().is_some_and(|daemons| daemons.notice(changes)).then_some(SETTLING)
     }
 
+    /// Whether a condition is a report about nodes.
+    pub(super) fn is_own(&self, condition: &Condition) -> bool {
+        self.masters.as_ref().is_some_and(|masters| masters.is_own(condition))
+    }
+
     /// The condition to change in `next`, the new state of `object`, and the time of the next check.
     fn judge(
         &mut self,
@@ -89,17 +94,19 @@ impl Operator {
         }
     }
 
-    /// Adds the report about nodes to the new state `next` of its object.
+    /// Adds the report about nodes to the new state `next` of its object. It changes only a condition that is
+    /// free: no injected fault decides it.
     pub(super) fn report_nodes(
         &mut self,
         object: &Object,
         next: Option<Value>,
+        is_free: impl Fn(&str) -> bool,
         view: &View,
         now: Time,
     ) -> Option<Value> {
         let (judged, recheck_at) = self.nodes.judge(object, next.as_ref(), view, now);
         self.recheck_at(recheck_at);
-        let Some(judged) = judged else { return next };
+        let Some(judged) = judged.filter(|judged| is_free(&judged.kind)) else { return next };
         let mut value = next.unwrap_or_else(|| object.to_value());
         if let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
             condition::set(list, &judged, now);
