@@ -163,7 +163,8 @@ fn run_all(
 
 /// Runs a suite with each of several seeds.
 fn run_seeds(run: &Run<'_>, seeds: &[u64]) -> Result<Vec<Finished>, String> {
-    let places: Vec<steps::Place> = run.suite.scenario_list().iter().map(steps::ScenarioResult::place).collect();
+    let places: Vec<steps::Place> =
+        run.suite.scenario_list().iter().map(steps::ScenarioResult::place).collect();
     let combined = Combined::new(places.len(), seeds.len());
     for seed in seeds {
         let finished = run.run(*seed)?;

@@ -7,7 +7,7 @@ use super::ScenarioResult;
 /// The runs of one scenario with different seeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeedRuns {
-    /// The number of runs.
+    /// The number of runs that were not skipped.
     pub count: usize,
     /// The seeds of failed runs, with the line of the failed step; 0 if unknown.
     pub failed: BTreeMap<u64, usize>,
@@ -21,7 +21,7 @@ impl SeedRuns {
         }
         let line = result.failed_at.map_or(0, |(line, _)| line);
         let failed = result.failure.iter().map(|_| (result.seed, line)).collect();
-        Self { count: 1, failed }
+        Self { count: usize::from(result.skipped.is_none()), failed }
     }
 
     /// Returns these runs and others.
@@ -46,7 +46,8 @@ impl SeedRuns {
         let groups: Vec<String> = groups.collect();
         let fail = if self.failed.len() == 1 { "fails" } else { "fail" };
         let Self { count, failed } = self;
-        (!failed.is_empty()).then(|| format!("{} of {count} seeds {fail}: {}", failed.len(), groups.join(", ")))
+        (!failed.is_empty())
+            .then(|| format!("{} of {count} seeds {fail}: {}", failed.len(), groups.join(", ")))
     }
 }
 

@@ -58,7 +58,11 @@ mod tests {
     #[test]
     fn other_texts_and_too_many_seeds_are_errors() {
         for wrong in ["", "3..1", "1..", "..3", "1,,2", "-1", "1-3", "18446744073709551616"] {
-            assert_eq!(seeds(wrong), Err("expected seeds such as `1..50` or `1,7,20..30`".to_owned()), "{wrong}");
+            assert_eq!(
+                seeds(wrong),
+                Err("expected seeds such as `1..50` or `1,7,20..30`".to_owned()),
+                "{wrong}"
+            );
         }
         for many in ["0..100000", "0..18446744073709551615", "1..99999,200001..200002"] {
             assert_eq!(seeds(many), Err("expected at most 100000 seeds".to_owned()), "{many}");

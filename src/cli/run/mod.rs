@@ -80,7 +80,8 @@ fn read(args: &RunArgs) -> Result<Input, String> {
     let selection = &args.suite.selection;
     let FoundFiles { sources, unreadable } = files::read_all(&args.paths, "yaml")?;
     let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.suite.update_snapshots);
-    let invalid_file = |file: &str, why: &str| ScenarioResult::of_invalid_file(file, why, args.suite.first_seed());
+    let invalid_file =
+        |file: &str, why: &str| ScenarioResult::of_invalid_file(file, why, args.suite.first_seed());
     let invalid = unreadable.iter().map(|problem| invalid_file(&problem.file, &problem.to_string()));
     let (mut plans, mut invalid, mut warnings) = (Vec::new(), invalid.collect::<Vec<_>>(), Vec::new());
     for (file, text) in &sources {

@@ -8,28 +8,36 @@ use crate::report::seeds::SeedRuns;
 /// Combines the runs of scenarios with several seeds. Threads share it.
 #[derive(Debug)]
 pub(in crate::cli) struct Combined {
-    scenarios: Mutex<Vec<Option<Finished>>>,
+    scenarios: Mutex<Vec<Runs>>,
     /// The number of runs of each scenario.
     seeds: usize,
+}
+
+/// The runs of one scenario so far.
+#[derive(Debug, Default)]
+struct Runs {
+    count: usize,
+    result: Option<Finished>,
 }
 
 impl Combined {
     /// Starts without runs of this many scenarios, each of which has as many runs as there are `seeds`.
     pub(in crate::cli) fn new(scenarios: usize, seeds: usize) -> Self {
-        let scenarios = std::iter::repeat_with(|| None).take(scenarios).collect();
+        let scenarios = std::iter::repeat_with(Runs::default).take(scenarios).collect();
         Self { scenarios: Mutex::new(scenarios), seeds }
     }
 
     /// Adds a run of the scenario with this index. Calls `complete` with the result after the last run of a scenario.
     pub(in crate::cli) fn add(&self, index: usize, run: Finished, complete: impl FnOnce(&Finished)) {
         let mut scenarios = self.scenarios.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(slot) = scenarios.get_mut(index) else { return };
-        let combined = match slot.take() {
+        let Some(runs) = scenarios.get_mut(index) else { return };
+        let combined = match runs.result.take() {
             None => run,
             Some(others) => combine(others, run),
         };
-        let combined = slot.insert(combined);
-        if SeedRuns::of(&combined.result).count == self.seeds {
+        let combined = runs.result.insert(combined);
+        runs.count += 1;
+        if runs.count == self.seeds {
             add_failed_seeds(combined);
             complete(combined);
         }
@@ -38,7 +46,15 @@ impl Combined {
     /// Returns the results in the order of the scenarios.
     pub(in crate::cli) fn into_results(self) -> Vec<Finished> {
         let scenarios = self.scenarios.into_inner().unwrap_or_else(PoisonError::into_inner);
-        scenarios.into_iter().flatten().collect()
+        let results = scenarios.into_iter().filter_map(|Runs { count, result }| {
+            let mut result = result?;
+            // The run ended before the last seed.
+            if count < self.seeds {
+                add_failed_seeds(&mut result);
+            }
+            Some(result)
+        });
+        results.collect()
     }
 }
 
@@ -102,7 +118,7 @@ mod tests {
         let skipped = Finished::without_record(ScenarioResult::skipped("a", "a.yaml", &[], 1, "no"));
         let (complete, result) = combined(vec![run(3, None), skipped, run(2, None)]);
         assert_eq!((complete, result.seed, result.failure), (1, 2, None));
-        assert_eq!(result.seed_runs.unwrap().count, 3);
+        assert_eq!(result.seed_runs.unwrap().count, 2);
     }
 
     #[test]
