@@ -66,5 +66,5 @@ Feature: Alerts about updates
     When operator image-registry recovers
     Then within 5 minutes alert "ClusterOperatorDown" is not firing
     And within 5 minutes ClusterVersion condition Failing is False
-    And there is no health insight
+    And within 2 minutes there is no health insight
     And the insight about ClusterOperator/image-registry has condition Healthy True with reason "AsExpected"

@@ -12,7 +12,7 @@ use super::args::TestArgs;
 use super::backend::{self, Place};
 use super::files::{self, FoundFiles, snapshots};
 use super::run::{FAILED_FAST, until};
-use super::suite::{self, Finished, Listed, Stopwatch, Suite as Output, all_problems, timed};
+use super::suite::{self, Combined, Finished, Listed, Stopwatch, Suite as Output, all_problems, timed};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
 use crate::report::ScenarioResult;
@@ -70,7 +70,8 @@ fn test_all(args: &TestArgs) -> Result<Exit, String> {
         true => Interrupt::default(),
         false => Interrupt::listen(),
     };
-    let output = Output::new(&args.suite, KIND, Vec::new(), suite.scenario_list().len());
+    let count = suite.scenario_list().len() * args.suite.seeds().len();
+    let output = Output::new(&args.suite, KIND, Vec::new(), count);
     let (finished, wall) = timed(|| run_all(&suite, args, &output, &interrupt));
     output.end(finished?, invalid, wall, &interrupt)
 }
@@ -80,7 +81,7 @@ fn test_all(args: &TestArgs) -> Result<Exit, String> {
 /// # Errors
 /// No file is valid, or there is nothing to run; with all problems.
 fn read(args: &TestArgs) -> Result<Input, String> {
-    let (selection, seed) = (&args.suite.selection, args.suite.seed);
+    let (selection, seed) = (&args.suite.selection, args.suite.first_seed());
     let snapshot = if args.suite.update_snapshots { snapshots::to_write } else { snapshots::read };
     let feature_files = FeatureFiles { snapshot, ..files::BESIDE_FEATURES };
     let FoundFiles { sources, unreadable } = files::read_all(&args.paths, "feature")?;
@@ -114,7 +115,7 @@ fn read(args: &TestArgs) -> Result<Input, String> {
     Ok(Input { suite, invalid, warnings })
 }
 
-/// Runs a suite, and reruns failed scenarios with other seeds.
+/// Runs a suite with each seed, and reruns failed scenarios with other seeds.
 fn run_all(
     suite: &Suite,
     args: &TestArgs,
@@ -122,13 +123,19 @@ fn run_all(
     interrupt: &Interrupt,
 ) -> Result<Vec<Finished>, String> {
     let place = backend::make(&args.suite.place, interrupt)?;
-    let retries = args.suite.selection.retry;
-    // The result of a failed scenario is open until all retries are over.
-    let prints = retries == 0;
+    let (retries, seeds) = (args.suite.selection.retry, args.suite.seeds());
+    // The result of a scenario is open until all seeds and retries are over.
+    let prints = retries == 0 && seeds.len() == 1;
     let mut run = Run { suite: suite.clone(), place: &place, args, output, interrupt, prints };
-    let mut finished = run.run(args.suite.seed)?;
+    if seeds.len() > 1 {
+        let finished = run_seeds(&run, &seeds)?;
+        output.print_all(&finished);
+        return Ok(finished);
+    }
+    let first = args.suite.first_seed();
+    let mut finished = run.run(first)?;
     for more in 1..=retries {
-        let seed = args.suite.seed.wrapping_add(more);
+        let seed = first.wrapping_add(more);
         let failing: Vec<steps::Place> = finished
             .iter()
             .filter(|(_, finished)| finished.result.failed())
@@ -152,6 +159,26 @@ fn run_all(
         output.print_all(&finished);
     }
     Ok(finished)
+}
+
+/// Runs a suite with each of several seeds.
+fn run_seeds(run: &Run<'_>, seeds: &[u64]) -> Result<Vec<Finished>, String> {
+    let places: Vec<steps::Place> =
+        run.suite.scenario_list().iter().map(steps::ScenarioResult::place).collect();
+    let combined = Combined::new(places.len(), seeds.len());
+    for seed in seeds {
+        let finished = run.run(*seed)?;
+        let has_failed = finished.iter().any(|(_, finished)| finished.result.failed());
+        for (place, finished) in finished {
+            if let Some(index) = places.iter().position(|other| *other == place) {
+                combined.add(index, finished, |_| {});
+            }
+        }
+        if run.interrupt.is_interrupted() || has_failed && run.args.suite.selection.fail_fast {
+            break;
+        }
+    }
+    Ok(combined.into_results())
 }
 
 /// One run of a suite.

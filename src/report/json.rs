@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::ScenarioResult;
+use super::seeds::SeedRuns;
 use super::steps::{Outcome, StepResult};
 use crate::record::Record;
 
@@ -47,10 +48,15 @@ fn scenario(result: &ScenarioResult, record: Option<&Record>) -> Value {
         "skipped": result.skipped,
         "mustFail": result.must_fail,
         "passedWithSeed": result.passed_with,
+        "seeds": result.seed_runs.as_ref().map(seeds),
         "clusterSeconds": result.virtual_time.as_secs_f64(),
         "record": record.map(Record::hash),
         "steps": result.steps.iter().map(step).collect::<Vec<_>>(),
     })
+}
+
+fn seeds(runs: &SeedRuns) -> Value {
+    json!({ "run": runs.count, "failed": runs.failed.keys().collect::<Vec<_>>() })
 }
 
 fn step(step: &StepResult) -> Value {

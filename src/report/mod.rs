@@ -10,6 +10,7 @@ pub mod insights;
 pub mod json;
 pub mod junit;
 pub mod rerun;
+pub mod seeds;
 pub mod status;
 pub mod steps;
 pub mod story;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::seeds::SeedRuns;
 use self::steps::{Outcome, StepResult, Written};
 use crate::record::{Event, Record};
 
@@ -38,7 +40,7 @@ pub struct ScenarioResult {
     pub ids: Vec<String>,
     /// The seed of the run.
     pub seed: u64,
-    /// The virtual time of the run.
+    /// The virtual time of the run, or of all runs with several seeds.
     pub virtual_time: SignedDuration,
     /// How long the run waited for programs of this machine, for people; empty without any.
     pub waited: String,
@@ -58,6 +60,8 @@ pub struct ScenarioResult {
     pub steps: Vec<StepResult>,
     /// The seed with which it passed after a failure: a flake.
     pub passed_with: Option<u64>,
+    /// Its runs with several seeds; `None` for one seed. The rest of the result is that of one of them.
+    pub seed_runs: Option<SeedRuns>,
     /// Whether its file is invalid, so that nothing could run; `failure` has the problems.
     pub invalid: bool,
     /// The failure of a scenario that must fail ([`CANARY`]).

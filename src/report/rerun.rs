@@ -21,14 +21,18 @@ pub fn failures(command: &str, results: &[ScenarioResult], options: &[String]) -
     let is_wanted =
         |result: &&ScenarioResult| result.failure.is_some() && !result.invalid && !result.file.is_empty();
     let wanted: Vec<&ScenarioResult> = results.iter().filter(is_wanted).collect();
-    let Some(first) = wanted.first() else { return String::new() };
+    if wanted.is_empty() {
+        return String::new();
+    }
     let files: BTreeSet<&str> = wanted.iter().map(|result| result.file.as_str()).collect();
     let has_others = results.iter().any(|result| result.failure.is_none() && files.contains(&*result.file));
     let names: BTreeSet<String> = wanted.iter().map(|result| regex::escape(&result.name)).collect();
     let names = format!("^({})$", names.into_iter().collect::<Vec<_>>().join("|"));
-    let seed = first.seed.to_string();
+    let seeds: BTreeSet<u64> = wanted.iter().map(|result| result.seed).collect();
+    let flag = if seeds.len() == 1 { "--seed" } else { "--seeds" };
+    let seeds = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let name: &[&str] = if has_others { &["--name", &names] } else { &[] };
-    let words = files.into_iter().chain(["--seed", &seed]).chain(name.iter().copied());
+    let words = files.into_iter().chain([flag, &seeds]).chain(name.iter().copied());
     quoted(command, words.chain(options.iter().map(String::as_str)))
 }
 
@@ -62,5 +66,10 @@ mod tests {
             r#"windtunnel run a.yaml 'b c.yaml' --seed 7 --name '^(x '"\\(1\\)|y)"'$'"#
         );
         assert_eq!(failures("windtunnel run", &all[2..], &[]), "");
+        let other_seed = ScenarioResult { seed: 3, ..result("e.yaml", "e", true) };
+        assert_eq!(
+            failures("windtunnel run", &[all[1].clone(), other_seed], &[]),
+            "windtunnel run a.yaml e.yaml --seeds 3,7"
+        );
     }
 }

@@ -49,7 +49,12 @@ fn facts(result: &ScenarioResult, wall: &str) -> String {
         1 => "; 1 step held before".to_owned(),
         count => format!("; {count} steps held before"),
     };
-    format!("{time} of cluster time{wall}{canary}{held}")
+    let seeds = match &result.seed_runs {
+        None => String::new(),
+        Some(runs) if runs.failed.is_empty() => format!("; {} seeds", runs.count),
+        Some(runs) => format!("; {} of {} seeds failed", runs.failed.len(), runs.count),
+    };
+    format!("{time} of cluster time{wall}{seeds}{canary}{held}")
 }
 
 /// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.

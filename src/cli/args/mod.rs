@@ -26,6 +26,7 @@ mod risks;
 mod rollback_check;
 mod rollback_pairs;
 mod run_options;
+mod seeds;
 mod status;
 mod suite;
 mod sweep;

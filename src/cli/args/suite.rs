@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use super::seeds::{self, Seeds};
 use super::{Interactive, Layout, PlaceArgs, ProgramArgs, Reports, Selection, numbers};
 use crate::plan::{ProgramPlan, ProgramTime};
 
@@ -12,7 +13,12 @@ use crate::plan::{ProgramPlan, ProgramTime};
 pub(in crate::cli) struct SuiteArgs {
     /// Seed of every random draw.
     #[arg(long, default_value_t = 1, value_parser = numbers::number::<u64>)]
-    pub(in crate::cli) seed: u64,
+    seed: u64,
+    /// Run each scenario with each of these seeds, such as `1..50` or `1,7,20..30`, and print the seeds with which it
+    /// fails. Reports have the first run that failed, or else the first run.
+    #[arg(long, value_name = "SEEDS", value_parser = seeds::seeds,
+          conflicts_with_all = ["seed", "retry", "until", "update_snapshots"])]
+    seeds: Option<Seeds>,
     /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) record: Option<PathBuf>,
@@ -48,6 +54,16 @@ pub(in crate::cli) struct SuiteArgs {
 }
 
 impl SuiteArgs {
+    /// Returns the seeds of each scenario, at least one, in ascending order.
+    pub(in crate::cli) fn seeds(&self) -> Vec<u64> {
+        self.seeds.as_ref().map_or_else(|| vec![self.seed], |seeds| seeds.iter().collect())
+    }
+
+    /// Returns the only seed, or the first of several.
+    pub(in crate::cli) fn first_seed(&self) -> u64 {
+        self.seeds.as_ref().and_then(|seeds| seeds.iter().next()).unwrap_or(self.seed)
+    }
+
     /// Returns the programs of `--program`.
     pub(in crate::cli) fn program_plans(&self) -> Vec<ProgramPlan> {
         self.programs.plans(self.program_time)

@@ -19,7 +19,7 @@ use super::parallel::in_parallel;
 use super::payload::Releases;
 use super::report::html;
 use super::start_from::StartFrom;
-use super::suite::{self, Finished, Listed, Stopwatch, Suite, all_problems, timed};
+use super::suite::{self, Combined, Finished, Listed, Stopwatch, Suite, all_problems, timed};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
 use crate::backends::programs::Waited;
@@ -80,7 +80,8 @@ fn read(args: &RunArgs) -> Result<Input, String> {
     let selection = &args.suite.selection;
     let FoundFiles { sources, unreadable } = files::read_all(&args.paths, "yaml")?;
     let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.suite.update_snapshots);
-    let invalid_file = |file: &str, why: &str| ScenarioResult::of_invalid_file(file, why, args.suite.seed);
+    let invalid_file =
+        |file: &str, why: &str| ScenarioResult::of_invalid_file(file, why, args.suite.first_seed());
     let invalid = unreadable.iter().map(|problem| invalid_file(&problem.file, &problem.to_string()));
     let (mut plans, mut invalid, mut warnings) = (Vec::new(), invalid.collect::<Vec<_>>(), Vec::new());
     for (file, text) in &sources {
@@ -137,31 +138,37 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     let failed = AtomicBool::new(false);
     let place = backend::make(place_args, &interrupt)?;
     let at_a_time = args.suite.jobs().min(place.runs_at_a_time());
-    let suite = Suite::new(&args.suite, KIND, html::payload_options(&args.payload), plans.len());
+    let seeds = args.suite.seeds();
+    let options = html::payload_options(&args.payload);
+    let suite = Suite::new(&args.suite, KIND, options, plans.len() * seeds.len());
     let progress = Progress::of(plans.len());
-    let numbered: Vec<(usize, &Plan)> = plans.iter().enumerate().collect();
-    let (finished, wall) = timed(|| {
-        in_parallel(&numbered, at_a_time, |(index, plan)| {
-            let finished = run_unless_failed(&failed, &interrupt, &place, plan, args, &suite);
-            progress.done(*index, suite.text(&finished), &plan.name, finished.result.failed());
-            finished
+    let scenarios = plans.iter().enumerate();
+    let runs = scenarios.flat_map(|(index, plan)| seeds.iter().map(move |seed| (index, plan, *seed)));
+    let runs: Vec<(usize, &Plan, u64)> = runs.collect();
+    let combined = Combined::new(plans.len(), seeds.len());
+    let (_, wall) = timed(|| {
+        in_parallel(&runs, at_a_time, |(index, plan, seed)| {
+            let finished = run_unless_failed(&failed, &interrupt, &place, (plan, *seed), args, &suite);
+            combined.add(*index, finished, |finished| {
+                progress.done(*index, suite.text(finished), &plan.name, finished.result.failed());
+            });
         })
     });
     progress.end();
     drop(place);
-    suite.end(finished, invalid, wall, &interrupt)
+    suite.end(combined.into_results(), invalid, wall, &interrupt)
 }
 
-/// Runs a scenario, unless no further one may start; reruns a failed one with other seeds.
+/// Runs a scenario with a seed, unless no further one may start; reruns a failed one with other seeds.
 fn run_unless_failed(
     failed: &AtomicBool,
     interrupt: &Interrupt,
     place: &Place,
-    plan: &Plan,
+    (plan, seed): (&Plan, u64),
     args: &RunArgs,
     suite: &Suite<'_>,
 ) -> Finished {
-    let (selection, seed) = (&args.suite.selection, args.suite.seed);
+    let selection = &args.suite.selection;
     let why = match selection.fail_fast && failed.load(Ordering::Relaxed) {
         _ if interrupt.is_interrupted() => Some(INTERRUPTED),
         true => Some(FAILED_FAST),

@@ -27,15 +27,16 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
     let until = args.interactive.until.as_deref().unwrap_or_default();
     let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
     let mut shared = None;
-    let session = Session::start_with_connection(&plan.cluster, args.seed, engine::EPOCH, |minor, clock| {
-        #[cfg(feature = "serve")]
-        let connect = if args.interactive.serve { InProcess::served } else { InProcess::new };
-        #[cfg(not(feature = "serve"))]
-        let connect = InProcess::new;
-        let connection = connect(minor, args.seed, clock);
-        shared = Some(connection.shared().clone());
-        Ok(Box::new(connection))
-    });
+    let session =
+        Session::start_with_connection(&plan.cluster, args.first_seed(), engine::EPOCH, |minor, clock| {
+            #[cfg(feature = "serve")]
+            let connect = if args.interactive.serve { InProcess::served } else { InProcess::new };
+            #[cfg(not(feature = "serve"))]
+            let connect = InProcess::new;
+            let connection = connect(minor, args.first_seed(), clock);
+            shared = Some(connection.shared().clone());
+            Ok(Box::new(connection))
+        });
     let mut session = session.map_err(|error| format!("the cluster could not be installed: {error}"))?;
     session.halt_after(span);
     let failure = engine::run_in_session(&mut session, plan);

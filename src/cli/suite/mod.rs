@@ -2,12 +2,14 @@
 //! exit code.
 
 mod list;
+mod seeds;
 mod wall;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use self::list::{Listed, list};
+pub(super) use self::seeds::Combined;
 pub(super) use self::wall::{Stopwatch, timed};
 use super::args::{Format, SuiteArgs};
 use super::files::{records, snapshots};
@@ -76,7 +78,7 @@ pub(super) struct Suite<'a> {
 }
 
 impl<'a> Suite<'a> {
-    /// Returns a run of this number of scenarios and invalid files.
+    /// Returns a run of this many scenarios; each counts once per seed.
     pub(super) fn new(
         args: &'a SuiteArgs,
         (command, kind): (&'static str, &'static str),
@@ -187,7 +189,7 @@ impl<'a> Suite<'a> {
 
     fn print_end(&self, finished: &[Finished], wall: Duration) {
         let results: Vec<ScenarioResult> = finished.iter().map(|finished| finished.result.clone()).collect();
-        if results.len() > 1 {
+        if results.len() > 1 || self.detail == Detail::Line {
             print_output(&paint(&self.failures(finished)));
             print_output(&paint(&summary::recap(&results)));
             let again = rerun::failures(self.command, &results, &self.options);

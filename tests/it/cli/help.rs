@@ -119,6 +119,10 @@ fn the_help_of_run_lists_the_options() {
               
               [default: 1]
 
+          --seeds <SEEDS>
+              Run each scenario with each of these seeds, such as `1..50` or `1,7,20..30`, and print the
+              seeds with which it fails. Reports have the first run that failed, or else the first run
+
           --record <FILE>
               Write the record of the run to FILE; for several scenarios, one record each to the folder
               FILE
@@ -321,6 +325,10 @@ fn the_help_of_test_lists_the_options() {
               Seed of every random draw
               
               [default: 1]
+
+          --seeds <SEEDS>
+              Run each scenario with each of these seeds, such as `1..50` or `1,7,20..30`, and print the
+              seeds with which it fails. Reports have the first run that failed, or else the first run
 
           --record <FILE>
               Write the record of the run to FILE; for several scenarios, one record each to the folder

@@ -174,6 +174,45 @@ fn a_scenario_that_passes_with_another_seed_is_a_flake() {
     assert!(never.starts_with("exit 1") && !never.contains("FLAKE"), "{never}");
 }
 
+/// A scenario that passes with about half of all seeds: the random part of a pod's name begins with one of these letters.
+const DRAWN: &str = "name: a drawn name\ncluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}\n\
+                     releases: {4.20.3: }\ntimeline:\n- update: {to: 4.20.3}\n\
+                     - expect: {object: Pod/openshift-cluster-version/version-4.20.3-*, \
+                     fields: {metadata.name: '/-[2-9b-k][^-]*$/'}, within: 1m}\n";
+
+#[test]
+fn a_scenario_runs_with_several_seeds_and_the_failed_ones_are_printed() {
+    let environment = TestEnvironment::with(&[("s/a.yaml", DRAWN), ("s/b.yaml", CALM)]);
+    let found = environment.run(&["run", "--quiet", "--seeds", "1..6", "s"]).to_string();
+    assert!(found.starts_with("exit 1") && found.contains("2 scenarios: 1 passed, 1 failed"), "{found}");
+    assert!(found.contains("PASS  calm  s/b.yaml  (") && found.contains("; 6 seeds)"), "{found}");
+    let failed = found.split(" of 6 seeds fail: ").nth(1).expect("the seeds that fail");
+    let failed: Vec<&str> = failed.split(" (line 6)").next().unwrap().split(", ").collect();
+    assert!(failed.len() < 6, "{found}");
+    let again = format!("windtunnel run s/a.yaml --seed {}\n", failed[0]);
+    assert!(found.contains(&again), "{found}");
+    for seed in 1..=6 {
+        let seed = seed.to_string();
+        let alone = environment.run(&["run", "--quiet", "--seed", &seed, "s/a.yaml"]).to_string();
+        assert_eq!(alone.starts_with("exit 1"), failed.contains(&seed.as_str()), "{seed}: {alone}");
+    }
+    let json = environment.run(&["run", "--quiet", "--seeds", "1..6", "--format", "json", "s/a.yaml"]);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let failed: Vec<u64> = failed.iter().map(|seed| seed.parse().unwrap()).collect();
+    assert_eq!(json["scenarios"][0]["seeds"], serde_json::json!({ "run": 6, "failed": failed }));
+}
+
+#[cfg(feature = "gherkin")]
+#[test]
+fn a_feature_runs_with_several_seeds() {
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
+    let found = environment.run(&["test", "--seeds", "3,5", "f.feature"]).to_string();
+    assert!(found.starts_with("exit 1") && found.contains("3 scenarios: 2 passed, 1 failed"), "{found}");
+    assert!(found.contains("2 of 2 seeds fail: 3, 5 (line 10)"), "{found}");
+    assert!(found.contains("; 2 seeds; a canary, failed as expected)"), "{found}");
+    assert!(found.contains("windtunnel test f.feature --seed 3 --name '^(Wrong)$'"), "{found}");
+}
+
 #[test]
 fn a_run_stops_at_a_moment_and_shows_the_status_at_that_time() {
     let update = "name: n\ncluster: {version: 4.20.1}\nreleases: {4.20.3: }\ntimeline:\n- update: {to: 4.20.3}\n\
