@@ -25,9 +25,6 @@ const FORKS: u64 = 3;
 /// The percentage of jobs that continue a case of the corpus.
 const CONTINUED: u64 = 60;
 
-/// Each of this number of runs is repeated, to compare the records.
-const REPEATED: u64 = 16;
-
 /// What to explore, and how.
 pub struct Settings<'a> {
     /// The seed of all random choices.
@@ -97,10 +94,19 @@ impl Job {
     }
 
     fn run(&self, releases: &dyn Releases, terms: Terms) -> Vec<RunReport> {
-        match self {
+        let mut reports = match self {
             Self::Single(case) => vec![run(case, releases, terms)],
             Self::Forks { prefix, forks } => run_forked(prefix, forks, releases, terms),
+        };
+        for (case, report) in
+            self.cases().iter().zip(&mut reports).filter(|(_, report)| !report.hash.is_empty())
+        {
+            let again = run(case, releases, terms);
+            if again.hash != report.hash {
+                report.problems.push(Problem::other_record(&report.hash, &again.hash));
+            }
         }
+        reports
     }
 }
 
@@ -121,7 +127,7 @@ impl Exploration {
             });
             for (index, reports) in done.into_iter().flatten() {
                 for (case, report) in jobs[index].cases().iter().zip(reports) {
-                    self.merge(case, report, settings);
+                    self.merge(case, report);
                 }
             }
             self.batches += 1;
@@ -180,19 +186,12 @@ impl Exploration {
     }
 
     /// Takes the report of a run.
-    fn merge(&mut self, case: &Case, report: RunReport, settings: &Settings<'_>) {
+    fn merge(&mut self, case: &Case, report: RunReport) {
         self.runs += 1;
         self.virtual_seconds += u64::try_from(report.virtual_time.as_secs()).unwrap_or(0);
         self.take_states(case, &report);
         self.alerts.extend(report.alerts);
-        let mut problems = report.problems;
-        if self.runs.is_multiple_of(REPEATED) && !report.hash.is_empty() {
-            let again = run(case, settings.releases, settings.terms);
-            if again.hash != report.hash {
-                problems.push(Problem::other_record(&report.hash, &again.hash));
-            }
-        }
-        for problem in problems {
+        for problem in report.problems {
             self.take_problem(case, &problem);
         }
     }
