@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use windtunnel_core::rng::fnv1a;
 use windtunnel_core::text::{parse_duration, short_duration};
 use windtunnel_core::yaml;
 
@@ -90,6 +91,12 @@ impl Case {
     /// The number of invented faults.
     pub fn faults(&self) -> usize {
         self.moments.iter().filter(|moment| moment.fault().is_some()).count()
+    }
+
+    /// Whether runs of this case are repeated to compare their records. One in sixteen cases is. It depends on the case
+    /// alone, so that a run knows whether its record will be compared: the hash costs a tenth of a run.
+    pub fn is_repeated(&self) -> bool {
+        serde_json::to_vec(self).is_ok_and(|text| fnv1a(&text).is_multiple_of(16))
     }
 
     /// Sorts the invented steps by time.

@@ -120,48 +120,57 @@ fn states_of_history(version: &Object) -> String {
     format!("history {}", states.collect::<Vec<_>>().join(" "))
 }
 
+/// Adds the states of the insights that an object publishes and the one before it did not. Parsing their documents is most
+/// of the cost of coverage, so it parses only those whose text changed.
 fn states_of_insights(before: Option<&Object>, after: &Object, add: &mut impl FnMut(String)) {
-    let old = before.map(insights).unwrap_or_default();
-    for (uid, insight) in insights(after) {
-        if old.get(&uid) == Some(&insight) {
-            continue;
-        }
-        let Some((kind, content)) = published::content(&insight) else { continue };
-        let conditions = content["conditions"].as_array().into_iter().flatten();
-        for condition in conditions {
-            let (name, status) = (condition::type_of(condition), text_of(condition, "status"));
-            add(format!("insight {kind}/{name}={status} {}", text_of(condition, "reason")));
-        }
-        if kind == "Health" {
-            let impact = &content["impact"];
-            let (level, what) = (text_of(impact, "level"), text_of(impact, "type"));
-            add(format!("insight Health {level} {what}: {}", normalise(text_of(impact, "summary"))));
-        }
-        if let Some(assessment) = content["assessment"].as_str() {
-            add(format!("insight {kind} {assessment}"));
+    let old: BTreeMap<String, &Value> = before.into_iter().flat_map(in_status).collect();
+    for (_, insight) in in_status(after).filter(|(uid, insight)| old.get(uid) != Some(insight)) {
+        states_of_insight(insight, add);
+    }
+    let old: BTreeMap<&str, &str> =
+        before.into_iter().flat_map(|before| published::documents(before)).collect();
+    for (_, text) in published::documents(after).filter(|(uid, text)| old.get(uid) != Some(text)) {
+        if let Ok(insight) = yaml::from_str::<Value>(text) {
+            states_of_insight(&insight, add);
         }
     }
 }
 
-/// The insights that an object publishes, by their uids.
-fn insights(object: &Object) -> BTreeMap<String, Value> {
-    let value = object.to_value();
-    let in_status =
-        published::insights_in_status(&value["status"]).map(|(uid, insight)| (uid, insight.clone()));
-    let documents = published::documents(&value)
-        .filter_map(|(uid, text)| Some((uid.to_owned(), yaml::from_str::<Value>(text).ok()?)));
-    in_status.chain(documents).collect()
+/// The insights in the status of an object, by their uids.
+fn in_status(object: &Object) -> impl Iterator<Item = (String, &Value)> {
+    published::insights_in_status(&object["status"])
+}
+
+fn states_of_insight(insight: &Value, add: &mut impl FnMut(String)) {
+    let Some((kind, content)) = published::content(insight) else { return };
+    let conditions = content["conditions"].as_array().into_iter().flatten();
+    for condition in conditions {
+        let (name, status) = (condition::type_of(condition), text_of(condition, "status"));
+        add(format!("insight {kind}/{name}={status} {}", text_of(condition, "reason")));
+    }
+    if kind == "Health" {
+        let impact = &content["impact"];
+        let (level, what) = (text_of(impact, "level"), text_of(impact, "type"));
+        add(format!("insight Health {level} {what}: {}", normalise(text_of(impact, "summary"))));
+    }
+    if let Some(assessment) = content["assessment"].as_str() {
+        add(format!("insight {kind} {assessment}"));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use windtunnel_core::resources::{CLUSTER_OPERATORS, EVENTS};
+    use windtunnel_core::resources::{CLUSTER_OPERATORS, CONFIG_MAPS, EVENTS};
 
     use super::*;
 
     fn states(kind: &str, code: u16, before: Option<Value>, after: Value) -> Vec<String> {
-        let key = if kind == "Event" { EVENTS.key("ns", "n") } else { CLUSTER_OPERATORS.key("", "dns") };
+        let key = match kind {
+            "Event" => EVENTS.key("ns", "n"),
+            "ConfigMap" => CONFIG_MAPS.key(published::NAMESPACE, published::CONFIG_MAP),
+            _ => CLUSTER_OPERATORS.key("", "dns"),
+        };
         let write = WriteEvent {
             by: "a".to_owned(),
             process: String::new(),
@@ -199,5 +208,27 @@ mod tests {
             ["refusal update ClusterOperator  409: revision # is old",]
         );
         assert_eq!(states("Event", 200, None, json!({ "reason": "Reboot" })), ["event Reboot"]);
+    }
+
+    #[test]
+    fn only_changed_insights_are_states() {
+        let insight = |condition: &str, status: &str| {
+            let condition = json!({ "type": condition, "status": status, "reason": "R" });
+            json!({ "uid": condition["type"], "type": "Node", "node": { "conditions": [condition] } })
+        };
+        let published = |status: &str| {
+            let [one, other] = [insight("Updating", "True"), insight("Degraded", status)];
+            let data = json!({ "usc.ni.a": one.to_string(), "usc.ni.b": other.to_string() });
+            let informers = json!([{ "name": "ni", "insights": [one, other] }]);
+            (json!({ "data": data }), json!({ "status": { "controlPlane": { "informers": informers } } }))
+        };
+        let ((config_map, status), (next_config_map, next_status)) = (published("False"), published("True"));
+        for (kind, before, after) in
+            [("ConfigMap", config_map, next_config_map), ("UpdateStatus", status, next_status)]
+        {
+            let all = ["insight Node/Updating=True R", "insight Node/Degraded=False R"];
+            assert_eq!(states(kind, 200, None, before.clone()), all, "{kind}");
+            assert_eq!(states(kind, 200, Some(before), after), ["insight Node/Degraded=True R"], "{kind}");
+        }
     }
 }

@@ -30,9 +30,6 @@ const CONTINUED: u64 = 60;
 /// How much more a mark counts than another state.
 const MARK_WEIGHT: f64 = 4.0;
 
-/// Each of this number of runs is repeated, to compare the records.
-const REPEATED: u64 = 16;
-
 impl Settings<'_> {
     /// Explores clusters with a broken component until it is found, or as many without one.
     pub(super) fn explore_broken(
@@ -155,10 +152,19 @@ impl Job {
     }
 
     fn run(&self, releases: &dyn Releases, terms: Terms<'_>) -> Vec<RunReport> {
-        match self {
+        let mut reports = match self {
             Self::Single(case) => vec![run(case, releases, terms)],
             Self::Forks { prefix, forks } => run_forked(prefix, forks, releases, terms),
+        };
+        for (case, report) in
+            self.cases().iter().zip(&mut reports).filter(|(_, report)| !report.hash.is_empty())
+        {
+            let again = run(case, releases, terms);
+            if again.hash != report.hash {
+                report.problems.push(Problem::other_record(&report.hash, &again.hash));
+            }
         }
+        reports
     }
 }
 
@@ -263,12 +269,6 @@ impl Exploration {
         self.take_states(case, &report);
         self.alerts.extend(report.alerts);
         let mut problems = report.problems;
-        if self.runs.is_multiple_of(REPEATED) && !report.hash.is_empty() {
-            let again = run(case, settings.releases, settings.terms);
-            if again.hash != report.hash {
-                problems.push(Problem::other_record(&report.hash, &again.hash));
-            }
-        }
         let unknown =
             problems.iter().any(|problem| self.findings.iter().all(|known| known.cause != problem.cause()));
         if settings.terms.broken.is_some() && unknown {

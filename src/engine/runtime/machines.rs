@@ -35,6 +35,8 @@ pub(super) struct Machine {
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Machines {
     pub(super) by_node: BTreeMap<String, Machine>,
+    /// The nodes of the machines on which actors run.
+    of_actors: BTreeMap<ActorId, String>,
     /// When rebooting machines are back.
     pub(super) boots: BTreeSet<(Time, String)>,
     /// When machines in a reboot loop go down again.
@@ -131,8 +133,31 @@ impl Machines {
     }
 
     /// The machine that an actor runs on.
-    pub(super) fn machine_of_actor(&mut self, actor: ActorId) -> Option<(&String, &mut Machine)> {
-        self.by_node.iter_mut().find(|(_, machine)| machine.runs.contains(&actor))
+    pub(super) fn machine_of_actor(&mut self, actor: ActorId) -> Option<(&str, &mut Machine)> {
+        let node = self.of_actors.get(&actor)?;
+        Some((node, self.by_node.get_mut(node)?))
+    }
+
+    /// The node of the machine that an actor runs on, and the actor's place among those of the machine.
+    pub(super) fn place_of_actor(&self, actor: ActorId) -> Option<(&str, usize)> {
+        let node = self.of_actors.get(&actor)?;
+        let place = self.by_node.get(node)?.runs.iter().position(|run| *run == actor)?;
+        Some((node, place))
+    }
+
+    /// Sets the actors that run on a machine.
+    pub(super) fn set_running(&mut self, node: &str, actors: Vec<ActorId>) {
+        let Some(machine) = self.by_node.get_mut(node) else { return };
+        self.of_actors.extend(actors.iter().map(|actor| (*actor, node.to_owned())));
+        machine.runs = actors;
+    }
+
+    /// Takes the actors that run on a machine, which end.
+    pub(super) fn take_running(&mut self, node: &str) -> Vec<ActorId> {
+        let machine = self.by_node.get_mut(node);
+        let actors = machine.map(|machine| std::mem::take(&mut machine.runs)).unwrap_or_default();
+        actors.iter().for_each(|actor| drop(self.of_actors.remove(actor)));
+        actors
     }
 }
 

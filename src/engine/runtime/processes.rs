@@ -1,6 +1,6 @@
 //! Processes in containers, and the simulated programs that they run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -90,6 +90,8 @@ pub(in crate::engine) struct Processes {
     by_container: BTreeMap<(Key, String), Process>,
     /// The containers of actors, because each of their log lines needs its container.
     of_actors: BTreeMap<ActorId, (Key, String)>,
+    /// The containers whose processes a kubelet started.
+    of_kubelets: BTreeMap<ActorId, BTreeSet<(Key, String)>>,
 }
 
 impl Processes {
@@ -105,7 +107,7 @@ impl Processes {
             ((pod.clone(), container.clone()), Process { kubelet: process.kubelet, program, running })
         };
         let by_container = self.by_container.iter().map(copy).collect();
-        Self { by_container, of_actors: self.of_actors.clone() }
+        Self { by_container, of_actors: self.of_actors.clone(), of_kubelets: self.of_kubelets.clone() }
     }
 
     /// Whether a process runs as a task of the runtime.
@@ -132,22 +134,21 @@ impl Processes {
         if let Running::Actor(actor) = process.running {
             self.of_actors.insert(actor, (pod.clone(), container.clone()));
         }
-        self.by_container.insert((pod, container), process);
+        let place = (pod, container);
+        self.of_kubelets.entry(process.kubelet).or_default().insert(place.clone());
+        self.by_container.insert(place, process);
     }
 
     /// The containers of a pod with a running process.
     pub(in crate::engine) fn of_pod(&self, pod: &Key) -> Vec<String> {
-        self.by_container
-            .keys()
-            .filter(|(key, _)| key == pod)
-            .map(|(_, container)| container.clone())
-            .collect()
+        let from = (pod.clone(), String::new());
+        let containers = self.by_container.range(from..).map(|(place, _)| place);
+        containers.take_while(|(key, _)| key == pod).map(|(_, container)| container.clone()).collect()
     }
 
     /// The containers whose processes this kubelet started.
     pub(in crate::engine) fn started_by(&self, kubelet: ActorId) -> Vec<(Key, String)> {
-        let started = self.by_container.iter().filter(|(_, process)| process.kubelet == kubelet);
-        started.map(|(place, _)| place.clone()).collect()
+        self.of_kubelets.get(&kubelet).into_iter().flatten().cloned().collect()
     }
 
     pub(in crate::engine) fn get(&self, pod: &Key, container: &str) -> Option<&Process> {
@@ -156,15 +157,46 @@ impl Processes {
 
     /// Removes an ended process.
     pub(in crate::engine) fn remove(&mut self, pod: &Key, container: &str) -> Option<Process> {
-        let process = self.by_container.remove(&(pod.clone(), container.to_owned()));
-        if let Some(Process { running: Running::Actor(actor), .. }) = process {
+        let place = (pod.clone(), container.to_owned());
+        let process = self.by_container.remove(&place)?;
+        if let Running::Actor(actor) = process.running {
             self.of_actors.remove(&actor);
         }
-        process
+        if let Some(places) = self.of_kubelets.get_mut(&process.kubelet) {
+            places.remove(&place);
+            if places.is_empty() {
+                self.of_kubelets.remove(&process.kubelet);
+            }
+        }
+        Some(process)
     }
 
     /// The container that an actor runs in.
     pub(in crate::engine) fn of_actor(&self, actor: ActorId) -> Option<&(Key, String)> {
         self.of_actors.get(&actor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::resources::PODS;
+
+    use super::*;
+
+    #[test]
+    fn processes_are_found_by_pod_and_by_kubelet() {
+        let mut processes = Processes::default();
+        let (pod, other) = (PODS.key("ns", "a"), PODS.key("ns", "ab"));
+        for (pod, container, kubelet) in [(&pod, "x", 1), (&pod, "y", 2), (&other, "x", 1)] {
+            let process = Process { kubelet, program: None, running: Running::Idle };
+            processes.insert(pod.clone(), container.to_owned(), process);
+        }
+        assert_eq!(processes.of_pod(&pod), ["x", "y"]);
+        let place = |pod: &Key| (pod.clone(), "x".to_owned());
+        assert_eq!(processes.copied().started_by(1), [place(&pod), place(&other)]);
+        assert!(processes.remove(&pod, "x").is_some());
+        assert!(processes.remove(&pod, "x").is_none());
+        assert_eq!(processes.of_pod(&pod), ["y"]);
+        assert_eq!(processes.started_by(1), [place(&other)]);
     }
 }

@@ -28,9 +28,7 @@ impl Simulation {
 
     fn run_machine(&mut self, node: &str) {
         let runs = self.programs_of(node).into_iter().map(|actor| self.add(actor)).collect();
-        if let Some(machine) = self.machines.by_node.get_mut(node) {
-            machine.runs = runs;
-        }
+        self.machines.set_running(node, runs);
         self.set_clock(node);
     }
 
@@ -57,8 +55,7 @@ impl Simulation {
 
     /// A replacement for a crashed actor of a machine.
     pub(in crate::engine) fn replacement_program(&self, id: ActorId) -> Option<Box<dyn Actor>> {
-        let (node, machine) = self.machines.by_node.iter().find(|(_, machine)| machine.runs.contains(&id))?;
-        let index = machine.runs.iter().position(|run| *run == id)?;
+        let (node, index) = self.machines.place_of_actor(id)?;
         self.programs_of(node).into_iter().nth(index)
     }
 
@@ -97,7 +94,7 @@ impl Simulation {
         let config = disk.config.clone();
         (machine.disk, machine.loops) = (disk, 0);
         machine.reboot_duration = silence.unwrap_or_default();
-        let node = node.clone();
+        let node = node.to_owned();
         if is_other {
             self.check_drained(&node, &config);
         }
@@ -117,8 +114,7 @@ impl Simulation {
 
     /// Ends everything that runs on the machine of a node.
     pub(super) fn take_down(&mut self, node: &str) {
-        let Some(machine) = self.machines.by_node.get_mut(node) else { return };
-        for actor in std::mem::take(&mut machine.runs) {
+        for actor in self.machines.take_running(node) {
             for (pod, container) in self.processes.started_by(actor) {
                 self.end_process(&pod, &container, 0);
             }

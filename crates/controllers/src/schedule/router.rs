@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{ByKey, Change, Resource};
@@ -28,13 +29,6 @@ impl Readers {
         let by_label = by_label.flat_map(|(_, readers)| readers);
         self.everywhere.iter().chain(by_namespace.into_iter().flatten()).chain(by_label)
     }
-
-    fn remove(&mut self, actor: ActorId) {
-        self.everywhere.remove(&actor);
-        for readers in self.by_namespace.values_mut().chain(self.by_label.values_mut()) {
-            readers.remove(&actor);
-        }
-    }
 }
 
 /// Readers by group and plural.
@@ -49,41 +43,42 @@ pub(super) struct Router {
     nodes: BTreeMap<String, BTreeSet<ActorId>>,
     ownership: BTreeSet<ActorId>,
     counted: BTreeMap<&'static str, BTreeSet<ActorId>>,
+    /// The interests of each actor, so that its removal does not search those of all others.
+    of_actors: BTreeMap<ActorId, Arc<[Interest]>>,
 }
 
 impl Router {
     /// Adds an actor's interests.
     pub(super) fn add(&mut self, actor: ActorId, interests: Vec<Interest>) {
-        for interest in interests {
-            let readers = match interest {
-                Interest::Everything => &mut self.everything,
-                Interest::Kind(resource) => &mut self.kind(resource).everywhere,
-                Interest::In(resource, namespace) => {
-                    self.kind(resource).by_namespace.entry(namespace).or_default()
-                }
-                Interest::Labelled(resource, label) => self.kind(resource).by_label.entry(label).or_default(),
-                Interest::Object(key) => self.objects.get_or_default(key),
-                Interest::PodsOn(node) => self.nodes.entry(node).or_default(),
-                Interest::Ownership => &mut self.ownership,
-                Interest::Counted(metric) => self.counted.entry(metric).or_default(),
-            };
-            readers.insert(actor);
+        for interest in &interests {
+            self.interested_in(interest).insert(actor);
         }
+        self.of_actors.insert(actor, interests.into());
     }
 
     /// Removes an actor.
     pub(super) fn remove(&mut self, actor: ActorId) {
-        for readers in self.kinds.values_mut().flat_map(BTreeMap::values_mut) {
-            readers.remove(actor);
+        for interest in &*self.of_actors.remove(&actor).unwrap_or_default() {
+            self.interested_in(interest).remove(&actor);
         }
-        self.objects.change_each(|readers| {
-            readers.remove(&actor);
-        });
-        for readers in self.nodes.values_mut().chain(self.counted.values_mut()) {
-            readers.remove(&actor);
+    }
+
+    /// The actors with this interest.
+    fn interested_in(&mut self, interest: &Interest) -> &mut BTreeSet<ActorId> {
+        match interest {
+            Interest::Everything => &mut self.everything,
+            Interest::Kind(resource) => &mut self.kind(resource).everywhere,
+            Interest::In(resource, namespace) => {
+                self.kind(resource).by_namespace.entry(namespace.clone()).or_default()
+            }
+            Interest::Labelled(resource, label) => {
+                self.kind(resource).by_label.entry(label.clone()).or_default()
+            }
+            Interest::Object(key) => self.objects.get_or_default(key.clone()),
+            Interest::PodsOn(node) => self.nodes.entry(node.clone()).or_default(),
+            Interest::Ownership => &mut self.ownership,
+            Interest::Counted(metric) => self.counted.entry(metric).or_default(),
         }
-        self.ownership.remove(&actor);
-        self.everything.remove(&actor);
     }
 
     /// The actors that a change wakes, in the order of their numbers.
@@ -110,7 +105,47 @@ impl Router {
         self.counted.get(metric).into_iter().flatten().copied()
     }
 
-    fn kind(&mut self, resource: Resource) -> &mut Readers {
-        self.kinds.entry(resource.group).or_default().entry(resource.plural).or_default()
+    fn kind(&mut self, resource: &Resource) -> &mut Readers {
+        self.kinds.entry(resource.group.clone()).or_default().entry(resource.plural.clone()).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources::NODES;
+    use windtunnel_core::{ChangeKind, Object};
+
+    use super::*;
+
+    #[test]
+    fn no_change_wakes_a_removed_actor() {
+        let interests = [
+            Interest::Everything,
+            Interest::Kind(PODS),
+            Interest::Kind(NODES),
+            Interest::In(PODS, "ns".to_owned()),
+            Interest::Labelled(PODS, "l".to_owned()),
+            Interest::Object(PODS.key("ns", "a")),
+            Interest::PodsOn("n".to_owned()),
+            Interest::Ownership,
+            Interest::Counted("m"),
+        ];
+        let pod = json!({
+            "metadata": { "namespace": "ns", "name": "a", "labels": { "l": "" }, "deletionTimestamp": "t" },
+            "spec": { "nodeName": "n" },
+        });
+        let object = Object::new(pod);
+        let change = Change { key: PODS.key("ns", "a"), kind: ChangeKind::Added, object, old: None };
+        for interest in interests.clone() {
+            let mut router = Router::default();
+            router.add(1, interests.to_vec());
+            router.add(2, vec![interest.clone()]);
+            router.remove(1);
+            let woken: Vec<ActorId> =
+                router.readers(&change).into_iter().chain(router.scrapers("m")).collect();
+            let expected: &[ActorId] = if interest == Interest::Kind(NODES) { &[] } else { &[2] };
+            assert_eq!(woken, expected, "{interest:?}");
+        }
     }
 }

@@ -75,11 +75,6 @@ impl<V> ByKey<V> {
     pub fn remove(&mut self, key: &Key) -> Option<V> {
         self.0.remove(&Parts::from(key))
     }
-
-    /// Modifies every value. The order is unspecified, so the result must not depend on it.
-    pub fn change_each(&mut self, change: impl FnMut(&mut V)) {
-        self.0.values_mut().for_each(change);
-    }
 }
 
 #[cfg(test)]
@@ -97,8 +92,7 @@ mod tests {
         assert_eq!(known.get(&pod), Some(&3));
         assert_eq!(known.get_by("", "configmaps", "ns", "a"), Some(&2));
         assert_eq!(known.get_by("", "pods", "nsa", ""), None);
-        known.change_each(|value| *value += 1);
-        assert_eq!(known.remove(&pod), Some(4));
+        assert_eq!(known.remove(&pod), Some(3));
         assert_eq!(known.get(&pod), None);
         *known.get_or_default(pod.clone()) += 7;
         assert_eq!(known.get(&pod), Some(&7));
