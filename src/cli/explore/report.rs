@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
-use crate::explore::{Exploration, Finding, NeverSeen};
+use crate::explore::{Exploration, Finding, NeverSeen, ORACLES};
 use crate::oracles;
 
 /// The seconds of a year.
