@@ -88,8 +88,9 @@ const CONTRADICTIONS: &[(Invariant, Contradiction)] = &[
     (Invariant::HistoryOrder, completed_too_late),
 ];
 
-/// A rejected release must not become the target. The current update may complete while the next release is
-/// retrieved: the operator writes no status during a retrieval, and reports both at its end.
+/// A rejected release must not become the target. The operator writes no status during a retrieval, and reports
+/// at its end also the progress of the apply loop with the current release: it may have completed, or be
+/// applied again because overrides, capabilities or feature gates changed (`SyncWork.calculateNextFrom`).
 fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
     let refusal = status_and_message(after, "ReleaseAccepted");
     if refusal.0 != "False" || refusal == status_and_message(before, "ReleaseAccepted") {
@@ -97,11 +98,17 @@ fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
     }
     let desired = |object: &Object| object["status"]["desired"]["image"].clone();
     let progressing = |object: &Object| status_and_message(object, "Progressing").0.to_owned();
-    let completes = completes_head(before, after);
-    let changes = !(completes || history(before).eq(history(after)))
+    let changes = !(completes_head(before, after) || history(before).eq(history(after)))
         || desired(before) != desired(after)
-        || !(progressing(before) == progressing(after) || completes && progressing(after) == "False");
+        || !(progressing(before) == progressing(after) || progresses_with_desired(after));
     changes.then(|| format!("a rejected release changed more than ReleaseAccepted: {}", refusal.1))
+}
+
+/// Whether the condition Progressing is about the desired release.
+fn progresses_with_desired(object: &Object) -> bool {
+    let version = object.text("/status/desired/version");
+    let message = status_and_message(object, "Progressing").1;
+    message.split([' ', ':']).any(|word| !word.is_empty() && word == version)
 }
 
 /// Whether the only change of the history is the completion of its first item.
@@ -183,11 +190,18 @@ mod tests {
             "metadata": { "name": "version", "uid": "u", "generation": 2 },
             "status": {
                 "observedGeneration": 2,
-                "desired": { "image": if updates { "new" } else { "old" } },
+                "desired": {
+                    "image": if updates { "new" } else { "old" },
+                    "version": if updates { "4.18.3" } else { "4.18.1" },
+                },
                 "history": history,
                 "conditions": [
                     { "type": "ReleaseAccepted", "status": accepted, "message": accepted },
-                    { "type": "Progressing", "status": if updates { "True" } else { "False" } },
+                    {
+                        "type": "Progressing",
+                        "status": if updates { "True" } else { "False" },
+                        "message": if updates { "Working towards 4.18.3: 1 of 900 done" } else { "Cluster version is 4.18.1" },
+                    },
                     { "type": "Available", "status": "True", "message": "Done applying 4.18.1" },
                 ],
             },
@@ -236,7 +250,16 @@ mod tests {
             "completed during the retrieval"
         );
         done["status"]["conditions"][1]["status"] = json!("False");
-        assert_eq!(found(cluster_version(true, "True"), done), None, "completed and no longer progressing");
+        done["status"]["conditions"][1]["message"] = json!("Cluster version is 4.18.3");
+        assert_eq!(
+            found(cluster_version(true, "True"), done.clone()),
+            None,
+            "completed and no longer progressing"
+        );
+        let mut again = done.clone();
+        again["status"]["conditions"][0]["message"] = json!("rejected once more");
+        again["status"]["conditions"][1] = cluster_version(true, "False")["status"]["conditions"][1].clone();
+        assert_eq!(found(done, again), None, "applied again with other settings");
         let completed = |item: usize| format!("/status/history/{item}/state");
         for (before, after, name, how) in [
             (
@@ -247,7 +270,11 @@ mod tests {
             ),
             (
                 cluster_version(true, "True"),
-                with_field(cluster_version(true, "False"), "/status/conditions/1/status", json!("False")),
+                with_field(
+                    cluster_version(true, "False"),
+                    "/status/conditions/1",
+                    json!({ "type": "Progressing", "status": "False", "message": "Cluster version is 4.18.31" }),
+                ),
                 "refusal-alone",
                 "a rejected release changed more than ReleaseAccepted: False",
             ),

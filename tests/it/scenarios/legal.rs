@@ -1,9 +1,9 @@
 //! Unusual but valid runs: no invariant fails in them.
 
 use windtunnel::record::{Event, Record, WriteEvent};
-use windtunnel_core::resources::{MACHINE_CONFIGS, PODS};
+use windtunnel_core::resources::{JOBS, MACHINE_CONFIGS, PODS};
 
-use super::{plan, run};
+use super::{NONEXISTENT_IMAGE, plan, run};
 
 /// Runs a scenario, given without its name. Returns its record.
 fn passing(text: &str) -> Record {
@@ -101,6 +101,25 @@ timeline:
     assert_eq!(accepted.map(|(second, _)| second).collect::<Vec<_>>(), [50, 300]);
     let announcements = record.entries.iter().filter(|entry| matches!(entry.event, Event::Fault { .. }));
     assert_eq!(announcements.count(), 4 + 2, "a retried fault is announced once");
+}
+
+/// Up to 4.18 the operator waits for the deadline of a Job. Later it gives up with the first failed pull and retries at
+/// once (`podCompletionCheckFn` and `SyncWorker.Update` of the cluster-version operator).
+#[test]
+fn a_release_that_cannot_be_pulled_costs_a_job_every_two_minutes_or_a_pod_every_few_seconds() {
+    for (version, kind, counts) in [("4.18.3", &JOBS, 5..=5), ("4.20.1", &PODS, 150..=600)] {
+        let record = passing(&format!(
+            "cluster: {{version: {version}, nodes: {{control-plane: 1, workers: 0}}}}
+timeline:
+- update: {{image: \"{NONEXISTENT_IMAGE}\", force: true}}
+- advance: 10m
+"
+        ));
+        let is_new = |write: &WriteEvent| write.key.is_kind(kind) && write.verb == "create";
+        let by_operator = |write: &WriteEvent| write.by == "cluster-version-operator" && is_new(write);
+        let count = writes(&record).filter(|(_, write)| by_operator(write)).count();
+        assert!(counts.contains(&count), "{version}: {count}");
+    }
 }
 
 #[test]

@@ -117,7 +117,8 @@ impl FaultReport {
         }
         for condition in self.conditions(refusal, now) {
             let is_kept = !self.decides(&condition.kind)
-                && condition::find(&list, &condition.kind).is_some_and(|found| is_own(&Condition::from_value(found)));
+                && condition::find(&list, &condition.kind)
+                    .is_some_and(|found| is_own(&Condition::from_value(found)));
             if !is_kept && (deployed || condition.kind != "Available" || condition.status == "False") {
                 condition::set(&mut list, &condition, now);
             }

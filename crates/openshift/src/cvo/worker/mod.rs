@@ -12,6 +12,7 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::go_duration;
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
+use self::adopt::Request;
 use self::preflight::PreflightCheck;
 use super::agentic::AgenticRuns;
 use super::behaviour::UpgradeableStyle;
@@ -43,8 +44,8 @@ pub(super) struct Worker {
     pub(super) apply: Option<ApplyLoop>,
     retrieval: Option<Retrieval>,
     load: LoadResult,
-    /// The reported generation when the retrieval started.
-    generation_at_load: i64,
+    /// The request for which the retrieval started.
+    request: Request,
     capabilities: Option<Capabilities>,
     pub(super) upgradeable: Upgradeable,
     events: Events,
@@ -71,7 +72,7 @@ impl Worker {
             apply: None,
             retrieval: None,
             load: LoadResult::Untried,
-            generation_at_load: 0,
+            request: Request::default(),
             capabilities: None,
             upgradeable: Upgradeable::default(),
             events: Events::default(),
@@ -350,7 +351,6 @@ impl Worker {
             self.queue.trigger(now);
             return self.write_status(site, cluster_version, now, out);
         }
-        self.apply_settings(view, cluster_version, now);
         let Some(apply) = &mut self.apply else { return };
         apply.latest_generation = cluster_version.generation();
         // During the installation no other payload is retrieved.
@@ -359,6 +359,8 @@ impl Worker {
         let Some(apply) = &mut self.apply else { return };
         let accepted = apply.work.release.image == target.image || is_initializing || is_preflight;
         if accepted {
+            self.apply_settings(view, cluster_version, now);
+            let Some(apply) = &mut self.apply else { return };
             if matches!(self.load, LoadResult::Failed { .. }) {
                 self.load = LoadResult::returned(&apply.work.release);
             }
@@ -368,6 +370,7 @@ impl Worker {
         } else if target.image == self.own.image {
             marks::BACK_TO_OWN_RELEASE.reach();
             let canceled = apply.cancellation_failure();
+            self.enable_capabilities(&cluster_version["spec"]["capabilities"]);
             self.publish_own_load(now, out);
             self.adopt_own_release(target.generation, target.force, cluster_version, view, now);
             if let Some(apply) = &mut self.apply {
@@ -375,7 +378,7 @@ impl Worker {
                 apply.progress.failure = canceled;
             }
         } else {
-            self.generation_at_load = apply.work.generation;
+            self.request = Request::of(cluster_version, apply.work.generation);
             let name = if target.version.is_empty() { &target.image } else { &target.version };
             out.info(now, "sync_worker.go:297", format_args!("syncPayload: {name} (force={})", target.force));
             let why = "Loading payload due to desired image not being equal to the current one.";

@@ -9,18 +9,50 @@ use crate::cvo::sync::failure::Failure;
 use crate::cvo::sync::operators::Watches;
 use crate::cvo::sync::overrides::Overrides;
 
+/// Changed settings that do not cancel the pass in progress.
+#[derive(Debug, Clone)]
+pub(super) struct SavedSettings {
+    overrides: Overrides,
+    /// The manifests, if the cluster includes other ones.
+    payload: Option<Payload>,
+}
+
 impl ApplyLoop {
     /// Handles a ClusterOperator change that may let a failed pass succeed: ends the wait before the next
     /// pass. During a pass, it cancels the wait after that pass instead.
     pub(in crate::cvo) fn notify(&mut self, now: Time) {
-        if self.mode == ApplyMode::Reconciling {
+        if self.mode == ApplyMode::Reconciling && self.saved.is_none() {
             return;
         }
         if self.pass.is_some() {
             self.notified = true;
-        } else if self.errors > 0 {
+        } else if self.errors > 0 || self.saved.is_some() {
             self.next_pass_at = now;
         }
+    }
+
+    /// Saves settings for the next pass, unless they are those that it would have anyway. `is_changed`
+    /// reports a change that is not in these arguments.
+    pub(in crate::cvo) fn save_settings(
+        &mut self,
+        overrides: Overrides,
+        payload: Option<Payload>,
+        is_changed: bool,
+    ) {
+        let known = self.saved.as_ref().map_or(&self.overrides, |saved| &saved.overrides);
+        if is_changed || payload.is_some() || *known != overrides {
+            self.saved = Some(SavedSettings { overrides, payload });
+        }
+    }
+
+    /// Applies the saved settings at the start of a pass: it is an update again, because the work changed.
+    pub(super) fn apply_saved_settings(&mut self, now: Time) {
+        let Some(SavedSettings { overrides, payload }) = self.saved.take() else { return };
+        self.overrides = overrides;
+        if let Some(payload) = payload {
+            self.reload(payload);
+        }
+        self.restart(now);
     }
 
     /// Cancels the pass and starts the next one at once in update mode, because the work changed without a
@@ -28,6 +60,7 @@ impl ApplyLoop {
     /// mode.
     pub(in crate::cvo) fn restart(&mut self, now: Time) {
         self.pass = None;
+        self.saved = None;
         self.errors = 0;
         self.reconciles_next = false;
         if self.mode != ApplyMode::Initializing {
@@ -67,9 +100,9 @@ impl ApplyLoop {
         self.payload = payload;
     }
 
-    /// Replaces the overrides. Returns whether they changed.
+    /// Replaces the overrides. Returns whether they changed, or settings were saved for the next pass.
     pub(in crate::cvo) fn set_overrides(&mut self, overrides: Overrides) -> bool {
-        let changed = self.overrides != overrides;
+        let changed = self.saved.take().is_some() | (self.overrides != overrides);
         self.overrides = overrides;
         changed
     }

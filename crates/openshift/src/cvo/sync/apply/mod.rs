@@ -14,6 +14,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
+use self::changes::SavedSettings;
 use super::failure::{self, FailingEffect, Failure};
 pub(in crate::cvo) use super::graph::ApplyMode;
 use super::graph::TaskGraph;
@@ -83,6 +84,8 @@ pub(in crate::cvo) struct ApplyLoop {
     pub(in crate::cvo) watches: Watches,
     pub(in crate::cvo) payload: Payload,
     overrides: Overrides,
+    /// Settings that the next pass applies.
+    saved: Option<SavedSettings>,
     /// The object that was last found or written as wanted, by task. It is not compared again until it
     /// changes.
     settled: Vec<Option<Settled>>,
@@ -127,6 +130,7 @@ impl ApplyLoop {
             progress,
             watches: Watches::default(),
             overrides: Overrides::default(),
+            saved: None,
             settled: vec![None; payload.tasks.len()],
             owner: String::new(),
             deletions: BTreeSet::new(),
@@ -158,6 +162,7 @@ impl ApplyLoop {
         out: &mut Outbox,
     ) -> bool {
         if self.pass.is_none() && self.next_pass_at <= now {
+            self.apply_saved_settings(now);
             self.forget_other_owner(view);
             self.work.generation = self.latest_generation;
             if std::mem::take(&mut self.reconciles_next) {
@@ -416,9 +421,6 @@ impl ApplyLoop {
             let share = 1i32 << self.failed_passes.min(4);
             let jitter = 1.0 + 0.2 * self.pace.jitter.fraction();
             self.next_pass_at = now + (self.pace.interval * share / 16).mul_f64(jitter);
-            if notified {
-                self.next_pass_at = now;
-            }
         } else {
             self.errors = 0;
             self.progress.done = pass.done;
@@ -435,6 +437,9 @@ impl ApplyLoop {
             } else {
                 self.reconciles_next = true;
             }
+        }
+        if notified && (failed || self.saved.is_some()) {
+            self.next_pass_at = now;
         }
         self.progress.failure = failure;
         true

@@ -63,3 +63,45 @@ fn waits_after_failures_keep_growing_when_the_work_changes() {
     }
     assert!(wait >= R, "{wait}");
 }
+
+#[test]
+fn saved_settings_wait_for_the_next_pass_or_a_clusteroperator_change() {
+    let overridden = || {
+        let entry =
+            json!({ "group": "", "kind": "ConfigMap", "namespace": "ns", "name": "a", "unmanaged": true });
+        Overrides::of(&Object::new(json!({ "spec": { "overrides": [entry] } })))
+    };
+    for notified in [false, true] {
+        let mut cluster = Cluster::new(ApplyMode::Reconciling, vec![config_map("20", "a", "a")]);
+        cluster.run(1);
+        cluster.apply.save_settings(Overrides::default(), None, false);
+        cluster.apply.notify(cluster.now);
+        cluster.run(1);
+        assert_eq!(cluster.apply.progress.completed, 1, "nothing changed");
+        cluster.apply.save_settings(overridden(), None, false);
+        cluster.run(1);
+        assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (ApplyMode::Reconciling, 1));
+        if notified {
+            cluster.apply.notify(cluster.now);
+            cluster.run(0);
+        } else {
+            cluster.run(R - 4);
+            assert_eq!(cluster.apply.progress.completed, 1);
+            cluster.run(2);
+        }
+        assert_eq!(cluster.apply.progress.completed, 2, "notified: {notified}");
+        assert!(!cluster.apply.set_overrides(overridden()));
+    }
+}
+
+#[test]
+fn a_pass_with_saved_settings_is_an_update_again() {
+    let mut cluster = Cluster::new(ApplyMode::Reconciling, vec![operator("20", "dns")]);
+    cluster.healthy("dns");
+    cluster.run(1);
+    assert_eq!(cluster.apply.mode, ApplyMode::Reconciling);
+    cluster.report("dns", "False", &[("operator", "1")]);
+    cluster.apply.save_settings(Overrides::default(), None, true);
+    cluster.run(R);
+    assert_eq!(cluster.apply.mode, ApplyMode::Updating, "it waits for the version of the operator");
+}
