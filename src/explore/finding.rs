@@ -63,7 +63,9 @@ impl Finding {
     /// The rule that the case breaks, in one sentence.
     pub fn rule(&self) -> String {
         let known = rules().find(|(id, _)| *id == self.oracle);
-        known.map_or("Every run keeps this invariant of docs/scenario-language.md.", |(_, rule)| rule).to_owned()
+        known
+            .map_or("Every run keeps this invariant of docs/scenario-language.md.", |(_, rule)| rule)
+            .to_owned()
     }
 
     /// The scenario that fails because of the problem, with comments for its reader.

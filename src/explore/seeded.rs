@@ -91,7 +91,7 @@ mod tests {
             own_steps: Vec::new(),
         };
         let terms = Terms { within: SignedDuration::from_hours(3), broken };
-        run(&case, &Release::find, terms).problems.iter().map(|problem| problem.cause()).collect()
+        run(&case, &Release::find, terms).problems.iter().map(super::super::oracles::Problem::cause).collect()
     }
 
     #[test]

@@ -107,8 +107,8 @@ impl Calm {
 
     /// Returns the first moment from `at` on at which no fault is near; `None` if that is unknown.
     pub(super) fn calm_after(&self, at: Time) -> Option<Time> {
-        let ends = self.faults.iter().map(|(_, end)| end.map(|end| after(end, AFTERMATH)));
-        let seen = ends.fold(Some(at), |latest, end| Some(latest?.max(end?)));
+        let mut ends = self.faults.iter().map(|(_, end)| end.map(|end| after(end, AFTERMATH)));
+        let seen = ends.try_fold(at, |latest, end| Some(latest.max(end?)));
         let known = self.calm_from.map(|from| after(from, AFTERMATH).max(at));
         match (seen, known) {
             (Some(seen), Some(known)) => Some(seen.min(known)),

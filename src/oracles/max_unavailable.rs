@@ -112,6 +112,7 @@ mod tests {
         })
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers write the value in place")]
     fn story(pool: Value) -> Story {
         let pool = json!({ "metadata": { "name": "worker" }, "spec": pool });
         Story::new()

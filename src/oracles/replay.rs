@@ -128,7 +128,9 @@ impl Replay<'_> {
                 self.rules.iter_mut().filter_map(|rule| Some((rule.id(), rule.after(&scene, write)?))),
             );
         }
-        found.into_iter().for_each(|(rule, broken)| self.report(rule, index, at, broken));
+        for (rule, broken) in found {
+            self.report(rule, index, at, broken);
+        }
         if !is_routine(write) && write.kind != "Lease" && (write.code >= 400 || changed_path(write).is_some())
         {
             self.change(at);
@@ -164,7 +166,9 @@ impl Replay<'_> {
                 rule.quiet(&scene).into_iter().map(move |broken| (id.clone(), broken))
             })
             .collect();
-        found.into_iter().for_each(|(rule, broken)| self.report(rule, index.saturating_sub(1), at, broken));
+        for (rule, broken) in found {
+            self.report(rule, index.saturating_sub(1), at, broken);
+        }
     }
 
     fn report(&mut self, rule: String, entry: usize, at: Time, Broken { object, how }: Broken) {

@@ -21,6 +21,7 @@ impl Story {
     }
 
     /// A component writes an object after this number of seconds; a negative one is the set-up.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write the value in place")]
     pub(super) fn write(mut self, second: i64, by: &str, resource: &Resource, after: Value) -> Self {
         let write = self.event(by, resource, &after, Some(after.clone()));
         self.add(second, Event::Write(Box::new(write)));
@@ -28,6 +29,7 @@ impl Story {
     }
 
     /// A component writes the status of an object.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write the value in place")]
     pub(super) fn status(mut self, second: i64, by: &str, resource: &Resource, after: Value) -> Self {
         let mut write = self.event(by, resource, &after, Some(after.clone()));
         write.subresource = "status".to_owned();

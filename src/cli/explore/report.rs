@@ -59,7 +59,9 @@ pub(super) fn states_by_kind(exploration: &Exploration) -> BTreeMap<&str, Vec<(&
         let (kind, rest) = state.split_once(' ').unwrap_or((state, ""));
         kinds.entry(kind).or_default().push((rest, *runs));
     }
-    kinds.values_mut().for_each(|states| states.sort_by_key(|(state, runs)| (u64::MAX - runs, *state)));
+    for states in kinds.values_mut() {
+        states.sort_by_key(|(state, runs)| (u64::MAX - runs, *state));
+    }
     kinds
 }
 
@@ -109,9 +111,9 @@ impl Summary<'_> {
         }
         if !marks.is_empty() {
             let _ = writeln!(text, "{} never reached:", counted(marks.len(), "mark"));
-            marks.iter().for_each(|mark| {
+            for mark in &marks {
                 let _ = writeln!(text, "  {mark}");
-            });
+            }
         }
         text
     }

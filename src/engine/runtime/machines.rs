@@ -156,7 +156,9 @@ impl Machines {
     pub(super) fn take_running(&mut self, node: &str) -> Vec<ActorId> {
         let machine = self.by_node.get_mut(node);
         let actors = machine.map(|machine| std::mem::take(&mut machine.runs)).unwrap_or_default();
-        actors.iter().for_each(|actor| drop(self.of_actors.remove(actor)));
+        for actor in &actors {
+            self.of_actors.remove(actor);
+        }
         actors
     }
 }

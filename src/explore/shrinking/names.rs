@@ -130,6 +130,7 @@ mod tests {
     use super::*;
     use crate::explore::case::Moment;
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers write the value in place")]
     fn case(version: &str, releases: Value, steps: &[Value]) -> Case {
         let environment = json!({ "cluster": { "version": version }, "releases": releases });
         Case {

@@ -63,7 +63,8 @@ fn shorter_faults(fault: &Value) -> Vec<Value> {
         .iter()
         .flat_map(|key| shorter(&fault[*key]).into_iter().map(|shorter| with(key, json!(shorter))))
         .collect();
-    let delay = fault["by"].as_str().and_then(parse_duration).map_or(0, |delay| delay.as_secs().unsigned_abs());
+    let delay =
+        fault["by"].as_str().and_then(parse_duration).map_or(0, |delay| delay.as_secs().unsigned_abs());
     let fewer = [1, delay / 2].into_iter().filter(|fewer| (1..delay).contains(fewer));
     found.extend(fewer.map(|fewer| with("by", json!(seconds(fewer)))));
     for key in ["times", "nth"] {

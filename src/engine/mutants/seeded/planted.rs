@@ -32,7 +32,7 @@ pub(super) struct Planted {
 #[derive(Debug, Clone)]
 enum Sent {
     /// It was made, perhaps in another form. The actor expects an answer to this one.
-    Made(Write),
+    Made(Box<Write>),
     /// The defect made it; the actor does not know it.
     Own,
     /// It was not made, and has this answer.
@@ -61,7 +61,9 @@ impl Planted {
             }
             match self.sent.pop_front() {
                 Some(Sent::Own) => {}
-                Some(Sent::Made(write)) => answers.push(Answer { write, outcome: answer.outcome.clone() }),
+                Some(Sent::Made(write)) => {
+                    answers.push(Answer { write: *write, outcome: answer.outcome.clone() });
+                }
                 Some(Sent::Skipped(_)) | None => answers.push(answer.clone()),
             }
         }
@@ -125,7 +127,7 @@ impl Planted {
         match fate {
             Fate::Made => {
                 self.beliefs.forget(&write);
-                self.sent.push_back(Sent::Made(write.clone()));
+                self.sent.push_back(Sent::Made(Box::new(write.clone())));
                 made.push(write);
             }
             Fate::Skipped => {
@@ -135,11 +137,11 @@ impl Planted {
             Fate::Changed(operation) => {
                 let changed = Write { operation, ..write.clone() };
                 self.beliefs.believe(&write, Some(&changed), scene.view);
-                self.sent.push_back(Sent::Made(write));
+                self.sent.push_back(Sent::Made(Box::new(write)));
                 made.push(changed);
             }
             Fate::Followed(others) => {
-                self.sent.push_back(Sent::Made(write.clone()));
+                self.sent.push_back(Sent::Made(Box::new(write.clone())));
                 made.push(write);
                 self.sent.extend(others.iter().map(|_| Sent::Own));
                 made.extend(others);

@@ -102,7 +102,8 @@ impl ApplyLoop {
 
     /// Replaces the overrides. Returns whether they changed, or settings were saved for the next pass.
     pub(in crate::cvo) fn set_overrides(&mut self, overrides: Overrides) -> bool {
-        let changed = self.saved.take().is_some() | (self.overrides != overrides);
+        let was_saved = self.saved.take().is_some();
+        let changed = was_saved || self.overrides != overrides;
         self.overrides = overrides;
         changed
     }
