@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn an_update_finds_defects_and_has_no_false_alarm() {
         assert_eq!(causes(None), Vec::<String>::new());
-        for name in ["status-frozen-by-retrieval", "uncordon-forgotten", "daemon-reads-secrets"] {
+        for name in ["status-frozen-by-retrieval", "daemon-reads-secrets"] {
             let defect = SeededDefect::find(name).unwrap();
             assert!(!causes(Some(Broken::Seeded(defect))).is_empty(), "{name}");
         }

@@ -89,13 +89,15 @@ mod tests {
         let well = ("Available", "True");
         assert!(found(&[well, ("Progressing", "False")], "Completed", "one").is_empty());
         assert!(found(&[well, ("Progressing", "True")], "Partial", "one").is_empty());
+        assert!(found(&[well, ("Progressing", "True")], "Completed", "one").is_empty());
+        assert_eq!(
+            found(&[well, ("Progressing", "False")], "Partial", "one"),
+            [
+                "ClusterVersion/version: has Progressing=False, but the newest release in its history is Partial"
+            ]
+        );
         for (conditions, image, how) in [
-            (
-                &[well, ("Progressing", "True")][..],
-                "one",
-                "has Progressing=True, but the newest release in its history is Completed",
-            ),
-            (&[well, ("Failing", "True")], "one", "has Failing=True without a message"),
+            (&[well, ("Failing", "True")][..], "one", "has Failing=True without a message"),
             (&[well], "two", "has another release in `desired` than at the top of its history"),
             (&[("Available", "False")], "one", "loses Available=True without Failing=True"),
         ] {

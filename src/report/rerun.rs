@@ -69,7 +69,7 @@ mod tests {
         let other_seed = ScenarioResult { seed: 3, ..result("e.yaml", "e", true) };
         assert_eq!(
             failures("windtunnel run", &[all[1].clone(), other_seed], &[]),
-            "windtunnel run a.yaml e.yaml --seeds 3,7"
+            "windtunnel run a.yaml e.yaml --seeds '3,7'"
         );
     }
 }

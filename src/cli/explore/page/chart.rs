@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn marks_are_round_and_few() {
         assert_eq!(marks(3).collect::<Vec<_>>(), [0, 1, 2, 3]);
-        assert_eq!(marks(1190).collect::<Vec<_>>(), [0, 500, 1000]);
+        assert_eq!(marks(1190).collect::<Vec<_>>(), [0, 200, 400, 600, 800, 1000]);
         assert_eq!(marks(80).collect::<Vec<_>>(), [0, 20, 40, 60, 80]);
     }
 
