@@ -42,7 +42,7 @@ impl Rule for Budget {
 }
 
 /// Whether a drain leaves a pod on its node (`mirrorPodFilter` and `daemonSetFilter` of `k8s.io/kubectl/pkg/drain`).
-fn stays(pod: &Object) -> bool {
+pub(super) fn stays(pod: &Object) -> bool {
     let is_of_daemon_set = |owner: &Value| owner["controller"] == true && owner["kind"] == "DaemonSet";
     pod.annotation(MIRROR).is_some() || pod.list("/metadata/ownerReferences").iter().any(is_of_daemon_set)
 }

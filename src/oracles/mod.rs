@@ -9,6 +9,7 @@ mod calm;
 mod changes;
 mod conditions;
 mod convergence;
+mod drain;
 mod garbage;
 mod generations;
 mod history;
@@ -47,7 +48,7 @@ pub struct Oracle {
 }
 
 /// The oracles of records besides the invariants, whose ids are `invariant/NAME`.
-pub const ORACLES: [Oracle; 12] = [
+pub const ORACLES: [Oracle; 13] = [
     Oracle {
         id: "rbac",
         rule: "No request of a component is refused because no role allows it.",
@@ -77,6 +78,11 @@ pub const ORACLES: [Oracle; 12] = [
         id: "budget",
         rule: "No eviction succeeds against a PodDisruptionBudget, and drains neither delete pods nor evict those of DaemonSets and static pods.",
         source: "the eviction API, and kubectl's drain helper in the machine-config controller",
+    },
+    Oracle {
+        id: "drain",
+        rule: "A node that is reported as drained is cordoned, and only pods of DaemonSets and static pods are left on it.",
+        source: "the drain controller of the machine-config controller",
     },
     Oracle {
         id: "ownership",

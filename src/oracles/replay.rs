@@ -9,7 +9,7 @@ use super::calm::Calm;
 use super::changes::changed_path;
 use super::rule::{Breach, Broken, Rule, Scene};
 use super::{
-    budget, conditions, convergence, garbage, generations, history, insights, invariants, leader,
+    budget, conditions, convergence, drain, garbage, generations, history, insights, invariants, leader,
     max_unavailable, operators, ownership, rights, settled, version,
 };
 use crate::engine::sweep::is_routine;
@@ -43,6 +43,7 @@ fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
         Box::new(generations::Generations),
         Box::new(max_unavailable::MaxUnavailable::default()),
         Box::new(budget::Budget),
+        Box::new(drain::Drain),
         Box::new(ownership::Ownership::default()),
         Box::new(garbage::Garbage::default()),
         Box::new(leader::Handovers::default()),

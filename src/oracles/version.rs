@@ -41,8 +41,13 @@ fn contradiction(version: &Object) -> Option<String> {
     if failing.is_some_and(is_unexplained) {
         return Some("has Failing=True without a message".to_owned());
     }
-    let (desired, image) = (version.text("/status/desired/image"), text_of(newest, "image"));
-    (desired != image).then(|| "has another release in `desired` than at the top of its history".to_owned())
+    let desired = &version["status"]["desired"];
+    let differs = |field: &str| {
+        let (one, other) = (text_of(desired, field), text_of(newest, field));
+        one != other && !one.is_empty() && !other.is_empty()
+    };
+    (differs("image") || differs("version"))
+        .then(|| "has another release in `desired` than at the top of its history".to_owned())
 }
 
 /// Whether the operator reports that it has nothing to do, and does not report why.

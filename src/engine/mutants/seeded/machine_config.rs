@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_controllers::Effect;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
-use windtunnel_core::{Write, text_of};
+use windtunnel_core::{Object, Write, text_of};
 use windtunnel_openshift::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, LAST_APPLIED_DRAIN, ROLE, STATE,
     UPDATE_IN_PROGRESS,
@@ -248,14 +248,20 @@ fn all_nodes_at_once(write: &Write, scene: &Scene<'_>) -> Fate {
     if others.is_empty() { Fate::Made } else { Fate::Followed(others) }
 }
 
-fn duplicate_machine_configs(write: &Write, _: &Scene<'_>) -> Fate {
-    if !is(write, "create", "MachineConfig", "") {
+/// The beginning of the names of duplicates, and their greatest number: each update of a pool takes time.
+const GENERATED: &str = "99-worker-generated-kubelet-";
+const DUPLICATES: usize = 12;
+
+fn duplicate_machine_configs(write: &Write, scene: &Scene<'_>) -> Fate {
+    let is_generated = |config: &&Object| config.name().starts_with(GENERATED);
+    let count = scene.view.list(&MACHINE_CONFIGS).filter(is_generated).count();
+    if !is(write, "create", "MachineConfig", "") || count >= DUPLICATES {
         return Fate::Made;
     }
     let number = text_of(&body(write)["metadata"], "name").rsplit('-').next().unwrap_or_default().to_owned();
     let object = json!({
         "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
-        "metadata": { "name": format!("99-worker-generated-kubelet-{number}"), "labels": { (ROLE): "worker" } },
+        "metadata": { "name": format!("{GENERATED}{number}"), "labels": { (ROLE): "worker" } },
         "spec": { "config": { "ignition": { "version": "3.2.0" } }, "kernelArguments": [number] },
     });
     Fate::Followed(vec![Write::create(&MACHINE_CONFIGS, object)])

@@ -28,7 +28,7 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
     },
     SeededDefect {
         name: "operator-version-not-reported",
-        component: "operator/dns",
+        component: "operator/dns-operator",
         bug: "OCPBUGS-23514",
         text: "the operator never reports the new version",
         flaw: Flaw::Writes(|write, scene| {
@@ -39,7 +39,7 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
     },
     SeededDefect {
         name: "operator-version-before-pools",
-        component: "operator/machine-config",
+        component: "operator/machine-config-operator",
         bug: "origin: errMasterUpdating",
         text: "the machine-config operator reports the new version while the pool master still updates",
         flaw: Flaw::Writes(|write, scene| {
@@ -64,7 +64,7 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
     },
     SeededDefect {
         name: "status-of-another-operator",
-        component: "operator/dns",
+        component: "operator/dns-operator",
         bug: "class: status written by the wrong one",
         text: "the operator of `dns` also sets Degraded=True for `network`",
         flaw: Flaw::Writes(|write, scene| {
@@ -82,7 +82,7 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
     },
     SeededDefect {
         name: "operator-available-lost",
-        component: "operator/authentication",
+        component: "operator/cluster-authentication-operator",
         bug: "rhbz 1988576",
         text: "the operator never becomes available again once it was not",
         flaw: Flaw::Writes(|write, scene| {
