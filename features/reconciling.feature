@@ -62,6 +62,8 @@ Feature: The operator reverts manual changes
         overrides:
         - {kind: Deployment, group: apps, namespace: openshift-network-operator, name: network-operator, unmanaged: true}
       """
+    # While a release is rejected, the operator takes overrides for its next pass.
+    And 10 minutes pass
     And I apply this object:
       """
       apiVersion: apps/v1
