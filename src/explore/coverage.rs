@@ -12,7 +12,7 @@ use windtunnel_core::{Object, condition, text_of};
 use windtunnel_openshift::mco::annotations::{REASON, STATE};
 use windtunnel_update_status::insight::published;
 
-use super::normal::normalise;
+use crate::oracles::normalise;
 use crate::record::{Event, Record, WriteEvent};
 
 /// States in words, with the time since the start at which each was first seen.

@@ -14,7 +14,6 @@ mod dice;
 mod finding;
 mod invention;
 mod mutants;
-mod normal;
 mod oracles;
 mod place;
 mod replay;

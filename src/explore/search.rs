@@ -11,11 +11,11 @@ use super::coverage;
 use super::dice::Dice;
 use super::finding::Finding;
 use super::invention;
-use super::normal::normalise;
 use super::oracles::Problem;
 use super::shrinking;
 use super::trial::{Broken, RunReport, Terms, run, run_forked};
 use crate::engine::workers::map_in_parallel;
+use crate::oracles::normalise;
 use crate::scenario::Releases;
 
 /// The number of jobs of a batch. It does not depend on the number of threads, so that findings do not.
@@ -253,7 +253,7 @@ impl Exploration {
         Some(Job::Forks { prefix: invention::prefix(&kept.case, kept.fork_at), forks })
     }
 
-    /// The weight of a case: its rare states, of which marks count more, for each time that it was continued.
+    /// The weight of a case: the rarity of its states, divided by the number of its continuations. Marks count more.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     fn energy(&self, kept: &Kept) -> f64 {
         let weight = |state: &String| if coverage::is_mark(state) { MARK_WEIGHT } else { 1.0 };

@@ -17,6 +17,7 @@ mod insights;
 mod invariants;
 mod leader;
 mod max_unavailable;
+mod normal;
 mod operators;
 mod ownership;
 mod pools;
@@ -30,6 +31,7 @@ mod version;
 
 pub use changes::changed_path;
 pub use convergence::{Subject, Unmet, has_converged, is_refused, unmet};
+pub use normal::normalise;
 pub use pools::pool_of;
 pub use replay::{Ending, judge};
 pub use rule::Breach;

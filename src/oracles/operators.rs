@@ -1,4 +1,4 @@
-//! What operators report in their ClusterOperators.
+//! The reports of operators in their ClusterOperators.
 
 use std::collections::{BTreeMap, BTreeSet};
 

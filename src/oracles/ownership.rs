@@ -11,7 +11,7 @@ use crate::record::WriteEvent;
 /// The beginning of the names of operators.
 const OPERATOR: &str = "operator/";
 
-/// The parts of the machine-config operator, each of which reports conditions of pools.
+/// The parts of the machine-config operator. Each reports conditions of pools.
 const POOL_OWNERS: [&str; 3] = ["machine-config-", "machine-os-builder", "operator/machine-config-operator"];
 
 /// The rule about the writers of statuses.

@@ -12,7 +12,7 @@ use crate::explore::Exploration;
 /// The figures of the progress.
 pub(super) struct Display {
     lines: Lines,
-    /// What was known at the start: the number of runs and of states.
+    /// The numbers of runs and of states at the start.
     runs: u64,
     states: usize,
     /// The end of the exploration, in words.

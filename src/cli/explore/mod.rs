@@ -173,7 +173,7 @@ impl<'a> Outputs<'a> {
         Ok(Self { corpus, emit: args.emit.as_deref(), html })
     }
 
-    /// What is known already, in this shard and in others.
+    /// The state of this shard, with the knowledge of others.
     fn known(&self, args: &ExploreArgs) -> Result<State, String> {
         let Some(corpus) = &self.corpus else { return Ok(State::new(args.shard, args.seed)) };
         let mut state = corpus.read()?.unwrap_or_else(|| State::new(args.shard, args.seed));

@@ -65,7 +65,7 @@ pub(super) fn states_by_kind(exploration: &Exploration) -> BTreeMap<&str, Vec<(&
     kinds
 }
 
-/// What no run has seen although the clusters know it, by its kind.
+/// The alerts and marks that no run has seen.
 pub(super) fn never_seen(exploration: &Exploration) -> BTreeMap<&'static str, Vec<String>> {
     let NeverSeen { alerts, marks } = exploration.never_seen();
     BTreeMap::from([("alerts", alerts), ("marks", marks.into_iter().map(str::to_owned).collect())])

@@ -66,7 +66,7 @@ fn name_of(kind: FileType) -> &'static str {
     if kind.is_dir() { "a folder" } else { "something else" }
 }
 
-/// What is left of the limits while something is unpacked.
+/// The rest of the limits while something is unpacked.
 #[derive(Debug)]
 pub(in crate::cli) struct Allowance {
     limit: u64,

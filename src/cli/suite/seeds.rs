@@ -21,7 +21,7 @@ struct Runs {
 }
 
 impl Combined {
-    /// Starts without runs of this many scenarios, each of which has as many runs as there are `seeds`.
+    /// Starts without results for a number of scenarios that run once per seed.
     pub(in crate::cli) fn new(scenarios: usize, seeds: usize) -> Self {
         let scenarios = std::iter::repeat_with(Runs::default).take(scenarios).collect();
         Self { scenarios: Mutex::new(scenarios), seeds }

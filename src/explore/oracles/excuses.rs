@@ -202,7 +202,7 @@ mod tests {
         view
     }
 
-    /// What is left to do without an excuse.
+    /// The work that is left without an excuse.
     fn left(record: &Record, view: &View) -> Vec<String> {
         let excuses = find(record, view);
         let left = unmet(view).into_iter().filter(|unmet| !excuses.iter().any(|excuse| excuse.covers(unmet)));

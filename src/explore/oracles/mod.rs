@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::after;
 use windtunnel_core::text::short_duration;
 
-use super::normal::normalise;
 use crate::engine::Session;
 pub(super) use crate::oracles::has_converged;
+use crate::oracles::normalise;
 use crate::oracles::{self, Breach, Ending};
 use crate::record::Record;
 

@@ -6,8 +6,8 @@ use windtunnel_core::yaml;
 use super::candidates::Scope;
 use super::{Ran, Shrinking, run_text};
 use crate::explore::case::Case;
-use crate::explore::normal::normalise;
 use crate::explore::place::Place;
+use crate::oracles::normalise;
 use crate::record::{Event, Record};
 use crate::scenario::Releases;
 

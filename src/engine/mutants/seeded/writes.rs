@@ -51,12 +51,12 @@ pub(super) fn skipped_if(is_meant: bool) -> Fate {
     if is_meant { Fate::Skipped } else { Fate::Made }
 }
 
-/// A condition of the object that a write replaces, as it is in the cluster.
+/// The stored condition of the object that a write replaces.
 pub(super) fn old_condition<'v>(view: &'v View, key: &Key, kind: &str) -> Option<&'v Value> {
     view.get_key(key).and_then(|object| condition::find_in_status(object, kind))
 }
 
-/// Keeps a condition as it is in the cluster if it has this status there.
+/// Keeps the stored condition if it has this status.
 pub(super) fn keeps_condition(write: &Write, view: &View, kind: &str, status: &str) -> Fate {
     let old = old_condition(view, &write.key(), kind).filter(|old| text_of(old, "status") == status);
     let Some(old) = old else { return Fate::Made };

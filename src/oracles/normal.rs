@@ -14,7 +14,7 @@ static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns the first line of a text with `#` in place of numbers, hashes and generated suffixes.
-pub(super) fn normalise(text: &str) -> String {
+pub fn normalise(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = VARYING
         .as_ref()
