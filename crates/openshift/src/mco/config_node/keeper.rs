@@ -1,5 +1,5 @@
-//! The part of the operator that creates a MachineConfigNode for each node and keeps its pool up to date. The
-//! garbage collector deletes those of deleted nodes.
+//! The part of the operator that creates a MachineConfigNode for each node, keeps its pool up to date, and sets the
+//! MachineConfig of a node that joined without one. The garbage collector deletes those of deleted nodes.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
@@ -36,7 +36,8 @@ impl MachineConfigNodes {
             self.queue_all(input.view);
         }
         for change in input.changes {
-            let is_node = change.key.is_kind(&NODES) && changes_field(change, "/metadata/labels");
+            let is_node = change.key.is_kind(&NODES)
+                && (changes_field(change, "/metadata/labels") || gets_config(change));
             let is_own = change.key.is_kind(&MACHINE_CONFIG_NODES) && change.kind == ChangeKind::Deleted;
             if is_node || is_own {
                 self.queue.add(NODES.key("", &change.key.name));
@@ -63,6 +64,16 @@ fn affects_all_nodes(change: &Change) -> bool {
     changes_field(change, "/spec") || changes_field(change, "/metadata/annotations")
 }
 
+/// Returns whether a node gets its first MachineConfig.
+fn gets_config(change: &Change) -> bool {
+    let has_config = |node: &Object| desired_config(node).is_some();
+    has_config(&change.object) && !change.old.as_ref().is_some_and(has_config)
+}
+
+fn desired_config(node: &Object) -> Option<&str> {
+    node.annotation(DESIRED_CONFIG).filter(|name| !name.is_empty())
+}
+
 /// Returns whether a field changed.
 fn changes_field(change: &Change, field: &str) -> bool {
     let value = |object: &Object| object.pointer(field).cloned();
@@ -71,7 +82,7 @@ fn changes_field(change: &Change, field: &str) -> bool {
 }
 
 fn machine_config_node(node: &Object, pool: &str, resource: &Resource) -> Value {
-    let desired = node.annotation(DESIRED_CONFIG).filter(|name| !name.is_empty()).unwrap_or(NOT_YET_SET);
+    let desired = desired_config(node).unwrap_or(NOT_YET_SET);
     json!({
         "apiVersion": resource.api_version(),
         "kind": resource.kind,
@@ -101,6 +112,14 @@ impl Reconcile for MachineConfigNodes {
             Some(there) if there.text("/spec/pool/name") != pool => {
                 let patch = json!({ "spec": { "pool": { "name": pool } } });
                 vec![Write::merge_patch(&resource, "", node.name(), patch)]
+            }
+            // Later ones are set with the update of the node (`syncMachineConfigNodes`).
+            Some(there) if there.text("/spec/configVersion/desired") == NOT_YET_SET => {
+                let set = |desired| {
+                    let patch = json!({ "spec": { "configVersion": { "desired": desired } } });
+                    Write::merge_patch(&resource, "", node.name(), patch)
+                };
+                desired_config(node).map(set).into_iter().collect()
             }
             Some(_) => Vec::new(),
         }

@@ -112,6 +112,24 @@ fn a_node_owns_its_object_which_names_the_pool() {
 }
 
 #[test]
+fn a_joined_node_gets_the_config_that_its_daemon_reports() {
+    let mut rig = rig("4.20.1", "", Some("v1"));
+    let labels = json!({ "node-role.kubernetes.io/worker": "" });
+    rig.put(&NODES, json!({ "metadata": { "name": "x", "labels": labels } }));
+    rig.run(1);
+    let desired = |rig: &Rig| {
+        rig.view.get(&MACHINE_CONFIG_NODES, "", "x").unwrap().text("/spec/configVersion/desired").to_owned()
+    };
+    assert_eq!(desired(&rig), "not-yet-set");
+    for config in ["b", "c"] {
+        let patch = json!({ "metadata": { "annotations": { (DESIRED_CONFIG): config } } });
+        rig.write(&Write::merge_patch(&NODES, "", "x", patch));
+        rig.run(1);
+        assert_eq!(desired(&rig), "b", "the update of a node sets the next one");
+    }
+}
+
+#[test]
 fn a_status_change_of_one_node_writes_nothing_for_other_nodes() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     (0..20).for_each(|index| put_node(&mut rig, &format!("x{index}")));
