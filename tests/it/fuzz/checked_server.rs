@@ -11,11 +11,13 @@ pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(super) const JSON: &str = "application/json-patch+json";
 
 /// Messages of errors 500 that a real server returns as well.
-const INTERNAL: [&str; 18] = [
+const INTERNAL: [&str; 19] = [
     "resourceVersion should not be set on objects to be created",
     "strconv.ParseUint: parsing",
     "resourceVersion: Invalid value",
     "failed to create typed patch object",
+    // An applied quantity is text that is no quantity.
+    "to proper version: unable to convert unstructured object to",
     // The storage version rejects something that this version accepts.
     "failed to create typed live object",
     // Only in requests for the scale subresource.
