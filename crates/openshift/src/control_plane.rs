@@ -1,6 +1,5 @@
 //! The nodes of the control plane.
 
-use windtunnel_core::resources::NODES;
 use windtunnel_core::{Object, View};
 
 /// The label of control-plane nodes.
@@ -13,5 +12,5 @@ pub(crate) fn is_master(node: &Object) -> bool {
 
 /// Returns the nodes of the control plane.
 pub(crate) fn masters(view: &View) -> Vec<&Object> {
-    view.list(&NODES).filter(|node| is_master(node)).collect()
+    view.nodes_of_role("master").collect()
 }

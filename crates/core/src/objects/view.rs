@@ -1,9 +1,15 @@
 //! An ordered copy of the objects of a cluster, maintained from watch events.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Map, Value};
+
+use crate::resources::NODES;
 use crate::{ByKey, Change, ChangeKind, Key, Object, Resource};
+
+/// The prefix of the labels that give a Node its roles (`kubectl get nodes` shows these).
+const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
 
 type Named = BTreeMap<String, Object>;
 type Namespaces = BTreeMap<String, Named>;
@@ -13,6 +19,9 @@ type Namespaces = BTreeMap<String, Named>;
 pub struct View {
     groups: BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Namespaces>>,
     by_key: ByKey<Object>,
+    /// The names of the Nodes of each role. In a cluster of thousands of workers a few are control-plane nodes, and
+    /// many components ask for these after each change.
+    nodes_by_role: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl View {
@@ -71,9 +80,18 @@ impl View {
         })
     }
 
+    /// The Nodes with the label `node-role.kubernetes.io/ROLE`, in order of name.
+    pub fn nodes_of_role<'a>(&'a self, role: &str) -> impl Iterator<Item = &'a Object> + use<'a> {
+        let names = self.nodes_by_role.get(role).into_iter().flatten();
+        names.filter_map(|name| self.get(&NODES, "", name))
+    }
+
     /// Applies a change.
     pub fn apply(&mut self, change: &Change) {
         let key = &change.key;
+        if key.is_kind(&NODES) {
+            self.update_roles(change);
+        }
         let named = self
             .groups
             .entry(key.group.clone())
@@ -94,7 +112,64 @@ impl View {
         }
     }
 
+    /// Enters a change of a Node, which `by_key` does not contain yet, into `nodes_by_role`.
+    fn update_roles(&mut self, change: &Change) {
+        let name = &change.key.name;
+        let new = (change.kind != ChangeKind::Deleted).then(|| labels(&change.object)).flatten();
+        let old = self.by_key.get(&change.key).and_then(labels);
+        if old == new {
+            return;
+        }
+        for role in roles(old) {
+            if let Some(names) = self.nodes_by_role.get_mut(role) {
+                names.remove(name);
+            }
+        }
+        for role in roles(new) {
+            self.nodes_by_role.entry(role.to_owned()).or_default().insert(name.clone());
+        }
+    }
+
     fn namespaces(&self, group: &str, plural: &str) -> Option<&Namespaces> {
         self.groups.get(group)?.get(plural)
+    }
+}
+
+fn labels(object: &Object) -> Option<&Map<String, Value>> {
+    object.pointer("/metadata/labels")?.as_object()
+}
+
+/// The roles that the labels of a Node give it.
+fn roles(labels: Option<&Map<String, Value>>) -> impl Iterator<Item = &str> {
+    labels.into_iter().flat_map(Map::keys).filter_map(|label| label.strip_prefix(ROLE_PREFIX))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(kind: ChangeKind, name: &str, role: &str) -> Change {
+        let labels = json!({ (format!("{ROLE_PREFIX}{role}")): "", "role": "master" });
+        let object = Object::new(json!({ "metadata": { "name": name, "labels": labels } }));
+        Change { key: NODES.key("", name), kind, object, old: None }
+    }
+
+    #[test]
+    fn nodes_of_a_role_are_those_with_its_label_now() {
+        let mut view = View::default();
+        for (kind, name, role, wanted) in [
+            (ChangeKind::Added, "b", "master", "b"),
+            (ChangeKind::Added, "a", "master", "a b"),
+            (ChangeKind::Added, "c", "worker", "a b"),
+            (ChangeKind::Modified, "b", "worker", "a"),
+            (ChangeKind::Modified, "c", "master", "a c"),
+            (ChangeKind::Deleted, "a", "master", "c"),
+        ] {
+            view.apply(&change(kind, name, role));
+            let names: Vec<&str> = view.nodes_of_role("master").map(Object::name).collect();
+            assert_eq!(names.join(" "), wanted, "after {kind:?} {name} as {role}");
+        }
     }
 }
