@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::NODES;
+use windtunnel_core::resources::{MACHINE_CONFIGS, NODES};
 use windtunnel_core::{Change, ChangeKind, Object, View};
 use windtunnel_openshift::mco::annotations::{
-    CONTROL_PLANE_TOPOLOGY, DESIRED_DRAIN, LAST_APPLIED_DRAIN, STATE,
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, STATE,
 };
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::nodes;
@@ -14,9 +14,18 @@ use windtunnel_update_status::status::nodes;
 /// The phases of all nodes since the run began.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Phases {
-    by_node: BTreeMap<String, Vec<Phase>>,
+    by_node: BTreeMap<String, Course>,
     /// The start of the run. Of the phases before it, only the last one counts.
     epoch: Time,
+}
+
+/// The course of a node.
+#[derive(Debug, Clone, Default)]
+struct Course {
+    /// The initial phase first.
+    phases: Vec<Phase>,
+    /// The names of the MachineConfigs that the node runs and shall run.
+    configs: Vec<String>,
 }
 
 /// A node's change to a phase that cannot follow the one before.
@@ -41,7 +50,7 @@ impl Phases {
 
     /// The phases of a node since the run began, the initial one first.
     pub(in crate::engine) fn phases_of(&self, node: &str) -> &[Phase] {
-        self.by_node.get(node).map_or(&[], Vec::as_slice)
+        self.by_node.get(node).map_or(&[], |course| &course.phases)
     }
 
     /// Tracks a change that `view` contains already. Returns a node's change to a phase that cannot follow.
@@ -63,8 +72,9 @@ impl Phases {
             let jump = self.record_phase(node, view, now)?;
             change.old.as_ref().is_some_and(|old| !jump.is_allowed(old, node)).then_some(jump)
         } else if nodes::can_change_all_nodes(&change.key, change.old.as_ref(), new) {
+            let nodes = self.nodes_affected_by(change, view);
             let jumps: Vec<PhaseJump> =
-                view.list(&NODES).filter_map(|node| self.record_phase(node, view, now)).collect();
+                nodes.into_iter().filter_map(|node| self.record_phase(node, view, now)).collect();
             // The nodes are unchanged; another object changed how their phases are computed.
             jumps.into_iter().find(|jump| jump.phase == Phase::Rebooting)
         } else {
@@ -72,9 +82,23 @@ impl Phases {
         }
     }
 
+    /// The nodes whose phases a change of another object can change. A MachineConfig matters to the nodes that have it.
+    fn nodes_affected_by<'v>(&self, change: &Change, view: &'v View) -> Vec<&'v Object> {
+        if !change.key.is_kind(&MACHINE_CONFIGS) {
+            return view.list(&NODES).collect();
+        }
+        let with_config = self.by_node.iter().filter(|(_, course)| course.configs.contains(&change.key.name));
+        with_config.filter_map(|(node, _)| view.get(&NODES, "", node)).collect()
+    }
+
     fn record_phase(&mut self, node: &Object, view: &View, now: Time) -> Option<PhaseJump> {
+        let Course { phases: seen, configs } = self.by_node.entry(node.name().to_owned()).or_default();
+        *configs = [CURRENT_CONFIG, DESIRED_CONFIG]
+            .iter()
+            .filter_map(|key| node.annotation(key))
+            .map(str::to_owned)
+            .collect();
         let phase = nodes::assess_in_view(node, view)?.state.phase;
-        let seen = self.by_node.entry(node.name().to_owned()).or_default();
         let before = seen.last().copied();
         if before == Some(phase) {
             return None;
