@@ -17,10 +17,13 @@ const HEARTBEATS: &str = "kube-node-lease";
 
 const ID: &str = "leader";
 
-/// The rule about handovers, by when each Lease was last written, and by which client.
+/// The rule about handovers.
 #[derive(Default)]
 pub(super) struct Handovers {
+    /// When each Lease was last written, and by which client.
     written: BTreeMap<Key, (Time, String)>,
+    /// The pod that was removed last, and when: a kubelet may remove a pod and kill its processes in one turn.
+    removed: Option<(Time, Object)>,
 }
 
 impl Handovers {
@@ -46,6 +49,9 @@ impl Rule for Handovers {
     }
 
     fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+        if write.key.is_kind(&PODS) && write.removes() {
+            self.removed = write.before.clone().map(|pod| (scene.at, pod));
+        }
         if !is_election(write) {
             return None;
         }
@@ -71,8 +77,9 @@ impl Rule for Handovers {
         if event.started || !scene.calm.is_calm(scene.at) {
             return None;
         }
-        let mut pods = scene.view.list(&PODS).filter(|pod| pod.name() == event.pod);
-        let pod = pods.next().filter(|pod| pod.is_terminating())?;
+        let removed = self.removed.iter().filter(|(at, _)| *at == scene.at).map(|(_, pod)| pod);
+        let mut pods = scene.view.list(&PODS).chain(removed);
+        let pod = pods.find(|pod| pod.name() == event.pod && pod.is_terminating())?;
         let lease = self.held_by(event.program, pod, scene)?;
         let how = format!("{} in pod {} is terminated and does not release it", event.program, event.pod);
         Some(Broken::new(format!("Lease/{}/{}", lease.namespace(), lease.name()), how))
@@ -173,6 +180,8 @@ mod tests {
             taken().process(30, "one", "p", false).breaches(ID),
             ["Lease/n/l: one in pod p is terminated and does not release it"]
         );
+        let removed = taken().delete(30, "kubelet", &PODS, &pod);
+        assert_eq!(removed.process(30, "one", "p", false).breaches(ID).len(), 1, "it is killed and removed");
         let released = taken().write(20, "one", &LEASES, lease(""));
         assert!(released.process(30, "one", "p", false).breaches(ID).is_empty());
         assert!(taken().process(130, "one", "p", false).breaches(ID).is_empty(), "it has expired");

@@ -58,7 +58,7 @@ impl Cluster {
             releases.insert(Version::new(*major, *minor, dice.between(0, 9)).to_string(), Value::Null);
         }
         for release in releases.values_mut() {
-            if dice.chance(8) {
+            if dice.chance(12) {
                 let (key, value) = *dice.pick(&DEFECTS);
                 let value = if value == "false" { json!(false) } else { json!(value) };
                 *release = json!({ key: value });
