@@ -87,6 +87,25 @@ Feature: Faults during an update
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
 
   @own
+  Scenario: Controllers that act last or late delay the update, and do not break it
+    When machine-config-controller/drain takes its turns last
+    And machine-config-controller/node takes its turns 10 seconds late
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker condition Updated is False
+    And within 2 hours MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    And within 10 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+
+  @own
+  Scenario: A controller crashes when the second worker gets its target
+    When at change 2 of MachineConfigPool/worker machine-config-controller/node crashes before its next write
+    And at change 1 of Node/worker-0 machine-config-daemon/worker-0 sees nothing new for 2 minutes
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker condition Updated is False
+    And within 2 hours MachineConfigPool/worker condition Updated is True
+    And within 10 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+
+  @own
   Scenario: Workers with extra reboots or a wrong clock complete the update
     When node worker-0 reboots 2 times more than it should
     And the clock of node worker-1 is 10 minutes behind

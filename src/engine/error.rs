@@ -110,6 +110,14 @@ impl SessionError {
         }
     }
 
+    /// Returns the object that the API server rejected, such as `nodes/worker-0`.
+    pub fn rejected_object(&self) -> Option<&str> {
+        match self {
+            Self::Refused { what, .. } => what.split_once(' ').map(|(_, object)| object),
+            _ => None,
+        }
+    }
+
     /// Whether the same request may succeed later.
     pub(super) fn is_retryable(&self) -> bool {
         matches!(self, Self::Refused { is_retryable: true, .. })

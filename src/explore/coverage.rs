@@ -55,6 +55,15 @@ pub(super) fn is_mark(state: &str) -> bool {
     state.starts_with("mark ")
 }
 
+/// Returns the condition and the reason in the state of a condition: `insight Node/Updating` and `Draining` of
+/// `insight Node/Updating=True Draining`.
+pub(super) fn reason_in(state: &str) -> Option<(&str, &str)> {
+    let is_of_condition = state.starts_with("condition ") || state.starts_with("insight ");
+    let (subject, rest) = state.split_once('=').filter(|_| is_of_condition)?;
+    let (_, reason) = rest.split_once(' ')?;
+    Some((subject, reason))
+}
+
 /// The state in which an alert of this name fires.
 pub(super) fn firing(name: &str) -> String {
     alert_state(name, AlertState::Firing)

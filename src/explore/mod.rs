@@ -16,6 +16,7 @@ mod invention;
 mod mutants;
 mod oracles;
 mod place;
+mod reasons;
 mod replay;
 mod search;
 mod seeded;

@@ -10,7 +10,7 @@ use crate::engine::SeededDefect;
 use crate::engine::mutation::Mutant;
 use crate::engine::workers::map_in_parallel;
 
-/// The number of cases, if the settings have none.
+/// The number of cases without mutants, if only the time with each mutant is limited.
 const CASES: u64 = 8;
 
 /// A mutant, and the run that found it.
@@ -25,7 +25,7 @@ pub struct MutantRow {
 }
 
 /// The mutants that an exploration finds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MutantTable {
     /// The mutants that were tried, in the order of their names.
     pub rows: Vec<MutantRow>,
@@ -54,15 +54,26 @@ struct CleanRun {
 }
 
 /// Invents cases and runs them without mutants. Then explores clusters with each of `count` mutants until a run finds it.
-pub fn find_mutants(settings: &Settings<'_>, count: usize, stop: &(dyn Fn() -> bool + Sync)) -> MutantTable {
-    let runs = settings.runs.unwrap_or(CASES);
-    let numbers: Vec<u64> = (0..runs).collect();
+/// `stop` gets the number of the exploration: 0 for the cases without mutants. `progress` gets each mutant's row.
+pub fn find_mutants(
+    settings: &Settings<'_>,
+    count: usize,
+    stop: &(dyn Fn(usize) -> bool + Sync),
+    progress: &(dyn Fn(&MutantRow) + Sync),
+) -> MutantTable {
+    let numbers: Vec<u64> = (0..settings.runs.unwrap_or(CASES)).collect();
     let clean =
-        map_in_parallel(&numbers, settings.jobs, |number| (!stop()).then(|| clean_run(settings, *number)));
+        map_in_parallel(&numbers, settings.jobs, |number| (!stop(0)).then(|| clean_run(settings, *number)));
     let clean: Vec<CleanRun> = clean.into_iter().flatten().collect();
     let mutants = sample(&clean, count, settings.seed);
-    let rows = map_in_parallel(&mutants, settings.jobs, |mutant| {
-        (!stop()).then(|| try_mutant(settings, mutant, runs, stop))
+    let mutants: Vec<(usize, Mutant)> = (1..).zip(mutants).collect();
+    let rows = map_in_parallel(&mutants, settings.jobs, |(number, mutant)| {
+        let stop = || stop(*number);
+        (!stop()).then(|| {
+            let row = try_mutant(settings, mutant, &stop);
+            progress(&row);
+            row
+        })
     });
     let numbered =
         (1..).zip(&clean).flat_map(|(run, clean)| clean.causes.iter().map(move |cause| (run, cause.clone())));
@@ -100,14 +111,8 @@ fn sample(clean: &[CleanRun], count: usize, seed: u64) -> Vec<Mutant> {
 }
 
 /// Explores clusters with a mutant until a case has a problem that it has not without the mutant.
-fn try_mutant(
-    settings: &Settings<'_>,
-    mutant: &Mutant,
-    runs: u64,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> MutantRow {
-    let limited = Settings { runs: Some(runs), ..settings.of_broken(None) };
-    let exploration = limited.explore_broken(Some(Broken::Mutant(mutant)), stop);
+fn try_mutant(settings: &Settings<'_>, mutant: &Mutant, stop: &(dyn Fn() -> bool + Sync)) -> MutantRow {
+    let exploration = settings.explore_broken(Some(Broken::Mutant(mutant)), stop);
     let found = exploration.findings.first().map(|finding| (finding.found_in_run, finding.cause.clone()));
     // A panic leaves no states.
     let had_effect = exploration.has_reached(SeededDefect::mark()) || found.is_some();

@@ -12,6 +12,7 @@ use super::dice::Dice;
 use super::finding::Finding;
 use super::invention;
 use super::oracles::Problem;
+use super::reasons;
 use super::shrinking;
 use super::trial::{Broken, RunReport, Terms, run, run_forked};
 use crate::engine::workers::map_in_parallel;
@@ -133,6 +134,8 @@ pub struct NeverSeen {
     pub alerts: Vec<String>,
     /// Marks of branches of the components.
     pub marks: Vec<&'static str>,
+    /// Reasons that components give for conditions of objects and of insights.
+    pub reasons: Vec<String>,
 }
 
 /// Some cases that run one after the other on a thread.
@@ -219,7 +222,13 @@ impl Exploration {
         NeverSeen {
             alerts: self.alerts.iter().filter(is_unfired).cloned().collect(),
             marks: marks.map(|mark| mark.name()).filter(|name| !self.has_reached(name)).collect(),
+            reasons: reasons::never_given(self.states.keys()),
         }
+    }
+
+    /// The reasons that runs have seen and that the list of known ones does not have.
+    pub fn unlisted_reasons(&self) -> Vec<String> {
+        reasons::unlisted(self.states.keys())
     }
 
     /// Draws the jobs of the next batch, with no more runs than there are left.

@@ -1,5 +1,7 @@
 //! Seeded defects, and the explorations that find them.
 
+use std::collections::BTreeSet;
+
 use super::finding::Finding;
 use super::search::{Exploration, Settings};
 use super::trial::Broken;
@@ -34,6 +36,11 @@ impl SeededTable {
     /// The number of defects that were found.
     pub fn found(&self) -> usize {
         self.rows.iter().filter(|row| row.found.is_some()).count()
+    }
+
+    /// The number of runs without a defect that broke a rule.
+    pub fn alarms(&self) -> usize {
+        self.clean_problems.iter().map(|(run, _)| run).collect::<BTreeSet<_>>().len()
     }
 }
 

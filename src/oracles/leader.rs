@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::LEASES;
+use windtunnel_core::resources::{LEASES, PODS};
 use windtunnel_core::text::short_duration;
 use windtunnel_core::{Key, Object};
 
-use super::rule::{Breach, Broken, Rule, Scene, is_of_component};
+use super::rule::{Breach, Broken, ProcessEvent, Rule, Scene, is_of_component};
 use crate::engine::stray_write;
 use crate::plan::Leadership;
 use crate::record::{Event, Record, WriteEvent};
@@ -17,10 +17,30 @@ const HEARTBEATS: &str = "kube-node-lease";
 
 const ID: &str = "leader";
 
-/// The rule about handovers, by when each Lease was last written.
+/// The rule about handovers.
 #[derive(Default)]
 pub(super) struct Handovers {
-    written: BTreeMap<Key, Time>,
+    /// When each Lease was last written, and by which client.
+    written: BTreeMap<Key, (Time, String)>,
+    /// The pod that was removed last, and when: a kubelet may remove a pod and kill its processes in one turn.
+    removed: Option<(Time, Object)>,
+}
+
+impl Handovers {
+    /// Returns the valid Lease that a program in a pod holds.
+    fn held_by<'v>(&self, program: &str, pod: &Object, scene: &Scene<'v>) -> Option<&'v Object> {
+        let own = self.written.iter().filter(|(_, (_, by))| by == program);
+        own.filter_map(|(key, (written, _))| Some((scene.view.get_key(key)?, *written)))
+            .find(|(lease, written)| {
+                // The identity of a candidate begins with its host name.
+                let is_own = [pod.name(), pod.text("/spec/nodeName")]
+                    .iter()
+                    .any(|host| !host.is_empty() && holder(lease).starts_with(host));
+                let lasts = lease.number("/spec/leaseDurationSeconds").unwrap_or(0);
+                is_own && scene.at.duration_since(*written).as_secs() < lasts
+            })
+            .map(|(lease, _)| lease)
+    }
 }
 
 impl Rule for Handovers {
@@ -29,10 +49,13 @@ impl Rule for Handovers {
     }
 
     fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+        if write.key.is_kind(&PODS) && write.removes() {
+            self.removed = write.before.clone().map(|pod| (scene.at, pod));
+        }
         if !is_election(write) {
             return None;
         }
-        let last = self.written.insert(write.key.clone(), scene.at);
+        let last = self.written.insert(write.key.clone(), (scene.at, write.by.clone())).map(|(at, _)| at);
         let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
         let (old, new) = (holder(before), holder(after));
         if old.is_empty() || new.is_empty() || old == new || !is_of_component(write) {
@@ -48,6 +71,18 @@ impl Rule for Handovers {
                 format!("passes from {old} to {new}, but {old} renewed it {ago} ago for {lasts}s"),
             )
         })
+    }
+
+    fn process(&mut self, scene: &Scene<'_>, event: &ProcessEvent<'_>) -> Option<Broken> {
+        if event.started || !scene.calm.is_calm(scene.at) {
+            return None;
+        }
+        let removed = self.removed.iter().filter(|(at, _)| *at == scene.at).map(|(_, pod)| pod);
+        let mut pods = scene.view.list(&PODS).chain(removed);
+        let pod = pods.find(|pod| pod.name() == event.pod && pod.is_terminating())?;
+        let lease = self.held_by(event.program, pod, scene)?;
+        let how = format!("{} in pod {} is terminated and does not release it", event.program, event.pod);
+        Some(Broken::new(format!("Lease/{}/{}", lease.namespace(), lease.name()), how))
     }
 }
 
@@ -134,5 +169,21 @@ mod tests {
               administrator took Lease n/l after 9s and holds it"
             ]
         );
+    }
+
+    #[test]
+    fn a_terminated_holder_releases_the_lease() {
+        let pod = json!({ "metadata": { "namespace": "n", "name": "p", "deletionTimestamp": "2024-01-01T00:00:00Z" } });
+        let taken =
+            || Story::new().write(1, "one", &LEASES, lease("p_1")).write(2, "kubelet", &PODS, pod.clone());
+        assert_eq!(
+            taken().process(30, "one", "p", false).breaches(ID),
+            ["Lease/n/l: one in pod p is terminated and does not release it"]
+        );
+        let removed = taken().delete(30, "kubelet", &PODS, &pod);
+        assert_eq!(removed.process(30, "one", "p", false).breaches(ID).len(), 1, "it is killed and removed");
+        let released = taken().write(20, "one", &LEASES, lease(""));
+        assert!(released.process(30, "one", "p", false).breaches(ID).is_empty());
+        assert!(taken().process(130, "one", "p", false).breaches(ID).is_empty(), "it has expired");
     }
 }

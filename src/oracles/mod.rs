@@ -9,6 +9,7 @@ mod calm;
 mod changes;
 mod conditions;
 mod convergence;
+mod deletions;
 mod drain;
 mod garbage;
 mod generations;
@@ -16,11 +17,13 @@ mod history;
 mod insights;
 mod invariants;
 mod leader;
+mod machine_configs;
 mod max_unavailable;
 mod normal;
 mod operators;
 mod ownership;
 mod pools;
+mod processes;
 mod replay;
 mod rights;
 mod rule;
@@ -50,7 +53,7 @@ pub struct Oracle {
 }
 
 /// The oracles of records besides the invariants, whose ids are `invariant/NAME`.
-pub const ORACLES: [Oracle; 13] = [
+pub const ORACLES: [Oracle; 15] = [
     Oracle {
         id: "rbac",
         rule: "No request of a component is refused because no role allows it.",
@@ -88,8 +91,8 @@ pub const ORACLES: [Oracle; 13] = [
     },
     Oracle {
         id: "ownership",
-        rule: "Each status has one owner: no component writes the status of another component's object.",
-        source: "the API conventions of Kubernetes",
+        rule: "Each status has one owner: no component writes the status of another component's object, and daemons of machines change only their own nodes.",
+        source: "the API conventions of Kubernetes; the node writer of the machine-config daemon",
     },
     Oracle {
         id: "garbage",
@@ -97,9 +100,19 @@ pub const ORACLES: [Oracle; 13] = [
         source: "the garbage collector of Kubernetes",
     },
     Oracle {
+        id: "deletions",
+        rule: "Controllers delete only what they are there for: objects without owners, pods on tainted nodes, pods of their workloads.",
+        source: "attemptToDeleteItem of the garbage collector, processPodOnNode of the taint eviction controller, PodControllerRefManager",
+    },
+    Oracle {
+        id: "processes",
+        rule: "In a quiet cluster no container is reported as running whose program has ended.",
+        source: "the pod lifecycle event generator of the kubelet",
+    },
+    Oracle {
         id: "leader",
-        rule: "A Lease changes hands only after it was released or has expired, and only its holder writes.",
-        source: "leaderelection of client-go",
+        rule: "A Lease changes hands only after it was released or has expired, only its holder writes, and a holder that is terminated releases it.",
+        source: "leaderelection of client-go; ReleaseOnCancel in pkg/start of the cluster-version operator",
     },
     Oracle {
         id: "operator-contract",

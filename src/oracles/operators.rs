@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
 use windtunnel_core::{Object, View, condition, text_of};
+use windtunnel_openshift::mco::annotations::{RELEASE_VERSION, REQUIRED};
 
 use super::pools;
 use super::rule::{Broken, Rule, Scene};
@@ -77,8 +78,8 @@ impl Rule for Operators {
         if write.key.name != MACHINE_CONFIG {
             self.note(write, scene.at);
         }
-        let unreported = unreported_rollout(write).filter(|_| !is_excused);
-        late.or_else(|| Some(Broken::by(write, unreported?)))
+        let how = unreported_rollout(write).or_else(|| ahead_of_pools(write, scene.view));
+        late.or_else(|| Some(Broken::by(write, how.filter(|_| !is_excused)?)))
     }
 }
 
@@ -103,6 +104,26 @@ fn unreported_rollout(write: &WriteEvent) -> Option<String> {
     let is_reported = [before, after].iter().any(|operator| condition::is_true(operator, "Progressing"));
     (!old.is_empty() && !new.is_empty() && old != new && !is_reported)
         .then(|| format!("changes from {old} to {new} without Progressing=True"))
+}
+
+/// Returns how the machine-config operator reports a release before the required pools have it
+/// (`syncRequiredMachineConfigPools` of the machine-config operator).
+fn ahead_of_pools(write: &WriteEvent, view: &View) -> Option<String> {
+    let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
+    let (old, new) = (version(before), version(after));
+    if write.key.name != MACHINE_CONFIG || old.is_empty() || old == new {
+        return None;
+    }
+    let mut required = view.list(&MACHINE_CONFIG_POOLS).filter(|pool| pool.label(REQUIRED).is_some());
+    let behind =
+        required.find(|pool| !condition::is_true(pool, "Updated") || is_of_other_release(pool, new, view))?;
+    Some(format!("changes from {old} to {new} while pool {} is not updated", behind.name()))
+}
+
+/// Whether the MachineConfig of a pool was made for another release.
+fn is_of_other_release(pool: &Object, release: &str, view: &View) -> bool {
+    let config = view.get(&MACHINE_CONFIGS, "", pool.text("/spec/configuration/name"));
+    config.and_then(|config| config.annotation(RELEASE_VERSION)).is_some_and(|found| found != release)
 }
 
 /// Returns the version that an operator reports for itself.
@@ -171,5 +192,32 @@ mod tests {
             .status(10, "operator/dns", &CLUSTER_OPERATORS, reports("False", "False", "1"))
             .status(1_000, "operator/dns", &CLUSTER_OPERATORS, reports("True", "False", "1"));
         assert!(excused.breaches(RULE).is_empty());
+    }
+
+    #[test]
+    fn the_machine_config_operator_waits_for_required_pools() {
+        let named = |version: &str, progressing: &str| {
+            let mut operator = reports("True", progressing, version);
+            operator["metadata"]["name"] = json!(MACHINE_CONFIG);
+            operator
+        };
+        let found = |updated: &str| {
+            let pool = json!({
+                "metadata": { "name": "master", "labels": { (REQUIRED): "" } },
+                "status": { "conditions": [{ "type": "Updated", "status": updated }] },
+            });
+            Story::new()
+                .write(1, "a", &MACHINE_CONFIG_POOLS, pool)
+                .write(1, "a", &CLUSTER_OPERATORS, named("4.18.1", "True"))
+                .write(2, "a", &CLUSTER_OPERATORS, named("4.18.3", "False"))
+                .breaches(RULE)
+        };
+        assert!(found("True").is_empty());
+        assert_eq!(
+            found("False"),
+            [
+                "ClusterOperator/machine-config: changes from 4.18.1 to 4.18.3 while pool master is not updated"
+            ]
+        );
     }
 }

@@ -11,6 +11,9 @@ use crate::record::WriteEvent;
 /// The beginning of the names of operators.
 const OPERATOR: &str = "operator/";
 
+/// The beginning of the names of machine-config daemons.
+const DAEMON: &str = "machine-config-daemon/";
+
 /// The parts of the machine-config operator. Each reports conditions of pools.
 const POOL_OWNERS: [&str; 3] = ["machine-config-", "machine-os-builder", "operator/machine-config-operator"];
 
@@ -56,12 +59,25 @@ impl Rule for Ownership {
     }
 
     fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
-        if write.subresource != "status" || write.code >= 400 || !is_of_component(write) {
+        if write.code >= 400 || !is_of_component(write) {
+            return None;
+        }
+        if let Some(how) = on_another_machine(write) {
+            return Some(Broken::by(write, how));
+        }
+        if write.subresource != "status" {
             return None;
         }
         let how = self.judge(write)?;
         Some(Broken::by(write, how))
     }
+}
+
+/// A machine-config daemon reports the state of its machine in the annotations of its own node, and in no other (`nodeWriter` in
+/// `pkg/daemon/writer.go`).
+fn on_another_machine(write: &WriteEvent) -> Option<String> {
+    let machine = write.by.strip_prefix(DAEMON).filter(|_| write.key.is_kind(&NODES))?;
+    (machine != write.key.name).then(|| format!("{} changes the node of another machine", write.by))
 }
 
 #[cfg(test)]
@@ -110,5 +126,19 @@ mod tests {
         assert!(found("kubelet/w0").is_empty());
         assert!(found("node-lifecycle-controller").is_empty());
         assert_eq!(found("kubelet/w1").len(), 1);
+    }
+
+    #[test]
+    fn daemons_change_their_own_nodes() {
+        let node = json!({ "metadata": { "name": "w0" } });
+        let found = |by: &str| Story::new().write(1, by, &NODES, node.clone()).breaches("ownership");
+        assert!(
+            found("machine-config-daemon/w0").is_empty()
+                && found("machine-config-controller/node").is_empty()
+        );
+        assert_eq!(
+            found("machine-config-daemon/w1"),
+            ["Node/w0: machine-config-daemon/w1 changes the node of another machine"]
+        );
     }
 }

@@ -8,10 +8,10 @@ use windtunnel_core::clock::Time;
 use super::calm::Calm;
 use super::changes::changed_path;
 use super::normal::normalise;
-use super::rule::{Breach, Broken, Rule, Scene};
+use super::rule::{Breach, Broken, ProcessEvent, Rule, Scene};
 use super::{
-    budget, conditions, convergence, drain, garbage, generations, history, insights, invariants, leader,
-    max_unavailable, operators, ownership, rights, settled, version,
+    budget, conditions, convergence, deletions, drain, garbage, generations, history, insights, invariants,
+    leader, max_unavailable, operators, ownership, processes, rights, settled, version,
 };
 use crate::engine::sweep::is_routine;
 use crate::record::{Entry, Event, Record, WriteEvent};
@@ -47,6 +47,8 @@ fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
         Box::new(drain::Drain),
         Box::new(ownership::Ownership::default()),
         Box::new(garbage::Garbage::default()),
+        Box::new(deletions::Deletions),
+        Box::new(processes::Processes::default()),
         Box::new(leader::Handovers::default()),
         Box::new(operators::Operators::default()),
         Box::new(version::Combinations),
@@ -115,7 +117,10 @@ impl Replay<'_> {
             Event::Write(write) => self.look_at_write(index, entry.at, write),
             Event::Alert(alert) => self.note_alert(alert),
             Event::Step { .. } | Event::Fault { .. } | Event::Kubernetes { .. } => self.change(entry.at),
-            Event::Outcome { .. } | Event::Command { .. } | Event::Process { .. } => {}
+            Event::Process { program, pod, started } => {
+                self.look_at_process(index, entry.at, &ProcessEvent { program, pod, started: *started });
+            }
+            Event::Outcome { .. } | Event::Command { .. } => {}
         }
     }
 
@@ -139,6 +144,18 @@ impl Replay<'_> {
         if !is_routine(write) && write.kind != "Lease" && (write.code >= 400 || changed_path(write).is_some())
         {
             self.change(at);
+        }
+    }
+
+    fn look_at_process(&mut self, index: usize, at: Time, event: &ProcessEvent<'_>) {
+        let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
+        let found: Vec<(String, Broken)> = self
+            .rules
+            .iter_mut()
+            .filter_map(|rule| found_by(rule, |rule| rule.process(&scene, event)))
+            .collect();
+        for (rule, broken) in found {
+            self.report(rule, index, at, broken);
         }
     }
 

@@ -57,6 +57,14 @@ pub(super) struct Scene<'r> {
     pub(super) alerts: &'r [Alert],
 }
 
+/// The start or the end of a simulated program in a pod.
+pub(super) struct ProcessEvent<'r> {
+    pub(super) program: &'r str,
+    /// The name of the pod.
+    pub(super) pod: &'r str,
+    pub(super) started: bool,
+}
+
 /// A rule for the entries of a record. It keeps state between them.
 pub(super) trait Rule {
     /// The id.
@@ -69,6 +77,11 @@ pub(super) trait Rule {
 
     /// Looks at an accepted write after it changed the cluster.
     fn after(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<Broken> {
+        None
+    }
+
+    /// Looks at the start or the end of a program.
+    fn process(&mut self, _scene: &Scene<'_>, _event: &ProcessEvent<'_>) -> Option<Broken> {
         None
     }
 

@@ -12,6 +12,7 @@ use windtunnel_openshift::mco::annotations::{
 };
 
 use super::convergence;
+use super::machine_configs;
 use super::operators;
 use super::pools::{self, text};
 use super::rule::{Broken, Rule, Scene};
@@ -50,6 +51,7 @@ impl Rule for Settled {
         found.extend(view.list(&NODES).filter_map(|node| of_node(node, view)));
         found.extend(view.list(&PODS).filter_map(|pod| of_pod(pod, view)));
         found.extend(of_workloads(view));
+        found.extend(machine_configs::superfluous(view));
         let firing = scene.alerts.iter().filter(|alert| alert.state == AlertState::Firing);
         let wrong = firing.filter(|alert| ALERTS.contains(&alert.name()));
         found.extend(

@@ -64,6 +64,13 @@ impl Story {
         self
     }
 
+    /// A program starts or ends in a pod.
+    pub(super) fn process(mut self, second: i64, program: &str, pod: &str, started: bool) -> Self {
+        let (program, pod) = (program.to_owned(), pod.to_owned());
+        self.add(second, Event::Process { program, pod, started });
+        self
+    }
+
     /// A step of the scenario.
     pub(super) fn step(mut self, second: i64, text: &str) -> Self {
         self.add(second, Event::Step { text: text.to_owned() });

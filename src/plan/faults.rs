@@ -50,6 +50,9 @@ pub struct FaultEvent {
 }
 
 impl FaultEvent {
+    /// The greatest number of a change.
+    pub const NTH_MAX: u32 = 1_000_000;
+
     /// Whether a change of this object counts.
     pub fn concerns(&self, kind: &str, name: &str) -> bool {
         let fits = |wanted: &str| match wanted.strip_suffix('*') {

@@ -16,6 +16,8 @@ pub struct Past {
     pub history: Vec<Value>,
     /// The nodes, which replace the counted default nodes; control plane first.
     pub nodes: Vec<NodePlan>,
+    /// The file of the dump that has the ClusterVersion, if there is one.
+    pub file: Option<String>,
 }
 
 /// A node with its own name, labels and taints.
@@ -33,13 +35,23 @@ pub struct NodePlan {
     pub taints: Vec<Value>,
     /// `spec.unschedulable`.
     pub is_unschedulable: bool,
+    /// The file of the dump that has the node; `None` for a node of a scenario.
+    pub file: Option<String>,
 }
 
 impl NodePlan {
     /// Returns a node with defaults for everything but its name and role.
     pub fn new(name: String, is_control_plane: bool) -> Self {
         let (labels, taints) = (BTreeMap::new(), Vec::new());
-        Self { name, is_control_plane, custom_pool: None, labels, taints, is_unschedulable: false }
+        Self {
+            name,
+            is_control_plane,
+            custom_pool: None,
+            labels,
+            taints,
+            is_unschedulable: false,
+            file: None,
+        }
     }
 
     /// Returns the role of every such node, `master` or `worker`.

@@ -11,7 +11,7 @@ use windtunnel_openshift::release::Release;
 
 use super::FeatureFiles;
 use super::driver::{Driver, SessionResults, Settings};
-use super::moment::moment;
+use super::moment::{fault_event, moment};
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
@@ -182,8 +182,19 @@ impl ClusterWorld {
         Ok(())
     }
 
-    /// Performs an action on the running cluster.
+    /// Performs an action on the running cluster. A fault whose text begins with `at change 2 of Node/worker-0` begins with
+    /// that change.
     pub(super) async fn act(&mut self, text: &str, action: Action) -> Result<(), StepError> {
+        let action = match (fault_event(&self.kinds, text).map_err(StepError::Usage)?, action) {
+            (None, action) => action,
+            (event, Action::Fault { fault, after, lasts, .. }) => {
+                Action::Fault { fault, event, after, lasts }
+            }
+            (Some(event), _) => {
+                let why = format!("only the beginning of a fault can wait for {event}");
+                return Err(StepError::Usage(why));
+            }
+        };
         self.run_step(text, Step::Act(action)).await
     }
 

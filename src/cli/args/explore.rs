@@ -22,7 +22,7 @@ use super::{numbers, payload};
   windtunnel explore --runs 200 --seed 7 --corpus corpus --emit found
   windtunnel explore scenarios/update --runs 50
   windtunnel explore --budget 1h --shard 2/3 --corpus /shared/corpus
-  windtunnel explore --mutants 20 --runs 8
+  windtunnel explore --mutants 20 --budget 1m
   windtunnel explore --seeded --runs 60
   windtunnel explore replay found
   windtunnel explore minimise my-failure.yaml
@@ -68,8 +68,8 @@ pub(in crate::cli) struct ExploreArgs {
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) html: Option<PathBuf>,
     /// Explore clusters with this number of deliberately broken components, one at a time, and print which are found;
-    /// --runs is the number of runs for each.
-    #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["paths", "corpus", "emit", "html", "budget"])]
+    /// --runs and --budget are for each [default: 8 runs].
+    #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["paths", "corpus", "emit", "html"])]
     pub(in crate::cli) mutants: Option<u32>,
     /// Explore clusters with a defect after a known bug, one at a time, and print which are found: these, or all
     /// without a name. --runs and --budget are for each defect.
@@ -83,10 +83,20 @@ pub(in crate::cli) struct ExploreArgs {
     pub(in crate::cli) payload: Vec<(Version, PathBuf)>,
 }
 
+/// The number of runs with each mutant, if neither --runs nor --budget limits them.
+const RUNS_OF_MUTANTS: u32 = 8;
+
 impl ExploreArgs {
+    /// The number of runs; `None` if only the time to explore counts.
+    pub(in crate::cli) fn runs(&self) -> Option<u64> {
+        let default = (self.mutants.is_some() && self.budget.is_none()).then_some(RUNS_OF_MUTANTS);
+        self.runs.or(default).map(u64::from)
+    }
+
     /// The time to explore; `None` if only the number of runs counts.
     pub(in crate::cli) fn budget(&self) -> Option<SignedDuration> {
-        let default = self.runs.is_none().then(|| SignedDuration::from_mins(10));
+        let is_endless = self.runs.is_none() && self.mutants.is_none();
+        let default = is_endless.then(|| SignedDuration::from_mins(10));
         self.budget.or(default)
     }
 }

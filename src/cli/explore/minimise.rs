@@ -1,5 +1,6 @@
 //! `windtunnel explore minimise`: makes a failing scenario of a user smaller.
 
+use super::GRACE;
 use crate::cli::args::MinimiseArgs;
 use crate::cli::files::{self, FoundFiles};
 use crate::cli::payload::Releases;
@@ -12,9 +13,12 @@ pub(super) fn minimise(args: &MinimiseArgs) -> Result<Exit, String> {
     let releases = Releases::read(&args.payload)?;
     let (file, text) = read(args, &releases)?;
     let interrupt = Interrupt::listen();
+    interrupt.finish_within(GRACE, || print_notice("the running case takes too long: nothing is printed"));
     let stop = || interrupt.is_interrupted();
     let found = minimise_scenario(&file, &text, &releases, args.runs.into(), &stop)
-        .map_err(|why| format!("{file}: {why}"))?;
+        .map_err(|why| format!("{file}: {why}"));
+    interrupt.has_finished();
+    let found = found?;
     let Some(minimised) = found else {
         print_notice(&format!(
             "{file}: the scenario does not fail with seed 1, so there is nothing to make smaller"

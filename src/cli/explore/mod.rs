@@ -1,5 +1,6 @@
 //! `windtunnel explore`: invents faulty updates, runs them, and shrinks those that break a rule into scenarios.
 
+mod budgets;
 mod corpus;
 mod curve;
 mod display;
@@ -10,8 +11,9 @@ mod replay;
 mod report;
 mod seeded;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -53,27 +55,67 @@ fn run(args: &ExploreArgs) -> Result<Exit, String> {
     outputs.keep(&state)?;
     let known = state.exploration.states_seen();
     let mut exploration = std::mem::take(&mut state.exploration);
+    state.exploration.clone_from(&exploration);
     let watch = Stopwatch::start();
+    let ending =
+        Ending { known, watch, format: args.format, emit: args.emit.clone(), html: args.html.clone() };
     let mut progress = Progress {
         display: Display::new(&exploration, goal(args)),
         watch,
         findings: exploration.findings.len(),
         wall_before: state.wall_seconds,
         outputs,
-        state,
+        state: Arc::new(Mutex::new(state)),
         failure: None,
     };
+    let (last_ending, last_state) = (ending.clone(), Arc::clone(&progress.state));
+    interrupt.finish_within(GRACE, move || last_ending.report_unfinished(&lock(&last_state)));
     progress.explore(&mut exploration, &settings, args, &interrupt);
-    let Progress { state, outputs, failure, .. } = progress;
+    interrupt.has_finished();
+    let Progress { state, failure, .. } = progress;
     if let Some(why) = failure {
         return Err(why);
     }
-    let summary = Summary { state: &state, known, wall: watch.read().took };
-    print_summary(summary, args.format, args.emit.as_deref());
-    if let Some(path) = outputs.html {
-        page::write(path, summary)?;
-    }
+    let state = lock(&state);
+    ending.report(&state)?;
     Ok(interrupt.exit().unwrap_or_else(|| exit(&state.exploration)))
+}
+
+/// How long running cases may take to finish after a signal.
+const GRACE: Duration = Duration::from_secs(5);
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The reports at the end of an exploration.
+#[derive(Clone)]
+struct Ending {
+    known: usize,
+    watch: Stopwatch,
+    format: ExploreFormat,
+    emit: Option<PathBuf>,
+    html: Option<PathBuf>,
+}
+
+impl Ending {
+    /// Prints the summary, and writes the page.
+    ///
+    /// # Errors
+    /// The page cannot be written.
+    fn report(&self, state: &State) -> Result<(), String> {
+        let summary = Summary { state, known: self.known, wall: self.watch.read().took };
+        print_summary(summary, self.format, self.emit.as_deref());
+        self.html.as_deref().map_or(Ok(()), |path| page::write(path, summary))
+    }
+
+    /// Reports an exploration whose running cases did not finish in time. Its files are those of the last batch.
+    fn report_unfinished(&self, state: &State) {
+        print_notice("the running cases take too long: they are dropped");
+        if let Err(why) = self.report(state) {
+            print_notice(&why);
+        }
+    }
 }
 
 fn exit(exploration: &Exploration) -> Exit {
@@ -115,7 +157,7 @@ fn settings<'a>(args: &ExploreArgs, releases: &'a Releases) -> Result<Settings<'
     let (index, count) = args.shard.map_or((1, 1), super::args::Shard::numbers);
     Ok(Settings {
         seed: seed_of_shard(args.seed, index, count),
-        runs: args.runs.map(u64::from),
+        runs: args.runs(),
         jobs: jobs_or_cores(args.jobs),
         terms: Terms { within: args.within, broken: None },
         scenarios: if args.paths.is_empty() { Vec::new() } else { scenarios(args, releases)? },
@@ -156,7 +198,6 @@ fn scenarios(args: &ExploreArgs, releases: &Releases) -> Result<Vec<Case>, Strin
 struct Outputs<'a> {
     corpus: Option<Corpus>,
     emit: Option<&'a Path>,
-    html: Option<&'a Path>,
 }
 
 impl<'a> Outputs<'a> {
@@ -167,10 +208,10 @@ impl<'a> Outputs<'a> {
     fn open(args: &'a ExploreArgs) -> Result<Self, String> {
         let corpus = args.corpus.as_deref().map(|folder| Corpus::open(folder, args.shard)).transpose()?;
         args.emit.as_deref().map_or(Ok(()), files::check_folder)?;
-        let html = args.html.as_deref();
-        let folder_of_html = html.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+        let folder_of_html =
+            args.html.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         folder_of_html.map_or(Ok(()), files::check_folder)?;
-        Ok(Self { corpus, emit: args.emit.as_deref(), html })
+        Ok(Self { corpus, emit: args.emit.as_deref() })
     }
 
     /// The state of this shard, with the knowledge of others.
@@ -212,7 +253,8 @@ struct Progress<'a> {
     /// The seconds that earlier processes took.
     wall_before: f64,
     outputs: Outputs<'a>,
-    state: State,
+    /// The state after the last batch.
+    state: Arc<Mutex<State>>,
     /// Why a file could not be written.
     failure: Option<String>,
 }
@@ -247,12 +289,14 @@ impl Progress<'_> {
         }
         self.findings = exploration.findings.len();
         let wall = self.watch.read().took;
-        self.state.curve.push(exploration.runs, exploration.states_seen());
-        self.state.wall_seconds = self.wall_before + wall.as_secs_f64();
-        self.state.exploration.clone_from(exploration);
-        if let Err(why) = self.outputs.keep(&self.state) {
+        let mut state = lock(&self.state);
+        state.curve.push(exploration.runs, exploration.states_seen());
+        state.wall_seconds = self.wall_before + wall.as_secs_f64();
+        state.exploration.clone_from(exploration);
+        if let Err(why) = self.outputs.keep(&state) {
             self.failure.get_or_insert(why);
         }
+        drop(state);
         self.display.update(exploration, wall);
     }
 }

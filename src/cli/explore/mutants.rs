@@ -1,11 +1,13 @@
 //! `windtunnel explore --mutants`: how many deliberately broken components the exploration finds.
 
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
-use super::Exit;
+use super::budgets::Budgets;
+use super::{Exit, GRACE, lock};
 use crate::cli::args::{ExploreArgs, ExploreFormat};
 use crate::cli::print_output;
 use crate::cli::terminal::interrupt::Interrupt;
@@ -18,13 +20,26 @@ pub(super) fn explore(
     interrupt: &Interrupt,
 ) -> Exit {
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let table = find_mutants(settings, count, &|| interrupt.is_interrupted());
-    print_output(&match args.format {
-        ExploreFormat::Text => to_text(&table),
-        ExploreFormat::Json => to_json(&table, args.seed),
+    let budgets = Budgets::of(args, interrupt);
+    let done: Arc<Mutex<Vec<MutantRow>>> = Arc::default();
+    let (rows, format, seed) = (Arc::clone(&done), args.format, args.seed);
+    interrupt.finish_within(GRACE, move || {
+        let table = MutantTable { rows: lock(&rows).clone(), ..MutantTable::default() };
+        print_output(&output(&table, format, seed));
     });
+    let stop = |number| budgets.is_over(number);
+    let table = find_mutants(settings, count, &stop, &|row| lock(&done).push(row.clone()));
+    interrupt.has_finished();
+    print_output(&output(&table, args.format, args.seed));
     let all_found = table.found() == table.rows.len();
     interrupt.exit().unwrap_or(if all_found { Exit::Passed } else { Exit::Failed })
+}
+
+fn output(table: &MutantTable, format: ExploreFormat, seed: u64) -> String {
+    match format {
+        ExploreFormat::Text => to_text(table),
+        ExploreFormat::Json => to_json(table, seed),
+    }
 }
 
 /// The table as Markdown, which is readable as text too.

@@ -65,10 +65,11 @@ pub(super) fn states_by_kind(exploration: &Exploration) -> BTreeMap<&str, Vec<(&
     kinds
 }
 
-/// The alerts and marks that no run has seen.
+/// The alerts, marks and reasons that no run has seen.
 pub(super) fn never_seen(exploration: &Exploration) -> BTreeMap<&'static str, Vec<String>> {
-    let NeverSeen { alerts, marks } = exploration.never_seen();
-    BTreeMap::from([("alerts", alerts), ("marks", marks.into_iter().map(str::to_owned).collect())])
+    let NeverSeen { alerts, marks, reasons } = exploration.never_seen();
+    let marks = marks.into_iter().map(str::to_owned).collect();
+    BTreeMap::from([("alerts", alerts), ("marks", marks), ("reasons", reasons)])
 }
 
 /// A finding's runs and the first of them, in words.
@@ -105,7 +106,7 @@ impl Summary<'_> {
         for (why, count) in &exploration.cut_short {
             let _ = writeln!(text, "{} ended early: {why}", runs(*count));
         }
-        let NeverSeen { alerts, marks } = exploration.never_seen();
+        let NeverSeen { alerts, marks, reasons } = exploration.never_seen();
         if !alerts.is_empty() {
             let _ = writeln!(text, "{} never fired: {}", counted(alerts.len(), "alert"), alerts.join(", "));
         }
@@ -114,6 +115,15 @@ impl Summary<'_> {
             for mark in &marks {
                 let _ = writeln!(text, "  {mark}");
             }
+        }
+        if !reasons.is_empty() {
+            let _ = writeln!(text, "{} never given:", counted(reasons.len(), "reason"));
+            for reason in &reasons {
+                let _ = writeln!(text, "  {reason}");
+            }
+        }
+        for reason in exploration.unlisted_reasons() {
+            let _ = writeln!(text, "missing in the list of known reasons: {reason}");
         }
         text
     }

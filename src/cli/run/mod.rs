@@ -241,11 +241,21 @@ fn not_started(plan: &Plan, error: &SessionError, seed: u64, watch: Stopwatch) -
         SessionError::ProgramNotStarted(_) => "",
         _ => "the cluster could not be installed: ",
     };
+    let file = dumped_file(plan, error).map(|file| format!("{file}: ")).unwrap_or_default();
     ScenarioResult {
-        failure: Some(format!("{what}{error}")),
+        failure: Some(format!("{file}{what}{error}")),
         failed_at: error.place(),
         wall: Some(watch.read()),
         ..result.of_scenario(None, &plan.tags, &written(plan))
+    }
+}
+
+/// Returns the file of a dump whose node or ClusterVersion the API server rejected.
+fn dumped_file<'p>(plan: &'p Plan, error: &SessionError) -> Option<&'p str> {
+    let (object, past) = (error.rejected_object()?, &plan.cluster.past);
+    match object.strip_prefix("nodes/") {
+        Some(name) => past.nodes.iter().find(|node| node.name == name)?.file.as_deref(),
+        None => past.file.as_deref().filter(|_| object == "clusterversions.config.openshift.io/version"),
     }
 }
 

@@ -101,9 +101,9 @@ impl Files {
         for problem in &self.0.problems {
             print_notice(&format!("not read: {problem}"));
         }
-        let mut groups: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
         for (number, verdict) in &imported.problems {
-            let (_, object) = &self.0.objects[*number];
+            let (file, object) = &self.0.objects[*number];
             let (outcome, why) = match verdict {
                 ImportProblem::Refused(why) => ("not stored", why.clone()),
                 ImportProblem::Pruned(fields) => {
@@ -114,7 +114,11 @@ impl Files {
             let kind = format!("{outcome}: {} {}", object.text("/apiVersion"), object.text("/kind"));
             // Most messages start with the name of their object.
             let why = why.replace(&format!("\"{}\"", object.name()), "NAME");
-            groups.entry((format!("{kind}: {why}"), outcome)).or_default().push(object.name());
+            groups.entry((format!("{kind}: {why}"), outcome)).or_default().push(located(
+                object.name(),
+                file,
+                path,
+            ));
         }
         for ((text, _), names) in groups {
             let more = names.len().saturating_sub(NAMED);
@@ -139,6 +143,15 @@ impl Files {
         }
         route::create(shared, serving);
     }
+}
+
+/// Names an object with its file in a folder or an archive.
+fn located(name: &str, file: &str, dump: &Path) -> String {
+    let file = Path::new(file);
+    if file == dump {
+        return name.to_owned();
+    }
+    format!("{name} in {}", file.strip_prefix(dump).unwrap_or(file).display())
 }
 
 /// The logs of a record up to a moment.

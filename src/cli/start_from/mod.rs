@@ -47,8 +47,18 @@ impl StartFrom {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let dumped = Dumped::read(path, None)?;
         let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
-        let start =
-            Self::from_objects(&objects).map_err(|why| format!("--start-from: {}: {why}", path.display()))?;
+        let file_of = |resource: &Resource, name: &str| {
+            let is_it = |object: &Object| resource.is_kind_of(object) && object.name() == name;
+            dumped.objects.iter().find(|(_, object)| is_it(object)).map(|(file, _)| file.clone())
+        };
+        let mut start = Self::from_objects(&objects).map_err(|why| {
+            let file = file_of(&CLUSTER_VERSIONS, "version").unwrap_or_else(|| path.display().to_string());
+            format!("--start-from: {file}: {why}")
+        })?;
+        start.cluster.past.file = file_of(&CLUSTER_VERSIONS, "version");
+        for node in &mut start.cluster.past.nodes {
+            node.file = file_of(&NODES, &node.name);
+        }
         let problems = dumped.problems.iter().map(|problem| format!("not read: {problem}"));
         Ok(Self { notices: problems.chain(start.notices).collect(), ..start })
     }
@@ -78,6 +88,7 @@ impl StartFrom {
                 cluster_id: Some(version.text("/spec/clusterID").to_owned()).filter(|id| !id.is_empty()),
                 history: history[completed..].to_vec(),
                 nodes: nodes(all(&NODES)),
+                file: None,
             },
             ..ClusterPlan::new(release)
         };

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-#[cfg(any(feature = "live", feature = "serve"))]
 use std::sync::{Mutex, PoisonError};
-#[cfg(any(feature = "live", feature = "serve"))]
 use std::time::Duration;
 
 #[cfg(any(feature = "live", feature = "serve"))]
@@ -43,6 +41,52 @@ struct State {
     is_fixed: bool,
     stop: Stop,
     cleanups: Cleanups,
+    last_words: LastWords,
+}
+
+/// A report to print if work that should finish after a signal does not.
+#[derive(Default)]
+struct LastWords {
+    planned: Mutex<Option<(Duration, Report)>>,
+    /// Whether the report is being printed; the process exits then.
+    is_begun: AtomicBool,
+}
+
+type Report = Box<dyn FnOnce() + Send>;
+
+impl std::fmt::Debug for LastWords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LastWords").field("is_begun", &self.is_begun).finish_non_exhaustive()
+    }
+}
+
+impl LastWords {
+    #[cfg(any(feature = "live", feature = "serve"))]
+    fn limit(&self) -> Option<Duration> {
+        let planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
+        planned.as_ref().map(|(limit, _)| *limit)
+    }
+
+    /// Prints the report, unless the work has finished meanwhile.
+    #[cfg(any(feature = "live", feature = "serve"))]
+    fn print(&self) {
+        let mut planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, report)) = planned.take() {
+            self.is_begun.store(true, Ordering::SeqCst);
+            drop(planned);
+            report();
+        }
+    }
+
+    /// Gives up the report, because the work has finished. Does not return if it is being printed.
+    fn give_up(&self) {
+        let mut planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
+        *planned = None;
+        drop(planned);
+        while self.is_begun.load(Ordering::SeqCst) {
+            std::thread::park();
+        }
+    }
 }
 
 /// The receiver of signals: there is one listener thread, and one run at a time.
@@ -105,6 +149,18 @@ impl Interrupt {
         &self.0.stop
     }
 
+    /// Limits the time in which running work may finish after a signal. Then the process calls `report` and exits.
+    pub(in crate::cli) fn finish_within(&self, limit: Duration, report: impl FnOnce() + Send + 'static) {
+        let mut planned = self.0.last_words.planned.lock().unwrap_or_else(PoisonError::into_inner);
+        *planned = Some((limit, Box::new(report)));
+    }
+
+    /// Ends the time limit: the work has finished, and the caller reports. Does not return if the time limit has passed,
+    /// because the process is about to exit.
+    pub(in crate::cli) fn has_finished(&self) {
+        self.0.last_words.give_up();
+    }
+
     /// Makes a signal clean up and end the process from now on: nothing is running yet.
     pub(in crate::cli) fn end_at_once(&self) {
         self.set(EXIT);
@@ -124,6 +180,30 @@ impl Interrupt {
     #[cfg(any(feature = "live", feature = "serve"))]
     fn reaction(&self) -> u8 {
         self.0.reaction.load(Ordering::SeqCst)
+    }
+}
+
+/// Lets running work finish, until its time limit or another signal.
+#[cfg(any(feature = "live", feature = "serve"))]
+async fn finish(current: &Interrupt, signal: &mut Signal) {
+    current.0.stop.request();
+    let Some(limit) = current.0.last_words.limit() else {
+        print_notice(
+            "interrupted: running scenarios finish first, or stop if they have programs; press Ctrl-C again to stop now",
+        );
+        signal.next().await;
+        return;
+    };
+    let seconds = limit.as_secs();
+    print_notice(&format!(
+        "interrupted: running cases have {seconds} s to finish; press Ctrl-C again to stop now"
+    ));
+    if tokio::time::timeout(limit, signal.next()).await.is_err() {
+        current.0.last_words.print();
+        // Work that has finished is being reported.
+        if !current.0.last_words.is_begun.load(Ordering::SeqCst) {
+            signal.next().await;
+        }
     }
 }
 
@@ -150,14 +230,7 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
                 let is_busy = || current.reaction() != STOP_AND_CLEAN_UP || current.cleanups().is_at_work();
                 while tokio::time::timeout(STOP_TIMEOUT, signal.next()).await.is_err() && is_busy() {}
             }
-            _ => {
-                print_notice(
-                    "interrupted: running scenarios finish first, or stop if they have programs; press Ctrl-C again to \
-                     stop now",
-                );
-                current.0.stop.request();
-                signal.next().await;
-            }
+            _ => finish(&current, &mut signal).await,
         }
         (code, current)
     });

@@ -17,8 +17,8 @@ use crate::record::{ADMINISTRATOR, Event, INSTALLER, Record, WriteEvent};
 /// The annotation of objects that served as locks before Leases.
 const LOCK: &str = "control-plane.alpha.kubernetes.io/leader";
 
-/// How long a holder may not notice that another client took the Lease: it tries to renew for the duration of OpenShift's Leases.
-const UNNOTICED: SignedDuration = SignedDuration::from_secs(137);
+/// The duration of OpenShift's Leases, for a Lease without one.
+const LEASE_DURATION: SignedDuration = SignedDuration::from_secs(137);
 
 /// Checks the writes and the handovers since the run began.
 ///
@@ -29,7 +29,7 @@ pub(in crate::engine) fn expect_one_writer(record: &Record, wanted: &Leadership)
 
 /// Returns the first write since the run began that a candidate made without holding the Lease: its index in the record, and
 /// a description. Before the Lease has a holder another kind of lock may elect the leader, and a holder that lost the Lease may
-/// not have noticed.
+/// not have noticed. A candidate of an older release may hold a lock of another kind instead, with the name of the Lease.
 pub fn stray_write(record: &Record, lease: &Leadership) -> Option<(usize, String)> {
     follow(record, lease, false).err()
 }
@@ -42,8 +42,15 @@ fn follow<'r>(
     is_strict: bool,
 ) -> Result<History<'r>, (usize, String)> {
     let names = candidates(record, wanted);
-    let mut history =
-        History { wanted, epoch: record.header.epoch, term: None, last: None, handovers: Vec::new() };
+    let mut history = History {
+        wanted,
+        epoch: record.header.epoch,
+        term: None,
+        last: None,
+        other: None,
+        known_from: None,
+        handovers: Vec::new(),
+    };
     for (index, entry) in record.entries.iter().enumerate() {
         let Event::Write(write) = &entry.event else { continue };
         if write.code >= 400 {
@@ -51,6 +58,8 @@ fn follow<'r>(
         }
         if is_lease(write, wanted) {
             history.note(entry.at, write);
+        } else if let Some(holder) = holder_of_other_lock(write, wanted) {
+            history.other = (!holder.is_empty()).then(|| Client::of(write));
         } else if !record.is_set_up(entry)
             && (is_strict || history.is_known_at(entry.at))
             && names.contains(&*write.by)
@@ -82,6 +91,15 @@ fn holder(write: &WriteEvent) -> &str {
     write.after.as_ref().map_or("", |after| after.text("/spec/holderIdentity"))
 }
 
+/// Returns the holder that a write leaves in a lock of another kind with the name of the Lease (`configmapsleases` of client-go);
+/// `None` if it writes no such lock.
+fn holder_of_other_lock(write: &WriteEvent, wanted: &Leadership) -> Option<String> {
+    let is_meant = write.key.namespace == wanted.namespace && write.key.name == wanted.name;
+    let lock = write.after.as_ref().filter(|_| is_meant)?.annotation(LOCK)?;
+    let lock: serde_json::Value = serde_json::from_str(lock).ok()?;
+    Some(lock["holderIdentity"].as_str().unwrap_or_default().to_owned())
+}
+
 /// Whether a write belongs to the work of a leader: not to its election or its Events, and not to a review, which stores
 /// nothing.
 fn is_guarded(write: &WriteEvent) -> bool {
@@ -96,6 +114,12 @@ fn is_guarded(write: &WriteEvent) -> bool {
 struct Client<'r> {
     by: &'r str,
     process: &'r str,
+}
+
+impl<'r> Client<'r> {
+    fn of(write: &'r WriteEvent) -> Self {
+        Self { by: &write.by, process: &write.process }
+    }
 }
 
 impl fmt::Display for Client<'_> {
@@ -117,6 +141,18 @@ struct Term<'r> {
     since: Time,
     /// The moment of the last renewal, or of the release.
     renewed: Time,
+    /// How long the Lease is valid after a renewal.
+    lasts: SignedDuration,
+    /// The pause between the last two renewals; `None` before the second one.
+    pause: Option<SignedDuration>,
+}
+
+impl Term<'_> {
+    /// The moment at which the holder notices at the latest that it could not renew the Lease: after its pause, client-go tries for
+    /// less than the Lease is valid, and pauses less than that.
+    fn noticed_by(&self) -> Time {
+        self.renewed + self.lasts + self.pause.unwrap_or(self.lasts)
+    }
 }
 
 /// A change of the holder after the run began.
@@ -140,6 +176,10 @@ struct History<'r> {
     term: Option<Term<'r>>,
     /// The last one, which may be the current one.
     last: Option<Term<'r>>,
+    /// The holder of a lock of another kind.
+    other: Option<Client<'r>>,
+    /// The moment from which on every client knows the current holder.
+    known_from: Option<Time>,
     handovers: Vec<Handover<'r>>,
 }
 
@@ -157,25 +197,38 @@ impl<'r> History<'r> {
             }
             return;
         }
-        let client = Client { by: &write.by, process: &write.process };
+        let client = Client::of(write);
         let same = self.term.filter(|term| term.client == client && term.identity == identity);
+        let seconds = write.after.as_ref().and_then(|after| after.number("/spec/leaseDurationSeconds"));
+        let lasts = seconds.map_or(LEASE_DURATION, SignedDuration::from_secs);
         let since = same.map_or(at, |term| term.since);
-        let term = Term { client, identity, since, renewed: at };
+        let pause = same.map(|term| at.duration_since(term.renewed));
+        let term = Term { client, identity, since, renewed: at, lasts, pause };
+        if same.is_none() {
+            // A holder that released the Lease knows it.
+            let lost = self.term.map(|term| term.noticed_by());
+            self.known_from = Some(lost.unwrap_or(if self.last.is_none() { at + lasts } else { at }));
+        }
         if let Some(from) = self.last.filter(|last| last.identity != identity && at >= self.epoch) {
             self.handovers.push(Handover { from, to: term });
         }
         (self.term, self.last) = (Some(term), Some(term));
     }
 
-    /// Whether all clients know the holder: there has been one, and the last change is not new.
+    /// Whether all clients know the holder: there has been one, and the one before it has noticed.
     fn is_known_at(&self, at: Time) -> bool {
-        self.last.is_some_and(|last| at.duration_since(last.since) >= UNNOTICED)
+        self.known_from.is_some_and(|from| from <= at)
+    }
+
+    /// Whether a client holds a lock of another kind, and nobody a valid Lease.
+    fn holds_other(&self, client: Client<'_>, at: Time) -> bool {
+        self.other == Some(client) && self.term.is_none_or(|term| term.renewed + term.lasts <= at)
     }
 
     /// Checks that a write comes from the holder.
     fn check_writer(&self, at: Time, write: &WriteEvent) -> Result<(), String> {
-        let writer = Client { by: &write.by, process: &write.process };
-        if self.term.is_some_and(|term| term.client == writer) {
+        let writer = Client::of(write);
+        if self.term.is_some_and(|term| term.client == writer) || self.holds_other(writer, at) {
             return Ok(());
         }
         let WriteEvent { verb, kind, key, .. } = write;
@@ -392,5 +445,24 @@ mod tests {
             .write(5, TWO, "Event", json!({}))
             .write(6, TWO, "ConfigMap", lock)
             .check(&Leadership { handovers: Some(0), ..any() }, "");
+    }
+
+    #[test]
+    fn a_candidate_of_an_older_release_holds_another_kind_of_lock() {
+        let lock = |holder: &str| json!({ "metadata": { "annotations": { LOCK: json!({ "holderIdentity": holder }).to_string() } } });
+        let key = |run: Run, second, holder| {
+            let mut run = run.write(second, TWO, "ConfigMap", lock(holder));
+            if let Some(Entry { event: Event::Write(write), .. }) = run.0.last_mut() {
+                write.key = CONFIG_MAPS.key("default", "mine");
+            }
+            run
+        };
+        let elected = |holder| key(run().lease(1, ONE, "1").lease(9, ONE, ""), 10, holder);
+        let older = || Leadership { candidates: vec!["mine".to_owned()], ..any() };
+        elected("2").work(20, TWO).check(&older(), "");
+        let found = "mine in default/mine-2/main made a write that only the holder may make, after 20s: update of \
+                     ConfigMap/default/a; Lease default/mine has no holder: mine in default/mine-1/main released it after 9s";
+        elected("").work(20, TWO).check(&older(), found);
+        key(run().lease(1, ONE, "1"), 10, "2").work(200, TWO).check(&older(), "");
     }
 }

@@ -4,7 +4,7 @@ use semver::Version;
 use serde_json::{Map, Value, json};
 use windtunnel_openshift::release::{OperatorFacts, Release};
 
-use super::Names;
+use super::{Names, timeline};
 use crate::explore::dice::Dice;
 
 /// The oldest minor of invented clusters.
@@ -58,7 +58,7 @@ impl Cluster {
             releases.insert(Version::new(*major, *minor, dice.between(0, 9)).to_string(), Value::Null);
         }
         for release in releases.values_mut() {
-            if dice.chance(8) {
+            if dice.chance(12) {
                 let (key, value) = *dice.pick(&DEFECTS);
                 let value = if value == "false" { json!(false) } else { json!(value) };
                 *release = json!({ key: value });
@@ -121,19 +121,8 @@ fn nodes(dice: &mut Dice) -> Value {
 
 /// A Deployment whose pods a budget guards, which always allows one eviction.
 fn guarded_workload(dice: &mut Dice) -> Value {
-    let replicas = dice.between(2, 3);
     json!([
-        {
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": "default" },
-            "spec": {
-                "replicas": replicas,
-                "selector": { "matchLabels": { "app": "web" } },
-                "template": {
-                    "metadata": { "labels": { "app": "web" } },
-                    "spec": { "containers": [{ "name": "web", "image": "quay.io/example/web:1" }] },
-                },
-            },
-        },
+        timeline::deployment("web", dice.between(2, 3)),
         {
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": { "name": "web", "namespace": "default" },

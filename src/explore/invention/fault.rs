@@ -55,18 +55,26 @@ const OF_PROGRAMS: [&str; 10] = [
 /// Delays of slow components, in seconds.
 const DELAYS: [u64; 5] = [1, 3, 10, 30, 90];
 
-/// Kinds whose requests fail.
-const KINDS: [&str; 10] = [
-    "ClusterVersion",
-    "ClusterOperator",
-    "MachineConfig",
-    "MachineConfigPool",
-    "Node",
-    "Pod",
-    "Deployment",
-    "ConfigMap",
-    "Lease",
-    "DaemonSet",
+/// Components, and the kinds that they write.
+const KINDS: [(&str, &[&str]); 7] = [
+    (
+        "cluster-version-operator",
+        &[
+            "ClusterVersion",
+            "ClusterVersion",
+            "ClusterOperator",
+            "Deployment",
+            "DaemonSet",
+            "ConfigMap",
+            "Lease",
+        ],
+    ),
+    ("machine-config-controller/node", &["Node", "MachineConfigPool"]),
+    ("machine-config-controller/drain", &["Node", "Pod"]),
+    ("machine-config-controller/render", &["MachineConfig", "MachineConfigPool"]),
+    ("machine-config-daemon", &["Node", "MachineConfigNode"]),
+    ("kubelet", &["Node", "Pod", "Lease"]),
+    ("operator", &["ClusterOperator"]),
 ];
 
 /// Pods with faults.
@@ -123,12 +131,16 @@ fn of_operator(dice: &mut Dice, names: &Names) -> Value {
 }
 
 fn of_requests(dice: &mut Dice, names: &Names) -> Value {
-    let mut requests = json!({ "by": program(dice, names) });
-    if dice.chance(60) {
-        requests["kind"] = json!(*dice.pick(&KINDS));
+    let by = program(dice, names);
+    let kinds = KINDS.iter().find(|(component, _)| by.starts_with(component)).map(|(_, kinds)| *kinds);
+    let mut requests = json!({ "by": by });
+    if let Some(kinds) = kinds.filter(|_| dice.chance(60)) {
+        requests["kind"] = json!(*dice.pick(kinds));
     }
     let is = *dice.pick(&ANSWERS);
-    if is.ends_with("-after-write") || is == "conflict" {
+    if is == "conflict" {
+        requests["verb"] = json!(*dice.pick(&["update", "update", "patch"]));
+    } else if is.ends_with("-after-write") {
         requests["verb"] = json!(*dice.pick(&["update", "patch", "delete"]));
     }
     let mut fault = json!({ "api": requests, "is": is });

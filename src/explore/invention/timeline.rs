@@ -17,7 +17,7 @@ pub(super) fn steps(dice: &mut Dice, names: &Names, at: u64) -> Vec<Moment> {
     let later = at + 60 * dice.between(1, 180);
     let one = |step: Value| vec![Moment::new(at, step)];
     let pool = dice.pick(&names.pools).clone();
-    match dice.between(0, 16) {
+    match dice.between(0, 17) {
         0 | 1 => one(update(dice, &names.releases)),
         2 | 3 => one(json!({ "update": { "to": names.version, "force": dice.chance(70) } })),
         4 => one(json!("clear-update")),
@@ -46,6 +46,12 @@ pub(super) fn steps(dice: &mut Dice, names: &Names, at: u64) -> Vec<Moment> {
             )
         }
         15 => vec![Moment::new(at, overrides(true)), Moment::new(later, overrides(false))],
+        16 => {
+            let name = format!("explored-{}", at / 60);
+            let delete = json!({ "delete": format!("Deployment/default/{name}") });
+            let apply = json!({ "apply": deployment(&name, dice.between(1, 3)) });
+            vec![Moment::new(at, apply), Moment::new(later, delete)]
+        }
         _ => one(capabilities(dice)),
     }
 }
@@ -53,8 +59,10 @@ pub(super) fn steps(dice: &mut Dice, names: &Names, at: u64) -> Vec<Moment> {
 /// Whether a step ends what an earlier one began.
 pub(super) fn ends(step: &Value, begun: &Value) -> bool {
     if let Some(object) = step["delete"].as_str() {
-        let name = begun["apply"]["metadata"]["name"].as_str();
-        return name.is_some_and(|name| object == format!("MachineConfig/{name}"));
+        let metadata = &begun["apply"]["metadata"];
+        let parts = [&begun["apply"]["kind"], &metadata["namespace"], &metadata["name"]];
+        let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_str()).collect();
+        return parts.join("/") == object;
     }
     let (merge, before) = (&step["patch"]["merge"]["spec"], &begun["patch"]["merge"]["spec"]);
     let is_same = step["patch"]["object"] == begun["patch"]["object"];
@@ -85,6 +93,21 @@ fn machine_config(name: &str, role: &str) -> Value {
         "metadata": { "name": name, "labels": { "machineconfiguration.openshift.io/role": role } },
         "spec": { "config": { "ignition": { "version": "3.2.0" } }, "kernelArguments": ["quiet"] },
     } })
+}
+
+/// A Deployment of the administrator.
+pub(super) fn deployment(name: &str, replicas: u64) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": "default", "name": name },
+        "spec": {
+            "replicas": replicas,
+            "selector": { "matchLabels": { "app": name } },
+            "template": {
+                "metadata": { "labels": { "app": name } },
+                "spec": { "containers": [{ "name": "web", "image": "quay.io/example/web:1" }] },
+            },
+        },
+    })
 }
 
 fn feature_set(dice: &mut Dice) -> Value {

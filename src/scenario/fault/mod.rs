@@ -27,9 +27,6 @@ const OF_POOLS: [&str; 2] = ["render-flips", IMAGE_BUILD_FAILS];
 /// The fault of a pool whose custom images cannot be built.
 const IMAGE_BUILD_FAILS: &str = FaultKind::OF_POOLS[0];
 
-/// The highest number of a change at which a fault can begin.
-const CHANGES_MAX: u32 = 1_000_000;
-
 const OF_WEBHOOKS: [&str; 1] = ["unreachable"];
 
 /// Parses `fault: {operator: etcd, is: degraded}`,
@@ -101,7 +98,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
 fn event(reader: &mut Reader<'_>, node: &Node) -> Option<FaultEvent> {
     let map = reader.map(node, "a change such as `{kind: ConfigMap, nth: 2}`", &["kind", "name", "nth"])?;
     let kind = map.required(reader, "kind", "a kind such as `ConfigMap`")?;
-    let number = map.get("nth").map_or(Some(1), |node| reader.number(node, 1, CHANGES_MAX));
+    let number = map.get("nth").map_or(Some(1), |node| reader.number(node, 1, FaultEvent::NTH_MAX));
     // The keys are those of requests.
     let requests = request_filter(reader, &map)?;
     reader.text(kind, "a kind such as `ConfigMap`")?;

@@ -17,6 +17,7 @@ use at_once::Progress;
 use feature_sets::FeatureSet;
 use names::Names;
 use restored::Updates;
+pub use vocabulary::{KnownReason, known_reasons};
 
 use super::Problem;
 use crate::plan::{ClusterPlan, Plan, PlannedStep, Step};

@@ -121,9 +121,76 @@ pub(super) fn reasons_of_cluster_version(condition: &str) -> &'static [&'static 
     }
 }
 
+/// A reason that components give for a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownReason {
+    /// Whether the condition is one of insights; otherwise it is one of objects.
+    pub of_insights: bool,
+    /// The kind of the objects, or of those that the insights are about.
+    pub kind: &'static str,
+    /// The type of the condition.
+    pub condition: &'static str,
+    /// The reason.
+    pub reason: &'static str,
+}
+
+/// Reasons of the real cluster-version operator that no simulated one gives.
+const NOT_SIMULATED: [&str; 5] =
+    ["NoUpstream", "NoArchitecture", "NoCurrentVersion", "InvalidRequest", "InvalidURI"];
+
+/// Returns the reasons of all conditions for which the reasons are known and that simulated components can give.
+pub fn known_reasons() -> impl Iterator<Item = KnownReason> {
+    const VERSION: &str = "ClusterVersion";
+    let of_version = types(object_condition_types(VERSION)).flat_map(|condition| {
+        let reasons = reasons_of_cluster_version(condition).iter();
+        reasons.map(move |reason| KnownReason { of_insights: false, kind: VERSION, condition, reason })
+    });
+    let kinds = [VERSION, "ClusterOperator", "MachineConfigPool", "Node"];
+    let of_insights = kinds.into_iter().flat_map(|kind| {
+        types(insight_condition_types(kind)).flat_map(move |condition| {
+            let reasons = reasons_of_insights(kind, condition).iter();
+            reasons.map(move |reason| KnownReason { of_insights: true, kind, condition, reason })
+        })
+    });
+    of_version.chain(of_insights).filter(|known| !NOT_SIMULATED.contains(&known.reason))
+}
+
+fn types(types: Option<Types>) -> impl Iterator<Item = &'static str> {
+    types.into_iter().flat_map(|types| types.known.iter().copied())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+
+    /// The sources of a crate in one text.
+    fn sources(folder: &Path, text: &mut String) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, text);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                text.push_str(&fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn components_have_all_known_reasons() {
+        let mut text = String::new();
+        for name in ["openshift", "update-status"] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(name).join("src");
+            sources(&folder, &mut text);
+        }
+        let is_in_source = |reason: &str| text.contains(&format!("\"{reason}\""));
+        let gone: Vec<KnownReason> = known_reasons().filter(|known| !is_in_source(known.reason)).collect();
+        assert_eq!(gone, []);
+        assert!(known_reasons().count() > 30);
+        assert!(NOT_SIMULATED.iter().all(|reason| !is_in_source(reason)), "a component gives one by now");
+    }
 
     #[test]
     fn lists_no_type_and_no_reason_twice() {

@@ -24,7 +24,7 @@ use crate::steps::world::{ClusterWorld, StepError};
 /// When at 70 minutes operator etcd becomes unavailable for 15 minutes
 /// ```
 #[when(
-    regex = r#"^(?:at \d+ \w+ )?operator (\S+) (degrades|becomes unavailable|flaps|becomes not upgradeable|stalls|falls silent|recovers)(?: with reason "([^"]+)")?(?: (?:and|with) message "([^"]+)")?(?: for (\d+ \w+))?$"#
+    regex = r#"^(?:at (?:\d+ \w+|change \d+ of \S+) )?operator (\S+) (degrades|becomes unavailable|flaps|becomes not upgradeable|stalls|falls silent|recovers)(?: with reason "([^"]+)")?(?: (?:and|with) message "([^"]+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn operator_fails(
     world: &mut ClusterWorld,
@@ -68,7 +68,7 @@ async fn operator_fails(
 /// When node worker-0 does not return for 2 hours
 /// ```
 #[when(
-    regex = r#"^(?:at \d+ \w+ )?node (\S+) (becomes not ready|loses its kubelet|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
+    regex = r#"^(?:at (?:\d+ \w+|change \d+ of \S+) )?node (\S+) (becomes not ready|loses its kubelet|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn node_fails(
     world: &mut ClusterWorld,
@@ -102,7 +102,9 @@ async fn node_fails(
 /// ```gherkin
 /// When node worker-0 reboots 3 times more than it should
 /// ```
-#[when(regex = r"^(?:at \d+ \w+ )?node (\S+) reboots (\d+) times? more than it should(?: for (\d+ \w+))?$")]
+#[when(
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?node (\S+) reboots (\d+) times? more than it should(?: for (\d+ \w+))?$"
+)]
 async fn reboot_loop(
     world: &mut ClusterWorld,
     node: String,
@@ -123,7 +125,7 @@ async fn reboot_loop(
 /// When the clock of program my-operator is 2 minutes behind
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?the clock of (node|program) (\S+) is (\d+ \w+) (ahead|behind)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?the clock of (node|program) (\S+) is (\d+ \w+) (ahead|behind)(?: for (\d+ \w+))?$"
 )]
 async fn clock(
     world: &mut ClusterWorld,
@@ -151,7 +153,9 @@ async fn clock(
 /// ```gherkin
 /// When the configuration of pool worker flips 3 times
 /// ```
-#[when(regex = r"^(?:at \d+ \w+ )?the configuration of pool (\S+) flips (\d+) times?(?: for (\d+ \w+))?$")]
+#[when(
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?the configuration of pool (\S+) flips (\d+) times?(?: for (\d+ \w+))?$"
+)]
 async fn render_flips(
     world: &mut ClusterWorld,
     pool: String,
@@ -171,7 +175,7 @@ async fn render_flips(
 /// When image builds of pool worker succeed again
 /// ```
 #[when(
-    regex = r#"^(?:at \d+ \w+ )?image builds of pool (\S+) (fail|succeed again)(?: (\d+) times?)?(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
+    regex = r#"^(?:at (?:\d+ \w+|change \d+ of \S+) )?image builds of pool (\S+) (fail|succeed again)(?: (\d+) times?)?(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn image_builds_fail(
     world: &mut ClusterWorld,
@@ -198,7 +202,7 @@ async fn image_builds_fail(
 /// When the API server answers timeout to create number 2 of Pod
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?the API server answers (\S+) to (?:the next (\d+) |all |the next )?(get|list|watch|create|update|patch|delete|request)(?:e?s)?(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))?(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?the API server answers (\S+) to (?:the next (\d+) |all |the next )?(get|list|watch|create|update|patch|delete|request)(?:e?s)?(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))?(?: for (\d+ \w+))?$"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn api_fails(
@@ -248,9 +252,10 @@ async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
 /// ```gherkin
 /// When cluster-version-operator crashes before its next update of ClusterVersion
 /// When machine-config-daemon/worker-0 crashes after patch number 3 of Node/worker-0
+/// When at change 2 of MachineConfigPool/worker machine-config-controller/node crashes before its next write
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?(\S+) crashes (before|after) (?:its next )?(create|update|patch|delete|write)(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?(\S+) crashes (before|after) (?:its next )?(create|update|patch|delete|write)(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: for (\d+ \w+))?$"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn crash(
@@ -276,7 +281,7 @@ async fn crash(
 /// ```gherkin
 /// When cluster-version-operator sees nothing new for 5 minutes
 /// ```
-#[when(regex = r"^(?:at \d+ \w+ )?(\S+) sees nothing new for (\d+ \w+)$")]
+#[when(regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?(\S+) sees nothing new for (\d+ \w+)$")]
 async fn watch_stale(
     world: &mut ClusterWorld,
     process: String,
@@ -293,7 +298,7 @@ async fn watch_stale(
 /// ```gherkin
 /// When the watches of cluster-version-operator are dropped
 /// ```
-#[when(regex = r"^(?:at \d+ \w+ )?the watches of (\S+) are dropped$")]
+#[when(regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?the watches of (\S+) are dropped$")]
 async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -> Result<(), StepError> {
     let fault = ProgramFault::DroppedWatch;
     world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
@@ -304,7 +309,7 @@ async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -
 /// ```gherkin
 /// When cluster-version-operator loses its lease for 5 minutes
 /// ```
-#[when(regex = r"^(?:at \d+ \w+ )?(\S+) loses its lease for (\d+ \w+)$")]
+#[when(regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?(\S+) loses its lease for (\d+ \w+)$")]
 async fn lease_lost(
     world: &mut ClusterWorld,
     process: String,
@@ -313,6 +318,31 @@ async fn lease_lost(
 ) -> Result<(), StepError> {
     let fault = ProgramFault::LosesLease(duration(&span)?);
     world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
+}
+
+/// Makes a component take its turns after all others that have something to do at the same moment, or late: a race or a
+/// long queue that a real cluster has by chance. A restart of the component ends the fault.
+///
+/// ```gherkin
+/// When machine-config-controller/drain takes its turns last for 1 hour
+/// When machine-config-controller/node takes its turns 3 seconds late
+/// ```
+#[when(
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?(\S+) takes its turns (last|\d+ \w+ late)(?: for (\d+ \w+))?$"
+)]
+async fn turns(
+    world: &mut ClusterWorld,
+    process: String,
+    how: String,
+    time: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = match how.strip_suffix(" late") {
+        Some(delay) => ProgramFault::Slow(duration(delay)?),
+        None => ProgramFault::LastInTurn,
+    };
+    let fault = InjectedFault::Process(process.clone(), fault);
+    begin(world, step, Some(fault), FaultTarget::Process(process), &time).await
 }
 
 /// Returns a pattern for requests by verb (`request` and `write` match any), kind and name. Empty texts match
@@ -350,7 +380,7 @@ fn number(text: &str) -> Result<u32, StepError> {
 /// When pod default/web-* crashes for 15 minutes
 /// ```
 #[when(
-    regex = r#"^(?:at \d+ \w+ )?pod ([^\s/]+)/(\S+) (becomes unready|is not live|does not start|crashes|recovers)(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
+    regex = r#"^(?:at (?:\d+ \w+|change \d+ of \S+) )?pod ([^\s/]+)/(\S+) (becomes unready|is not live|does not start|crashes|recovers)(?: with message "(.+)")?(?: for (\d+ \w+))?$"#
 )]
 async fn pod_fails(
     world: &mut ClusterWorld,

@@ -17,7 +17,7 @@ use crate::steps::world::{ClusterWorld, StepError, find_release};
 /// When pulling release 4.20.3 is as before
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs|is as before)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs|is as before)(?: for (\d+ \w+))?$"
 )]
 async fn pull(
     world: &mut ClusterWorld,
@@ -43,7 +43,7 @@ async fn pull(
 /// When release 4.20.3 recovers
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?release (\S+) (loses its Sigstore signature|gets a Sigstore signature by another key|gets a Sigstore signature for another identity|gets an expired Sigstore signature|loses its OpenPGP signature|is signed by another key|gets no answer about its OpenPGP signature|becomes corrupt|loses its image references|gets image references of another version|gets unreadable metadata|loses its payload|has containers that crash|has containers that run out of memory|has containers that cannot be created|recovers)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?release (\S+) (loses its Sigstore signature|gets a Sigstore signature by another key|gets a Sigstore signature for another identity|gets an expired Sigstore signature|loses its OpenPGP signature|is signed by another key|gets no answer about its OpenPGP signature|becomes corrupt|loses its image references|gets image references of another version|gets unreadable metadata|loses its payload|has containers that crash|has containers that run out of memory|has containers that cannot be created|recovers)(?: for (\d+ \w+))?$"
 )]
 async fn release(
     world: &mut ClusterWorld,
@@ -83,7 +83,7 @@ async fn release(
 /// When the webhook for updates of ClusterOperator/dns status is removed
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?(?:a|the) webhook for (create|update|patch|delete|write)s? of ([^\s/]+)(?:/(\S+))?(?: (status|scale))? is (unreachable|removed)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?(?:a|the) webhook for (create|update|patch|delete|write)s? of ([^\s/]+)(?:/(\S+))?(?: (status|scale))? is (unreachable|removed)(?: for (\d+ \w+))?$"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each part of the step")]
 async fn webhook(
@@ -112,7 +112,7 @@ async fn webhook(
 /// When CustomResourceDefinition backups.config.openshift.io recovers
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?CustomResourceDefinition (\S+) (has objects stored in another version|finds its names taken|recovers)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?CustomResourceDefinition (\S+) (has objects stored in another version|finds its names taken|recovers)(?: for (\d+ \w+))?$"
 )]
 async fn definition(
     world: &mut ClusterWorld,

@@ -23,7 +23,7 @@ use crate::steps::world::{ClusterWorld, StepError};
 /// When watches by update-status-controller expire
 /// ```
 #[when(
-    regex = r"^(?:at \d+ \w+ )?watches(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))? (see the past|lose changes|are \d+ \w+ late|are \d+ events? behind|end|expire|repeat)(?: for (\d+ \w+))?$"
+    regex = r"^(?:at (?:\d+ \w+|change \d+ of \S+) )?watches(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))? (see the past|lose changes|are \d+ \w+ late|are \d+ events? behind|end|expire|repeat)(?: for (\d+ \w+))?$"
 )]
 async fn watches_fail(
     world: &mut ClusterWorld,

@@ -91,4 +91,18 @@ fn a_dump_without_a_supported_cluster_is_reported() {
     );
     check("ancient.yaml", "error: --start-from: ancient.yaml: ");
     check("nowhere", "error: nowhere: ");
+    let installed = |expected: &str| {
+        let output = environment.run(&["run", "s.yaml", "--start-from", "dump"]);
+        assert!(output.code == Some(1) && output.stdout.contains(expected), "{output}");
+    };
+    let rejected = "the cluster could not be installed: the API server rejected the request to";
+    environment.write("dump/v.yaml", version("{state: Completed, version: 4.16.1}"));
+    installed(&format!("dump/v.yaml: {rejected} patch clusterversions.config.openshift.io/version: "));
+    let whole = "{state: Completed, version: 4.16.1, image: i, verified: true, startedTime: '2025-01-01T00:00:00Z', \
+                 completionTime: '2025-01-01T01:00:00Z'}";
+    environment.write("dump/v.yaml", version(whole));
+    environment.write("dump/node.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: Crane Worker}\n");
+    installed(&format!("dump/node.yaml: {rejected} create nodes/Crane Worker: "));
+    environment.write("dump/v.yaml", version("{state: Partial, version: 4.16.1}"));
+    check("dump", "error: --start-from: dump/v.yaml: expected a completed update in its history, found none");
 }

@@ -15,7 +15,7 @@ mod writes;
 use windtunnel_controllers::{Actor, Effect, Signal, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::mark::Mark;
-use windtunnel_core::{Change, Operation, View, Write};
+use windtunnel_core::{Change, Operation, Refusal, View, Write};
 
 use self::planted::Planted;
 
@@ -54,6 +54,8 @@ enum Flaw {
     Overlooks(fn(&Change) -> bool),
     /// Some signals are not heard.
     Deaf(fn(&Signal) -> bool),
+    /// Some rejections count as success.
+    Misreads(fn(&Write, &Refusal) -> bool),
     /// Some effects do not happen.
     Loses(fn(&Effect, &Scene<'_>) -> bool),
     /// The next turn comes at another time.

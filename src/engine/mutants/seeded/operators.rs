@@ -1,8 +1,9 @@
 //! Defects of the operators.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::CLUSTER_OPERATORS;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
 use windtunnel_core::{Write, condition};
+use windtunnel_openshift::release::version_in;
 
 use super::writes::{changed, is, keeps_condition, new_status, skipped_if};
 use super::{Fate, Flaw, SeededDefect};
@@ -43,16 +44,10 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
         bug: "origin: errMasterUpdating",
         text: "the machine-config operator reports the new version while the pool master still updates",
         flaw: Flaw::Writes(|write, scene| {
-            let wanted = scene.view.get(
-                &windtunnel_core::resources::DEPLOYMENTS,
-                "openshift-machine-config-operator",
-                "machine-config-operator",
-            );
-            let release = wanted
-                .map_or("", |wanted| wanted.annotation("release.openshift.io/version").unwrap_or_default());
-            if !is_status(write) || release.is_empty() {
-                return Fate::Made;
-            }
+            let deployment =
+                scene.view.get(&DEPLOYMENTS, "openshift-machine-config-operator", "machine-config-operator");
+            let release = deployment.and_then(|deployment| version_in(deployment));
+            let Some(release) = release.filter(|_| is_status(write)) else { return Fate::Made };
             changed(write, |body| {
                 for version in body["status"]["versions"].as_array_mut().into_iter().flatten() {
                     if version["name"] == "operator" {
@@ -82,9 +77,9 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
     },
     SeededDefect {
         name: "operator-available-lost",
-        component: "operator/cluster-authentication-operator",
+        component: "operator",
         bug: "rhbz 1988576",
-        text: "the operator never becomes available again once it was not",
+        text: "an operator never becomes available again once it was not",
         flaw: Flaw::Writes(|write, scene| {
             keep_if_status(write, || keeps_condition(write, scene.view, "Available", "False"))
         }),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::{Actor, Input, Interest, Signal, Step};
 use windtunnel_core::clock::Time;
-use windtunnel_core::{Answer, Change, Identity, View, Write};
+use windtunnel_core::{Answer, Change, Identity, Object, Refusal, View, Write};
 
 use super::belief::Beliefs;
 use super::{Fate, Flaw, HIT, Scene, SeededDefect};
@@ -62,7 +62,8 @@ impl Planted {
             match self.sent.pop_front() {
                 Some(Sent::Own) => {}
                 Some(Sent::Made(write)) => {
-                    answers.push(Answer { write: *write, outcome: answer.outcome.clone() });
+                    let outcome = self.outcome(&write, answer, input.view);
+                    answers.push(Answer { write: *write, outcome });
                 }
                 Some(Sent::Skipped(_)) | None => answers.push(answer.clone()),
             }
@@ -72,6 +73,16 @@ impl Planted {
             self.sent.pop_front();
         }
         answers
+    }
+
+    /// The outcome of a write as the actor understands it.
+    fn outcome(&mut self, write: &Write, answer: &Answer, view: &View) -> Result<Object, Refusal> {
+        match (self.defect.flaw, &answer.outcome) {
+            (Flaw::Misreads(is_misread), Err(refusal)) if HIT.reach_if(is_misread(write, refusal)) => {
+                Ok(self.beliefs.believe(write, None, view))
+            }
+            (_, outcome) => outcome.clone(),
+        }
     }
 
     /// The news that the actor gets: changes and signals.

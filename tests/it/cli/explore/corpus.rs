@@ -91,3 +91,30 @@ fn shards_share_a_corpus_and_know_each_others_findings() {
     let all = environment.run(&["explore", "report", "corpus"]);
     assert!(all.stdout.contains("\n16 runs, ") && all.stdout.contains(" 1 finding\n"), "{all}");
 }
+
+/// Its run takes hours on any machine.
+const ENDLESS: &str = "name: twenty years
+cluster: {version: 4.20.1, nodes: {control-plane: 3, workers: 3}}
+timeline:
+- advance: 3650d
+- advance: 3650d
+";
+
+#[test]
+fn a_run_without_an_end_does_not_hold_the_exit() {
+    let environment = TestEnvironment::with(&[("endless.yaml", ENDLESS)]);
+    let arguments = ["explore", "endless.yaml", "--jobs", "1", "--corpus", "corpus"];
+    let mut command = environment.command(&arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while state(&environment, "corpus/state.json").is_none() {
+        pause(20);
+    }
+    // The run begins meanwhile.
+    pause(500);
+    let terminate = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(terminate.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("0 runs, "), "{output:?}");
+    assert_eq!(known(&environment, "corpus")["runs"], 0);
+}
