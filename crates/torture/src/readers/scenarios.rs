@@ -169,6 +169,8 @@ fn case_examples() -> Vec<Vec<u8>> {
             "for": "10m"}}}]}"#,
         r#"{"environment": {"cluster": {"version": "4.16.1"}}, "moments": [{"at": 5, "step": {"fault":
             {"pool": "worker", "is": "render-flips", "times": 3}}}], "own_steps": []}"#,
+        r#"{"environment": {}, "moments": [{"at": 18446744073709551615, "step": {"fault": {"is": "render-flips",
+            "times": 18446744073709551615, "for": "1h"}}}], "own_steps": []}"#,
     ]);
     found.extend(examples::files(&[
         "scenarios/rollback/restored-z-stream.yaml",
