@@ -64,6 +64,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser as _};
 
 use self::args::{Args, Command};
+pub use self::dump::read_all as read_dump;
 pub use self::payload::Releases;
 use crate::report::ScenarioResult;
 

@@ -44,7 +44,8 @@ impl Moment {
         } else {
             0
         };
-        self.at + seconds("after") + seconds("for") + 120 * flips
+        let spans = [seconds("after"), seconds("for"), flips.saturating_mul(120)];
+        spans.into_iter().fold(self.at, u64::saturating_add)
     }
 }
 
@@ -241,6 +242,9 @@ mod tests {
         assert_eq!(case.end(), SignedDuration::from_mins(30));
         let stored = serde_json::to_string(&case).unwrap();
         assert_eq!(serde_json::from_str::<Case>(&stored).unwrap(), case);
+        let flips = json!({ "fault": { "is": "render-flips", "times": u64::MAX, "for": "1h" } });
+        let endless = Case { moments: vec![Moment::new(u64::MAX, flips)], ..case };
+        assert_eq!(endless.end(), SignedDuration::from_secs(i64::MAX));
     }
 
     #[test]

@@ -27,11 +27,12 @@ pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
     if dump.is_empty() { Err(nothing(path, &format!(" ({})", kinds.join(", ")), count)) } else { Ok(dump) }
 }
 
-/// Reads all objects. Also returns a line for each file or object with an error.
+/// Reads all objects of a folder with all its subfolders, of a tar archive, or of one file, plain or compressed. Also returns a
+/// line for each file or object with an error.
 ///
 /// # Errors
 /// No object can be read.
-pub(super) fn read_all(path: &Path) -> Result<(Dump, Vec<String>), String> {
+pub fn read_all(path: &Path) -> Result<(Dump, Vec<String>), String> {
     let (sources, mut problems) = sources(path, Wanted::All)?;
     let count = sources.len() + problems.len();
     let (dump, more) = Dump::read_all(sources);

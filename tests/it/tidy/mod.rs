@@ -104,6 +104,7 @@ fn unreached(files: &Files, manifest: &str) -> Vec<String> {
             matches!(inner, "build.rs" | "src/lib.rs" | "src/main.rs")
                 || inner.starts_with("examples/")
                 || inner.starts_with("tests/")
+                || inner.contains("/fuzz_targets/")
         })
     };
     let named = |path: &&String| is_target(path) || manifest.contains(&format!("\"{path}\""));
@@ -177,7 +178,7 @@ fn walk(folder: &str, files: &mut Files) {
         let name = entry.file_name().into_string().unwrap();
         let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
         if entry.file_type().unwrap().is_dir() {
-            if path != "target" && path != ".git" {
+            if path != ".git" && path.rsplit('/').next() != Some("target") {
                 walk(&path, files);
             }
         } else if let Ok(text) = fs::read_to_string(entry.path()) {

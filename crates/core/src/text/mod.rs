@@ -118,12 +118,23 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     out
 }
 
+/// The longest texts that are compared, in bytes: the time grows with the square of the length.
+const COMPARED_MAX: usize = 256;
+
+/// Returns the similarity of two texts, from 0 to 1, without regard to case. Long texts are not similar: nobody misspells
+/// them.
+fn similarity(one: &str, other: &str) -> f64 {
+    if one.len().max(other.len()) > COMPARED_MAX {
+        return 0.0;
+    }
+    strsim::jaro_winkler(&one.to_lowercase(), &other.to_lowercase())
+}
+
 /// The candidate most similar to `word`, if any is similar enough; the earlier one wins a tie.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = word.to_lowercase();
     let mut best: Option<(f64, &str)> = None;
     for candidate in candidates {
-        let score = strsim::jaro_winkler(&lower, &candidate.to_lowercase());
+        let score = similarity(word, candidate);
         if score > best.map_or(0.76, |(found, _)| found) {
             best = Some((score, candidate));
         }
@@ -137,10 +148,8 @@ pub fn nearest_few<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
     count: usize,
 ) -> Vec<&'a str> {
-    let lower = word.to_lowercase();
-    let score = |candidate: &str| strsim::jaro_winkler(&lower, &candidate.to_lowercase());
     let mut scored: Vec<(f64, &str)> =
-        candidates.into_iter().map(|candidate| (score(candidate), candidate)).collect();
+        candidates.into_iter().map(|candidate| (similarity(word, candidate), candidate)).collect();
     scored.sort_by(|one, other| other.0.total_cmp(&one.0));
     scored.into_iter().take(count).map(|(_, candidate)| candidate).collect()
 }
@@ -206,6 +215,9 @@ mod tests {
     fn finds_the_most_similar_name_and_no_dissimilar_one() {
         assert_eq!(nearest("updat", ["advance", "update", "expect"]), Some("update"));
         assert_eq!(nearest("zzz", ["advance", "update"]), None);
+        let long = "a".repeat(1_000_000);
+        assert_eq!(nearest(&long, [long.as_str()]), None, "long texts are not compared");
+        assert_eq!(nearest_few(&long, ["b", long.as_str()], 1), ["b"]);
     }
 
     #[test]

@@ -49,6 +49,9 @@ impl Candidate {
     }
 }
 
+/// The longest line to change, in bytes. There may be a change for each key of a line, and each copies the line.
+const LINE_MAX: usize = 4096;
+
 /// Returns changes of a line of a text.
 type Guess = fn(&[String], usize) -> Vec<Candidate>;
 
@@ -56,7 +59,8 @@ type Guess = fn(&[String], usize) -> Vec<Candidate>;
 pub(super) fn candidates(lines: &[String], error: &YamlError) -> Vec<Candidate> {
     let last = error.line.min(lines.len());
     let near = (last.saturating_sub(LINES_BEFORE)..last).rev();
-    let near: Vec<usize> = near.filter(|index| !lines[*index].trim().is_empty()).collect();
+    let may_change = |line: &String| !line.trim().is_empty() && line.len() <= LINE_MAX;
+    let near: Vec<usize> = near.filter(|index| may_change(&lines[*index])).collect();
     let kinds: [Guess; 7] =
         [tab, space_after_dash, open_quote, open_bracket, unquoted, unquoted_key, missing_colon];
     let in_line = near.iter().flat_map(|index| kinds.iter().flat_map(move |kind| kind(lines, *index)));

@@ -129,6 +129,14 @@ mod tests {
     }
 
     #[test]
+    fn long_lines_are_not_changed() {
+        let keys = "a: @b, ".repeat(20_000);
+        let repaired = explain_structure(&format!("a: {{{keys}}}\nb: c: d\n"));
+        let lines: Vec<usize> = repaired.errors.iter().map(|error| error.line).collect();
+        assert_eq!(lines, [1, 2], "{:?}", repaired.errors.last());
+    }
+
+    #[test]
     fn an_error_without_an_explanation_hides_no_other() {
         let repaired = explain_structure("a: 1\n]\nb: c: d\n");
         assert_eq!(repaired.errors.len(), 2, "{:?}", repaired.errors);

@@ -69,10 +69,10 @@ impl Get {
                 _ => (word, None),
             };
             // `-ojson`
-            let (flag, glued) = if !flag.starts_with("--") && flag.starts_with('-') && flag.len() > 2 {
-                (&flag[..2], Some(&word[2..]))
-            } else {
-                (flag, None)
+            let short = flag.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            let (flag, glued) = match short.and_then(|letters| letters.char_indices().nth(1)) {
+                Some((end, _)) => (&word[..=end], Some(&word[end + 1..])),
+                None => (flag, None),
             };
             value = glued.or(value);
             let mut needed = || {
@@ -335,6 +335,7 @@ mod tests {
         check("nodes -o go-template", "found `go-template`");
         check("nodes -o", "flag needs an argument: -o");
         check("nodes --watch", "unknown flag: --watch");
+        check("nodes -\u{e9}x", "unknown flag: -\u{e9}");
         check("nodes -o jsonpath={.a", "unclosed action");
         check("nodes a b", "the name of one object, found `b`");
         check("nodes a?b", "must not contain `?`");

@@ -1,0 +1,186 @@
+//! Clusters as files: must-gathers, archives of them, and the alerts in them.
+
+use std::fs;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use windtunnel::cli;
+use windtunnel::dump::{self, Dump, Facts, Source, Wanted};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Object, Resource};
+use windtunnel_update_status::controller::snapshot;
+use windtunnel_update_status::status::published::sections_on_nodes;
+use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, KINDS, Moment, render};
+
+use super::{Reader, cluster, examples};
+
+/// A folder in which each name of a file is a line of this form, followed by the content of the file.
+const NAME: &str = "### ";
+
+/// The dump from which the examples are made.
+const FOLDER: &str = "tests/dumps/paused-workers/cluster-scoped-resources";
+
+/// Files of a must-gather in one text: the status, the insights and a server with the objects.
+pub(super) const DUMP: Reader = Reader { name: "dump", read: read_dump, examples: dump_examples };
+
+/// An archive of a must-gather. The first byte selects its kind: even for a compressed one.
+pub(super) const ARCHIVE: Reader = Reader { name: "archive", read: read_archive, examples: archive_examples };
+
+/// The answer of Prometheus about alerts.
+pub(super) const ALERTS: Reader = Reader { name: "alerts", read: read_alerts, examples: alerts_examples };
+
+fn read_dump(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let files = sources(&text);
+    let paths = files.iter().map(|file| file.path.clone());
+    let _ = dump::select(paths, Wanted::Kinds(KINDS));
+    let _ = Dump::parse(files.clone(), KINDS);
+    show(&Dump::read_all(files).0);
+}
+
+/// Returns the files in a text; the whole text is one file if it names none.
+fn sources(text: &str) -> Vec<Source> {
+    let (mut files, mut current) = (Vec::new(), Source { path: "a.yaml".to_owned(), text: String::new() });
+    for line in text.split_inclusive('\n') {
+        match line.strip_prefix(NAME) {
+            Some(path) => {
+                let next = Source { path: path.trim_end().to_owned(), text: String::new() };
+                files.push(std::mem::replace(&mut current, next));
+            }
+            None => current.text.push_str(line),
+        }
+    }
+    files.push(current);
+    files.retain(|file| !file.text.is_empty());
+    files
+}
+
+/// Computes everything that windtunnel shows of a dump.
+fn show(dump: &Dump) {
+    let objects = || dump.objects().map(|(_, object)| object);
+    let _ = Facts::of(objects()).line();
+    let list = |resource: &Resource| dump.list(resource).cloned().collect::<Vec<Object>>();
+    let alerts = dump.alerts.as_ref().map(|body| AlertsResponse::parse(body.as_bytes())).unwrap_or_default();
+    show_status(&list, &alerts);
+    let values: Vec<Value> = objects().map(Object::to_value).collect();
+    let mut server = ApiServer::builder().build(cluster::now());
+    let _ = server.import(values, cluster::now());
+    let _ = dump::object_files(server.objects().map(|(key, object)| (key, object.to_value())));
+}
+
+/// Renders the status and the insights of a cluster.
+fn show_status(list: &dyn Fn(&Resource) -> Vec<Object>, alerts: &AlertsResponse) {
+    let active = match alerts {
+        AlertsResponse::Answer(answer) => answer["data"]["alerts"].as_array().cloned().unwrap_or_default(),
+        AlertsResponse::Unfetched(_) | AlertsResponse::Unreadable(_) => Vec::new(),
+    };
+    let details = || Details::NAMES.iter().filter_map(|name| Details::named(name));
+    if let Ok(mut inputs) = Inputs::gather(list) {
+        inputs.alerts = alerts.clone();
+        for now in [inputs.mock_now(), Time::MIN, Time::MAX, cluster::now()] {
+            details().for_each(|details| drop(render(&inputs, Moment { now, wall: now }, details)));
+        }
+    }
+    for now in [Time::MIN, Time::MAX, cluster::now()] {
+        let active = active.iter().map(ActiveAlert::parse).collect();
+        if let Ok(insights) = snapshot::insights_from_objects(list, active, 32, now) {
+            details().for_each(|details| drop(sections_on_nodes(insights.values(), details)));
+        }
+    }
+}
+
+fn dump_examples() -> Vec<Vec<u8>> {
+    let inspection = [
+        ("config.openshift.io/clusterversions", "version.yaml"),
+        ("config.openshift.io", "clusteroperators.yaml"),
+        ("core/nodes", "crane-master-0.yaml"),
+        ("core/nodes", "crane-worker-a.yaml"),
+        ("machineconfiguration.openshift.io", "machineconfigpools.yaml"),
+    ];
+    let mut gathered = String::new();
+    for (folder, name) in inspection {
+        let text = examples::text(&format!("{FOLDER}/{folder}/{name}"));
+        gathered += &format!("{NAME}cluster-scoped-resources/{folder}/{name}\n{text}");
+    }
+    gathered += &format!("{NAME}monitoring/prometheus/alerts.json\n");
+    gathered += &String::from_utf8_lossy(&alerts_examples()[0]);
+    let mut found = vec![gathered.into_bytes()];
+    found.extend(examples::files(&[
+        "tests/dumps/update.yaml",
+        &format!("{FOLDER}/config.openshift.io/clusterversions/version.yaml"),
+        &format!("{FOLDER}/core/nodes/crane-worker-b.yaml"),
+    ]));
+    found
+}
+
+fn read_archive(bytes: &[u8]) {
+    let Some((first, content)) = bytes.split_first() else { return };
+    let name = if first.is_multiple_of(2) { "dump.tar.gz" } else { "dump.tar" };
+    let Ok(folder) = tempfile::tempdir() else { return };
+    let path = folder.path().join(name);
+    if fs::write(&path, content).is_ok()
+        && let Ok((dump, _)) = cli::read_dump(&path)
+    {
+        show(&dump);
+    }
+}
+
+fn archive_examples() -> Vec<Vec<u8>> {
+    let gathered = dump_examples().swap_remove(0);
+    let files = sources(&String::from_utf8_lossy(&gathered));
+    let few = archive(&files[..1]);
+    [archive(&files), compressed(&archive(&files)), few.clone(), compressed(&few)]
+        .into_iter()
+        .zip([1, 0].into_iter().cycle())
+        .map(|(content, first)| [vec![first], content].concat())
+        .collect()
+}
+
+/// Returns a tar archive of files.
+fn archive(files: &[Source]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for file in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(file.text.len() as u64);
+        header.set_mode(0o644);
+        // Writing to memory cannot fail, and the paths are short.
+        let _ = archive.append_data(&mut header, &file.path, file.text.as_bytes());
+    }
+    archive.into_inner().unwrap_or_default()
+}
+
+fn compressed(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let _ = std::io::Write::write_all(&mut encoder, content);
+    encoder.finish().unwrap_or_default()
+}
+
+/// Returns the dump of the first example.
+pub(super) fn example() -> Dump {
+    let gathered = dump_examples().swap_remove(0);
+    Dump::read_all(sources(&String::from_utf8_lossy(&gathered))).0
+}
+
+fn read_alerts(bytes: &[u8]) {
+    thread_local! {
+        static DUMP: Dump = example();
+    }
+    let dump = DUMP.with(Dump::clone);
+    let list = |resource: &Resource| dump.list(resource).cloned().collect::<Vec<Object>>();
+    show_status(&list, &AlertsResponse::parse(bytes));
+}
+
+fn alerts_examples() -> Vec<Vec<u8>> {
+    examples::texts(&[
+        r#"{"status": "success", "data": {"alerts": [{"labels": {"alertname": "PodDisruptionBudgetLimit",
+            "severity": "critical", "namespace": "a"}, "annotations": {"summary": "s", "description": "d",
+            "runbook_url": "https://example.com"}, "state": "firing", "activeAt": "2024-01-01T00:00:00Z",
+            "value": "1"}]}}"#,
+        r#"{"status": "success", "data": {"alerts": []}}"#,
+        r#"{"data": {"alerts": [{"labels": {"alertname": "A", "severity": "warning"}, "state": "pending",
+            "activeAt": "2023-12-31T23:00:00.5Z"}, {"labels": {}, "annotations": {"message": "m\n"}}]}}"#,
+    ])
+}

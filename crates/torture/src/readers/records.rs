@@ -1,0 +1,52 @@
+//! Records of runs, in JSON lines.
+
+use std::time::Duration;
+
+use windtunnel::oracles::{Ending, judge};
+use windtunnel::record::Record;
+use windtunnel::report::story::Insights;
+use windtunnel::report::{ScenarioResult, blame, draft, html, insights, json, junit, status, story, summary};
+use windtunnel_update_status::status::Details;
+
+use super::{Reader, examples};
+
+/// The width of timelines, in characters.
+const WIDTH: usize = 100;
+
+/// A record: printed in each form, judged, and written again.
+pub(super) const RECORD: Reader = Reader { name: "record", read, examples: record_examples };
+
+fn read(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(record) = Record::parse(&text) else { return };
+    let _ = story::render(&record, WIDTH, Insights::Changed);
+    let _ = story::tail(&record, WIDTH, 5);
+    let _ = (insights::at_the_end(&record), draft::draft(&record), record.hash());
+    for details in Details::NAMES.iter().filter_map(|name| Details::named(name)) {
+        let _ = status::render_at(&record, record.end(), details);
+    }
+    let _ = judge(&record, Ending::of(&record));
+    report(&record);
+    let lines = record.to_lines();
+    let again = Record::parse(&lines).map(|record| record.to_lines());
+    assert!(
+        again.as_ref() == Ok(&lines),
+        "a parsed record is written as lines that differ: {again:?}\n{lines}"
+    );
+}
+
+/// Renders the reports of `windtunnel run` about a record.
+fn report(record: &Record) {
+    let result = ScenarioResult::from_record(record, "scenario.yaml");
+    let results = [(&result, Some(record))];
+    let suite = junit::Suite { name: "windtunnel run", options: &[], wall: Duration::from_secs(1) };
+    let _ = junit::render(suite, &results, junit::Per::Scenario);
+    let _ = (json::render("windtunnel run", &results), blame::render(&results), summary::scenario(&result));
+    let details = html::Details::of(&result, record);
+    let scenario = html::Scenario { result: &result, details: Some(&details), rerun: "" };
+    let _ = html::render("windtunnel run", &[scenario]);
+}
+
+fn record_examples() -> Vec<Vec<u8>> {
+    examples::folder("crates/torture/inputs/records", "jsonl")
+}
