@@ -13,13 +13,16 @@ static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b[0-9a-f]{8,}\b|-[bcdfghjklmnpqrstvwxz2456789]{5}\b|\d+(?:\.\d+)*").ok()
 });
 
-/// Returns the first line of a text with `#` in place of numbers, hashes and generated suffixes.
+/// Returns the first line of a text with `#` in place of numbers, hashes and generated suffixes. A long line ends with `…`.
 pub fn normalise(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = VARYING
         .as_ref()
         .map_or_else(|| line.to_owned(), |varying| varying.replace_all(line, "#").into_owned());
-    line.chars().take(LENGTH_MAX).collect()
+    match line.char_indices().nth(LENGTH_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 #[cfg(test)]
@@ -32,5 +35,7 @@ mod tests {
         assert_eq!(normalise(one), "worker-# reboots into rendered-worker-# at #:#:#");
         assert_eq!(normalise("pod version-4.14.8-x7k2p is gone"), "pod version-## is gone");
         assert_eq!(normalise("the operator degraded"), "the operator degraded");
+        assert_eq!(normalise(&"é".repeat(LENGTH_MAX)), "é".repeat(LENGTH_MAX));
+        assert_eq!(normalise(&"é".repeat(LENGTH_MAX + 1)), format!("{}…", "é".repeat(LENGTH_MAX)));
     }
 }
