@@ -14,6 +14,7 @@ use redb::{
 use serde_json::Value;
 use windtunnel_core::{Key, panics};
 
+use super::disk::Disk;
 use super::opening::{self, Unopened};
 use super::{Change, Saved, Storage, StorageError};
 
@@ -66,6 +67,15 @@ impl DataDir {
             other => failed(&other),
         })?;
         Self::on(Arc::new(disk), place)
+    }
+
+    /// Opens the database on a disk in memory, and creates it if the disk is empty. Tests see in it what survives a
+    /// disk that fails.
+    ///
+    /// # Errors
+    /// The disk fails, or its content is damaged.
+    pub fn on_disk(disk: &Disk) -> Result<Self, StorageError> {
+        Self::on(disk.clone().shared(), "disk".to_owned())
     }
 
     /// Opens a database on any disk.

@@ -14,6 +14,8 @@
 #[cfg(feature = "storage")]
 mod data_dir;
 #[cfg(feature = "storage")]
+mod disk;
+#[cfg(feature = "storage")]
 mod opening;
 #[cfg(feature = "storage")]
 mod overlay;
@@ -25,6 +27,8 @@ use serde_json::Value;
 
 #[cfg(feature = "storage")]
 pub use data_dir::DataDir;
+#[cfg(feature = "storage")]
+pub use disk::{Disk, DiskFault, Operations};
 use windtunnel_core::Key;
 
 pub use super::store::Change;

@@ -12,6 +12,7 @@ use crate::compare::{Volatile, shape, sort};
 use crate::corpus::{Env, edit, fill, find};
 
 pub use client::{Answer, ClientError, Connection, Server};
+pub use trust::any_certificate;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 

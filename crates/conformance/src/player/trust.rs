@@ -8,7 +8,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 /// TLS that accepts any certificate.
-pub(super) fn any_certificate() -> ClientConfig {
+pub fn any_certificate() -> ClientConfig {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
     ClientConfig::builder_with_provider(provider)

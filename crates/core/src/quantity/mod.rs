@@ -190,7 +190,7 @@ impl Quantity {
     /// Rounds up to an integer.
     #[must_use]
     pub fn rounded_up(self) -> Self {
-        Self { nanos: self.whole_above() * NANOS, ..self }
+        Self { nanos: self.whole_above().saturating_mul(NANOS), ..self }
     }
 
     /// Rounds up to thousandths.
@@ -198,12 +198,12 @@ impl Quantity {
     pub fn in_thousandths(self) -> Self {
         const MILLI: i128 = NANOS / 1000;
         let up = i128::from(self.nanos > 0 && self.nanos % MILLI != 0);
-        Self { nanos: (self.nanos / MILLI + up) * MILLI, ..self }
+        Self { nanos: (self.nanos / MILLI + up).saturating_mul(MILLI), ..self }
     }
 
     /// The canonical form.
     pub fn text(self) -> String {
-        let small = self.nanos.abs() < 1024 * NANOS;
+        let small = self.nanos.unsigned_abs() < 1024 * NANOS.unsigned_abs();
         if self.format == Format::Binary && !small && self.is_whole() {
             let (mut number, mut suffix) = (self.nanos / NANOS, "");
             for name in BINARY {

@@ -77,3 +77,15 @@ fn rounds_up_to_thousandths() {
     assert_eq!(round("0.0001"), "1m");
     assert_eq!(round("1Gi"), "1Gi");
 }
+
+#[test]
+fn amounts_at_the_ends_of_the_range_have_a_text() {
+    let quantity = |text: &str| Quantity::parse(text).unwrap().unwrap();
+    let (most, least) =
+        (quantity("170141183460469231731687303715"), quantity("-170141183460469231731687303715"));
+    assert_eq!(least.minus(most).text(), "-170141183460469231731687303715884105728n");
+    let most = most.plus(most);
+    assert_eq!(most.text(), "170141183460469231731687303715884105727n");
+    assert_eq!(most.rounded_up().text(), most.text());
+    assert_eq!(most.in_thousandths().text(), most.text());
+}

@@ -1,8 +1,6 @@
 //! Tests of a server on a disk that fails at each of its operations in turn: clients never see rejected
 //! writes, and no acknowledged write is lost.
 
-mod disk;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -11,13 +9,12 @@ use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::resources::{CLUSTER_ROLES, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::{Identity, Key, Resource, Write};
 
-use self::disk::{Disk, Fault};
 use crate::ApiServer;
 use crate::reply::ReplyBody;
 use crate::reply::watch_stream::{Poll, Watch};
 use crate::request::{Method, Request};
 use crate::service::Shared;
-use crate::storage::{Change, DataDir, Saved, Storage, StorageError};
+use crate::storage::{Change, DataDir, Disk, DiskFault, Operations, Saved, Storage, StorageError};
 
 /// Names of objects, with the value of their field `data.n`.
 type Content = BTreeMap<String, String>;
@@ -143,7 +140,7 @@ fn reopened(disk: Disk) -> (Content, u64) {
 }
 
 /// Runs all writes on a disk that fails at its n-th operation. Returns whether it failed at all.
-fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
+fn run(server: ApiServer, disk: &Disk, fault: DiskFault) -> bool {
     disk.fail(fault);
     let Ok(data) = DataDir::on(disk.clone().shared(), "data".to_owned()) else {
         // Nothing was acknowledged yet.
@@ -221,12 +218,13 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
 #[test]
 fn a_failing_disk_never_shows_rejected_writes_and_never_loses_acknowledged_ones() {
     let (server, disk) = beginning();
-    for error in [28, 5] {
+    for (error, operations, lasting) in [(28, Operations::Writes, true), (5, Operations::All, false)] {
         let mut number = 0;
-        while run(server.clone(), &disk.as_cached(), Fault { from: number, error, lasting: error == 28 }) {
+        let fault = |from| DiskFault { from, error, operations, lasting };
+        while run(server.clone(), &disk.as_cached(), fault(number)) {
             number += 1;
         }
-        assert!(number > 100, "{number}");
+        assert!(number > 80, "{number}");
     }
 }
 
@@ -256,7 +254,7 @@ fn state_derived_from_rejected_writes_is_reverted() {
     };
     let role = json!({ "metadata": { "name": "reader" },
         "rules": [{ "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"] }] });
-    disk.fail(Fault { from: 0, error: 28, lasting: true });
+    disk.fail(DiskFault { from: 0, error: 28, operations: Operations::Writes, lasting: true });
     let refused = write(define()).unwrap_err();
     assert!(refused.message.contains("No space left on device"), "{refused:?}");
     assert_eq!(write(widget()).unwrap_err().code, 404);
@@ -264,7 +262,7 @@ fn state_derived_from_rejected_writes_is_reverted() {
     disk.heal();
     write(define()).unwrap();
     write(widget()).unwrap();
-    disk.fail(Fault { from: 0, error: 28, lasting: true });
+    disk.fail(DiskFault { from: 0, error: 28, operations: Operations::Writes, lasting: true });
     let delete = Write::delete(&CUSTOM_RESOURCE_DEFINITIONS, "", "widgets.example.io");
     assert_eq!(write(delete).unwrap_err().code, 500);
     let key: Key = widgets.key("", "w");
@@ -278,7 +276,7 @@ fn state_derived_from_rejected_writes_is_reverted() {
 fn damage_to_the_file_of_a_running_server_is_an_error() {
     let (_, disk) = beginning();
     let mut data = DataDir::on(disk.clone().shared(), "data".to_owned()).unwrap();
-    disk.fail(Fault { from: 0, error: 5, lasting: true });
+    disk.fail(DiskFault { from: 0, error: 5, operations: Operations::Writes, lasting: true });
     let change = Change { key: CONFIG_MAPS.key("default", "a"), revision: 900, object: None };
     let why = data.commit(std::slice::from_ref(&change)).unwrap_err().to_string();
     assert_eq!(why, "data: Input/output error (os error 5)");
