@@ -24,6 +24,12 @@ impl Session {
 }
 
 impl SavedCluster {
+    /// Whether programs of the cluster start again when a session continues from it, since they cannot be copied: the
+    /// update status controller. Then its record differs from that of a run without a copy.
+    pub fn restarts_programs(&self) -> bool {
+        self.copy.cluster().has_suspended_tasks()
+    }
+
     /// Continues from the saved cluster, on a runtime of its own.
     ///
     /// # Errors

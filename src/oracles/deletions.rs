@@ -1,5 +1,8 @@
 //! The deletions that controllers of Kubernetes make.
 
+use std::collections::BTreeMap;
+
+use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{Object, View, text_of};
 
@@ -19,8 +22,15 @@ const WORKLOADS: [(&str, &str); 3] = [
     ("job-controller", "Job"),
 ];
 
+/// How long a controller may not know yet that a node has lost its taint, in seconds.
+const DELAY: i64 = 1;
+
 /// The rule about deletions: each controller deletes only what it is there for.
-pub(super) struct Deletions;
+#[derive(Default)]
+pub(super) struct Deletions {
+    /// When each node lost its last taint `NoExecute`.
+    untainted: BTreeMap<String, Time>,
+}
 
 impl Rule for Deletions {
     fn id(&self) -> String {
@@ -28,6 +38,9 @@ impl Rule for Deletions {
     }
 
     fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+        if write.key.is_kind(&NODES) && loses_taint(write) {
+            self.untainted.insert(write.key.name.clone(), scene.at);
+        }
         let is_deletion = write.verb == "delete" && write.subresource.is_empty() && write.code < 400;
         if !is_deletion || scene.calm.may_be_outdated(&write.by, scene.at) {
             return None;
@@ -35,11 +48,31 @@ impl Rule for Deletions {
         let object = scene.view.get_key(&write.key)?;
         let how = match &*write.by {
             GARBAGE_COLLECTOR => owned(object, scene.view),
-            NODE_LIFECYCLE if write.key.is_kind(&PODS) => tolerated(object, scene.view),
+            NODE_LIFECYCLE if write.key.is_kind(&PODS) => self.tolerated(object, scene),
             by => foreign(by, object).filter(|_| write.key.is_kind(&PODS)),
         };
         Some(Broken::by(write, how?))
     }
+}
+
+impl Deletions {
+    /// Pods are deleted from nodes with a taint of the effect `NoExecute` (`processPodOnNode` of the taint eviction
+    /// controller).
+    fn tolerated(&self, pod: &Object, scene: &Scene<'_>) -> Option<String> {
+        let node = scene.view.get(&NODES, "", pod.text("/spec/nodeName"))?;
+        let is_recent = |at: &Time| scene.at.duration_since(*at).as_secs() <= DELAY;
+        let is_fair = is_tainted(node) || self.untainted.get(node.name()).is_some_and(is_recent);
+        (!is_fair).then(|| format!("is deleted from node {}, which has no taint NoExecute", node.name()))
+    }
+}
+
+fn is_tainted(node: &Object) -> bool {
+    node.list("/spec/taints").iter().any(|taint| taint["effect"] == "NoExecute")
+}
+
+/// Whether a write takes the last taint `NoExecute` from a node.
+fn loses_taint(write: &WriteEvent) -> bool {
+    write.before.as_ref().is_some_and(is_tainted) && !write.after.as_ref().is_some_and(is_tainted)
 }
 
 /// The garbage collector deletes objects whose owners are gone, or wait for their dependents (`attemptToDeleteItem`).
@@ -58,13 +91,6 @@ fn owned(object: &Object, view: &View) -> Option<String> {
     })?;
     let (kind, name) = (text_of(owner, "kind"), text_of(owner, "name"));
     Some(format!("the garbage collector deletes it, but its owner {kind} {name} exists"))
-}
-
-/// Pods are deleted from nodes with a taint of the effect `NoExecute` (`processPodOnNode` of the taint eviction controller).
-fn tolerated(pod: &Object, view: &View) -> Option<String> {
-    let node = view.get(&NODES, "", pod.text("/spec/nodeName"))?;
-    let is_tainted = node.list("/spec/taints").iter().any(|taint| taint["effect"] == "NoExecute");
-    (!is_tainted).then(|| format!("is deleted from node {}, which has no taint NoExecute", node.name()))
 }
 
 /// The controller of a workload deletes pods of its own kind of owner (`PodControllerRefManager`).
@@ -134,6 +160,12 @@ mod tests {
             delete(&json!([{ "key": "k", "effect": "NoSchedule" }])),
             ["Pod/n/p: is deleted from node w, which has no taint NoExecute"]
         );
+        let recovered = |seconds| {
+            let tainted = story(&json!([{ "key": "k", "effect": "NoExecute" }]));
+            tainted.write(3, "a", &NODES, node(&json!([]))).delete(seconds, NODE_LIFECYCLE, &PODS, &pod())
+        };
+        assert!(recovered(3).breaches(RULE).is_empty(), "the taint goes at the moment of the deletion");
+        assert_eq!(recovered(9).breaches(RULE).len(), 1);
     }
 
     #[test]

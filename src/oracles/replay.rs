@@ -47,7 +47,7 @@ fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
         Box::new(drain::Drain),
         Box::new(ownership::Ownership::default()),
         Box::new(garbage::Garbage::default()),
-        Box::new(deletions::Deletions),
+        Box::new(deletions::Deletions::default()),
         Box::new(processes::Processes::default()),
         Box::new(leader::Handovers::default()),
         Box::new(operators::Operators::default()),

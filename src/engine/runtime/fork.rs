@@ -56,6 +56,11 @@ impl Simulation {
         Some(copy)
     }
 
+    /// Whether tasks were running when this copy was made.
+    pub(in crate::engine) fn has_suspended_tasks(&self) -> bool {
+        !self.processes.suspended().is_empty()
+    }
+
     /// Starts the tasks that were running when this copy was made. Like restarted processes, they remember nothing,
     /// and read the cluster again.
     pub(in crate::engine) fn start_suspended_tasks(&mut self) {

@@ -31,14 +31,16 @@ fn the_tables_have_no_cycles() {
     }
 }
 
+/// The beginning of a line of a manifest after the prefix of our crates, or with the name of the program.
+fn dependency(line: &str) -> Option<&str> {
+    line.strip_prefix("windtunnel-").or_else(|| line.starts_with("windtunnel ").then_some(line))
+}
+
 #[test]
 fn the_table_of_crates_matches_the_manifests() {
     for (name, allowed) in CRATES {
         let manifest = fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))).unwrap();
-        let name_of = |line: &'_ str| {
-            line.strip_prefix("windtunnel-").or_else(|| line.starts_with("windtunnel ").then_some(line))
-        };
-        let ours = manifest.lines().filter_map(name_of);
+        let ours = manifest.lines().filter_map(dependency);
         let ours: BTreeSet<&str> = ours.filter_map(|line| line.split(['.', ' ']).next()).collect();
         assert_eq!(ours, allowed.iter().copied().collect(), "{name}");
     }
