@@ -52,7 +52,7 @@ fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
         Box::new(leader::Handovers::default()),
         Box::new(operators::Operators::default()),
         Box::new(version::Combinations),
-        Box::new(settled::Settled),
+        Box::new(settled::Settled::default()),
         Box::new(insights::Insights),
     ]);
     rules

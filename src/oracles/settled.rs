@@ -1,5 +1,7 @@
 //! The agreement of objects in a quiet cluster.
 
+use std::collections::BTreeSet;
+
 use windtunnel_core::alert::AlertState;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES,
@@ -16,6 +18,7 @@ use super::machine_configs;
 use super::operators;
 use super::pools::{self, text};
 use super::rule::{Broken, Rule, Scene};
+use crate::record::WriteEvent;
 
 /// The conditions that every ClusterOperator has.
 const CONDITIONS: [&str; 3] = ["Available", "Degraded", "Progressing"];
@@ -33,11 +36,29 @@ const ALERTS: [&str; 5] = [
 const OPENSHIFT: &str = "openshift-";
 
 /// The rule about quiet clusters.
-pub(super) struct Settled;
+#[derive(Default)]
+pub(super) struct Settled {
+    /// The MachineConfigNodes with a rejected write, until a later one reports the MachineConfig. The components of the
+    /// machine-config operator print the error and go on (`Error making MCN for`).
+    unreported: BTreeSet<String>,
+}
 
 impl Rule for Settled {
     fn id(&self) -> String {
         "settled".to_owned()
+    }
+
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+        if !write.key.is_kind(&MACHINE_CONFIG_NODES) {
+            return None;
+        }
+        let name = &write.key.name;
+        if write.code >= 400 {
+            self.unreported.insert(name.clone());
+        } else if write.removes() || reports_config(write) {
+            self.unreported.remove(name);
+        }
+        None
     }
 
     fn quiet(&mut self, scene: &Scene<'_>) -> Vec<Broken> {
@@ -48,7 +69,7 @@ impl Rule for Settled {
         let mut found = of_version(view);
         found.extend(view.list(&CLUSTER_OPERATORS).filter_map(|operator| of_operator(operator, view)));
         found.extend(view.list(&MACHINE_CONFIG_POOLS).filter_map(|pool| of_pool(pool, view)));
-        found.extend(view.list(&NODES).filter_map(|node| of_node(node, view)));
+        found.extend(view.list(&NODES).filter_map(|node| self.of_node(node, view)));
         found.extend(view.list(&PODS).filter_map(|pod| of_pod(pod, view)));
         found.extend(of_workloads(view));
         found.extend(machine_configs::superfluous(view));
@@ -58,6 +79,29 @@ impl Rule for Settled {
             wrong.map(|alert| Broken::new(format!("alert {}", alert.name()), "fires without a cause")),
         );
         found
+    }
+}
+
+impl Settled {
+    /// A node has the MachineConfig of its pool, unless the pool is paused.
+    fn of_node(&self, node: &Object, view: &View) -> Option<Broken> {
+        let pool = pools::pool_of(node, view).filter(|pool| pool["spec"]["paused"] != true)?;
+        let config = pool.text("/spec/configuration/name");
+        let [current, desired, state] = [CURRENT_CONFIG, DESIRED_CONFIG, STATE].map(|key| text(node, key));
+        let taints = node.list("/spec/taints");
+        let how = if current != config || desired != config {
+            format!("has {current} and should have {desired}, but its pool has {config}")
+        } else if state != "Done" {
+            format!("has its MachineConfig, but its state is {state}")
+        } else if text(node, DESIRED_DRAIN) != text(node, LAST_APPLIED_DRAIN) {
+            "has a drain request that nobody fulfils".to_owned()
+        } else if taints.iter().any(|taint| taint["key"] == UPDATE_IN_PROGRESS) {
+            format!("is updated, but has the taint {UPDATE_IN_PROGRESS}")
+        } else {
+            let is_reported = !self.unreported.contains(node.name());
+            return is_reported.then(|| of_config_node(node, config, view)).flatten();
+        };
+        Some(broken(node, &NODES, how))
     }
 }
 
@@ -171,32 +215,23 @@ fn outdated_release(pool: &Object, view: &View) -> Option<String> {
         .then(|| format!("has a MachineConfig of release {release}, but the cluster is at {desired}"))
 }
 
-fn of_node(node: &Object, view: &View) -> Option<Broken> {
-    let pool = pools::pool_of(node, view).filter(|pool| pool["spec"]["paused"] != true)?;
-    let config = pool.text("/spec/configuration/name");
-    let [current, desired, state] = [CURRENT_CONFIG, DESIRED_CONFIG, STATE].map(|key| text(node, key));
-    let taints = node.list("/spec/taints");
-    let how = if current != config || desired != config {
-        format!("has {current} and should have {desired}, but its pool has {config}")
-    } else if state != "Done" {
-        format!("has its MachineConfig, but its state is {state}")
-    } else if text(node, DESIRED_DRAIN) != text(node, LAST_APPLIED_DRAIN) {
-        "has a drain request that nobody fulfils".to_owned()
-    } else if taints.iter().any(|taint| taint["key"] == UPDATE_IN_PROGRESS) {
-        format!("is updated, but has the taint {UPDATE_IN_PROGRESS}")
-    } else {
-        return of_config_node(node, config, view);
-    };
-    Some(broken(node, &NODES, how))
+/// The places of a MachineConfigNode that name the MachineConfig of its node.
+const CONFIG_VERSIONS: [&str; 3] =
+    ["/spec/configVersion/desired", "/status/configVersion/current", "/status/configVersion/desired"];
+
+/// Whether a write changes a MachineConfig in a MachineConfigNode.
+fn reports_config(write: &WriteEvent) -> bool {
+    let (Some(before), Some(after)) = (&write.before, &write.after) else { return false };
+    CONFIG_VERSIONS.iter().any(|place| before.text(place) != after.text(place))
 }
 
 /// The MachineConfigNode of a node has the same MachineConfig.
 fn of_config_node(node: &Object, config: &str, view: &View) -> Option<Broken> {
     let progress = view.get(&MACHINE_CONFIG_NODES, "", node.name())?;
-    let places =
-        ["/spec/configVersion/desired", "/status/configVersion/current", "/status/configVersion/desired"];
-    let wrong =
-        places.iter().map(|place| progress.text(place)).find(|found| !found.is_empty() && *found != config);
+    let wrong = CONFIG_VERSIONS
+        .iter()
+        .map(|place| progress.text(place))
+        .find(|found| !found.is_empty() && *found != config);
     let how =
         wrong.map(|found| format!("has {found}, but its node has {config}")).or_else(|| behind(progress))?;
     Some(broken(progress, &MACHINE_CONFIG_NODES, how))

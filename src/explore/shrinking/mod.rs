@@ -22,8 +22,13 @@ use crate::scenario::{self, Releases};
 /// The greatest number of runs for one finding.
 const RUNS_MAX: u64 = 100;
 
-/// The rules about the time after all faults have ended.
-const AFTER_FAULTS: [&str; 2] = ["converges", "quiet"];
+/// The rules that hold also while faults are in effect, besides the invariants.
+const DURING_FAULTS: [&str; 5] = ["panic", "hot-loop", "rbac", "history", "budget"];
+
+/// Whether a rule holds also while faults are in effect. Under any other rule, a fault without an end excuses what it breaks.
+fn holds_during_faults(oracle: &str) -> bool {
+    DURING_FAULTS.contains(&oracle) || oracle.starts_with("invariant/")
+}
 
 /// Makes a case smaller as long as it has a problem of the same cause. Returns the finding, and the number of runs.
 pub(super) fn shrink(
@@ -43,7 +48,7 @@ pub(super) fn shrink(
     let is_comparison = problem.oracle == "same-record";
     // A fork of a cluster may have what a run from the start has not.
     let is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
-    let scope = Scope { has_own_steps: false, needs_ends: AFTER_FAULTS.contains(&&*problem.oracle) };
+    let scope = Scope { has_own_steps: false, needs_ends: !holds_during_faults(&problem.oracle) };
     let is_shrunk =
         !is_reproduced || Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut found, &mut find, stop);
     let finding = Finding { is_shrunk, is_reproduced, ..Finding::new(&case, &found) };

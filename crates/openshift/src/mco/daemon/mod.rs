@@ -21,9 +21,9 @@ use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Signal, Step};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::log::{Severity, klog};
-use windtunnel_core::resources::{CONTROLLER_CONFIGS, NODES};
+use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_NODES, NODES};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Identity, Key, Object, View, Write};
+use windtunnel_core::{Answer, Identity, Key, Object, View, Write};
 
 use self::kubelet_health::{KubeletHealth, has_no_kubelet};
 use super::annotations::{CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE};
@@ -40,6 +40,9 @@ const REASON_MAX: usize = 2000;
 /// The first and the maximum back-off after a failure.
 const BACK_OFF: (SignedDuration, SignedDuration) =
     (SignedDuration::from_secs(1), SignedDuration::from_secs(60));
+
+/// The time between two reports of a kubelet, each of which makes the daemon look at its node (`nodeStatusReportFrequency`).
+const NODE_REPORTS: SignedDuration = SignedDuration::from_mins(5);
 
 /// Seconds between the end of a process and the first check of its successor.
 const RESTART: Seconds = (1, 3);
@@ -92,6 +95,9 @@ pub struct MachineConfigDaemon {
     should_stop: bool,
     /// Whether its last writes are unanswered.
     awaits_answers: bool,
+    /// When it reports to its MachineConfigNode again after a rejection, if its node does not change before: the real daemon
+    /// prints the error and goes on.
+    reports_again: Option<Time>,
     events: Option<Recorder>,
     /// Error counts since the process started, by metric.
     errors: BTreeMap<&'static str, u64>,
@@ -149,6 +155,7 @@ impl MachineConfigDaemon {
             gave_up: None,
             should_stop: false,
             awaits_answers: false,
+            reports_again: None,
             events: None,
             errors: BTreeMap::new(),
             kubelet: KubeletHealth::default(),
@@ -298,8 +305,18 @@ impl Actor for MachineConfigDaemon {
         let ends = self.should_stop && !input.view.get_key(&self.key()).is_some_and(has_no_kubelet);
         let reset_counts = if ends { self.end(input.now) } else { Vec::new() };
         self.should_stop &= !ends;
+        let is_due = self.reports_again.is_some_and(|at| at <= input.now);
+        if is_due || input.changes.iter().any(|change| change.key == self.key()) {
+            self.reports_again = None;
+        }
         if !input.answers.is_empty() {
             self.awaits_answers = false;
+            let is_rejected = |answer: &Answer| {
+                answer.outcome.is_err() && answer.write.resource.kind == MACHINE_CONFIG_NODES.kind
+            };
+            if input.answers.iter().any(is_rejected) {
+                self.reports_again = Some(after(input.now, NODE_REPORTS));
+            }
             // A rejected write has no effect, so it starts over.
             if input.answers.iter().any(|answer| answer.outcome.is_err() && answer.write.resource == NODES) {
                 marks::DAEMON_STARTS_OVER.reach();
@@ -317,7 +334,8 @@ impl Actor for MachineConfigDaemon {
         // Without its node there is nothing to wait for.
         if let Some(node) = input.view.get_key(&self.key()) {
             step.effects.extend(self.check_kubelet(node, input.now));
-            step.wake_at = self.wake_at(input.now).into_iter().chain(self.kubelet.next).min();
+            step.wake_at =
+                self.wake_at(input.now).into_iter().chain(self.kubelet.next).chain(self.reports_again).min();
             step.why = self.why().into();
         }
         step

@@ -196,7 +196,7 @@ impl MachineConfigDaemon {
             out.publish("SkipReboot", "Config changes do not require reboot.");
             out.progress.push(progress_steps::resumed(desired));
             self.request_uncordon(node, now, out);
-        } else if config_node::has_no_conditions(node.name(), view) {
+        } else if self.reports_again.is_none() && config_node::has_no_conditions(node.name(), view) {
             out.progress.push(progress_steps::resumed(desired));
             if annotation(node, LAST_APPLIED_DRAIN).starts_with("uncordon-") {
                 out.progress.push(progress_steps::uncordoned());
