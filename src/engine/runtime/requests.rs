@@ -74,7 +74,8 @@ impl Simulation {
         let event = write_event(by, write, before, &outcome, &self.view);
         self.invariants.check_write(&event, at);
         self.print_operator_status(&event);
-        for event in std::iter::once(event).chain(removals) {
+        let unanswered = outcome.is_err().then(|| unanswered(&event, &self.view)).flatten();
+        for event in std::iter::once(event).chain(unanswered).chain(removals) {
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
         outcome
@@ -158,6 +159,19 @@ fn removal(change: Change) -> WriteEvent {
     }
 }
 
+/// The record entry of what a write did although its client got an error: the connection ended after the write. An audit log
+/// has such a write as a successful one.
+fn unanswered(event: &WriteEvent, view: &View) -> Option<WriteEvent> {
+    let after = view.get_key(&event.key).cloned();
+    let is_unchanged = match (&event.before, &after) {
+        (None, None) => true,
+        (Some(before), Some(after)) => before.is_same(after),
+        _ => false,
+    };
+    let code = if event.verb == "create" { 201 } else { 200 };
+    (!is_unchanged).then(|| WriteEvent { code, message: String::new(), after, ..event.clone() })
+}
+
 fn write_event(
     by: &str,
     write: &Write,
@@ -198,7 +212,8 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::Api;
     use kube::api::{DeleteParams, ListParams};
-    use serde_json::json;
+    use serde_json::{Value, json};
+    use windtunnel_apiserver::service::Shared;
     use windtunnel_core::clock::{Time, VirtualClock};
     use windtunnel_core::resources::CONFIG_MAPS;
     use windtunnel_core::rng::Streams;
@@ -208,20 +223,37 @@ mod tests {
     use crate::backends::in_process::InProcess;
     use crate::record::{Header, Record};
 
-    #[tokio::test(start_paused = true)]
-    async fn a_deleted_collection_is_recorded_object_by_object() {
+    fn simulation() -> (Simulation, Shared) {
         let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
         let connection = InProcess::new(33, 1, clock.clone());
         let shared = connection.shared().clone();
-        let header = Header::default();
-        let record = Record::new(header, Vec::new());
-        let mut simulation = Simulation::new(
-            Box::new(connection),
-            clock,
-            Arc::new(Environment::default()),
-            Streams::new(1),
-            record,
-        );
+        let record = Record::new(Header::default(), Vec::new());
+        let environment = Arc::new(Environment::default());
+        let simulation = Simulation::new(Box::new(connection), clock, environment, Streams::new(1), record);
+        (simulation, shared)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_was_done_without_an_answer_is_recorded_as_done() {
+        let (mut simulation, _) = simulation();
+        let object = json!({ "metadata": { "namespace": "default", "name": "a" }, "data": { "k": "1" } });
+        let create = Write::create(&CONFIG_MAPS, object);
+        let before = simulation.view.clone();
+        simulation.write("someone", &Identity::admin(), &create).unwrap();
+        let refusal =
+            Refusal { code: 504, reason: "Timeout".into(), message: "late".into(), details: Value::Null };
+        let lost = Err(refusal);
+        let event = write_event("someone", &create, None, &lost, &simulation.view);
+        let done = unanswered(&event, &simulation.view).unwrap();
+        assert_eq!((event.code, event.after, done.code), (504, None, 201));
+        assert_eq!(done.after.as_ref(), simulation.view.get_key(&create.key()));
+        let refused = write_event("someone", &create, None, &lost, &before);
+        assert!(unanswered(&refused, &before).is_none(), "nothing was written");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deleted_collection_is_recorded_object_by_object() {
+        let (mut simulation, shared) = simulation();
         for name in ["a", "b"] {
             let object = json!({ "metadata": { "namespace": "default", "name": name } });
             simulation.write("someone", &Identity::admin(), &Write::create(&CONFIG_MAPS, object)).unwrap();

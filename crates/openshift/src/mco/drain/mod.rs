@@ -316,10 +316,14 @@ impl Reconcile for DrainController {
             json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): request } } }),
         );
         if verb == "uncordon" {
+            // The request is complete only when the node is schedulable again.
+            if let Some(uncordon) = cordon(node, false) {
+                self.print(node.name(), "uncordoning", now);
+                return vec![uncordon];
+            }
             let progress = progress_writes(node, &[progress_steps::uncordoned()], view, now);
-            self.print(node.name(), "uncordoning", now);
             self.print(node.name(), "operation successful; applying completion annotation", now);
-            return cordon(node, false).into_iter().chain(progress).chain([applied]).collect();
+            return progress.into_iter().chain([applied]).collect();
         }
         let line = controller_line(view);
         // The pods are listed only after the cordon, when no new ones can be scheduled.
