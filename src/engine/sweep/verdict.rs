@@ -17,6 +17,9 @@ use crate::record::{ADMINISTRATOR, Entry, Event, Record, WriteEvent};
 /// How long a cluster must make no progress, while writes are rejected, until it counts as trapped.
 const FROZEN: SignedDuration = SignedDuration::from_mins(30);
 
+/// The time within which a trapped component repeats a rejected write. Back-off of controllers ends at a few minutes.
+const REPEATED: SignedDuration = SignedDuration::from_hours(1);
+
 /// The fate of a cluster that was asked to go back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -167,12 +170,14 @@ fn is_settled(pool: &Object) -> bool {
     is_paused || (wanted == current && condition::is_true(pool, "Updated"))
 }
 
-/// Returns the writes that the API server rejects for good in a record, and has rejected again since the last progress: the
-/// components that make them are trapped.
+/// Returns the writes that the API server rejects for good in a record, and has rejected again within the last hour: the
+/// components that make them are trapped. They may write other objects meanwhile, such as their status.
 pub fn trapped_writes(record: &Record) -> Vec<RejectedWrite> {
     let mut judge = Judge::new(Version::new(0, 0, 0), record.header.epoch);
     judge.read_entries(&record.entries);
-    judge.rejected_since().cloned().collect()
+    let is_recent = |at: Time| after(at, REPEATED) >= record.end();
+    let repeated = judge.rejected.into_values().filter(|(write, at)| write.times > 1 && is_recent(*at));
+    repeated.map(|(write, _)| write).collect()
 }
 
 /// Whether a rejection comes from the validation of the object, so that the same write is rejected again.

@@ -232,7 +232,8 @@ mod tests {
                 after: None,
             };
             let at = Header::default().epoch;
-            Record::new(Header::default(), vec![Entry { at, event: Event::Write(Box::new(write)) }])
+            let entry = Entry { at, event: Event::Write(Box::new(write)) };
+            Record::new(Header::default(), vec![entry.clone(), entry])
         };
         assert_eq!(left(&rejected("machine-config-daemon/w1"), &view(1)), ["w0"]);
         assert!(left(&rejected("machine-config-controller/render"), &view(1)).is_empty());
