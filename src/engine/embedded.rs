@@ -12,7 +12,7 @@ use windtunnel_core::{Identity, Key, Object};
 
 use super::error::SessionError;
 use super::runtime::{
-    EmbeddedPlace, EmbeddedProgram, End, Process, ProgramSite, Running, Simulation, account_of,
+    EmbeddedPlace, EmbeddedProgram, End, Process, ProgramSite, Running, Simulation, Task, account_of,
 };
 use crate::record::Event;
 
@@ -42,7 +42,7 @@ impl Simulation {
         let (name, task) = self.embedded_task(pod, key, container)?;
         let now = self.now();
         self.first_task.get_or_insert(now);
-        Some(Process { kubelet, program: Some(name), running: Running::Task(task) })
+        Some(Process { kubelet, program: Some(name), running: Running::Task(Task::ending_at_once(task)) })
     }
 
     /// Starts the task of a container; `None` if no program in Rust runs there.
@@ -88,7 +88,9 @@ impl Simulation {
     pub(in crate::engine) fn take_embedded_ends(&mut self) -> Result<(), SessionError> {
         for End { program, place, reason } in self.embedded.ends().take() {
             let text = format!("program `{program}` {reason}");
-            self.print_of(&place, &format!("windtunnel: {text}"));
+            if !reason.is_asked_for() {
+                self.print_of(&place, &format!("windtunnel: {text}"));
+            }
             match place {
                 ProgramSite::Container(pod, container) if !reason.is_panic() => {
                     self.end_process(&pod, &container, reason.code());

@@ -8,6 +8,7 @@ use windtunnel_core::resources::{
     MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
 };
 use windtunnel_core::{Object, Resource, View, condition, text_of};
+use windtunnel_openshift::mco;
 use windtunnel_openshift::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE,
     UPDATE_IN_PROGRESS,
@@ -225,8 +226,11 @@ fn reports_config(write: &WriteEvent) -> bool {
     CONFIG_VERSIONS.iter().any(|place| before.text(place) != after.text(place))
 }
 
-/// The MachineConfigNode of a node has the same MachineConfig.
+/// The MachineConfigNode of a node has the same MachineConfig, unless it is left over.
 fn of_config_node(node: &Object, config: &str, view: &View) -> Option<Broken> {
+    if !mco::maintains_config_nodes(view) {
+        return None;
+    }
     let progress = view.get(&MACHINE_CONFIG_NODES, "", node.name())?;
     let wrong = CONFIG_VERSIONS
         .iter()
@@ -277,6 +281,7 @@ fn wrong_count(object: &Object, fields: &[&str], wanted: i64) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use windtunnel_core::resources::FEATURE_GATES;
 
     use super::*;
     use crate::oracles::testing::Story;
@@ -377,6 +382,28 @@ mod tests {
         ] {
             assert_eq!(story().write(2, "a", resource, object).breaches(RULE), [expected]);
         }
+    }
+
+    #[test]
+    fn a_machine_config_node_follows_its_node_unless_it_is_left_over() {
+        let progress = json!({
+            "metadata": { "name": "w0" }, "spec": { "configVersion": { "desired": "before" } },
+        });
+        let gate = |feature_set: &str| json!({ "metadata": { "name": "cluster" }, "spec": { "featureSet": feature_set } });
+        let preview = story().write(1, "a", &FEATURE_GATES, gate("TechPreviewNoUpgrade")).write(
+            2,
+            "a",
+            &MACHINE_CONFIG_NODES,
+            progress.clone(),
+        );
+        assert_eq!(preview.breaches(RULE), ["MachineConfigNode/w0: has before, but its node has a"]);
+        let custom = story().write(1, "a", &MACHINE_CONFIG_NODES, progress).write(
+            2,
+            "a",
+            &FEATURE_GATES,
+            gate("CustomNoUpgrade"),
+        );
+        assert!(custom.breaches(RULE).is_empty());
     }
 
     #[test]

@@ -145,7 +145,7 @@ pub struct ClusterPlan {
     pub acknowledges_gates: bool,
     /// Architectures of machines that differ from the cluster's, by node name.
     pub node_architectures: BTreeMap<String, Architecture>,
-    /// Whether the kubelets renew their Leases, each every ten seconds.
+    /// Whether the kubelets renew their Leases, each every ten seconds, and the update status controllers elect a leader.
     pub node_leases: bool,
     /// How workloads of releases run.
     pub payload_workloads: PayloadWorkloads,

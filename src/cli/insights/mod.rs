@@ -60,12 +60,11 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
         if let Some(deliveries) = &deliveries {
             print_output(&format!("taking deliveries on https://{}\n", deliveries.address()));
         }
-        let ended = until(signal, Box::pin(lead(&mut election, parts))).await;
+        let ended = until(signal, Box::pin(controller::run_leading(&mut election, parts))).await;
         election.release().await;
-        Ok(ended.map_or(Exit::Passed, |why| {
-            print_errors(&why);
-            Exit::Failed
-        }))
+        let Some(Err(why)) = ended else { return Ok(Exit::Passed) };
+        print_errors(&why.to_string());
+        Ok(Exit::Failed)
     })
 }
 
@@ -74,16 +73,6 @@ async fn until<T>(signal: Signal, work: impl Future<Output = T>) -> Option<T> {
     match select(pin!(work), pin!(signal.received())).await {
         Either::Left((done, _)) => Some(done),
         Either::Right(_) => None,
-    }
-}
-
-/// Runs the controller while this process is the leader, and returns why that ended.
-async fn lead(election: &mut Election, parts: Parts) -> String {
-    election.wait_until_leading().await;
-    match select(pin!(election.renew_until_lost()), pin!(controller::run(parts))).await {
-        Either::Left(_) => "the Lease is lost".to_owned(),
-        Either::Right((Err(error), _)) => error.to_string(),
-        Either::Right((Ok(()), _)) => "the controller ended".to_owned(),
     }
 }
 

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt as _;
 use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Effect, Signal};
+use windtunnel_core::Key;
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 use windtunnel_core::clock::after;
 use windtunnel_core::resources::PODS;
-use windtunnel_core::{Identity, Key};
 use windtunnel_openshift::mco;
-use windtunnel_update_status::controller;
 
-use super::insight_log::InsightLog;
 use super::logs::IsRecorded;
-use super::processes::{KILLED, Process, Program, RESTART_DELAY, Running, program};
+use super::processes::{KILLED, Process, Program, RESTART_DELAY, Running, Task, program};
 use super::simulation::Simulation;
 use crate::record::Event;
 
@@ -113,38 +110,6 @@ impl Simulation {
         self.processes.insert(pod, container, process);
     }
 
-    pub(super) fn spawn_insights(
-        &self,
-        identity: &Identity,
-        pod: &Key,
-        container: &str,
-    ) -> tokio::task::JoinHandle<()> {
-        let mut client = self.connection.client(identity);
-        if let Some(tampering) = &self.tampering {
-            client = tampering.client(container, client);
-        }
-        let clock = Arc::clone(&self.clock);
-        let observer = Arc::new(InsightLog {
-            pod: pod.clone(),
-            container: container.to_owned(),
-            clock: Arc::clone(&self.clock),
-            exports: Arc::clone(&self.exports),
-        });
-        let mut receiver = self.alerts.subscribe();
-        // The alerts that exist at the start come first.
-        receiver.mark_changed();
-        let alerts = futures::stream::unfold(receiver, async |mut receiver| {
-            receiver.changed().await.ok()?;
-            let alerts = receiver.borrow_and_update().clone();
-            Some((Ok(alerts), receiver))
-        });
-        tokio::spawn(async move {
-            // The controller retries by itself; it ends only with its process.
-            let parts = controller::Parts { client, clock, alerts: Some(alerts.boxed()), observer };
-            let _ = controller::run(parts).await;
-        })
-    }
-
     /// Drops the counters of a component that has ended.
     pub(in crate::engine) fn forget_counts(&mut self, by: &str) {
         for metric in self.exports.forget(by) {
@@ -176,6 +141,7 @@ impl Simulation {
         match running {
             Some(Running::Actor(id)) if self.is_running(*id) => self.signal(*id, Signal::Terminate),
             Some(Running::Program) => self.terminate_program(pod, container),
+            Some(Running::Task(Task { stop: Some(stop), .. })) => stop.notify_one(),
             _ => self.end_process(pod, container, 0),
         }
     }
@@ -185,7 +151,7 @@ impl Simulation {
         let Some(process) = self.processes.remove(pod, container) else { return };
         match process.running {
             Running::Actor(id) => self.remove(id),
-            Running::Task(task) => task.abort(),
+            Running::Task(task) => task.handle.abort(),
             Running::Program => self.kill_program(pod, container),
             Running::Suspended | Running::Idle => {}
         }

@@ -7,7 +7,7 @@ use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_openshift::environment::Environment;
 
 use super::metrics::Exports;
-use super::processes::{Program, Running, program};
+use super::processes::{Program, Running, Task, program};
 use super::simulation::Simulation;
 use crate::record::Record;
 
@@ -74,7 +74,7 @@ impl Simulation {
     fn start_task(&self, pod: &Key, container: &str) -> Running {
         let object = self.view.get_key(pod);
         if let Some((_, task)) = object.and_then(|object| self.embedded_task(object, pod, container)) {
-            return Running::Task(task);
+            return Running::Task(Task::ending_at_once(task));
         }
         let started =
             object.map(|object| program(object, container, &self.environment, self.streams, self.now()));

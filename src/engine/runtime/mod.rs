@@ -8,6 +8,7 @@ mod effects;
 mod embedded;
 mod fork;
 mod insight_log;
+mod insights;
 mod joining;
 pub(super) mod logs;
 mod machines;
@@ -27,6 +28,8 @@ pub(super) use embedded::{Embedded, End};
 pub use embedded::{EmbeddedPlace, EmbeddedProgram, ProgramFuture, StartProgram};
 pub(super) use observer::Observer;
 pub use pending::Pending;
-pub(super) use processes::{KILLED, Process, RESTART_DELAY, Running, UPDATE_STATUS_CONTROLLER, account_of};
+pub(super) use processes::{
+    KILLED, Process, RESTART_DELAY, Running, Task, UPDATE_STATUS_CONTROLLER, account_of,
+};
 pub(super) use program_site::ProgramSite;
 pub(super) use simulation::Simulation;

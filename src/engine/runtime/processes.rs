@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use windtunnel_controllers::Actor;
 use windtunnel_controllers::schedule::ActorId;
 use windtunnel_core::clock::Time;
@@ -75,13 +77,28 @@ pub(in crate::engine) enum Running {
     /// As an actor.
     Actor(ActorId),
     /// As a task of the runtime.
-    Task(tokio::task::JoinHandle<()>),
+    Task(Task),
     /// As a task that this copy of a cluster has not started yet.
     Suspended,
     /// As a process of the user's machine.
     Program,
     /// As nothing: the program is not simulated.
     Idle,
+}
+
+/// A task of the runtime that runs as a process.
+#[derive(Debug)]
+pub(in crate::engine) struct Task {
+    pub(in crate::engine) handle: JoinHandle<()>,
+    /// Asks the task to end in its own time, as SIGTERM does. `None` if it ends at once.
+    pub(in crate::engine) stop: Option<Arc<Notify>>,
+}
+
+impl Task {
+    /// A task that ends at once when it is asked to.
+    pub(in crate::engine) fn ending_at_once(handle: JoinHandle<()>) -> Self {
+        Self { handle, stop: None }
+    }
 }
 
 /// All running processes, by pod and container.

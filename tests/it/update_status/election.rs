@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tower::Service as _;
 use windtunnel_core::Identity;
-use windtunnel_update_status::controller::{Election, LEASE, Note, Observer, Terms};
+use windtunnel_update_status::controller::{Election, LEASE, Note, Observer, Parts, Terms, run_leading};
 
 use super::cluster::{Cluster, pass};
 
 const NAMESPACE: &str = "openshift-update-status-controller";
 
-/// Records the leadership notes of all candidates.
+/// Records the notes of all candidates about leadership and publishing.
 #[derive(Default)]
 struct Leaders(Mutex<Vec<String>>);
 
@@ -27,6 +27,7 @@ impl Observer for Candidate {
         let what = match note {
             Note::Leads(true) => "leads",
             Note::Leads(false) => "leads no longer",
+            Note::Published { .. } => "publishes",
             _ => return,
         };
         self.1.0.lock().unwrap().push(format!("{} {what}", self.0));
@@ -97,6 +98,31 @@ async fn another_process_leads_after_the_leader_is_killed() {
     assert_eq!(leaders.take_notes(), ["b leads"]);
     let spec = lease(&cluster).await;
     assert_eq!((&spec["holderIdentity"], &spec["leaseTransitions"]), (&json!("b"), &json!(1)));
+}
+
+/// Starts a process that publishes while it is the leader.
+fn publish(cluster: &Cluster, name: &'static str, leaders: &Arc<Leaders>) -> JoinHandle<()> {
+    let (client, clock) = (cluster.client.clone(), cluster.clock.clone());
+    let observer = Arc::new(Candidate(name, Arc::clone(leaders)));
+    let mut election = candidate(cluster, client.clone(), name, leaders);
+    tokio::spawn(async move {
+        let parts = Parts { client, clock, alerts: None, observer };
+        let _ = run_leading(&mut election, parts).await;
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_leader_publishes() {
+    let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
+    cluster.create_config_map().await;
+    let first = publish(&cluster, "a", &leaders);
+    pass(1).await;
+    let _second = publish(&cluster, "b", &leaders);
+    pass(3600).await;
+    assert_eq!(leaders.take_notes(), ["a leads", "a publishes"]);
+    first.abort();
+    pass(137 + 26 + 1).await;
+    assert_eq!(leaders.take_notes(), ["b leads", "b publishes"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -159,12 +159,15 @@ pub fn registered_conditions(since: Time) -> Vec<Value> {
 /// The new conditions of a node. Keeps conditions of other writers.
 fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) -> Vec<Value> {
     let mut list = node.list("/status/conditions").to_vec();
-    for (kind, reason, message) in WELL {
-        put(&mut list, kind, "False", reason, message, now);
-    }
     let fault = |kind| fault.filter(|fault| fault.kind == kind);
-    if fault(FaultKind::DiskPressure).is_some() {
-        put(&mut list, "DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure", now);
+    // Each condition is set once: a change to `False` and back would move its `lastTransitionTime`.
+    for (kind, reason, message) in WELL {
+        match kind {
+            "DiskPressure" if fault(FaultKind::DiskPressure).is_some() => {
+                put(&mut list, kind, "True", "KubeletHasDiskPressure", "kubelet has disk pressure", now);
+            }
+            _ => put(&mut list, kind, "False", reason, message, now),
+        }
     }
     match fault(FaultKind::NotReady) {
         Some(fault) => put(&mut list, "Ready", "False", "KubeletNotReady", fault.message_or(NOT_READY), now),
@@ -198,5 +201,35 @@ fn put(list: &mut Vec<Value>, kind: &str, status: &str, reason: &str, message: &
             *old = condition;
         }
         None => list.push(condition),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(conditions: &[Value]) -> Object {
+        Object::new(json!({ "status": { "conditions": conditions } }))
+    }
+
+    #[test]
+    fn a_condition_keeps_its_transition_time_while_its_status_stays() {
+        let [start, full, restart] = [0, 60, 120].map(|second| Time::constant(second, 0));
+        let fault = Fault::new(FaultKind::DiskPressure);
+        let well = node(&ready_conditions(start));
+        let pressed = node(&conditions(&well, true, Some(&fault), full));
+        let restarted = conditions(&pressed, false, Some(&fault), restart);
+        let found = restarted.iter().map(|one| [&one["type"], &one["status"], &one["lastTransitionTime"]]);
+        let expected = [
+            ("MemoryPressure", "False", start),
+            ("DiskPressure", "True", full),
+            ("PIDPressure", "False", start),
+            ("Ready", "False", restart),
+        ];
+        let expected = expected.map(|(kind, status, at)| [kind.to_owned(), status.to_owned(), rfc3339(at)]);
+        assert_eq!(
+            found.map(|one| one.map(|value| value.as_str().unwrap().to_owned())).collect::<Vec<_>>(),
+            expected
+        );
     }
 }

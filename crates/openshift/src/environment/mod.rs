@@ -66,7 +66,7 @@ pub struct Environment {
     pub has_controllers: bool,
     /// How workloads of releases run.
     pub payload_workloads: PayloadWorkloads,
-    /// Whether kubelets renew Leases.
+    /// Whether kubelets renew Leases, and update status controllers elect a leader.
     pub node_leases: bool,
     /// Factor for the time between two renewals, if other controllers judge Leases by the wall clock and
     /// kubelets live in a faster time.

@@ -51,6 +51,7 @@ use windtunnel_core::{Identity, Object, View};
 use crate::environment::Environment;
 use crate::manifests::MajorMinor;
 pub use annotations::RELEASE_VERSION;
+pub use config_node::are_maintained as maintains_config_nodes;
 pub use daemon::MachineConfigDaemon;
 pub(super) use daemon::{KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS};
 pub use daemon_set::key as daemon_set;

@@ -14,6 +14,8 @@ const PANIC: i64 = 101;
 /// The reason why a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) enum Reason {
+    /// It ended because it was asked to.
+    Stopped,
     /// It returned without an error.
     Returned,
     /// It returned this error.
@@ -27,10 +29,14 @@ impl Reason {
         matches!(self, Self::Panicked(_))
     }
 
+    pub(in crate::engine) fn is_asked_for(&self) -> bool {
+        matches!(self, Self::Stopped)
+    }
+
     /// The exit code that the process would have.
     pub(in crate::engine) fn code(&self) -> i64 {
         match self {
-            Self::Returned => 0,
+            Self::Stopped | Self::Returned => 0,
             Self::Failed(_) => 1,
             Self::Panicked(_) => PANIC,
         }
@@ -56,6 +62,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Stopped => f.write_str("ended as requested"),
             Self::Returned => f.write_str("returned before the end of the run"),
             Self::Failed(error) => write!(f, "failed: {error}"),
             Self::Panicked(message) => write!(f, "panicked: {message}"),

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use windtunnel_core::Identity;
 use windtunnel_openshift::environment::ContainerPlace;
 
-pub(in crate::engine) use self::ends::{End, Ends};
+pub(in crate::engine) use self::ends::{End, Ends, Reason};
 
 /// A running program. Its output is its failure, if it returns at all.
 pub type ProgramFuture = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;

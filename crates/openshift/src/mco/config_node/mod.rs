@@ -46,12 +46,18 @@ const ALL: [&str; 14] = [
     "PinnedImageSetsDegraded",
 ];
 
-/// The served version of the kind. `None` if the controller's release does not use it, even if a later
-/// release left its definition behind.
-fn served(view: &View) -> Option<Resource> {
+/// Returns whether the machine-config operator keeps MachineConfigNodes up to date: its release has them in every
+/// cluster, or the feature set opens their gate. Otherwise those that exist stay as they are, left over from another
+/// release or feature set (`syncMachineConfigNodes` and `pkg/upgrademonitor` return at once).
+pub fn are_maintained(view: &View) -> bool {
     let gate = view.get(&FEATURE_GATES, "", "cluster");
-    let is_preview = gate.is_some_and(|gate| manifests::is_preview(gate.text("/spec/featureSet")));
-    if controller_line(view) < FOR_EVERYBODY && !is_preview {
+    controller_line(view) >= FOR_EVERYBODY
+        || gate.is_some_and(|gate| manifests::is_preview(gate.text("/spec/featureSet")))
+}
+
+/// The served version of the kind. `None` if the controller does not use it ([`are_maintained`]).
+fn served(view: &View) -> Option<Resource> {
+    if !are_maintained(view) {
         return None;
     }
     let definition = view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", DEFINITION)?;
@@ -69,11 +75,12 @@ pub(super) fn has_no_conditions(node: &str, view: &View) -> bool {
     view.get_key(&key(node)).is_some_and(|object| object.list("/status/conditions").is_empty())
 }
 
-/// The failure in a node's object. `None` if it has no such condition yet, empty if there is no failure.
+/// The failure in a node's object. `None` if it has no such condition yet, empty if there is no failure or if the
+/// object is left over.
 pub(super) fn failure(node: &str, view: &View) -> Option<String> {
     let object = view.get_key(&key(node))?;
     let found = condition::find_in_status(object, "NodeDegraded")?;
-    let message = found["message"].as_str().filter(|_| found["status"] == "True");
+    let message = found["message"].as_str().filter(|_| found["status"] == "True" && are_maintained(view));
     Some(message.unwrap_or_default().to_owned())
 }
 

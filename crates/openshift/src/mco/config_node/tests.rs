@@ -181,6 +181,21 @@ fn a_failure_sets_updated_to_false() {
 }
 
 #[test]
+fn an_object_that_is_left_over_stays_and_reports_no_failure() {
+    let mut rig = rig("4.15.1", "TechPreviewNoUpgrade", Some("v1alpha1"));
+    write_steps(&mut rig, &[progress_steps::degraded("w", "disk full")]);
+    assert_eq!(failure("w", &rig.view).as_deref(), Some("Node w upgrade failure. disk full"));
+    let set = |resource: &Resource, name: &str, patch| Write::merge_patch(resource, "", name, patch);
+    rig.write(&set(&FEATURE_GATES, "cluster", json!({ "spec": { "featureSet": "CustomNoUpgrade" } })));
+    rig.write(&set(&NODES, "w", json!({ "metadata": { "annotations": { (DESIRED_CONFIG): "b" } } })));
+    rig.run(1);
+    assert_eq!(object(&rig).text("/spec/configVersion/desired"), "a");
+    assert_eq!(failure("w", &rig.view).as_deref(), Some(""));
+    let node = rig.view.get(&NODES, "", "w").unwrap();
+    assert!(ProgressWriter::for_node(node, &rig.view).is_none());
+}
+
+#[test]
 fn the_desired_config_is_reported_only_after_validation() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     let unknown = Condition::new("UpdatePrepared", "Unknown", "UpdatePrepared", "looks");

@@ -38,6 +38,9 @@ pub enum ControllerError {
     /// The streams of the watches ended, which those of kube-rs never do.
     #[error("watches ended")]
     WatchesEnded,
+    /// Another process is the leader, or the Lease could not be renewed in time.
+    #[error("the Lease is lost")]
+    LeaseLost,
     /// A single run could not read a required resource.
     #[error("{resource}: {why}")]
     NotSeen {
@@ -296,9 +299,11 @@ fn leading_number(text: &str) -> Option<u32> {
     text.get(..digits)?.parse().ok()
 }
 
+mod lead;
 mod once;
 mod publish;
 #[cfg(test)]
 mod tests;
 
+pub use lead::run_leading;
 pub use once::{OnceResult, run_once};
