@@ -103,6 +103,7 @@ Feature: Faults during an update
     And I update to 4.18.7
     Then within 3 hours MachineConfigPool/worker condition Updated is False
     And within 2 hours MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
     And within 10 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
 
   @own

@@ -103,7 +103,8 @@ impl StorageBackend for Lent {
 
 /// Opens the database on a disk; creates it if the disk is empty.
 pub(super) fn open(disk: &Arc<dyn StorageBackend>) -> Result<Database, Unopened> {
-    if disk.len()? == 0 {
+    if is_unfinished(&**disk)? {
+        disk.set_len(0)?;
         let created = database(Lent(Arc::clone(disk)), None);
         if created.is_err() {
             // A partial database would look damaged when it is opened next.
@@ -119,6 +120,40 @@ pub(super) fn open(disk: &Arc<dyn StorageBackend>) -> Result<Database, Unopened>
         disk.sync_data()?;
     }
     database(Lent(Arc::clone(disk)), None)
+}
+
+/// Whether the disk is empty, or the creation of its database was interrupted: redb writes the magic number last. Nothing was
+/// ever stored in such a file. One whose magic number is damaged has more.
+fn is_unfinished(disk: &dyn StorageBackend) -> io::Result<bool> {
+    let len = disk.len()?;
+    let mut bytes = [0; HEAD];
+    let known = usize::try_from(len).map_or(HEAD, |len| len.min(HEAD));
+    disk.read(0, &mut bytes[..known])?;
+    let head = Head { bytes };
+    if head.bytes[..MAGIC.len()].iter().any(|byte| *byte != 0) {
+        return Ok(false);
+    }
+    if head.bytes.iter().all(|byte| *byte == 0) {
+        return is_zero(disk, len);
+    }
+    let has_root = SLOTS.iter().any(|slot| head.bytes[slot + HAS_ROOT] != 0);
+    Ok(!has_root && head.number(SIZES) == PAGE && head.number(SIZES + 8) == REGION)
+}
+
+/// Whether all bytes of a disk are zero.
+fn is_zero(disk: &dyn StorageBackend, len: u64) -> io::Result<bool> {
+    const PART: usize = 64 << 10;
+    let mut part = vec![0; PART];
+    let mut offset = 0;
+    while offset < len {
+        let size = usize::try_from(len - offset).map_or(PART, |left| left.min(PART));
+        disk.read(offset, &mut part[..size])?;
+        if part[..size].iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        offset += size as u64;
+    }
+    Ok(true)
 }
 
 /// Opens or creates a database, and converts panics of redb to errors.

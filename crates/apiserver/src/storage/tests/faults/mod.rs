@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use redb::StorageBackend as _;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::resources::{CLUSTER_ROLES, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS};
@@ -225,6 +226,34 @@ fn a_failing_disk_never_shows_rejected_writes_and_never_loses_acknowledged_ones(
             number += 1;
         }
         assert!(number > 80, "{number}");
+    }
+}
+
+#[test]
+fn a_disk_that_fails_while_its_database_is_created_starts_empty_later() {
+    let mut number = 0;
+    loop {
+        let disk = Disk::default();
+        disk.fail(DiskFault { from: number, error: 28, operations: Operations::Writes, lasting: true });
+        if DataDir::on_disk(&disk).is_ok() {
+            break;
+        }
+        for later in [disk.as_cached(), disk.as_synced()] {
+            DataDir::on_disk(&later).unwrap_or_else(|error| panic!("operation {number}: {error}"));
+        }
+        number += 1;
+    }
+    assert!(number > 3, "{number}");
+}
+
+#[test]
+fn a_database_whose_first_bytes_are_zero_is_damaged_and_not_empty() {
+    let (_, disk) = beginning();
+    for length in [9, 320, 4096] {
+        let disk = disk.as_cached();
+        disk.write(0, &vec![0; length]).unwrap();
+        let error = DataDir::on_disk(&disk).unwrap_err().to_string();
+        assert!(error.contains("the file is damaged"), "{length}: {error}");
     }
 }
 
