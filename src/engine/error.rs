@@ -83,6 +83,14 @@ pub enum SessionError {
         /// The number of requests.
         requests: u64,
     },
+    /// Components keep writing, as set by `Session::limit_writes`.
+    #[error("the run made more than {writes} writes, most of the last ones by {by}")]
+    TooManyWrites {
+        /// The greatest number of writes.
+        writes: usize,
+        /// The component or client.
+        by: String,
+    },
     /// The run reached the time at which the session stops, as set by `Session::halt_after`.
     #[error("the run reached the time at which it stops")]
     Halted,

@@ -37,6 +37,11 @@ impl Session {
         self.simulation.halt = Some(after(self.simulation.record.header.epoch, span));
     }
 
+    /// Ends the run with [`SessionError::TooManyWrites`] when its record has more entries than this.
+    pub fn limit_writes(&mut self, most: usize) {
+        self.simulation.writes_max = Some(most);
+    }
+
     /// Makes expectations fail that say `within` and have held since before the last actions: they do not test
     /// what the actions do.
     pub fn be_strict(&mut self) {

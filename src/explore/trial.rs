@@ -17,6 +17,10 @@ use crate::scenario::Releases;
 /// The seed of every run. A case is data, so nothing of a run depends on another seed.
 pub(super) const SEED: u64 = 1;
 
+/// The greatest number of entries in the record of a run. Twelve hours that do not converge have a fifth of it. A run with more
+/// would fill the memory.
+const WRITES_MAX: usize = 100_000;
+
 /// How often a run that should converge is looked at.
 const LOOK_EVERY: SignedDuration = SignedDuration::from_mins(10);
 
@@ -191,6 +195,7 @@ impl Trial<'_> {
     /// Runs the steps from `first` on, and judges the run. `look` gets its record.
     fn finish(&self, mut session: Session, first: usize, look: impl FnOnce(&Record)) -> RunReport {
         let start = session.elapsed();
+        session.limit_writes(WRITES_MAX);
         let failure = run_after(&mut session, self.plan, first);
         let (mut problems, mut cut_short) = (Vec::new(), None);
         match failure {
@@ -202,7 +207,10 @@ impl Trial<'_> {
                 Ok(settled) => problems.extend(oracles::judge_settled(&session, &settled, self.terms.within)),
                 Err(error) => {
                     let failure = Failure { line: 0, column: 0, step: String::new(), error };
-                    problems.extend(Problem::of_failure(&failure, session.elapsed(), self.is_own()));
+                    match Problem::of_failure(&failure, session.elapsed(), self.is_own()) {
+                        Some(problem) => problems.push(problem),
+                        None => cut_short = Some(failure.error.to_string()),
+                    }
                 }
             },
         }

@@ -36,6 +36,7 @@ impl Simulation {
         copy.last_actions = self.last_actions.clone();
         copy.waits_for_log = self.waits_for_log;
         copy.halt = self.halt;
+        copy.writes_max = self.writes_max;
         copy.alerts.send_replace(self.alerts.borrow().clone());
         copy.processes = self.processes.copied();
         copy.machines = self.machines.clone();

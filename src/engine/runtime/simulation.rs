@@ -43,7 +43,10 @@ use crate::engine::output::CapturedOutput;
 use crate::engine::progress::Progress;
 use crate::engine::restored::KnownStates;
 use crate::plan::{FaultTarget, Invariant, ProgramPlan, Snapshot};
-use crate::record::{Entry, Folding, Record};
+use crate::record::{Entry, Event, Folding, Record};
+
+/// The number of entries from which a flood of writes is named after the component that made most of them.
+const LAST_WRITES: usize = 1000;
 
 /// A cluster that runs in virtual time.
 pub(in crate::engine) struct Simulation {
@@ -69,6 +72,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) last_output: Option<CapturedOutput>,
     /// When time stops for good.
     pub(in crate::engine) halt: Option<Time>,
+    /// The greatest number of entries in the record.
+    pub(in crate::engine) writes_max: Option<usize>,
     /// Values that steps have kept for later ones, by name.
     pub(in crate::engine) kept_values: BTreeMap<String, String>,
     /// The earlier states that the cluster can be compared with.
@@ -172,6 +177,7 @@ impl Simulation {
             snapshots: Vec::new(),
             last_output: None,
             halt: None,
+            writes_max: None,
             kept_values: BTreeMap::new(),
             states: KnownStates::default(),
             exports,
@@ -323,8 +329,23 @@ impl Simulation {
             // The wait may end early. Then nothing is due, and the loop checks again.
             self.idle_until(next).await;
             self.check_request_rate()?;
+            self.check_writes()?;
             self.wake()?;
         }
+    }
+
+    /// Ends a run in which components write without end.
+    fn check_writes(&self) -> Result<(), SessionError> {
+        let entries = &self.record.entries;
+        let Some(most) = self.writes_max.filter(|most| entries.len() > *most) else { return Ok(()) };
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in entries.iter().rev().take(LAST_WRITES) {
+            if let Event::Write(write) = &entry.event {
+                *counts.entry(&write.by).or_default() += 1;
+            }
+        }
+        let by = counts.into_iter().max_by_key(|(_, count)| *count).map_or("", |(by, _)| by);
+        Err(SessionError::TooManyWrites { writes: most, by: by.to_owned() })
     }
 
     /// Lets the observer look at the settled cluster.
