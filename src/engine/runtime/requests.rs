@@ -213,7 +213,6 @@ mod tests {
     use kube::Api;
     use kube::api::{DeleteParams, ListParams};
     use serde_json::{Value, json};
-    use windtunnel_apiserver::service::Shared;
     use windtunnel_core::clock::{Time, VirtualClock};
     use windtunnel_core::resources::CONFIG_MAPS;
     use windtunnel_core::rng::Streams;
@@ -223,14 +222,15 @@ mod tests {
     use crate::backends::in_process::InProcess;
     use crate::record::{Header, Record};
 
-    fn simulation() -> (Simulation, Shared) {
+    /// A simulation, and an administrator's client.
+    fn simulation() -> (Simulation, kube::Client) {
         let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
         let connection = InProcess::new(33, 1, clock.clone());
-        let shared = connection.shared().clone();
+        let client = connection.shared().client(&Identity::admin());
         let record = Record::new(Header::default(), Vec::new());
         let environment = Arc::new(Environment::default());
         let simulation = Simulation::new(Box::new(connection), clock, environment, Streams::new(1), record);
-        (simulation, shared)
+        (simulation, client)
     }
 
     #[tokio::test(start_paused = true)]
@@ -253,12 +253,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_deleted_collection_is_recorded_object_by_object() {
-        let (mut simulation, shared) = simulation();
+        let (mut simulation, client) = simulation();
         for name in ["a", "b"] {
             let object = json!({ "metadata": { "namespace": "default", "name": name } });
             simulation.write("someone", &Identity::admin(), &Write::create(&CONFIG_MAPS, object)).unwrap();
         }
-        let config_maps: Api<ConfigMap> = Api::namespaced(shared.client(&Identity::admin()), "default");
+        let config_maps: Api<ConfigMap> = Api::namespaced(client, "default");
         config_maps.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
         simulation.take_changes();
         let deletions = simulation.record.entries.iter().filter_map(|entry| match &entry.event {

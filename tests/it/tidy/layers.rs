@@ -19,7 +19,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("openshift", &["apiserver", "controllers", "core"]),
     ("rollback", &["apiserver", "core"]),
     // The library of the program: for the readers of its input.
-    ("torture", &["apiserver", "conformance", "core", "openshift", "rollback", "update-status", PROGRAM]),
+    ("torture", &["apiserver", "conformance", "core", "openshift", "rollback", "update_status", PROGRAM]),
     ("update-status", &["core"]),
 ];
 
@@ -76,7 +76,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "core",
             "controllers::faults",
             "openshift::cvo",
-            "openshift::mco::annotations",
+            "openshift::mco",
             "update_status",
             "record",
             "plan",
