@@ -22,7 +22,7 @@ const WORKLOADS: [(&str, &str); 3] = [
     ("job-controller", "Job"),
 ];
 
-/// How long a controller may not know yet that a node has lost its taint, in seconds.
+/// The greatest delay with which a controller sees that a node has lost its taint, in seconds.
 const DELAY: i64 = 1;
 
 /// The rule about deletions: each controller deletes only what it is there for.

@@ -28,7 +28,7 @@ const GROWTH_BYTES: u64 = 8 << 20;
 /// The descriptors that may be open for a moment longer.
 const DESCRIPTORS: usize = 4;
 
-/// How long the last event of a watch may take.
+/// The longest wait for the last event of a watch.
 const EVENT: Duration = Duration::from_secs(20);
 
 /// The memory and the descriptors after a round.

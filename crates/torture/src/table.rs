@@ -9,7 +9,7 @@ use crate::outcome::{Kind, Outcome};
 /// The most findings of an area that are listed beneath the table. The JSON has all.
 const LISTED: usize = 20;
 
-/// What a run was started with, to repeat it.
+/// The arguments of a run, to repeat it.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// The seed of all draws.

@@ -13,7 +13,7 @@ use windtunnel_conformance::player::any_certificate;
 
 use crate::process::TOKEN;
 
-/// How long a connection may take to open.
+/// The longest time that a connection may take to open.
 const OPEN: Duration = Duration::from_secs(20);
 
 /// The application protocol of a connection.

@@ -43,7 +43,7 @@ struct State {
     cached: Vec<u8>,
     /// The content that survives a crash of the machine.
     synced: Vec<u8>,
-    /// Where the two may differ.
+    /// The ranges in which the two may differ.
     dirty: Vec<Range<usize>>,
     operations: usize,
     fault: Option<DiskFault>,

@@ -87,7 +87,7 @@ pub(super) fn aliases(at: &Path, levels: usize) -> io::Result<()> {
     file.flush()
 }
 
-/// Writes the same line until nobody reads it.
+/// Writes the same line until its reader closes the pipe.
 pub(super) fn write_forever(mut to: impl Write) {
     while to.write_all(b"{\"kind\": \"List\", \"items\": []}\n").is_ok() {}
 }

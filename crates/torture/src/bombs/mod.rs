@@ -15,7 +15,7 @@ use crate::process::{is_crash, shield, usage};
 use crate::trial::Trial;
 use sources::{Bomb, Source, bombs};
 
-/// How long a command may run. Most take less than a second.
+/// The longest time that a command may run. Most take less than a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The time between two looks at a process.
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(2);
 struct Ended {
     /// `None` if it was killed, because it did not end in time or needed too much memory.
     code: Option<i32>,
-    /// Whether a signal ended it that nobody here sent.
+    /// Whether a signal ended it that the torture did not send.
     crashed: bool,
     peak: u64,
     late: bool,

@@ -10,7 +10,7 @@ use super::makers::{aliases, gzip_zeros, repeat, tar_of_many, tar_that_lies, tar
 /// The most memory of a command, in bytes.
 const MEMORY_MAX: u64 = 1 << 30;
 
-/// Where the input of a command comes from.
+/// The source of the input of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// A file of the system.

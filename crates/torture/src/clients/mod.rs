@@ -22,16 +22,16 @@ use crate::trial::Trial;
 /// The number of hostile clients at a time.
 const HOSTILE: usize = 48;
 
-/// How long a hostile client may go on.
+/// The longest attack of a hostile client.
 const ATTACK: Duration = Duration::from_secs(5);
 
-/// How long an answer to the honest client may take.
+/// The longest wait of the honest client for an answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The most memory of the server, in bytes.
 const MEMORY_MAX: u64 = 768 << 20;
 
-/// How long the server may need to close the connections of clients that are gone.
+/// The time in which the server must close the connections of clients that are gone.
 const CLOSE: Duration = Duration::from_secs(30);
 
 /// The descriptors that may stay open, such as that of the honest client.
@@ -61,7 +61,7 @@ impl Attack {
     }
 }
 
-/// What is known while clients run.
+/// The observations while clients run.
 #[derive(Debug, Default)]
 struct Watched {
     answers: u64,

@@ -31,14 +31,14 @@ pub struct Run<'a> {
     pub fault: DiskFault,
 }
 
-/// What a run found.
+/// The findings of a run.
 #[derive(Debug, Default)]
 pub struct Ran {
     /// The operations of the disk that the fault could have hit.
     pub operations: usize,
     /// The writes that the server acknowledged.
     pub acknowledged: u64,
-    /// What was lost, or reported too early.
+    /// Writes that were lost, or reported too early.
     pub lost: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ impl Follower {
     }
 }
 
-/// What the run knows, shared with the thread that commits.
+/// The knowledge of the run, shared with the thread that commits.
 #[derive(Default)]
 struct Known {
     shared: OnceLock<Shared>,

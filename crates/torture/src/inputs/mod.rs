@@ -20,7 +20,7 @@ use crate::trial::Trial;
 use case::{Case, Cases};
 use worker::{Progress, panics_file};
 
-/// How long one input may take. The machine may be busy.
+/// The longest time for one input. The machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most memory of the process, in bytes. No input has more than 256 KiB.
@@ -147,7 +147,7 @@ impl Reading<'_> {
         End::Over
     }
 
-    /// How far each thread is.
+    /// The progress of each thread.
     fn progress(&self) -> Vec<Progress> {
         (0..self.threads).map(|index| Progress::load(&self.state, index)).collect()
     }

@@ -15,10 +15,10 @@ use crate::readers::READERS;
 /// The inputs that are kept for equal panics.
 const EQUAL_KEPT: usize = 3;
 
-/// How long a thread stays with a reader, so that slow readers do not keep fast ones from their inputs.
+/// The time that a thread stays with a reader, so that slow readers do not keep fast ones from their inputs.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// What a worker does.
+/// The settings of a worker.
 #[derive(Debug, Clone)]
 pub struct Work {
     /// The seed of all inputs.
@@ -35,7 +35,7 @@ pub struct Work {
     pub evidence: PathBuf,
 }
 
-/// How far a thread is.
+/// The progress of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Progress {
     /// The case that it reads.

@@ -21,7 +21,7 @@ enum Pending {
     Deletion,
 }
 
-/// What is known about one object.
+/// The knowledge of the clients about one object.
 #[derive(Debug, Clone, Default)]
 struct Entry {
     /// The last acknowledged state.

@@ -17,7 +17,7 @@ use crate::outcome::{Kind, Outcome};
 /// The administrator's token of every server.
 pub(crate) const TOKEN: &str = "torture";
 
-/// How long a server may take to start.
+/// The longest start of a server.
 const START: Duration = Duration::from_secs(30);
 
 /// A running `windtunnel serve --bare`; it is killed when it is dropped.
