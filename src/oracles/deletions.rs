@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{NODES, PODS};
+use windtunnel_core::resources::{self, NODES, PODS};
 use windtunnel_core::{Object, View, text_of};
 
 use super::rule::{Broken, Rule, Scene};
@@ -85,12 +86,17 @@ fn owned(object: &Object, view: &View) -> Option<String> {
         let finalizers = owner.list("/metadata/finalizers");
         !(owner.is_terminating() && finalizers.iter().any(|finalizer| finalizer == FOREGROUND))
     };
-    let owner = owners.iter().find(|owner| {
-        let uid = text_of(owner, "uid");
-        view.objects().any(|(_, found)| found.uid() == uid && is_kept(found))
-    })?;
+    let owner = owners.iter().find(|owner| owner_in(view, object, owner).is_some_and(is_kept))?;
     let (kind, name) = (text_of(owner, "kind"), text_of(owner, "name"));
     Some(format!("the garbage collector deletes it, but its owner {kind} {name} exists"))
+}
+
+/// Returns the owner of an object that a reference names: in the namespace of the object, or cluster-scoped.
+fn owner_in<'v>(view: &'v View, object: &Object, reference: &Value) -> Option<&'v Object> {
+    let resource = resources::find(text_of(reference, "apiVersion"), text_of(reference, "kind"))?;
+    let namespace = if resource.namespaced { object.namespace() } else { "" };
+    let owner = view.get(&resource, namespace, text_of(reference, "name"))?;
+    (owner.uid() == text_of(reference, "uid")).then_some(owner)
 }
 
 /// The controller of a workload deletes pods of its own kind of owner (`PodControllerRefManager`).
@@ -103,7 +109,7 @@ fn foreign(by: &str, pod: &Object) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
     use windtunnel_core::resources::REPLICA_SETS;
 
     use super::*;
@@ -116,7 +122,7 @@ mod tests {
     }
 
     fn pod() -> Value {
-        let owner = json!({ "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": true });
+        let owner = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": true });
         json!({
             "kind": "Pod", "spec": { "nodeName": "w" },
             "metadata": { "namespace": "n", "name": "p", "uid": "v", "ownerReferences": [owner] },

@@ -41,12 +41,12 @@ struct State {
     is_fixed: bool,
     stop: Stop,
     cleanups: Cleanups,
-    last_words: LastWords,
+    late_report: LateReport,
 }
 
 /// A report to print if work that should finish after a signal does not.
 #[derive(Default)]
-struct LastWords {
+struct LateReport {
     planned: Mutex<Option<(Duration, Report)>>,
     /// Whether the report is being printed; the process exits then.
     is_begun: AtomicBool,
@@ -54,13 +54,13 @@ struct LastWords {
 
 type Report = Box<dyn FnOnce() + Send>;
 
-impl std::fmt::Debug for LastWords {
+impl std::fmt::Debug for LateReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LastWords").field("is_begun", &self.is_begun).finish_non_exhaustive()
+        f.debug_struct("LateReport").field("is_begun", &self.is_begun).finish_non_exhaustive()
     }
 }
 
-impl LastWords {
+impl LateReport {
     #[cfg(any(feature = "live", feature = "serve"))]
     fn limit(&self) -> Option<Duration> {
         let planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,14 +151,14 @@ impl Interrupt {
 
     /// Limits the time in which running work may finish after a signal. Then the process calls `report` and exits.
     pub(in crate::cli) fn finish_within(&self, limit: Duration, report: impl FnOnce() + Send + 'static) {
-        let mut planned = self.0.last_words.planned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut planned = self.0.late_report.planned.lock().unwrap_or_else(PoisonError::into_inner);
         *planned = Some((limit, Box::new(report)));
     }
 
     /// Ends the time limit: the work has finished, and the caller reports. Does not return if the time limit has passed,
     /// because the process is about to exit.
     pub(in crate::cli) fn has_finished(&self) {
-        self.0.last_words.give_up();
+        self.0.late_report.give_up();
     }
 
     /// Makes a signal clean up and end the process from now on: nothing is running yet.
@@ -187,7 +187,7 @@ impl Interrupt {
 #[cfg(any(feature = "live", feature = "serve"))]
 async fn finish(current: &Interrupt, signal: &mut Signal) {
     current.0.stop.request();
-    let Some(limit) = current.0.last_words.limit() else {
+    let Some(limit) = current.0.late_report.limit() else {
         print_notice(
             "interrupted: running scenarios finish first, or stop if they have programs; press Ctrl-C again to stop now",
         );
@@ -199,9 +199,9 @@ async fn finish(current: &Interrupt, signal: &mut Signal) {
         "interrupted: running cases have {seconds} s to finish; press Ctrl-C again to stop now"
     ));
     if tokio::time::timeout(limit, signal.next()).await.is_err() {
-        current.0.last_words.print();
+        current.0.late_report.print();
         // Work that has finished is being reported.
-        if !current.0.last_words.is_begun.load(Ordering::SeqCst) {
+        if !current.0.late_report.is_begun.load(Ordering::SeqCst) {
             signal.next().await;
         }
     }

@@ -220,7 +220,7 @@ impl<'r> History<'r> {
         self.known_from.is_some_and(|from| from <= at)
     }
 
-    /// Whether a client holds a lock of another kind, and nobody a valid Lease.
+    /// Whether a client holds a lock of another kind while the Lease has no valid holder.
     fn holds_other(&self, client: Client<'_>, at: Time) -> bool {
         self.other == Some(client) && self.term.is_none_or(|term| term.renewed + term.lasts <= at)
     }

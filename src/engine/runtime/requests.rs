@@ -212,8 +212,9 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::Api;
     use kube::api::{DeleteParams, ListParams};
-    use serde_json::{Value, json};
+    use serde_json::json;
     use windtunnel_core::clock::{Time, VirtualClock};
+    use windtunnel_core::requests::faults::{Hits, LostAnswer, RequestFault, RequestFilter, Trouble};
     use windtunnel_core::resources::CONFIG_MAPS;
     use windtunnel_core::rng::Streams;
     use windtunnel_openshift::environment::Environment;
@@ -236,19 +237,35 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_write_that_was_done_without_an_answer_is_recorded_as_done() {
         let (mut simulation, _) = simulation();
-        let object = json!({ "metadata": { "namespace": "default", "name": "a" }, "data": { "k": "1" } });
-        let create = Write::create(&CONFIG_MAPS, object);
-        let before = simulation.view.clone();
-        simulation.write("someone", &Identity::admin(), &create).unwrap();
-        let refusal =
-            Refusal { code: 504, reason: "Timeout".into(), message: "late".into(), details: Value::Null };
-        let lost = Err(refusal);
-        let event = write_event("someone", &create, None, &lost, &simulation.view);
-        let done = unanswered(&event, &simulation.view).unwrap();
-        assert_eq!((event.code, event.after, done.code), (504, None, 201));
-        assert_eq!(done.after.as_ref(), simulation.view.get_key(&create.key()));
-        let refused = write_event("someone", &create, None, &lost, &before);
-        assert!(unanswered(&refused, &before).is_none(), "nothing was written");
+        let admin = Identity::admin();
+        let object = |name: &str| json!({ "metadata": { "namespace": "default", "name": name } });
+        let lose = |simulation: &mut Simulation, lost| {
+            simulation.connection.fail(RequestFault {
+                requests: RequestFilter::default(),
+                trouble: Trouble::Lost(lost),
+                hits: Hits::new(1, Some(1)),
+                message: String::new(),
+                retry_after: 1,
+            });
+        };
+        lose(&mut simulation, LostAnswer::DroppedAfterWrite);
+        simulation.write("someone", &admin, &Write::create(&CONFIG_MAPS, object("done"))).unwrap_err();
+        lose(&mut simulation, LostAnswer::Dropped);
+        simulation.write("someone", &admin, &Write::create(&CONFIG_MAPS, object("not-done"))).unwrap_err();
+        lose(&mut simulation, LostAnswer::DroppedAfterWrite);
+        simulation.write("someone", &admin, &Write::delete(&CONFIG_MAPS, "default", "done")).unwrap_err();
+        let writes = simulation.record.entries.iter().filter_map(|entry| match &entry.event {
+            Event::Write(write) => Some((write.key.name.as_str(), write.code < 400, write.after.is_some())),
+            _ => None,
+        });
+        let wanted = [
+            ("done", false, false),
+            ("done", true, true),
+            ("not-done", false, false),
+            ("done", false, false),
+            ("done", true, false),
+        ];
+        assert_eq!(writes.collect::<Vec<_>>(), wanted);
     }
 
     #[tokio::test(start_paused = true)]

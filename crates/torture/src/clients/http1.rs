@@ -70,7 +70,7 @@ impl Attack {
         Self::DeepBody,
     ];
 
-    /// Attacks once. Errors are what the client deserves.
+    /// Attacks once. The client ignores errors: the server may reject it.
     pub(super) async fn run(self, authority: &str, draws: &mut fastrand::Rng) -> io::Result<()> {
         match self {
             Self::Silent => wait(TcpStream::connect(authority).await?).await,

@@ -71,7 +71,7 @@ impl Attack {
         Self::HugeFrame,
     ];
 
-    /// Attacks once. Errors are what the client deserves.
+    /// Attacks once. The client ignores errors: the server may reject it.
     pub(super) async fn run(self, authority: &str, draws: &mut fastrand::Rng) -> io::Result<()> {
         let mut stream = open(authority, Protocol::Http2).await?;
         let settings = if matches!(self, Self::NoWindow) { &[0, 4, 0, 0, 0, 0][..] } else { &[] };
