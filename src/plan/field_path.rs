@@ -53,7 +53,7 @@ impl FieldPath {
             }
             let names = if steps.is_empty() { rest } else { rest.strip_prefix('.')? };
             let (name, after) = names.split_at(names.find(['.', '[']).unwrap_or(names.len()));
-            if name.is_empty() || name.contains([']', '"', '\'', ' ', '/']) {
+            if !is_plain(name) {
                 return None;
             }
             steps.push(Step::Member(name.to_owned()));
@@ -102,12 +102,18 @@ fn bracket(inner: &str) -> Option<(Step, &str)> {
     (!name.is_empty()).then(|| (Step::Item(name.to_owned()), after))
 }
 
+/// Whether a member needs no quotes.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['.', '[', ']', '"', '\'', ' ', '/'])
+}
+
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, step) in self.0.iter().enumerate() {
             match step {
                 Step::Item(name) => write!(f, "[{name}]")?,
-                Step::Member(name) if name.contains(['.', '/', ' ', '[', ']']) => write!(f, "[\"{name}\"]")?,
+                Step::Member(name) if name.contains('"') => write!(f, "['{name}']")?,
+                Step::Member(name) if !is_plain(name) => write!(f, "[\"{name}\"]")?,
                 Step::Member(name) if index == 0 => f.write_str(name)?,
                 Step::Member(name) => write!(f, ".{name}")?,
             }
@@ -128,6 +134,8 @@ mod tests {
             "metadata.annotations[\"a.b/c\"]",
             "status.conditions[Progressing].message",
             "status.conditions[*]",
+            "metadata.annotations[\"\"]",
+            "data['a\"b']",
         ] {
             assert_eq!(FieldPath::parse(text).unwrap().to_string(), text);
         }

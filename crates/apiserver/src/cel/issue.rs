@@ -2,38 +2,57 @@
 
 use std::fmt::Write as _;
 
+/// The most mistakes that are printed (cel-go's `maxErrorsToReport`).
+const PRINTED_MAX: usize = 100;
+
+/// The most bytes of a source line that is printed (cel-go's `maxSnippetLength`).
+const LINE_MAX: usize = 16_384;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Issue {
-    /// Position, as the number of characters before it.
-    pub(crate) at: usize,
-    pub(crate) text: String,
+    /// Position, as the number of characters before it; `None` for a mistake of the whole expression.
+    at: Option<usize>,
+    text: String,
 }
 
 impl Issue {
     pub(crate) fn new(at: usize, text: impl Into<String>) -> Self {
-        Self { at, text: text.into() }
+        Self { at: Some(at), text: text.into() }
+    }
+
+    /// A mistake of the whole expression.
+    pub(crate) fn of_all(text: impl Into<String>) -> Self {
+        Self { at: None, text: text.into() }
     }
 }
 
-/// Formats mistakes as cel-go prints them, ordered by position.
+/// Formats mistakes as cel-go prints them: the first hundred, ordered by position.
 pub(crate) fn show(source: &str, issues: &[Issue]) -> String {
-    let mut issues: Vec<&Issue> = issues.iter().collect();
-    issues.sort_by_key(|issue| issue.at);
-    let texts: Vec<String> = issues.into_iter().map(|issue| show_one(source, issue)).collect();
+    let (printed, rest) = issues.split_at(issues.len().min(PRINTED_MAX));
+    let mut printed: Vec<&Issue> = printed.iter().collect();
+    printed.sort_by_key(|issue| issue.at);
+    let mut texts: Vec<String> = printed.into_iter().map(|issue| show_one(source, issue)).collect();
+    if !rest.is_empty() {
+        texts.push(format!("{} more errors were truncated", rest.len()));
+    }
     texts.join("\n")
 }
 
 fn show_one(source: &str, issue: &Issue) -> String {
+    let Some(at) = issue.at else { return format!("ERROR: <input>:-1:0: {}", issue.text) };
     if source.is_empty() {
         return format!("ERROR: <input>:1:0: {}", issue.text);
     }
-    let before: String = source.chars().take(issue.at).collect();
-    let number = before.matches('\n').count();
-    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
+    let position = source.char_indices().nth(at).map_or(source.len(), |(position, _)| position);
+    let (before, after) = source.split_at(position);
+    let (number, start) = (before.matches('\n').count(), before.rfind('\n').map_or(0, |newline| newline + 1));
+    let column = before[start..].chars().count();
     let mut text = format!("ERROR: <input>:{}:{}: {}", number + 1, column + 1, issue.text);
-    if let Some(line) = source.split('\n').nth(number) {
-        let line = line.replace('\t', " ");
-        let _ = write!(text, "\n | {line}\n | {}^", ".".repeat(column));
+    let line = &source[start..after.find('\n').map_or(source.len(), |newline| position + newline)];
+    if line.len() <= LINE_MAX {
+        let _ = write!(text, "\n | {}\n | ", line.replace('\t', " "));
+        text.extend(before[start..].chars().map(|letter| if letter.is_ascii() { '.' } else { '．' }));
+        text.push(if after.starts_with(|letter: char| !letter.is_ascii()) { '＾' } else { '^' });
     }
     text
 }
@@ -54,5 +73,25 @@ mod tests {
             show("self.a\n&& b", &issues),
             "ERROR: <input>:1:5: first\n | self.a\n | ....^\nERROR: <input>:2:3: second\n | && b\n | ..^"
         );
+    }
+
+    #[test]
+    fn marks_below_wide_characters_are_wide() {
+        assert_eq!(show("'ä' + é", &[Issue::new(6, "a")]), "ERROR: <input>:1:7: a\n | 'ä' + é\n | .．....＾");
+    }
+
+    #[test]
+    fn a_mistake_of_the_whole_expression_comes_first_and_has_no_line() {
+        let issues = [Issue::new(0, "a"), Issue::of_all("too long")];
+        assert_eq!(show("b", &issues), "ERROR: <input>:-1:0: too long\nERROR: <input>:1:1: a\n | b\n | ^");
+    }
+
+    #[test]
+    fn only_a_hundred_mistakes_are_printed_and_no_long_line() {
+        let source = "a ".repeat(10_000);
+        let issues: Vec<Issue> = (0..250).map(|at| Issue::new(at, "odd")).collect();
+        let text = show(&source, &issues);
+        assert_eq!(text.lines().count(), 101);
+        assert!(text.ends_with("\nERROR: <input>:1:100: odd\n150 more errors were truncated"), "{text}");
     }
 }

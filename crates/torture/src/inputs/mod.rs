@@ -15,7 +15,7 @@ use crate::area::Area;
 use crate::clock::{Stopwatch, pause};
 use crate::outcome::{Kind, Outcome};
 use crate::process::{shield, usage};
-use crate::readers::READERS;
+use crate::readers::{READERS, Reader};
 use crate::trial::Trial;
 use case::{Case, Cases};
 use worker::{Progress, panics_file};
@@ -41,15 +41,16 @@ pub(crate) fn run(trial: &Trial) -> Result<Outcome, String> {
     }
     let threads = thread::available_parallelism().map_or(1, usize::from) as u64;
     let state = trial.folder("inputs")?;
-    let mut reading = Reading { trial, state, threads, first: 0, read: 0, ends: 0 };
+    let mut reading = Reading { trial, state, threads, first: 0, read: vec![0; READERS.len()], ends: 0 };
     let watch = Stopwatch::start();
     while !trial.is_over() && reading.ends < ENDS_MAX {
         reading.watch(&mut outcome)?;
     }
-    let inputs = reading.read;
+    let inputs: u64 = reading.read.iter().sum();
     outcome.count(inputs, "inputs");
     outcome.count(READERS.len() as u64, "readers");
     outcome.note(format!("{} inputs per second", inputs / watch.elapsed().as_secs().max(1)));
+    outcome.note(reading.extremes());
     reading.add_panics(&mut outcome);
     Ok(outcome)
 }
@@ -85,7 +86,8 @@ struct Reading<'a> {
     threads: u64,
     /// The first input of each reader for the next worker.
     first: u64,
-    read: u64,
+    /// The inputs of each reader.
+    read: Vec<u64>,
     ends: usize,
 }
 
@@ -113,7 +115,11 @@ impl Reading<'_> {
         let _ = child.kill();
         let _ = child.wait();
         let progress = self.progress();
-        self.read += progress.iter().map(|progress| progress.begun).sum::<u64>();
+        for progress in &progress {
+            for (read, begun) in self.read.iter_mut().zip(&progress.begun) {
+                *read += begun;
+            }
+        }
         if !matches!(end, End::Over) {
             self.ends += 1;
             let current: Vec<u64> = progress.iter().map(|progress| progress.case).collect();
@@ -176,12 +182,23 @@ impl Reading<'_> {
     /// Reads one case alone. Returns how it broke, if it did.
     fn alone(&self, number: u64) -> Result<Option<(Kind, String)>, String> {
         let state = self.trial.folder("inputs/alone")?;
-        let alone = Reading { trial: self.trial, state, threads: 1, first: 0, read: 0, ends: 0 };
+        let alone = Reading { trial: self.trial, state, threads: 1, first: 0, read: Vec::new(), ends: 0 };
         let mut child = alone.spawn(Some(number))?;
         let end = alone.await_end(&mut child);
         let _ = child.kill();
         let _ = child.wait();
         Ok((!matches!(end, End::Over)).then(|| describe(&end)))
+    }
+
+    /// The readers with the most and the fewest inputs. All have the same time.
+    fn extremes(&self) -> String {
+        let counted = || self.read.iter().zip(READERS);
+        let describe = |found: Option<(&u64, &Reader)>| {
+            found.map(|(inputs, reader)| format!("{inputs} of {}", reader.name)).unwrap_or_default()
+        };
+        let (fewest, most) =
+            (counted().min_by_key(|(inputs, _)| *inputs), counted().max_by_key(|(inputs, _)| *inputs));
+        format!("every reader had the same time: from {} to {}", describe(fewest), describe(most))
     }
 
     /// Adds each different panic once.

@@ -36,31 +36,27 @@ pub struct Work {
 }
 
 /// The progress of a thread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Progress {
     /// The case that it reads.
     pub(super) case: u64,
-    /// The cases that it has begun.
-    pub(super) begun: u64,
     /// The highest number of an input.
     pub(super) highest: u64,
+    /// The cases of each reader that it has begun.
+    pub(super) begun: Vec<u64>,
 }
 
 impl Progress {
-    fn to_bytes(self) -> [u8; 24] {
-        let mut bytes = [0; 24];
-        for (part, number) in bytes.chunks_exact_mut(8).zip([self.case, self.begun, self.highest]) {
-            part.copy_from_slice(&number.to_le_bytes());
-        }
-        bytes
+    fn to_bytes(&self) -> Vec<u8> {
+        [self.case, self.highest].iter().chain(&self.begun).flat_map(|number| number.to_le_bytes()).collect()
     }
 
     /// The progress in a file; none before its thread has begun.
     pub(super) fn load(state: &Path, index: u64) -> Self {
         let bytes = fs::read(state_file(state, index)).unwrap_or_default();
         let mut numbers = bytes.chunks_exact(8).map(|part| part.try_into().map_or(0, u64::from_le_bytes));
-        let mut next = || numbers.next().unwrap_or_default();
-        Self { case: next(), begun: next(), highest: next() }
+        let (case, highest) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+        Self { case, highest, begun: numbers.collect() }
     }
 }
 
@@ -105,7 +101,8 @@ impl<'a> Thread<'a> {
     fn new(work: &'a Work, index: u64, panics: &'a Panics) -> io::Result<Self> {
         let file = File::create(state_file(&work.state, index))?;
         let cases = Cases::new(READERS, work.seed);
-        Ok(Self { work, index, panics, cases, file, progress: Progress::default() })
+        let progress = Progress { begun: vec![0; READERS.len()], ..Progress::default() };
+        Ok(Self { work, index, panics, cases, file, progress })
     }
 
     /// Reads inputs of all readers in turn.
@@ -130,7 +127,10 @@ impl<'a> Thread<'a> {
     fn read(&mut self, number: u64) -> io::Result<()> {
         let Some(case) = self.cases.case(number) else { return Ok(()) };
         self.progress.case = number;
-        self.progress.begun += 1;
+        let reader = usize::try_from(number % self.cases.readers()).ok();
+        if let Some(begun) = reader.and_then(|reader| self.progress.begun.get_mut(reader)) {
+            *begun += 1;
+        }
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&self.progress.to_bytes())?;
         match case.read() {
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn progress_is_the_same_after_it_is_written_and_empty_without_a_file() {
         let folder = tempfile::tempdir().unwrap();
-        let progress = Progress { case: 7, begun: 1 << 40, highest: 3 };
+        let progress = Progress { case: 7, highest: 3, begun: vec![1 << 40, 0, 5] };
         fs::write(state_file(folder.path(), 1), progress.to_bytes()).unwrap();
         assert_eq!(Progress::load(folder.path(), 1), progress);
         assert_eq!(Progress::load(folder.path(), 0), Progress::default());

@@ -109,9 +109,15 @@ mod tests {
             (r"^[^]:]$", "]", false),
             (r"^[\x41-\x{43}\]]+$", "ABC]", true),
             (r"^[\060-9]+$", "09", true),
+            (r"^(?P<a>x)(?<a>y)(?P<1>z)$", "xyz", true),
         ] {
             assert_eq!(compile(pattern).unwrap().is_match(text), found, "{pattern}");
         }
+    }
+
+    #[test]
+    fn groups_capture_nothing() {
+        assert_eq!(compile("^(a|(?P<n>b)|(?<m>c))+$").unwrap().captures_len(), 1);
     }
 
     #[test]
@@ -139,6 +145,10 @@ mod tests {
             ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
             ("(?<!a)", "invalid or unsupported Perl syntax: `(?<`"),
             ("(?x)a", "invalid or unsupported Perl syntax: `(?x`"),
+            ("(?P<a b>c)", "invalid named capture: `(?P<a b>`"),
+            ("(?<<a>c)", "invalid named capture: `(?<<a>`"),
+            ("(?<>c)", "invalid named capture: `(?<>`"),
+            ("(?P<a", "invalid named capture: `(?P<a`"),
             (r"\u0041", r"invalid escape sequence: `\u`"),
             (r"\1", r"invalid escape sequence: `\1`"),
             ("[b-a]", "invalid character class range: `b-a`"),

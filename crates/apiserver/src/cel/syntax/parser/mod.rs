@@ -9,6 +9,8 @@ use crate::cel::syntax::{Access, Element, Entry, Kind, Literal, Node};
 
 /// Maximum nesting depth of operators.
 const DEPTH: usize = 250;
+/// Maximum number of characters of an expression.
+const LENGTH: usize = 100_000;
 /// Number of operators that a pair of brackets counts as, because parsing it takes as much stack.
 const BRACKETS: usize = 3;
 /// The tokens at the start of an operand, in the order of cel-go, and whether an operand may begin with them. The others
@@ -28,6 +30,11 @@ const RELATIONS: [&str; 7] = ["<", "<=", ">=", ">", "==", "!=", "in"];
 
 /// Parses an expression. Returns it with its number of nodes.
 pub(crate) fn parse(source: &str) -> Result<(Node, usize), Vec<Issue>> {
+    let length = source.chars().count();
+    if length > LENGTH {
+        let text = format!("expression code point size exceeds limit: size: {length}, limit {LENGTH}");
+        return Err(vec![Issue::of_all(text)]);
+    }
     let tokens = lexer::tokens(source)?;
     let mut parser = Parser { tokens, next: 0, ids: 0, depth: 0, brackets: 0 };
     let node = parser.expression().map_err(|issue| vec![issue])?;
@@ -162,7 +169,7 @@ impl Parser {
     fn deeper(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(Issue::new(0, format!("expression recursion limit exceeded: {DEPTH}")));
+            return Err(Issue::of_all(format!("expression recursion limit exceeded: {DEPTH}")));
         }
         Ok(())
     }

@@ -103,18 +103,24 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// Translates the head of a group, with its name or flags. It cannot be repeated.
+    /// Translates the head of a group, with its name or flags. It cannot be repeated. No caller reads the match
+    /// of a group, and a search with many capturing groups needs much memory, so no group captures.
     fn open(&mut self, at: usize) -> Result<(), String> {
         self.open += 1;
         let tail = self.tail(at);
         let Some(head) = tail.strip_prefix("(?") else {
-            self.out.push('(');
+            self.out.push_str("(?:");
             return Ok(());
         };
         let named = head.starts_with("P<")
             || (head.starts_with('<') && !head.starts_with("<=") && !head.starts_with("<!"));
         let length = if named {
-            head.find('>').ok_or_else(|| format!("invalid named capture: `{tail}`"))?
+            let end = head.find('>').ok_or_else(|| format!("invalid named capture: `{tail}`"))?;
+            let name = head[..end].split_once('<').map_or("", |(_, name)| name);
+            if name.is_empty() || name.contains(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
+                return Err(format!("invalid named capture: `{}`", &tail[..end + 3]));
+            }
+            end
         } else {
             let flags = head.chars().take_while(|c| "imsU-".contains(*c)).count();
             let end = head[flags..].chars().next();
@@ -126,7 +132,7 @@ impl<'a> Reader<'a> {
             flags
         };
         let whole = &tail[..length + 3];
-        self.out.push_str(whole);
+        self.out.push_str(if named { "(?:" } else { whole });
         for _ in 1..whole.chars().count() {
             self.rest.next();
         }
