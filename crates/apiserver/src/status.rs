@@ -255,9 +255,16 @@ impl Refused {
         self
     }
 
-    /// 504 for a request that took too long.
+    /// 504 for a request that took too long (`NewTimeoutError` of the filter for timeouts).
     pub(crate) fn timed_out() -> Self {
         let message = "Timeout: request did not complete within the allotted timeout";
+        Self::new(504, "Timeout", message, Some(json!({})))
+    }
+
+    /// 504 for a write that waited too long, such as for webhooks (`finisher.FinishRequest`).
+    pub(crate) fn deadline_exceeded() -> Self {
+        let message =
+            "Timeout: request did not complete within requested timeout - context deadline exceeded";
         Self::new(504, "Timeout", message, Some(json!({})))
     }
 

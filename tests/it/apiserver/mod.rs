@@ -40,4 +40,5 @@ mod views;
 mod watch_faults;
 #[cfg(feature = "serve")]
 mod webhook_calls;
+mod webhook_waits;
 mod webhooks;

@@ -14,6 +14,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use windtunnel_core::Identity;
 
 use super::gzip;
@@ -95,16 +96,24 @@ impl ConnectionState {
     }
 
     async fn reply(&self, head: &Parts, peer: &Peer, body: Incoming) -> Outcome<Reply> {
-        let deadline = limits::deadline(head)?;
+        let (started, limit) = (Instant::now(), limits::timeout(head)?);
         let _turn = self.in_flight.turn(head).await?;
         let identity = self.authenticate(head, peer)?;
-        let body = match tokio::time::timeout(deadline, limits::read(body)).await {
+        let body = match tokio::time::timeout(limit.unwrap_or(limits::REQUEST), limits::read(body)).await {
             Ok(Ok(body)) => body,
             // The client is gone and will not read this.
             Ok(Err(_)) => return Err(Refused::bad_request("unexpected EOF")),
             Err(_) => return Err(Refused::timed_out()),
         };
-        self.server.answer(&convert::request(head, body, &identity)).await
+        let request = convert::request(head, body, &identity);
+        let answer = self.server.answer(&request);
+        match limit {
+            // Webhooks may take longer than the request. Without an answer nothing is written.
+            Some(limit) => tokio::time::timeout_at(started + limit, answer)
+                .await
+                .unwrap_or_else(|_| Err(Refused::deadline_exceeded())),
+            None => answer.await,
+        }
     }
 }
 

@@ -40,7 +40,7 @@ const MUTATING: usize = 200;
 /// How long a request waits for its turn.
 const TURN: Duration = Duration::from_secs(1);
 /// Default and maximum timeout of a request (`--request-timeout`).
-const REQUEST: Duration = Duration::from_secs(60);
+pub(super) const REQUEST: Duration = Duration::from_secs(60);
 
 /// Limits the number of concurrent requests.
 #[derive(Debug)]
@@ -66,18 +66,21 @@ impl InFlight {
     }
 }
 
-/// The timeout of a request, by its parameter `timeout`.
-pub(super) fn deadline(head: &Parts) -> Outcome<Duration> {
+/// The timeout of a request, by its parameter `timeout`; `None` for one that may run for any time.
+pub(super) fn timeout(head: &Parts) -> Outcome<Option<Duration>> {
     let query = Query::parse(head.uri.query().unwrap_or_default());
+    if is_long_running(head, &query) {
+        return Ok(None);
+    }
     let text = query.get("timeout");
-    if text.is_empty() || is_long_running(head, &query) {
-        return Ok(REQUEST);
+    if text.is_empty() {
+        return Ok(Some(REQUEST));
     }
     let nanoseconds = duration::parse(text).map_err(|why| {
         Refused::bad_request(format!("invalid timeout specified in the request URL - {why}"))
     })?;
     let requested = u64::try_from(nanoseconds).map(Duration::from_nanos).unwrap_or_default();
-    Ok(if requested.is_zero() { REQUEST } else { requested.min(REQUEST) })
+    Ok(Some(if requested.is_zero() { REQUEST } else { requested.min(REQUEST) }))
 }
 
 /// Whether a request may run for any time: a watch, or a connection to a container or program
@@ -118,16 +121,17 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_take_a_minute_or_less_if_it_has_a_timeout() {
-        let check = |uri, seconds| assert_eq!(deadline(&head("GET", uri)), Ok(Duration::from_secs(seconds)));
-        check("/api/v1/pods", 60);
-        check("/api/v1/pods?timeout=5s", 5);
-        check("/api/v1/pods?timeout=1h", 60);
-        check("/api/v1/pods?timeout=0s", 60);
-        check("/api/v1/pods?watch=true&timeout=x", 60);
-        check("/api/v1/watch/pods?timeout=x", 60);
-        check("/api/v1/namespaces/a/pods/b/log?timeout=x", 60);
-        let refused = deadline(&head("GET", "/api/v1/pods?timeout=soon")).unwrap_err();
+    fn a_request_may_take_a_minute_or_as_long_as_its_timeout_says_a_watch_any_time() {
+        let limit = |uri| timeout(&head("GET", uri)).unwrap().map(|limit| limit.as_secs());
+        let check = |uri, seconds| assert_eq!(limit(uri), seconds, "{uri}");
+        check("/api/v1/pods", Some(60));
+        check("/api/v1/pods?timeout=5s", Some(5));
+        check("/api/v1/pods?timeout=1h", Some(60));
+        check("/api/v1/pods?timeout=0s", Some(60));
+        check("/api/v1/pods?watch=true&timeout=x", None);
+        check("/api/v1/watch/pods?timeout=x", None);
+        check("/api/v1/namespaces/a/pods/b/log?timeout=x", None);
+        let refused = timeout(&head("GET", "/api/v1/pods?timeout=soon")).unwrap_err();
         let text = "invalid timeout specified in the request URL - time: invalid duration \"soon\"";
         assert_eq!((refused.code, refused.message.as_str()), (400, text));
     }

@@ -1,7 +1,7 @@
 //! Calls of admission and conversion webhooks.
 //!
-//! The server does no IO. If a request needs a webhook, `ApiServer::advance` returns a `Step::Call`. The caller of
-//! `advance` makes the call, records the answer in the [`Attempt`] and advances the same request again. The request then
+//! The server does no IO. If a request needs webhooks, `ApiServer::advance` returns a `Step::Calls`. The caller of
+//! `advance` makes the calls, records the answers in the [`Attempt`] and advances the same request again. The request then
 //! restarts from its first stage, with all recorded answers. This has three advantages:
 //!
 //! - No lock is held while a webhook runs.
@@ -162,8 +162,8 @@ impl fmt::Debug for Caller {
 #[derive(Debug, Default)]
 pub struct Attempt {
     answers: Vec<(HookCall, Result<Value, HookError>)>,
-    /// The call that stopped the last run.
-    pending: Option<HookCall>,
+    /// The calls that stopped the last run. They may be made at the same time.
+    pending: Vec<HookCall>,
     /// Whether the request must restart, because the last run got information that it needed at its start.
     restart: bool,
     /// The uid of the object that the request creates.
@@ -198,7 +198,7 @@ impl Attempt {
         if self.answers.len() >= MAX_CALLS {
             return Err(Refused::timed_out());
         }
-        self.pending = Some(call);
+        self.pending.push(call);
         Err(Refused::internal("waiting for a webhook"))
     }
 
@@ -214,23 +214,24 @@ impl Attempt {
 
     /// Whether the request has stopped for a call, or must restart.
     pub(crate) fn is_unfinished(&self) -> bool {
-        self.restart || self.pending.is_some()
+        self.restart || self.is_waiting()
     }
 
     /// Whether the request has stopped for a call.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.pending.is_some()
+        !self.pending.is_empty()
     }
 
-    /// The call that stopped the request, if one did.
-    pub(crate) fn take_pending(&mut self) -> Option<HookCall> {
-        self.pending.take()
+    /// The calls that stopped the request, if any did.
+    pub(crate) fn take_pending(&mut self) -> Vec<HookCall> {
+        std::mem::take(&mut self.pending)
     }
 }
 
-/// The uid of a review. It depends on the review and the time only, so that a restarted request finds the recorded answer.
-pub(crate) fn uid(review: &Value, now: Time) -> String {
-    let digest = Sha256::digest(format!("{now}{review}"));
+/// The uid of a review. It depends on the webhook, the review and the time only, so that a restarted request finds the recorded
+/// answer of this webhook.
+pub(crate) fn uid(webhook: &str, review: &Value, now: Time) -> String {
+    let digest = Sha256::digest(format!("{webhook}/{now}{review}"));
     let mut text = String::with_capacity(36);
     for (index, byte) in digest.iter().take(16).enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {

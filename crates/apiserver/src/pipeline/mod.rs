@@ -39,8 +39,8 @@ use crate::request::options;
 pub enum Step {
     /// The request is answered.
     Done(Reply),
-    /// The request needs the answer of a webhook.
-    Call(HookCall),
+    /// The request needs the answers of webhooks, which may be called at the same time.
+    Calls(Vec<HookCall>),
 }
 
 /// The destination of a request.
@@ -58,15 +58,17 @@ impl ApiServer {
         loop {
             match self.advance(request, now, &mut attempt) {
                 Step::Done(reply) => return reply,
-                Step::Call(call) => {
-                    let answer = self.hooks.call(&call);
-                    attempt.record_answer(call, answer);
+                Step::Calls(calls) => {
+                    for call in calls {
+                        let answer = self.hooks.call(&call);
+                        attempt.record_answer(call, answer);
+                    }
                 }
             }
         }
     }
 
-    /// Advances a request to its reply, or to the next call of a webhook. The attempt belongs to the request, and is empty at
+    /// Advances a request to its reply, or to the next calls of webhooks. The attempt belongs to the request, and is empty at
     /// first.
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         let mut step = match &request.impersonate {
@@ -130,8 +132,9 @@ impl ApiServer {
             let mut call = Call::new(Arc::clone(&kind), path, request, now, attempt);
             (call.past, call.skew) = (past, skew);
             let reply = self.run(call, access);
-            if let Some(hook) = attempt.take_pending() {
-                return Step::Call(hook);
+            let calls = attempt.take_pending();
+            if !calls.is_empty() {
+                return Step::Calls(calls);
             }
             if !attempt.take_restart() {
                 return Step::Done(reply);

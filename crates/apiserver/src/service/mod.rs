@@ -37,6 +37,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::sync::watch;
@@ -192,9 +193,11 @@ impl Shared {
                     }
                     return Some(Ok(reply));
                 }
-                Step::Call(call) => {
-                    let answer = self.call(call.clone()).await;
-                    attempt.record_answer(call, answer);
+                Step::Calls(calls) => {
+                    let answers = join_all(calls.iter().map(|call| self.call(call.clone()))).await;
+                    for (call, answer) in calls.into_iter().zip(answers) {
+                        attempt.record_answer(call, answer);
+                    }
                 }
             }
         }

@@ -82,7 +82,7 @@ impl Admitter<'_> {
         Ok(differs)
     }
 
-    /// Calls all validating webhooks; returns the first rejection.
+    /// Calls all validating webhooks, at the same time; returns the first rejection.
     pub(in crate::admission) fn call_validating(
         &self,
         call: &mut Call<'_>,
@@ -93,9 +93,6 @@ impl Admitter<'_> {
         for webhook in &self.admission.validating {
             let Some(kind) = self.choose_kind(call, webhook, attributes, object)? else { continue };
             let answer = self.call_webhook(call, webhook, &kind, attributes, object, false);
-            if call.attempt.is_waiting() {
-                return answer.map(drop);
-            }
             if first.is_ok() {
                 first = answer.map(drop);
             }
@@ -140,7 +137,7 @@ impl Admitter<'_> {
         let converted = |object: Option<&Value>| object.map(|object| as_kind(kind, call, object));
         let (new, old) = (converted(object), converted(attributes.old));
         let mut review = review::request(webhook.review, call, kind, attributes, new.as_ref(), old.as_ref());
-        review["request"]["uid"] = json!(hooks::uid(&review, call.now));
+        review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
         let hook = with_service_endpoint(hook, |resource, namespace, name| {
             self.objects().get(resource, namespace, name)

@@ -18,6 +18,8 @@ const TIMEOUT_SECONDS: u64 = 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Webhook {
     pub(crate) name: String,
+    /// The names of the configuration and of the webhook.
+    id: String,
     target: HookTarget,
     timeout: Duration,
     matching: Matching,
@@ -36,7 +38,8 @@ impl Webhook {
     /// The webhooks of a stored configuration, in its order.
     pub(crate) fn read_all(configuration: &Value) -> Vec<Self> {
         let webhooks = configuration["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
-        webhooks.iter().map(Self::read).collect()
+        let configuration = configuration["metadata"]["name"].as_str().unwrap_or_default();
+        webhooks.iter().map(|webhook| Self::read(configuration, webhook)).collect()
     }
 
     /// Whether the webhook has match conditions.
@@ -44,13 +47,15 @@ impl Webhook {
         !self.conditions.is_empty()
     }
 
-    fn read(webhook: &Value) -> Self {
+    fn read(configuration: &str, webhook: &Value) -> Self {
+        let name = webhook["name"].as_str().unwrap_or_default().to_owned();
         let seconds = webhook["timeoutSeconds"].as_u64().unwrap_or(TIMEOUT_SECONDS);
         let reviews = webhook["admissionReviewVersions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let first =
             reviews.iter().filter_map(Value::as_str).find(|version| matches!(*version, "v1" | "v1beta1"));
         Self {
-            name: webhook["name"].as_str().unwrap_or_default().to_owned(),
+            id: format!("{configuration}/{name}"),
+            name,
             target: crate::outbound::client_config::target(&webhook["clientConfig"]),
             timeout: Duration::from_secs(seconds),
             matching: Matching::read(webhook),

@@ -99,7 +99,7 @@ impl Conversion {
             "request": { "desiredAPIVersion": desired,
                 "objects": objects.iter().map(|object| &**object).collect::<Vec<_>>() },
         });
-        review["request"]["uid"] = json!(hooks::uid(&review, now));
+        review["request"]["uid"] = json!(hooks::uid("", &review, now));
         let call = HookCall { target: self.target.clone(), review, timeout: TIMEOUT };
         Some(ConversionCall { version, objects, call })
     }
