@@ -132,8 +132,9 @@ fn state_folder() -> Result<PathBuf, String> {
 pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
     let notify: ReportProgress = Arc::new(print_notice);
     let Some(context) = &args.context else {
-        tools::remove_remains_in(&state_folder()?, &notify, &notify).map_err(|error| error.to_string())?;
-        return Ok(Exit::Passed);
+        let left = tools::remove_remains_in(&state_folder()?, &notify, &notify);
+        let left = left.map_err(|error| error.to_string())?;
+        return Ok(if left == 0 { Exit::Passed } else { Exit::Failed });
     };
     let connection = Connection::new(args.kubeconfig.as_deref(), Some(context));
     let config = live::block_on(connection.config())?.map_err(|output| live::error_message(&output))?;

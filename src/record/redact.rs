@@ -44,6 +44,11 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Returns whether the name of an entry indicates that its value is a credential.
+pub(super) fn is_credential_name(name: &str) -> bool {
+    NAMES.is_match(name)
+}
+
 fn regex(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

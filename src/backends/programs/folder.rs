@@ -261,8 +261,13 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// Copies a file or a folder.
 fn copy(source: &Path, path: &Path) -> io::Result<()> {
-    if !source.is_dir() {
+    if source.is_file() {
         return fs::read(source).and_then(|content| write(path, &content));
+    }
+    if !source.is_dir() {
+        // A device or a pipe may have no end.
+        let message = format!("expected a regular file or a folder at {}", source.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     fs::create_dir_all(path)?;
     for entry in fs::read_dir(source)? {
@@ -270,4 +275,22 @@ fn copy(source: &Path, path: &Path) -> io::Result<()> {
         copy(&entry.path(), &path.join(entry.file_name()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_an_end_are_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        fs::create_dir(&source).unwrap();
+        fs::write(source.join("a"), "text").unwrap();
+        copy(&source, &folder.path().join("one")).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("one/a")).unwrap(), "text");
+        link(Path::new("/dev/zero"), &source.join("b")).unwrap();
+        let error = copy(&source, &folder.path().join("two")).unwrap_err().to_string();
+        assert_eq!(error, format!("expected a regular file or a folder at {}/b", source.display()));
+    }
 }

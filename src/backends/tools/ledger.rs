@@ -6,6 +6,8 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use super::orphans::kill_holders;
 use crate::backends::remote::marks::runs::{has_ended, holder};
 use crate::backends::{BackendError, ReportProgress};
 
@@ -14,8 +16,9 @@ const ENDING: &str = "lock";
 /// The extension of an unfinished file, and its maximum age.
 const DRAFT: &str = "part";
 const DRAFT_MAX: Duration = Duration::from_secs(60);
-/// The polling interval while a program runs.
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// The maximum number of polls until a killed program has ended, and their interval.
+const POLLS: u32 = 50;
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// All clusters to delete.
 pub(super) struct Ledger {
@@ -29,6 +32,14 @@ pub(super) struct Entry {
     path: PathBuf,
     /// Locked while it is open, by this process or by a program that it started.
     file: File,
+}
+
+/// The clusters of ended processes.
+pub(super) struct Abandoned {
+    /// Those that can be deleted.
+    pub(super) entries: Vec<Entry>,
+    /// The number of those on which another program still works.
+    pub(super) busy: usize,
 }
 
 impl Ledger {
@@ -65,18 +76,14 @@ impl Ledger {
         Ok(Entry { name: name.to_owned(), program: program.to_owned(), path, file })
     }
 
-    /// Returns the clusters whose process has ended. If a program that it started is still running, this
-    /// waits up to `limit` for it: otherwise the program could create the cluster after its deletion.
+    /// Returns the clusters whose process has ended. If a program that it started is still running, this ends the
+    /// program: otherwise it could create the cluster after its deletion.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub(super) fn abandoned(
-        &self,
-        limit: Duration,
-        report: &ReportProgress,
-    ) -> Result<Vec<Entry>, BackendError> {
+    pub(super) fn abandoned(&self, report: &ReportProgress) -> Result<Abandoned, BackendError> {
         let files = std::fs::read_dir(&self.folder).map_err(|error| failed(&self.folder, &error))?;
-        let mut found = Vec::new();
+        let mut found = Abandoned { entries: Vec::new(), busy: 0 };
         for path in files.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
             if path.extension().is_some_and(|ending| ending == DRAFT) {
@@ -91,11 +98,13 @@ impl Ledger {
                 continue;
             }
             let (program, maker) = text.split_once('\n').unwrap_or((&text, ""));
-            if is_free(&file) || has_ended(maker, &holder()) && is_free_within(&file, limit, &name, report) {
-                found.push(Entry { name, program: program.to_owned(), path, file });
+            if is_free(&file) || has_ended(maker, &holder()) && is_free_after_kill(&file, &name, report) {
+                found.entries.push(Entry { name, program: program.to_owned(), path, file });
+            } else {
+                found.busy += usize::from(has_ended(maker, &holder()));
             }
         }
-        found.sort_by(|one, other| one.name.cmp(&other.name));
+        found.entries.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
     }
 }
@@ -115,20 +124,35 @@ fn is_free(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
-/// Waits for a program whose parent process has ended.
+/// Ends the programs that a process left behind; returns whether nothing else works on their cluster.
 #[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
-fn is_free_within(file: &File, limit: Duration, name: &str, report: &ReportProgress) -> bool {
-    let began = std::time::Instant::now();
-    report(&format!(
-        "the program that creates cluster {name} outlived its windtunnel process: waiting for it to end"
-    ));
-    while began.elapsed() < limit {
-        std::thread::sleep(POLL_INTERVAL);
+fn is_free_after_kill(file: &File, name: &str, report: &ReportProgress) -> bool {
+    let mut was_killed = false;
+    for _ in 0..POLLS {
+        let is_killed = kill_holders(file);
+        if is_killed && !was_killed {
+            report(&format!(
+                "ended the program that was still at work on cluster {name}: its windtunnel process has ended"
+            ));
+        }
+        was_killed |= is_killed;
         if is_free(file) {
             return true;
         }
+        if !was_killed {
+            break;
+        }
+        std::thread::sleep(POLL_INTERVAL);
     }
-    report(&format!("cluster {name} is not deleted yet: the program that creates it is still running"));
+    report(&format!(
+        "cluster {name} is not deleted yet: another program is still at work on it; to delete it later: windtunnel clean"
+    ));
+    false
+}
+
+/// Ends no programs: other systems do not say which ones have a file open.
+#[cfg(not(target_os = "linux"))]
+fn kill_holders(_: &File) -> bool {
     false
 }
 
@@ -183,39 +207,66 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn waits_for_a_program_whose_parent_process_has_ended() {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(folder.path()).unwrap();
-        let entry = ledger.add("windtunnel-a", "kind").unwrap();
-        let program = std::process::Command::new("sleep")
-            .arg("60")
-            .stdin(entry.locked_file().unwrap())
-            .spawn()
-            .unwrap();
-        // Simulates that this process was killed: no process has this number.
+    /// Writes that an entry belongs to a process that has ended: no process has this number.
+    fn abandon(entry: &Entry) {
         let processes = holder().rsplit_once('@').map(|(_, rest)| rest.to_owned()).unwrap();
         let host = holder().split('/').next().unwrap().to_owned();
         std::fs::write(&entry.path, format!("kind\n{host}/4194305@{processes}")).unwrap();
-        drop(entry);
+    }
+
+    /// A list of reported lines, and the function that adds to it.
+    fn collector() -> (Arc<Mutex<Vec<String>>>, ReportProgress) {
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let collected = Arc::clone(&lines);
-        let report: ReportProgress = Arc::new(move |line| collected.lock().unwrap().push(line.to_owned()));
-        assert!(ledger.abandoned(Duration::ZERO, &report).unwrap().is_empty());
-        // The program ends once the second call waits for it.
-        let program = Mutex::new(program);
-        let report: ReportProgress = Arc::new(move |line| {
-            let mut program = program.lock().unwrap();
-            assert!(program.try_wait().unwrap().is_none(), "{line}");
-            program.kill().unwrap();
-            program.wait().unwrap();
-            report(line);
-        });
-        let found = ledger.abandoned(Duration::from_secs(60), &report).unwrap();
-        assert_eq!((found.len(), found[0].program()), (1, "kind"));
+        (lines, Arc::new(move |line| collected.lock().unwrap().push(line.to_owned())))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ends_a_program_whose_parent_process_has_ended_and_its_children() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        let entry = ledger.add("windtunnel-a", "kind").unwrap();
+        // The child of the program has another standard input, as those of kind have, and holds the pipe open.
+        let (mut pipe, writer) = std::io::pipe().unwrap();
+        let mut program = std::process::Command::new("/bin/sh")
+            .args(["-c", "sleep 1000 </dev/null & echo started; wait"])
+            .stdin(entry.locked_file().unwrap())
+            .stdout(writer)
+            .spawn()
+            .unwrap();
+        let mut started = [0; 8];
+        pipe.read_exact(&mut started).unwrap();
+        let mut bystander = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        abandon(&entry);
+        drop(entry);
+        let (lines, report) = collector();
+        let found = ledger.abandoned(&report).unwrap();
+        assert_eq!((found.busy, found.entries.len(), found.entries[0].program()), (0, 1, "kind"));
+        assert_eq!(program.wait().unwrap().signal(), Some(9));
+        // All writers of the pipe have ended.
+        assert_eq!(pipe.read(&mut started).unwrap(), 0);
+        assert!(bystander.try_wait().unwrap().is_none());
+        bystander.kill().unwrap();
+        bystander.wait().unwrap();
         let lines = lines.lock().unwrap();
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[1].contains("is not deleted yet"), "{lines:?}");
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("ended the program that was still at work on cluster windtunnel-a"));
+    }
+
+    #[test]
+    fn skips_a_cluster_on_which_another_program_works() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        let entry = ledger.add("windtunnel-a", "kind").unwrap();
+        abandon(&entry);
+        let (lines, report) = collector();
+        let found = ledger.abandoned(&report).unwrap();
+        assert_eq!((found.busy, found.entries.len()), (1, 0));
+        let lines = lines.lock().unwrap();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("is not deleted yet: another program is still at work"), "{lines:?}");
     }
 
     #[test]
@@ -231,7 +282,7 @@ mod tests {
         let locked = File::open(folder.path().join(format!("windtunnel-locked.{DRAFT}"))).unwrap();
         locked.lock().unwrap();
         let report: ReportProgress = Arc::new(|_| {});
-        assert!(ledger.abandoned(Duration::ZERO, &report).unwrap().is_empty());
+        assert!(ledger.abandoned(&report).unwrap().entries.is_empty());
         let mut left: Vec<_> = std::fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -245,7 +296,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&folder.path().join("new")).unwrap();
         let report: ReportProgress = Arc::new(|_| {});
-        let abandoned = || ledger.abandoned(Duration::ZERO, &report).unwrap();
+        let abandoned = || ledger.abandoned(&report).unwrap().entries;
         // A process that ends releases its locks. To close a file here is not enough: a program that another test
         // starts has a copy of it between fork and exec, which would keep the lock.
         let release = |entry: Entry| {

@@ -8,6 +8,8 @@ mod docker;
 mod k3d;
 mod kind;
 mod ledger;
+#[cfg(target_os = "linux")]
+mod orphans;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +21,7 @@ use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use self::commands::Commands;
-use self::ledger::Ledger;
+use self::ledger::{Entry, Ledger};
 use super::kubeconfig::{ClusterSettings, Existing};
 use super::{BackendError, Cleanups, ReportProgress, Stop};
 
@@ -152,16 +154,28 @@ impl Clusters {
         self.text(&self.tool.create(name, &self.file(name)), CREATION).map(drop)
     }
 
-    /// Deletes one of windtunnel's clusters.
+    /// Deletes one of windtunnel's clusters, and checks that the program no longer lists it: its exit code says too
+    /// little.
     ///
     /// # Errors
-    /// The name has no `windtunnel-` prefix, or the program fails.
+    /// The name has no `windtunnel-` prefix, the program fails, or the cluster is still there.
     pub fn delete(&self, name: &str) -> Result<(), BackendError> {
         check_name(name)?;
-        let deleted = self.text(&self.tool.delete(name, &self.file(name)), DELETION).map(drop);
+        let arguments = self.tool.delete(name, &self.file(name));
+        let deleted = self.text(&arguments, DELETION).map(drop);
         // kind leaves an empty file.
         let _ = std::fs::remove_file(self.file(name));
-        deleted
+        deleted?;
+        if self.list()?.iter().any(|listed| listed == name) {
+            let line = self.command_line(&arguments);
+            return Err(BackendError::Failed(format!("`{line}` succeeded, but the cluster still exists")));
+        }
+        Ok(())
+    }
+
+    /// Returns a command of the program, as a user would type it.
+    fn command_line(&self, arguments: &[String]) -> String {
+        shlex::try_join(std::iter::once(self.tool.program()).chain(refs(arguments))).unwrap_or_default()
     }
 
     /// Lists windtunnel's clusters, and no others.
@@ -287,15 +301,13 @@ pub fn make(
     let undo = {
         let (clusters, name, report, keep) =
             (Arc::clone(&clusters), name.clone(), Arc::clone(report), make.keep);
-        let (file, program) = (clusters.file(&name), clusters.tool.program());
+        let file = clusters.file(&name);
         cleanups.add(move || {
             if keep
                 && let Ok(text) = clusters.kubeconfig(&name)
                 && ledger::write_private(Path::new(&file), &text).is_ok()
             {
-                let delete = clusters.tool.delete(&name, &file);
-                let delete =
-                    shlex::try_join(std::iter::once(program).chain(refs(&delete))).unwrap_or_default();
+                let delete = clusters.command_line(&clusters.tool.delete(&name, &file));
                 let quoted = shlex::try_quote(&file).unwrap_or_default();
                 report(&format!(
                     "cluster {name} stays; to reach it: kubectl --kubeconfig {quoted} get nodes; to \
@@ -304,14 +316,7 @@ pub fn make(
                 return entry.forget();
             }
             clusters.commands.stop();
-            match clusters.delete(&name) {
-                Ok(()) => {
-                    report(&format!("deleted cluster {name}"));
-                    entry.forget();
-                }
-                // The next start retries.
-                Err(error) => report(&error.to_string()),
-            }
+            delete_and_forget(&clusters, entry, &report);
         })
     };
     clusters.create(&name)?;
@@ -332,7 +337,26 @@ pub fn make(
     Ok(place)
 }
 
-/// Deletes the clusters of killed processes.
+/// Deletes the cluster of an entry. The entry stays until the cluster is gone: the next start tries again. Returns
+/// whether it is gone.
+fn delete_and_forget(clusters: &Clusters, entry: Entry, report: &ReportProgress) -> bool {
+    match clusters.delete(entry.name()) {
+        Ok(()) => {
+            report(&format!("deleted cluster {}", entry.name()));
+            entry.forget();
+            true
+        }
+        Err(error) => {
+            report(&format!(
+                "cluster {} is not deleted: {error}; to try again: windtunnel clean",
+                entry.name()
+            ));
+            false
+        }
+    }
+}
+
+/// Deletes the clusters of killed processes, and returns how many of them are left.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -340,7 +364,7 @@ pub fn remove_remains_in(
     folder: &Path,
     report: &ReportProgress,
     debug: &ReportProgress,
-) -> Result<(), BackendError> {
+) -> Result<usize, BackendError> {
     remove_remains(&Ledger::open(folder)?, report, debug)
 }
 
@@ -348,20 +372,24 @@ fn remove_remains(
     ledger: &Ledger,
     report: &ReportProgress,
     debug: &ReportProgress,
-) -> Result<(), BackendError> {
-    for entry in ledger.abandoned(CREATION, report)? {
-        let Some(maker) = Maker::named(entry.program()) else { continue };
+) -> Result<usize, BackendError> {
+    let abandoned = ledger.abandoned(report)?;
+    let mut left = abandoned.busy;
+    for entry in abandoned.entries {
+        let Some(maker) = Maker::named(entry.program()) else {
+            report(&format!(
+                "cluster {} is not deleted: this windtunnel does not know the program `{}` that created it",
+                entry.name(),
+                entry.program()
+            ));
+            left += 1;
+            continue;
+        };
         report(&format!("cluster {} was left by a process that ended without cleaning up", entry.name()));
         let clusters = Clusters::of(&maker, ledger.folder(), debug);
-        match clusters.delete(entry.name()) {
-            Ok(()) => {
-                report(&format!("deleted cluster {}", entry.name()));
-                entry.forget();
-            }
-            Err(error) => report(&error.to_string()),
-        }
+        left += usize::from(!delete_and_forget(&clusters, entry, report));
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Returns the connection settings in a kubeconfig.

@@ -75,11 +75,13 @@ fn lists_and_changes_only_its_own_clusters() {
         assert!(refused.iter().all(|result| matches!(result, Err(BackendError::Refused(_)))), "{name}");
     }
     assert!(debug_lines.lock().unwrap().is_empty(), "a program was run");
-    clusters.delete("windtunnel-a").unwrap();
+    clusters.delete("windtunnel-b").unwrap();
     assert_eq!(
-        *debug_lines.lock().unwrap(),
-        ["run: echo delete windtunnel-a", "done: echo delete windtunnel-a"]
+        debug_lines.lock().unwrap()[..2],
+        ["run: echo delete windtunnel-b", "done: echo delete windtunnel-b"]
     );
+    let error = clusters.delete("windtunnel-a").unwrap_err().to_string();
+    assert_eq!(error, "`echo delete windtunnel-a` succeeded, but the cluster still exists");
 }
 
 #[test]

@@ -142,8 +142,8 @@ fn read(path: &Path) -> Result<State, String> {
             "this is no state of an exploration: {why}; give --corpus another folder, or remove this file"
         ))
     };
-    let text = fs::read_to_string(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
-    let document: Value = serde_json::from_str(&text).map_err(|error| foreign(error.to_string()))?;
+    let bytes = files::input::read(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let document: Value = serde_json::from_slice(&bytes).map_err(|error| foreign(error.to_string()))?;
     match document["format"].as_u64() {
         Some(FORMAT) => serde_json::from_value(document).map_err(|error| foreign(error.to_string())),
         Some(format) => Err(failed(format!(

@@ -29,11 +29,20 @@ pub(in crate::cli) fn set_unpack_limit(bytes: u64) {
 /// Opens a file.
 ///
 /// # Errors
-/// It is no regular file: a device or a pipe may have no end.
+/// As [`check`], or the file cannot be opened.
 pub(in crate::cli) fn open(path: &Path) -> io::Result<File> {
+    check(path)?;
+    File::open(path)
+}
+
+/// Checks a file that a library is going to open.
+///
+/// # Errors
+/// It is no regular file: a device or a pipe may have no end.
+pub(in crate::cli) fn check(path: &Path) -> io::Result<()> {
     let kind = fs::metadata(path)?.file_type();
     if kind.is_file() {
-        return File::open(path);
+        return Ok(());
     }
     let message =
         format!("expected a regular file, found {}; write its content into a file first", name_of(kind));

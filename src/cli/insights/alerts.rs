@@ -16,6 +16,7 @@ use windtunnel_update_status::controller::AlertStream;
 
 use super::monitor::Monitor;
 use crate::cli::args::insights::InsightsArgs;
+use crate::cli::files::input;
 use crate::cli::live::thanos;
 use crate::cli::print_notice;
 
@@ -62,6 +63,7 @@ pub(super) async fn stream(
 
 /// Reads the certificates in a file, as those of a kubeconfig are read.
 async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
+    input::check(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let kubeconfig = json!({
         "clusters": [{"name": "", "cluster": {"server": "https://prometheus", "certificate-authority": path}}],
         "users": [{"name": "", "user": {}}],

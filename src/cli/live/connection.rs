@@ -1,5 +1,6 @@
 //! The connection flags that every `oc` command has.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -13,6 +14,7 @@ use windtunnel_core::text::error_chain;
 use windtunnel_openshift::oc::CommandOutput;
 
 use super::client_error;
+use crate::cli::files::input;
 
 /// The name of kubeconfig entries that come from flags alone.
 const ENTRY_NAME: &str = "windtunnel";
@@ -89,9 +91,7 @@ impl Connection {
     /// # Errors
     /// The kubeconfig cannot be read.
     pub(in crate::cli) fn contexts(&self) -> Result<Vec<String>, CommandOutput> {
-        let kubeconfig = self.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-        let kubeconfig = kubeconfig.map_err(|error| client_error(&error_chain(&error)))?;
-        Ok(kubeconfig.contexts.into_iter().map(|context| context.name).collect())
+        Ok(self.read()?.contexts.into_iter().map(|context| context.name).collect())
     }
 
     /// Returns the settings to connect to the cluster.
@@ -100,16 +100,45 @@ impl Connection {
     /// The kubeconfig cannot be read, or does not contain the context.
     pub(in crate::cli) async fn config(&self) -> Result<Config, CommandOutput> {
         let mut kubeconfig = match (&self.kubeconfig, &self.server) {
-            (Some(path), _) => Kubeconfig::read_from(path),
-            (None, None) => Kubeconfig::read(),
-            (None, Some(_)) => Ok(Kubeconfig::read().unwrap_or_default()),
-        }
-        .map_err(|error| client_error(&error_chain(&error)))?;
+            (None, Some(_)) => self.read().unwrap_or_default(),
+            _ => self.read()?,
+        };
         self.apply_flags(&mut kubeconfig);
+        for file in self.files(&kubeconfig) {
+            check(Path::new(file))?;
+        }
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         Config::from_custom_kubeconfig(kubeconfig, &options)
             .await
             .map_err(|error| client_error(&error_chain(&error)))
+    }
+
+    /// Reads the kubeconfig, or the default ones.
+    fn read(&self) -> Result<Kubeconfig, CommandOutput> {
+        let kubeconfig = if let Some(path) = &self.kubeconfig {
+            check(path)?;
+            Kubeconfig::read_from(path)
+        } else {
+            for path in default_paths() {
+                check(&path)?;
+            }
+            Kubeconfig::read()
+        };
+        kubeconfig.map_err(|error| client_error(&error_chain(&error)))
+    }
+
+    /// The files that the client reads for the cluster and the user of the context.
+    fn files<'k>(&self, kubeconfig: &'k Kubeconfig) -> Vec<&'k String> {
+        let chosen = self.context.as_ref().or(kubeconfig.current_context.as_ref());
+        let context = kubeconfig.contexts.iter().find(|named| Some(&named.name) == chosen);
+        let Some(context) = context.and_then(|named| named.context.as_ref()) else { return Vec::new() };
+        let clusters = kubeconfig.clusters.iter().filter(|named| named.name == context.cluster);
+        let users = kubeconfig.auth_infos.iter().filter(|named| Some(&named.name) == context.user.as_ref());
+        let authorities = clusters.filter_map(|named| named.cluster.as_ref()?.certificate_authority.as_ref());
+        let users = users.filter_map(|named| named.auth_info.as_ref());
+        let credentials =
+            users.flat_map(|user| [&user.client_certificate, &user.client_key, &user.token_file]);
+        authorities.chain(credentials.flatten()).collect()
     }
 
     /// Applies the flags to the kubeconfig.
@@ -154,6 +183,27 @@ impl Connection {
             }
         }
     }
+}
+
+/// Rejects a device or a pipe, which may have no end. Other problems are left to the client, which has a message for them.
+/// `/dev/null` is the usual way to name no kubeconfig.
+fn check(path: &Path) -> Result<(), CommandOutput> {
+    match input::check(path) {
+        Err(error) if error.kind() == ErrorKind::InvalidInput && path != Path::new("/dev/null") => {
+            Err(client_error(&format!("{}: {error}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The kubeconfigs that the client reads without a flag.
+fn default_paths() -> Vec<PathBuf> {
+    let named = std::env::var_os("KUBECONFIG").unwrap_or_default();
+    let named: Vec<_> = std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect();
+    if named.is_empty() {
+        return std::env::home_dir().map(|home| home.join(".kube").join("config")).into_iter().collect();
+    }
+    named
 }
 
 /// Builds types whose secret fields only serde can set.

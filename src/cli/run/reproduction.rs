@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::cli::files;
 use crate::engine::program_checks::{Finding, ProgramCheck};
 use crate::plan::Plan;
 
@@ -19,7 +20,7 @@ pub(super) fn write(
 ) -> Result<String, String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let source = Path::new(&plan.file);
-    let text = fs::read_to_string(source).map_err(|error| failed(source, error))?;
+    let text = files::read(source)?;
     let lines: Vec<usize> = plan.timeline.iter().map(|step| step.line).collect();
     let text = with_faults(&text, &lines, finding)
         .ok_or_else(|| format!("{}: the timeline is no block of lines that begin with `-`", plan.file))?;

@@ -77,6 +77,104 @@ fn devices_and_pipes_are_refused_as_input() {
     }
 }
 
+/// An environment with a pipe `q` and a link `zero` to a file without an end.
+#[cfg(unix)]
+fn with_endless_files() -> TestEnvironment {
+    let environment = TestEnvironment::with(&[("s.yaml", CALM)]);
+    std::os::unix::fs::symlink("/dev/zero", environment.work().join("zero")).unwrap();
+    let pipe = environment.work().join("q");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    environment
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_refused_as_kubeconfigs() {
+    let environment = with_endless_files();
+    for (file, kind) in [("q", "a pipe"), ("zero", "a device")] {
+        for arguments in [
+            &["clock", "--kubeconfig", file][..],
+            &["status", "--kubeconfig", file],
+            &["insights", "--once", "--kubeconfig", file],
+            &["record", "-o", "r", "--kubeconfig", file],
+            &["rbac", "--kubeconfig", file],
+            &["clean", "--context", "c", "--kubeconfig", file],
+            &["run", "s.yaml", "--backend", "kubeconfig", "--context", "c", "--kubeconfig", file],
+            &["run", "s.yaml", "--backend", "kubeconfig", "--kubeconfig", file],
+            &["adm", "upgrade", "--kubeconfig", file],
+            &["adm", "upgrade", "--server", "https://127.0.0.1:1", "--certificate-authority", file],
+        ] {
+            let output = environment.run(arguments);
+            let expected = format!("error: {file}: expected a regular file, found {kind}; write its content");
+            assert!(output.stderr.contains(&expected), "{arguments:?}: {output}");
+            assert_ne!(output.code, Some(0), "{arguments:?}: {output}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_refused_in_kubeconfigs() {
+    let environment = with_endless_files();
+    let kubeconfig = |cluster: &str, user: &str| {
+        format!(
+            "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'{cluster}}}}}]\n\
+             users: [{{name: u, user: {{{user}}}}}, {{name: other, user: {{tokenFile: q}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\ncurrent-context: c\n"
+        )
+    };
+    for text in [
+        kubeconfig(", certificate-authority: q", ""),
+        kubeconfig("", "client-certificate: q, client-key: s.yaml"),
+        kubeconfig("", "client-certificate: s.yaml, client-key: q"),
+        kubeconfig("", "tokenFile: q"),
+    ] {
+        environment.write("config", &text);
+        let output = environment.run(&["clock", "--kubeconfig", "config"]);
+        assert!(output.stderr.contains("q: expected a regular file, found a pipe"), "{text}\n{output}");
+    }
+    // The files of other users are not read.
+    environment.write("config", kubeconfig("", ""));
+    let output = environment.run(&["clock", "--kubeconfig", "config"]);
+    assert!(!output.stderr.contains("regular file"), "{output}");
+    let with_variable = |files: &str, arguments: &[&str]| {
+        let mut command = environment.command(arguments);
+        let output = command.env("KUBECONFIG", files).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let stderr = with_variable("config:q", &["clock"]);
+    assert!(stderr.contains("error: q: expected a regular file, found a pipe"), "{stderr}");
+    // The usual ways to name no kubeconfig.
+    for arguments in [
+        &["adm", "upgrade", "--server", "https://127.0.0.1:1"][..],
+        &["adm", "upgrade", "--server", "https://127.0.0.1:1", "--kubeconfig", "/dev/null"],
+    ] {
+        let stderr = with_variable("/dev/null", arguments);
+        assert!(stderr.contains("127.0.0.1:1") && !stderr.contains("regular file"), "{stderr}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_refused_as_states_of_explorations() {
+    for (file, kind) in [("q", "a pipe"), ("zero", "a device")] {
+        let environment = with_endless_files();
+        std::fs::create_dir(environment.work().join("corpus")).unwrap();
+        let state = environment.work().join("corpus/state.json");
+        std::os::unix::fs::symlink(environment.work().join(file), state).unwrap();
+        for arguments in [
+            &["explore", "report", "corpus"][..],
+            &["explore", "s.yaml", "--runs", "1", "--corpus", "corpus"],
+        ] {
+            let output = environment.run(arguments);
+            let expected =
+                format!("corpus/state.json: cannot be read: expected a regular file, found {kind}");
+            assert!(output.stderr.contains(&expected), "{arguments:?}: {output}");
+            assert_eq!(output.code, Some(2), "{arguments:?}: {output}");
+        }
+    }
+}
+
 #[test]
 fn compressed_files_are_read_up_to_the_limit() {
     use std::io::Write as _;

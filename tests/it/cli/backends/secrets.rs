@@ -1,5 +1,7 @@
 //! Secrets of a live cluster: steps can use their values, but a run never prints or writes them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::api::{Api, PostParams};
 use serde_json::json;
 
@@ -10,12 +12,21 @@ use crate::cli::serve::{client, run};
 const LONG: (&str, &str) = ("correct-horse-battery", "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5");
 const SHORT: (&str, &str) = ("pw7", "cHc3");
 
+/// Parts of values, each of which must be hidden on its own.
+const KEY_LINES: [&str; 2] = [
+    "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi8m1u7c2dQx0m0n9Y9Zr2W0q1A",
+    "h3Jc8vbQmM2nWqk0z5rB1TqLw7dXo4yUeR9sKfPgC6tNVuE8aHjS0iZxDl2YbGmF",
+];
+const PASSWORD: &str = "sw0rd/fish+1";
+
 const SCENARIO: &str = r"
 name: secrets
 cluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
 - run: oc get secret login -n default -o yaml
 - run: oc get secrets -n default -o json
+- run: oc get configmap parts -n default -o yaml
+- run: oc get configmap parts -n default -o json
 - run:
     command: oc get secret login -n default -o jsonpath={.data.pin}
     prints: cHc3
@@ -29,6 +40,11 @@ timeline:
     prints: a text that is missing
 ";
 
+/// Wraps base64 as the program `base64` does.
+fn wrapped(text: &str) -> String {
+    text.as_bytes().chunks(76).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn reports_contain_no_values_of_secrets() {
     let cluster = Cluster::bare();
@@ -41,9 +57,30 @@ fn reports_contain_no_values_of_secrets() {
             "data": { "password": LONG.1, "pin": SHORT.1, "enabled": "dHJ1ZQ==" } });
         let secret: k8s_openapi::api::core::v1::Secret = serde_json::from_value(secret).unwrap();
         secrets.create(&PostParams::default(), &secret).await.unwrap();
-        let map = json!({ "metadata": { "name": "copy" }, "data": { "copy": LONG.1 } });
-        let map: k8s_openapi::api::core::v1::ConfigMap = serde_json::from_value(map).unwrap();
-        maps.create(&PostParams::default(), &map).await.unwrap();
+        let key =
+            format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", KEY_LINES.join("\n"));
+        let login = json!({ "auths": { "quay.io": { "password": PASSWORD } } }).to_string();
+        let secret = json!({ "metadata": { "name": "parts" },
+            "stringData": { "key": &key, "login": &login } });
+        let secret: k8s_openapi::api::core::v1::Secret = serde_json::from_value(secret).unwrap();
+        secrets.create(&PostParams::default(), &secret).await.unwrap();
+        let data = json!({
+            "key": &key,
+            "config": format!("client:\n  key: |\n    {}", key.replace('\n', "\n    ")),
+            "line": format!("# {}", KEY_LINES[1]),
+            "url": "https://robot:sw0rd%2Ffish%2B1@quay.io",
+            "basic": STANDARD.encode(format!("robot:{PASSWORD}")),
+            "wrapped": wrapped(&STANDARD.encode(&key)),
+            "twice": STANDARD.encode(STANDARD.encode(PASSWORD)),
+        });
+        let applied = json!({ "kind": "ConfigMap", "data": &data }).to_string();
+        let parts = json!({ "metadata": { "name": "parts",
+            "annotations": { "kubectl.kubernetes.io/last-applied-configuration": applied } }, "data": data });
+        let copy = json!({ "metadata": { "name": "copy" }, "data": { "copy": LONG.1 } });
+        for map in [parts, copy] {
+            let map: k8s_openapi::api::core::v1::ConfigMap = serde_json::from_value(map).unwrap();
+            maps.create(&PostParams::default(), &map).await.unwrap();
+        }
     });
     let place =
         ["run", "s.yaml", "--backend", "kubeconfig", "--kubeconfig", "config", "--context", "windtunnel"];
@@ -55,8 +92,15 @@ fn reports_contain_no_values_of_secrets() {
     assert!(output.stdout.contains("a text that is missing"), "{output}");
     let texts = [("stdout", output.stdout), ("stderr", output.stderr)].into_iter();
     let files = ["r.jsonl", "j.xml", "p.html"].map(|name| (name, environment.read(name)));
+    let encoded = [
+        STANDARD.encode(KEY_LINES.join("\n")),
+        STANDARD.encode(format!("robot:{PASSWORD}")),
+        STANDARD.encode(STANDARD.encode(PASSWORD)),
+    ];
+    let encoded = encoded.each_ref().map(|text| &text[12..24]);
+    let values = [LONG.0, LONG.1, SHORT.1, KEY_LINES[0], KEY_LINES[1], PASSWORD, "sw0rd%2Ffish"];
     for (place, text) in texts.chain(files) {
-        for value in [LONG.0, LONG.1, SHORT.1] {
+        for value in values.into_iter().chain(encoded) {
             assert!(!text.contains(value), "{place} contains {value}");
         }
     }

@@ -10,15 +10,31 @@ use regex::Regex;
 use super::{Cluster, signal};
 use crate::cli::environment::{Output, TestEnvironment};
 
-/// The script: it notes its arguments, and behaves as the files beside it say.
+/// The script: it notes its arguments and its clusters, and behaves as the files beside it say.
 const SCRIPT: &str = r#"#!/bin/sh
-echo "${0##*/} $*" >> calls
+program="${0##*/}"
+echo "$program $*" >> calls
+for word in "$@"; do case "$word" in windtunnel-*) name="$word";; esac; done
+/bin/mkdir -p clusters
 case "$*" in
-  version) echo "${0##*/} v9.9.9"; echo more;;
+  version) echo "$program v9.9.9"; echo more;;
   *create*)
     [ -f fails ] && { echo "ERROR: failed to create cluster: no space left" >&2; exit 1; }
-    [ -f hangs ] && { echo hanging >> calls; while [ -f hangs ]; do /bin/sleep 0.1; done; }
-    [ -f is-slow ] && /bin/sleep 1;;
+    : > "clusters/$name"
+    [ -f "$program-hangs" ] && { echo hanging >> calls; while [ -f "$program-hangs" ]; do /bin/sleep 0.1; done; }
+    [ -f is-slow ] && /bin/sleep 1
+    : > "clusters/$name";;
+  *delete*)
+    [ -f lies ] && { /bin/rm lies; exit 0; }
+    /bin/rm -f "clusters/$name";;
+  *"get clusters"* | *"cluster list"*)
+    [ -f list-fails ] && { echo "ERROR: no daemon" >&2; exit 1; }
+    for cluster in clusters/*; do
+      [ -f "$cluster" ] || continue
+      [ "$program" = kind ] && echo "${cluster##*/}"
+      [ "$program" = k3d ] && items="$items${items:+,}{\"name\":\"${cluster##*/}\"}"
+    done
+    [ "$program" = k3d ] && echo "[$items]";;
   *"get kubeconfig"* | "kubeconfig get"*)
     [ -f is-garbage ] && { echo "password: hunter2"; exit 0; }
     /bin/cat config;;
@@ -101,6 +117,17 @@ impl Machine {
         output(self.command(backend, more))
     }
 
+    /// Runs `windtunnel clean`.
+    fn clean(&self) -> Output {
+        run(&self.0.environment, &["clean"])
+    }
+
+    /// The clusters that the scripts have created and not deleted.
+    fn clusters(&self) -> Vec<String> {
+        let files = self.0.environment.files();
+        files.iter().filter_map(|file| file.strip_prefix("clusters/")).map(str::to_owned).collect()
+    }
+
     /// Starts windtunnel and waits until the creation of a cluster hangs.
     #[expect(clippy::zombie_processes, reason = "the caller ends it")]
     fn hanging(&self) -> Child {
@@ -137,10 +164,12 @@ fn a_feature_passes_in_clusters_of_kind_and_k3d() {
     kind create cluster --name NAME --kubeconfig DIR/NAME.kubeconfig --wait 5m
     kind get kubeconfig --name NAME
     kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig
+    kind get clusters
     k3d version
     k3d cluster create NAME --no-lb --kubeconfig-update-default=false --kubeconfig-switch-context=false --wait --timeout 5m
     k3d kubeconfig get NAME
     k3d cluster delete NAME
+    k3d cluster list --output json
     ");
 }
 
@@ -158,6 +187,7 @@ fn a_failed_creation_is_reported_and_its_cluster_deleted() {
     kind version
     kind create cluster --name NAME --kubeconfig DIR/NAME.kubeconfig --wait 5m --image node:v1
     kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig
+    kind get clusters
     ");
 }
 
@@ -209,7 +239,7 @@ fn an_invalid_kubeconfig_is_not_printed() {
         output.stderr.contains("printed no kubeconfig") && !output.stderr.contains("hunter2"),
         "{output}"
     );
-    assert!(machine.calls().ends_with("k3d cluster delete NAME\n"));
+    assert!(machine.calls().ends_with("k3d cluster delete NAME\nk3d cluster list --output json\n"));
 }
 
 #[test]
@@ -244,33 +274,68 @@ fn a_later_run_does_not_delete_a_kept_cluster() {
 }
 
 #[test]
-fn a_run_deletes_the_unfinished_cluster_of_a_killed_process() {
-    let machine = Machine::new().with("hangs");
+fn a_run_ends_the_orphaned_program_of_a_killed_process_and_deletes_its_cluster() {
+    let machine = Machine::new().with("kind-hangs");
     let mut child = machine.hanging();
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!machine.calls().contains("delete"));
-    // The killed process's tool keeps running, and the cluster that it creates must be deleted as well.
-    let mut next = machine.command("k3d", &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(next.stderr.take().unwrap());
-    let mut stderr_text = String::new();
-    stderr.read_line(&mut stderr_text).unwrap();
-    assert!(stderr_text.contains(" outlived its windtunnel process: waiting for it to end"), "{stderr_text}");
-    assert!(!machine.calls().contains("delete"));
-    machine.remove("hangs");
-    stderr.read_to_string(&mut stderr_text).unwrap();
-    assert_eq!(next.wait().unwrap().code(), Some(0), "{stderr_text}");
-    assert!(stderr_text.contains("was left by a process that ended without cleaning up"), "{stderr_text}");
+    assert_eq!(machine.clusters().len(), 1);
+    // The program of the killed process is still creating its cluster, and would never end.
+    let next = machine.test("k3d", &[]);
+    assert_eq!(next.code, Some(0), "{next}");
+    let ended = next.stderr.find("ended the program that was still at work on cluster windtunnel-");
+    let deleted = next.stderr.find("deleted cluster windtunnel-");
+    let created = next.stderr.find("creating cluster windtunnel-");
+    assert!(ended.is_some() && ended < deleted && deleted < created, "{next}");
     let calls = machine.calls();
     let deleted = calls.find("kind delete cluster --name NAME").unwrap_or_else(|| panic!("{calls}"));
     assert!(deleted < calls.find("k3d cluster create").unwrap(), "{calls}");
-    let clean = machine.0.environment.command(&["clean"]).output().unwrap();
-    assert_eq!((clean.status.code(), clean.stderr.as_slice()), (Some(0), &b""[..]));
+    assert!(machine.clusters().is_empty());
+    let clean = machine.clean();
+    assert_eq!((clean.code, clean.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_later_start_deletes_a_cluster_that_outlived_its_deletion() {
+    let machine = Machine::new().with("lies");
+    let first = machine.test("kind", &[]);
+    assert_eq!(first.code, Some(0), "{first}");
+    assert!(!first.stderr.contains("deleted cluster"), "{first}");
+    let problem = Regex::new(
+        r"\ncluster (windtunnel-\S+) is not deleted: `kind delete cluster --name .*` succeeded, but the cluster still exists; to try again: windtunnel clean\n",
+    );
+    let problem = problem.unwrap().captures(&first.stderr).unwrap_or_else(|| panic!("{first}"));
+    assert_eq!(machine.clusters(), [&problem[1]]);
+    let second = machine.test("k3d", &[]);
+    assert_eq!(second.code, Some(0), "{second}");
+    assert!(second.stderr.contains(&format!("deleted cluster {}\n", &problem[1])), "{second}");
+    assert!(machine.clusters().is_empty());
+}
+
+#[test]
+fn clean_fails_until_the_program_lists_the_cluster_no_more() {
+    let machine = Machine::new().with("lies");
+    assert_eq!(machine.test("kind", &[]).code, Some(0));
+    for (file, problem) in [
+        ("lies", "succeeded, but the cluster still exists; to try again: windtunnel clean"),
+        ("list-fails", "ERROR: no daemon; to try again: windtunnel clean"),
+    ] {
+        machine.0.environment.write(file, "");
+        let clean = machine.clean();
+        assert_eq!(clean.code, Some(1), "{clean}");
+        assert!(clean.stderr.contains(" is not deleted: ") && clean.stderr.contains(problem), "{clean}");
+    }
+    machine.remove("list-fails");
+    let clean = machine.clean();
+    assert_eq!(clean.code, Some(0), "{clean}");
+    assert!(clean.stderr.contains("\ndeleted cluster windtunnel-"), "{clean}");
+    assert_eq!(machine.clean().stderr, "");
 }
 
 #[test]
 fn an_interrupted_process_deletes_its_unfinished_cluster() {
-    let machine = Machine::new().with("hangs");
+    let machine = Machine::new().with("kind-hangs");
     let mut child = machine.hanging();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut stderr_text = String::new();
@@ -282,5 +347,6 @@ fn an_interrupted_process_deletes_its_unfinished_cluster() {
     let (first, rest) = stderr_text.split_once('\n').unwrap();
     assert!(rest.starts_with("interrupted: cleaning up\ndeleted cluster windtunnel-"), "{first}\n{rest}");
     assert_eq!(rest.lines().count(), 2, "{rest}");
-    assert!(machine.calls().ends_with("kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig\n"));
+    let last = "kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig\nkind get clusters\n";
+    assert!(machine.calls().ends_with(last));
 }

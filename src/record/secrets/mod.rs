@@ -1,16 +1,24 @@
 //! Hides the values of a live cluster's Secrets in records and reports.
 //!
-//! A printed Secret loses all its values. In other texts, values are found by their text. That search leaves
-//! out short values, which could be ordinary words, and public values such as certificates.
+//! A printed Secret loses all its values. In other texts, values and their parts are found by their text, however it is
+//! indented, wrapped, escaped or encoded. That search leaves out short values, which could be ordinary words, and public
+//! values such as certificates.
 
-use std::collections::BTreeSet;
+mod canonical;
+mod search;
+mod values;
+
 use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hashbrown::HashSet;
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 use windtunnel_core::Object;
 
+use self::search::Index;
+use self::values::Parts;
 use super::{Event, Record, WriteEvent};
 
 const REDACTED: &str = "REDACTED";
@@ -24,9 +32,13 @@ const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The values to hide.
 #[derive(Debug, Default)]
-pub struct Secrets {
-    /// Longest first, so that a value is replaced as a whole.
-    values: Mutex<BTreeSet<(std::cmp::Reverse<usize>, String)>>,
+pub struct Secrets(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Hashes of the values in Secrets, because a Secret is observed many times.
+    learned: HashSet<[u8; 32]>,
+    index: Index,
 }
 
 impl Secrets {
@@ -63,30 +75,41 @@ impl Secrets {
         if decoded.is_some_and(|text| text.trim().len() < SHORTEST) {
             return;
         }
-        self.add(encoded);
-        if let Some(text) = decoded {
-            self.add(text);
-            // The form in a JSON string.
-            let quoted = json!(text.trim()).to_string();
-            self.add(quoted.trim_matches('"'));
+        match decoded {
+            Some(text) => {
+                self.add(text);
+                if text != text.trim() {
+                    self.update(encoded, Index::add_encoded);
+                }
+            }
+            None => self.update(encoded, Index::add_encoded),
         }
     }
 
     fn add(&self, text: &str) {
-        let text = text.trim();
-        if text.len() >= SHORTEST {
-            let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-            values.insert((std::cmp::Reverse(text.len()), text.to_owned()));
+        self.update(text.trim(), |index, text| {
+            index.add(text);
+            let Parts { values, lines } = Parts::of(text);
+            for value in &values {
+                index.add(value);
+            }
+            for line in &lines {
+                index.add_plain(line);
+            }
+        });
+    }
+
+    fn update(&self, text: &str, add: impl FnOnce(&mut Index, &str)) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if text.len() >= SHORTEST && known.learned.insert(Sha256::digest(text).into()) {
+            add(&mut known.index, text);
         }
     }
 
     /// Returns a text without the values.
     pub fn hide(&self, text: &str) -> String {
-        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = values.iter().filter(|(_, value)| value.len() <= text.len());
-        found.fold(text.to_owned(), |text, (_, value)| {
-            if text.contains(value.as_str()) { text.replace(value, REDACTED) } else { text }
-        })
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.index.replace(text, REDACTED).unwrap_or_else(|| text.to_owned())
     }
 
     /// Removes the values from a record.
@@ -222,6 +245,80 @@ mod tests {
         let expected = json!({ "kind": "Secret", "data": { "on": "UkVEQUNURUQ=" },
             "metadata": { "name": "s", "annotations": { "a": "b" } } });
         assert_eq!(answer, expected);
+    }
+
+    const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi8m1u7c2dQx0m0n9Y9Zr2W0q1A\n\
+                       h3Jc8vbQmM2nWqk0z5rB1TqLw7dXo4yUeR9sKfPgC6tNVuE8aHjS0iZxDl2YbGmF\nQk1Zq7A=\n-----END RSA PRIVATE KEY-----\n";
+
+    fn check_hidden(secrets: &Secrets, text: &str, leaks: &[&str]) {
+        let hidden = secrets.hide(text);
+        assert!(hidden.contains(REDACTED), "{text}\n{hidden}");
+        for leak in leaks {
+            assert!(!hidden.contains(leak), "{leak} of\n{text}\nin\n{hidden}");
+        }
+    }
+
+    #[test]
+    fn hides_keys_however_they_are_written() {
+        let secrets = secrets(&[("tls.key", KEY)]);
+        let lines: Vec<&str> = KEY.lines().skip(1).take(2).collect();
+        let indented = KEY.replace('\n', "\n    ");
+        let once = json!({ "data": { "key": KEY } }).to_string();
+        let twice = json!({ "last-applied": once }).to_string();
+        let wrapped = |columns: usize| {
+            let encoded = STANDARD.encode(KEY);
+            let lines = encoded.as_bytes().chunks(columns).map(String::from_utf8_lossy);
+            lines.collect::<Vec<_>>().join("\n      ")
+        };
+        for text in [&indented, &once, &twice] {
+            check_hidden(&secrets, &format!("before {text} after"), &lines);
+        }
+        // The rest of the text stays.
+        assert_eq!(
+            secrets.hide(&format!("key: |\n    {indented}\nb: c")),
+            "key: |\n    REDACTED\n    \nb: c"
+        );
+        assert_eq!(secrets.hide(&once), r#"{"data":{"key":"REDACTED\n"}}"#);
+        let with_name = STANDARD.encode(format!("key:\n{KEY}"));
+        for text in [STANDARD.encode(KEY), wrapped(76), wrapped(64), with_name] {
+            let hidden = secrets.hide(&format!("a: {text}\n"));
+            assert!(hidden.contains(REDACTED) && hidden.len() < 30, "{text}\n{hidden}");
+        }
+        // A part of the key, with comments.
+        check_hidden(&secrets, &format!("# {}\n# {}\n", lines[1], lines[0]), &lines);
+        let encoded = STANDARD.encode(KEY);
+        check_hidden(&secrets, &STANDARD.encode(&encoded), &[&STANDARD.encode(&encoded[..30])]);
+    }
+
+    #[test]
+    fn hides_passwords_within_values_and_encoded_with_names() {
+        let auth = STANDARD.encode("robot:sw0rd/fish+1");
+        let login =
+            json!({ "auths": { "quay.io": { "auth": auth, "password": "sw0rd/fish+1" } } }).to_string();
+        let secrets = secrets(&[(".dockerconfigjson", &login), ("password", "b&sic p?ss+word")]);
+        for text in [
+            "sw0rd/fish+1".to_owned(),
+            auth.clone(),
+            "sw0rd%2Ffish%2B1".to_owned(),
+            STANDARD.encode(&login),
+            STANDARD.encode("other:sw0rd/fish+1"),
+            STANDARD.encode(format!("{{\"password\": \"{}\"}}", "sw0rd/fish+1")),
+            STANDARD.encode(&auth),
+            "b%26sic%20p%3Fss%2Bword".to_owned(),
+            "b&sic+p?ss+word".to_owned(),
+            r"b\u0026sic p?ss+word".to_owned(),
+            STANDARD.encode("admin:b&sic p?ss+word"),
+        ] {
+            check_hidden(&secrets, &format!("a {text} b"), &[&text, &text[3..text.len() - 4]]);
+        }
+    }
+
+    #[test]
+    fn texts_without_values_stay_byte_by_byte() {
+        let secrets =
+            secrets(&[("tls.key", KEY), ("config", "kind: ConfigMap\napiVersion: v1\nimage: quay.io/a\n")]);
+        let text = "apiVersion: v1\nkind: ConfigMap\nimage: quay.io/a-b_c%20\\n\\u00e9 -----BEGIN RSA PRIVATE KEY-----\nother";
+        assert_eq!(secrets.hide(text), text);
     }
 
     #[test]
