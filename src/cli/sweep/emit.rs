@@ -7,7 +7,7 @@ use windtunnel_core::text::short_duration;
 
 use super::groups::word;
 use super::report::Report;
-use super::write;
+use crate::cli::files;
 use crate::cli::payload::Releases;
 use crate::engine::sweep::{Branch, Request, Verdict};
 use crate::scenario;
@@ -25,8 +25,6 @@ pub(super) fn write_scenarios(
     let Request::GoTo(version) = report.request else {
         return Err("--emit: a killed component is no request; write a `fault` into the scenario".to_owned());
     };
-    std::fs::create_dir_all(folder)
-        .map_err(|error| format!("{}: cannot be created: {error}", folder.display()))?;
     for (index, group) in report.groups.iter().enumerate() {
         let branch = group.first();
         let name = format!(
@@ -35,12 +33,11 @@ pub(super) fn write_scenarios(
             word(&branch.verdict).replace(' ', "-"),
             short_duration(branch.moment.at)
         );
-        let path = folder.join(name);
         let text = scenario_of(report, source, branch, &version.to_string())?;
-        let file = path.display().to_string();
+        let file = folder.join(&name).display().to_string();
         scenario::parse_all(&file, &text, releases)
             .map_err(|problems| format!("--emit: this scenario cannot be cut at a step: {problems}"))?;
-        write(&path, &text)?;
+        files::write_into(folder, name, &text)?;
     }
     Ok(())
 }

@@ -1,49 +1,26 @@
-//! Safe writing of kubeconfigs: not through files of other users, and not in place of devices.
+//! Safe writing of kubeconfigs and data files: not through files of other users, and not in place of devices.
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, lchown, symlink};
-use std::path::Path;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::process::Command;
 
 use super::{Served, TestEnvironment};
+use crate::cli::places::{OTHER, create_shared_folder, give_away, link_of_another_user, mode};
 use crate::skipped::skipped;
-
-/// A user other than that of the test.
-const OTHER: u32 = 65_534;
-
-/// Creates a folder in which everybody can create files. Returns whether this user can give files away, as
-/// only root can.
-fn create_shared_folder(environment: &TestEnvironment) -> bool {
-    let folder = environment.work().join("shared");
-    fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
-    let probe = environment.work().join("probe");
-    fs::write(&probe, "").unwrap();
-    let can = lchown(&probe, Some(OTHER), Some(OTHER)).is_ok();
-    if !can {
-        skipped("right to give files to another user");
-    }
-    can
-}
-
-fn mode(path: &Path) -> u32 {
-    fs::metadata(path).unwrap().permissions().mode() & 0o777
-}
 
 #[test]
 fn the_token_is_not_written_through_files_of_another_user() {
     let environment = TestEnvironment::with(&[("victim", "precious\n")]);
     if !create_shared_folder(&environment) {
-        return;
+        return skipped("right to give files to another user");
     }
     let shared = environment.work().join("shared");
     // A draft file owned by another user, under the name that drafts had, and a link to a file that only we
     // can write.
     fs::write(shared.join("config.part"), "").unwrap();
-    lchown(shared.join("config.part"), Some(OTHER), Some(OTHER)).unwrap();
-    symlink(environment.work().join("victim"), shared.join("link")).unwrap();
-    lchown(shared.join("link"), Some(OTHER), Some(OTHER)).unwrap();
+    assert!(give_away(&shared.join("config.part")));
+    link_of_another_user(&environment.work().join("victim"), &shared.join("link"));
     let served = Served::start(&environment, &["--kubeconfig", "shared/config", "--token", "t-1"]);
     drop(served);
     let config = shared.join("config");
