@@ -12,6 +12,9 @@ use crate::cli::payload::Releases;
 use crate::engine::sweep::{Branch, Request, Verdict};
 use crate::scenario;
 
+/// The time of the first moment of a run.
+const START: &str = "0s";
+
 /// Writes a scenario for the first moment of each group into a folder.
 ///
 /// # Errors
@@ -61,8 +64,12 @@ fn scenario_of(report: &Report<'_>, source: &str, branch: &Branch, target: &str)
     let named = kept.iter_mut().find(|line| line.starts_with("name:"));
     *named.ok_or_else(|| "--emit: the scenario has no line `name: ...`".to_owned())? = name;
     let indent = " ".repeat(running.column.saturating_sub(1).saturating_sub(2));
+    // A scenario begins at its start, so there is no step that waits for it.
+    if at != START {
+        kept.push(format!("{indent}- at: {at}"));
+    }
     kept.push(format!(
-        "{indent}- at: {at}\n{indent}- update: {{to: {target}, force: true}}\n{indent}- expect:\n{indent}    object: \
+        "{indent}- update: {{to: {target}, force: true}}\n{indent}- expect:\n{indent}    object: \
          ClusterVersion/version\n{indent}    condition: {{type: Progressing, status: \"False\", message: Cluster version is \
          {target}}}\n{indent}    fields: {{\"status.history[0].state\": Completed, status.observedGeneration: \"{}\"}}\n{indent}    within: \
          6h\n",
