@@ -82,3 +82,37 @@ fn a_link_of_the_same_user_is_followed_and_no_folder_is_created() {
     assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
     assert!(!environment.work().join("new").exists());
 }
+
+#[test]
+fn data_is_kept_in_private_places_only() {
+    let environment = TestEnvironment::with(&[("ours/note", "")]);
+    let serve = |folder: &str| environment.run(&["serve", "--bare", "--port", "0", "--data-dir", folder]);
+    let can_give = create_shared_folder(&environment);
+    let output = serve("shared");
+    let expected = "error: shared: other users can write into this folder (its mode is 1777), and replace the data file; \
+                    run `chmod 700 shared` if it is for the data alone, or use a folder in it that is created for the \
+                    data, such as `shared/windtunnel`\n";
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
+    let all_modes = fs::metadata(environment.work().join("shared")).unwrap().mode() & 0o7777;
+    assert_eq!((all_modes, environment.work().join("shared/windtunnel.redb").exists()), (0o1777, false));
+    drop(Served::start(&environment, &["--bare", "--data-dir", "shared/windtunnel"]));
+    assert_eq!(mode(&environment.work().join("shared/windtunnel")), 0o700);
+    // An ordinary folder of the user.
+    let ours = environment.work().join("ours");
+    fs::set_permissions(&ours, fs::Permissions::from_mode(0o755)).unwrap();
+    drop(Served::start(&environment, &["--bare", "--data-dir", "ours"]));
+    assert_eq!((mode(&ours), mode(&ours.join("windtunnel.redb"))), (0o755, 0o600));
+    if !can_give {
+        return skipped("right to give files to another user");
+    }
+    link_of_another_user(&ours, &environment.work().join("shared/link"));
+    let output = serve("shared/link");
+    let expected = "error: shared/link: shared/link is another user's link in a world-writable folder; choose a path in \
+                    another folder\n";
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
+    assert!(give_away(&ours.join("windtunnel.redb")));
+    let output = serve("ours");
+    let expected = "error: ours/windtunnel.redb: this file belongs to another user (65534), who could read the \
+                    administrator's token in it; remove it, or use another --data-dir\n";
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
+}
