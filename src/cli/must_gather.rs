@@ -25,7 +25,7 @@ pub(super) fn must_gather(args: &MustGatherArgs) -> Result<Exit, String> {
     }
     let written = files_at(&record, at)?;
     for Source { path, text } in &written {
-        files::write(&args.output.join(path), text)?;
+        files::write_into(&args.output, path, text)?;
     }
     print_output(&format!("wrote {} files to {folder}\n", written.len()));
     Ok(Exit::Passed)

@@ -19,6 +19,7 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     if path.exists() {
         return Err(format!("{}: the file already exists", path.display()));
     }
+    files::create_folder(path.parent().unwrap_or(Path::new("")))?;
     files::write(path, &text.replace("NAME", &name_of(path)))?;
     let command = if path.extension() == Some(OsStr::new("feature")) { "test" } else { "run" };
     print_output(&format!(

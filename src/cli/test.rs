@@ -63,6 +63,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
 }
 
 fn test_all(args: &TestArgs) -> Result<Exit, String> {
+    suite::check_outputs(&args.suite)?;
     let Input { suite, invalid, warnings } = read(args)?;
     suite::print_findings(&warnings, &invalid, args.suite.quiet);
     let interrupt = match args.suite.interactive.watches() {

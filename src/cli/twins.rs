@@ -20,9 +20,8 @@ pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
         return Ok(Exit::Passed);
     };
     for (name, text) in scenarios {
-        let path = Path::new(out).join(name);
-        files::write(&path, &text)?;
-        print_output(&format!("{}\n", path.display()));
+        files::write_into(out, &name, &text)?;
+        print_output(&format!("{}\n", out.join(name).display()));
     }
     Ok(Exit::Passed)
 }

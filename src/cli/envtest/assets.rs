@@ -26,14 +26,14 @@ pub(super) const VARIABLES: [(&str, &str); 3] = [
 /// # Errors
 /// A file cannot be written.
 pub(super) fn fill(folder: &Path, args: &EnvtestArgs) -> Result<Option<PathBuf>, String> {
-    fs::create_dir_all(folder)
-        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))?;
+    files::create_folder(folder)?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    // Test suites that start at the same time may fill the same folder, so each program exists at every moment.
     for name in ["kube-apiserver", "etcd"] {
-        install(&program, &folder.join(name), args.copy)?;
+        files::install(&program, &folder.join(name), args.copy)?;
     }
     let kubectl = on_path("kubectl", folder);
-    install(kubectl.as_deref().unwrap_or(&program), &folder.join("kubectl"), args.copy)?;
+    files::install(kubectl.as_deref().unwrap_or(&program), &folder.join("kubectl"), args.copy)?;
     let minor = folder.join(KUBERNETES);
     match args.kubernetes {
         Some(kubernetes) => files::write(&minor, &format!("1.{kubernetes}\n"))?,
@@ -87,29 +87,6 @@ fn is_running(process: i32) -> bool {
 #[cfg(not(unix))]
 fn is_running(_: i32) -> bool {
     true
-}
-
-/// Replaces a program. Test suites that start at the same time may fill the same folder, so the program
-/// exists at every moment.
-fn install(program: &Path, place: &Path, copy: bool) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", place.display());
-    let draft = place.with_extension(format!("{}.part", std::process::id()));
-    // A killed process with the same PID may have left it.
-    let _ = fs::remove_file(&draft);
-    link(program, &draft, copy).map_err(failed)?;
-    fs::rename(&draft, place).map_err(|error| {
-        let _ = fs::remove_file(&draft);
-        failed(error)
-    })
-}
-
-fn link(program: &Path, place: &Path, copy: bool) -> std::io::Result<()> {
-    #[cfg(unix)]
-    if !copy {
-        return std::os::unix::fs::symlink(program, place);
-    }
-    let _ = copy;
-    fs::copy(program, place).map(|_| ())
 }
 
 /// Returns a program on the PATH outside of `folder`.

@@ -28,8 +28,7 @@ pub(super) fn fill(folder: &Path, args: &FaultArgs) -> Result<Option<Perturbatio
         return Ok(None);
     };
     let logs = folder.join(LOGS);
-    fs::create_dir_all(&logs)
-        .map_err(|error| format!("{}: cannot create the folder: {error}", logs.display()))?;
+    files::create_folder(&logs)?;
     files::write(&file, &format!("{perturbation}\n"))?;
     Ok(Some(perturbation))
 }

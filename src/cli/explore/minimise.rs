@@ -10,6 +10,7 @@ use crate::explore::{Minimised, minimise as minimise_scenario};
 use crate::scenario;
 
 pub(super) fn minimise(args: &MinimiseArgs) -> Result<Exit, String> {
+    args.output.as_deref().map_or(Ok(()), files::check_parent)?;
     let releases = Releases::read(&args.payload)?;
     let (file, text) = read(args, &releases)?;
     let interrupt = Interrupt::listen();

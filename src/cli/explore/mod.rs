@@ -208,9 +208,7 @@ impl<'a> Outputs<'a> {
     fn open(args: &'a ExploreArgs) -> Result<Self, String> {
         let corpus = args.corpus.as_deref().map(|folder| Corpus::open(folder, args.shard)).transpose()?;
         args.emit.as_deref().map_or(Ok(()), files::check_folder)?;
-        let folder_of_html =
-            args.html.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
-        folder_of_html.map_or(Ok(()), files::check_folder)?;
+        args.html.as_deref().map_or(Ok(()), files::check_file)?;
         Ok(Self { corpus, emit: args.emit.as_deref() })
     }
 
@@ -239,7 +237,7 @@ impl<'a> Outputs<'a> {
 /// Writes the scenarios of findings into a folder.
 fn emit(folder: &Path, exploration: &Exploration) -> Result<(), String> {
     let write = |finding: &crate::explore::Finding| {
-        files::write(&folder.join(finding.file_name()), &finding.scenario())
+        files::write_into(folder, finding.file_name(), &finding.scenario())
     };
     exploration.findings.iter().try_for_each(write)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::requests::faults::Perturbation;
 
-use crate::cli::print_notice;
+use crate::cli::{files, print_notice};
 
 /// The most incidents that the server keeps between two looks.
 const KEPT: usize = 100_000;
@@ -31,10 +31,7 @@ impl FaultLog {
         perturbation: Perturbation,
         file: Option<&Path>,
     ) -> Result<Self, String> {
-        let create = |path: &Path| {
-            File::create(path).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
-        };
-        let file = file.map(create).transpose()?;
+        let file = file.map(files::create_log).transpose()?;
         shared.with(|server| {
             server.keep_incidents(KEPT);
             server.perturb(perturbation);

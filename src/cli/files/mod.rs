@@ -254,13 +254,62 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
-/// Writes a file atomically; creates its folder if necessary.
+/// Writes a file atomically. Its folder must exist: a missing one is more often a mistake in the path than a wish.
 ///
 /// # Errors
 /// The path with the reason.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
-    create_folder_of(path)?;
+    check_parent(path)?;
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
+}
+
+/// Writes a file below a folder that the user named for files of this command. Creates it and the folders in it.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn write_into(folder: &Path, name: impl AsRef<Path>, text: &str) -> Result<(), String> {
+    create_folder(folder)?;
+    let name = name.as_ref();
+    let between: Vec<&Path> = name.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty()).collect();
+    between.into_iter().rev().try_for_each(|part| create_folder(&folder.join(part)))?;
+    write(&folder.join(name), text)
+}
+
+/// Creates a folder, unless it exists. The folder above it must exist.
+///
+/// # Errors
+/// The folder with the reason.
+pub(super) fn create_folder(folder: &Path) -> Result<(), String> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    check_folder_above(folder)?;
+    target::create_folder(folder)
+        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
+}
+
+fn check_folder_above(folder: &Path) -> Result<(), String> {
+    let failed = |why| Err(format!("{}: cannot create the folder: {why}", folder.display()));
+    missing_parent(folder).map_or(Ok(()), failed)
+}
+
+/// Checks that the folder of a file exists, before work starts whose result would be lost.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn check_parent(path: &Path) -> Result<(), String> {
+    missing_parent(path).map_or(Ok(()), |why| Err(format!("{}: cannot be written: {why}", path.display())))
+}
+
+/// Returns that the folder of a path is missing.
+fn missing_parent(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())?;
+    let folder_text = folder.display();
+    Some(if folder.exists() {
+        format!("{folder_text} is no folder")
+    } else {
+        format!("there is no folder {folder_text}; create it first")
+    })
 }
 
 /// Checks that a file can be written into a folder, which is created if necessary.
@@ -271,7 +320,8 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
     let failed = |error: &io::Error| {
         format!("{}: nothing can be written into this folder: {error}; choose another one", folder.display())
     };
-    fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    check_folder_above(folder)?;
+    target::create_folder(folder).map_err(|error| failed(&error))?;
     let probe = folder.join(".windtunnel-probe");
     target::write(&probe, "", false).map_err(|error| failed(&error))?;
     // Another process that checks the folder may have removed it.
@@ -279,15 +329,22 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Appends to a file; creates it and its folder if necessary.
+/// Checks that a file can be written into the folder of a path, which must exist.
+///
+/// # Errors
+/// The path or the folder with the reason.
+pub(super) fn check_file(path: &Path) -> Result<(), String> {
+    check_parent(path)?;
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), check_folder)
+}
+
+/// Appends to a file, or creates it.
 ///
 /// # Errors
 /// The path with the reason.
 pub(super) fn append(path: &Path, text: &str) -> Result<(), String> {
-    use io::Write as _;
-    create_folder_of(path)?;
-    let file = fs::OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| unwritten(path, &error))
+    check_parent(path)?;
+    target::append(path, text).map_err(|error| unwritten(path, &error))
 }
 
 /// Writes a file that only its owner may read. Its folder must exist, since its permissions are the user's
@@ -297,10 +354,7 @@ pub(super) fn append(path: &Path, text: &str) -> Result<(), String> {
 /// As [`write`].
 #[cfg(feature = "serve")]
 pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
-        let (path, folder) = (path.display(), folder.display());
-        return Err(format!("{path}: cannot be written: there is no folder {folder}; create it first"));
-    }
+    check_parent(path)?;
     target::write(path, text, true).map_err(|error| unwritten(path, &error))
 }
 
@@ -310,13 +364,44 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
 /// As [`write`].
 #[cfg(feature = "live")]
 pub(super) fn create_private(path: &Path) -> Result<fs::File, String> {
-    target::create_private(path).map_err(|error| unwritten(path, &error))
+    create(path, true)
 }
 
-fn create_folder_of(path: &Path) -> Result<(), String> {
-    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    let failed = |error| format!("{}: cannot create the folder: {error}", folder.display());
-    fs::create_dir_all(folder).map_err(failed)
+/// Creates an empty file, to be written incrementally.
+///
+/// # Errors
+/// As [`write`].
+#[cfg(feature = "serve")]
+pub(super) fn create_log(path: &Path) -> Result<fs::File, String> {
+    create(path, false)
+}
+
+#[cfg(any(feature = "live", feature = "serve"))]
+fn create(path: &Path, private: bool) -> Result<fs::File, String> {
+    check_parent(path)?;
+    target::create(path, private).map_err(|error| unwritten(path, &error))
+}
+
+/// Puts a program at a path, in the place of a file: a link to it, or a copy.
+///
+/// # Errors
+/// As [`write`].
+#[cfg(feature = "serve")]
+pub(super) fn install(program: &Path, path: &Path, copy: bool) -> Result<(), String> {
+    #[cfg(unix)]
+    let put = if copy { target::copy } else { target::link };
+    #[cfg(not(unix))]
+    let (put, _) = (target::copy, copy);
+    put(program, path).map_err(|error| unwritten(path, &error))
+}
+
+/// Checks that a path has no link of another user in a world-writable folder.
+///
+/// # Errors
+/// The path with the reason.
+#[cfg(feature = "serve")]
+pub(super) fn check_links(path: &Path) -> Result<(), String> {
+    target::check_links(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> String {

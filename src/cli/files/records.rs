@@ -31,7 +31,8 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Record, String> {
 /// Returns the paths for the records of scenarios, which are given by file and name. One record goes to the
 /// path itself, several go into a folder and are named after their files.
 fn paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf> {
-    if scenarios.len() == 1 && !to.is_dir() {
+    let is_folder = to.is_dir() || to.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if scenarios.len() == 1 && !is_folder {
         return vec![to.to_owned()];
     }
     let mut taken: BTreeMap<String, u32> = BTreeMap::new();
@@ -55,5 +56,9 @@ pub(in crate::cli) fn write(
         results.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
     let paths = paths(to, &named);
     let started = paths.iter().zip(results).filter_map(|(path, (_, record))| Some((path, (*record)?)));
-    started.filter_map(|(path, record)| super::write(path, &record.to_lines()).err()).collect()
+    let write = |path: &Path, record: &Record| match path.strip_prefix(to) {
+        Ok(name) if !name.as_os_str().is_empty() => super::write_into(to, name, &record.to_lines()),
+        _ => super::write(path, &record.to_lines()),
+    };
+    started.filter_map(|(path, record)| write(path, record).err()).collect()
 }

@@ -35,7 +35,9 @@ pub(in crate::cli) fn to_write(file: &str, name: &str) -> Result<Snapshot, Strin
 pub(in crate::cli) fn write<'a>(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Result<(), String> {
     let written = snapshots.into_iter().filter_map(|Snapshot { path, text }| {
         let text = text.as_deref()?;
-        super::write(Path::new(path), text).err()
+        let path = Path::new(path);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        super::create_folder(folder).and_then(|()| super::write(path, text)).err()
     });
     let errors: Vec<String> = written.collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }

@@ -26,6 +26,16 @@ pub(in crate::cli) struct Reported<'a> {
 /// The variable with the file for the summary of a GitHub Actions step.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
+/// Checks that the folders of all requested reports exist, before the run whose results they are to have.
+///
+/// # Errors
+/// All files whose folder is missing.
+pub(in crate::cli) fn check(reports: &Reports) -> Result<(), String> {
+    let missing = paths(reports).into_iter().filter_map(|path| files::check_parent(&path).err());
+    let missing: Vec<String> = missing.collect();
+    if missing.is_empty() { Ok(()) } else { Err(missing.join("\n")) }
+}
+
 /// Writes all requested reports. `command` is the command of the run, such as `windtunnel run`; `kind` is the
 /// type of the suite in test results; `options` are further options to rerun a scenario; `wall` is the wall
 /// time of the whole run.
@@ -79,7 +89,6 @@ fn github_summary(path: Option<&PathBuf>) -> Result<PathBuf, String> {
 }
 
 /// Returns the files that [`write`] writes.
-#[cfg(feature = "watch")]
 pub(in crate::cli) fn paths(reports: &Reports) -> Vec<PathBuf> {
     let Reports { junit, junit_upgrade, test_results, cucumber_json, html, .. } = reports;
     let files = [junit, junit_upgrade, test_results, cucumber_json, html];

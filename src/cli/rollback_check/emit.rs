@@ -40,7 +40,7 @@ pub(super) fn scenarios(
         let (Some(before), Some(after)) = definitions else { continue };
         match output::scenario(report, trap, (before, after), &cluster) {
             Ok(file) => {
-                files::write(&folder.join(&file.name), &file.text)?;
+                files::write_into(folder, &file.name, &file.text)?;
                 written += 1;
             }
             Err(reason) => missing.push(format!("note: no scenario for {}: {reason}", trap.id())),

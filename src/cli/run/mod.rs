@@ -118,6 +118,8 @@ fn read(args: &RunArgs) -> Result<Input, String> {
 }
 
 fn run_all(args: &RunArgs) -> Result<Exit, String> {
+    suite::check_outputs(&args.suite)?;
+    args.checks.emit.as_deref().map_or(Ok(()), files::check_folder)?;
     let place_args = &args.suite.place;
     if args.check_determinism && place_args.can_outlive_process() {
         return Err("--check-determinism requires `--backend in-process` or `--backend served`".to_owned());

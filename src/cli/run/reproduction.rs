@@ -1,6 +1,5 @@
 //! A scenario with the faults that make a difference.
 
-use std::fs;
 use std::path::Path;
 
 use crate::cli::files;
@@ -18,17 +17,15 @@ pub(super) fn write(
     index: usize,
     finding: &Finding,
 ) -> Result<String, String> {
-    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let source = Path::new(&plan.file);
     let text = files::read(source)?;
     let lines: Vec<usize> = plan.timeline.iter().map(|step| step.line).collect();
     let text = with_faults(&text, &lines, finding)
         .ok_or_else(|| format!("{}: the timeline is no block of lines that begin with `-`", plan.file))?;
     let name = source.file_stem().unwrap_or_default().to_string_lossy();
-    let path = folder.join(format!("{name}-{}-{}.yaml", what.name().replace(' ', "-"), index + 1));
-    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    fs::write(&path, text).map_err(|error| failed(&path, error))?;
-    Ok(path.display().to_string())
+    let name = format!("{name}-{}-{}.yaml", what.name().replace(' ', "-"), index + 1);
+    files::write_into(folder, &name, &text)?;
+    Ok(folder.join(name).display().to_string())
 }
 
 /// The text of a scenario whose steps are at these lines, with the steps of a finding.

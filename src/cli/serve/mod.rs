@@ -213,6 +213,7 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
         let shared = Shared::new(server.seed(args.seed).build(now), clock);
         return Ok(StartedServer { authority: Some(Authority::generate()?), ..started(shared) });
     };
+    files::check_links(folder)?;
     let mut data = DataDir::open(folder)?;
     let new = Authority::generate()?;
     let authority = Authority::from_key_pem(&data.setting("authority", || new.key_pem())?)?;

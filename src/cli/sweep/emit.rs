@@ -7,10 +7,13 @@ use windtunnel_core::text::short_duration;
 
 use super::groups::word;
 use super::report::Report;
-use super::write;
+use crate::cli::files;
 use crate::cli::payload::Releases;
 use crate::engine::sweep::{Branch, Request, Verdict};
 use crate::scenario;
+
+/// The time of the first moment of a run.
+const START: &str = "0s";
 
 /// Writes a scenario for the first moment of each group into a folder.
 ///
@@ -25,8 +28,6 @@ pub(super) fn write_scenarios(
     let Request::GoTo(version) = report.request else {
         return Err("--emit: a killed component is no request; write a `fault` into the scenario".to_owned());
     };
-    std::fs::create_dir_all(folder)
-        .map_err(|error| format!("{}: cannot be created: {error}", folder.display()))?;
     for (index, group) in report.groups.iter().enumerate() {
         let branch = group.first();
         let name = format!(
@@ -35,12 +36,11 @@ pub(super) fn write_scenarios(
             word(&branch.verdict).replace(' ', "-"),
             short_duration(branch.moment.at)
         );
-        let path = folder.join(name);
         let text = scenario_of(report, source, branch, &version.to_string())?;
-        let file = path.display().to_string();
+        let file = folder.join(&name).display().to_string();
         scenario::parse_all(&file, &text, releases)
             .map_err(|problems| format!("--emit: this scenario cannot be cut at a step: {problems}"))?;
-        write(&path, &text)?;
+        files::write_into(folder, name, &text)?;
     }
     Ok(())
 }
@@ -64,8 +64,12 @@ fn scenario_of(report: &Report<'_>, source: &str, branch: &Branch, target: &str)
     let named = kept.iter_mut().find(|line| line.starts_with("name:"));
     *named.ok_or_else(|| "--emit: the scenario has no line `name: ...`".to_owned())? = name;
     let indent = " ".repeat(running.column.saturating_sub(1).saturating_sub(2));
+    // A scenario begins at its start, so there is no step that waits for it.
+    if at != START {
+        kept.push(format!("{indent}- at: {at}"));
+    }
     kept.push(format!(
-        "{indent}- at: {at}\n{indent}- update: {{to: {target}, force: true}}\n{indent}- expect:\n{indent}    object: \
+        "{indent}- update: {{to: {target}, force: true}}\n{indent}- expect:\n{indent}    object: \
          ClusterVersion/version\n{indent}    condition: {{type: Progressing, status: \"False\", message: Cluster version is \
          {target}}}\n{indent}    fields: {{\"status.history[0].state\": Completed, status.observedGeneration: \"{}\"}}\n{indent}    within: \
          6h\n",

@@ -6,8 +6,6 @@ mod picture;
 mod report;
 mod times;
 
-use std::path::Path;
-
 pub(super) use self::groups::word;
 use self::report::Report;
 pub(super) use self::times::time;
@@ -20,6 +18,9 @@ use crate::plan::Plan;
 use crate::scenario;
 
 pub(super) fn sweep(args: &SweepArgs) -> Result<Exit, String> {
+    for path in args.svg.iter().chain(&args.emit) {
+        files::check_parent(path)?;
+    }
     let releases = Releases::read(&args.payload)?;
     let (plan, text) = read(args, &releases)?;
     let options = options(args, &plan)?;
@@ -30,7 +31,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<Exit, String> {
     let report = Report::new(&plan, args, &options.request, &sweep);
     print_output(&if args.json { report.to_json() } else { report.to_text() });
     if let Some(path) = &args.svg {
-        write(path, &picture::svg(&plan.name, &report.asked(), &sweep.branches))?;
+        files::write(path, &picture::svg(&plan.name, &report.asked(), &sweep.branches))?;
     }
     if let Some(folder) = &args.emit {
         emit::write_scenarios(&report, &text, &releases, folder)?;
@@ -83,8 +84,4 @@ fn options(args: &SweepArgs, plan: &Plan) -> Result<Options, String> {
         must_be_restored: args.restored,
         jobs: jobs_or_cores(args.jobs),
     })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
 }

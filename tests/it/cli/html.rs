@@ -13,9 +13,9 @@ fn a_page_contains_each_scenario_and_the_reason_of_a_failure() {
     let environment = TestEnvironment::with(&[("a b/stalled.yaml", STALLED), ("wrong.yaml", WRONG)]);
     let run =
         |page: &str| environment.run(&["run", "--quiet", "--html", page, "a b", "wrong.yaml", "--seed", "7"]);
-    let output = run("out/page.html");
+    let output = run("page.html");
     assert_eq!(output.code, Some(1), "{output}");
-    let page = environment.read("out/page.html");
+    let page = environment.read("page.html");
     assert_eq!(count(&page, "<details class=\"scenario "), 2);
     for text in [
         "<title>windtunnel run: 1 passed, 1 failed</title>",
@@ -55,8 +55,7 @@ fn a_page_that_cannot_be_written_is_reported() {
     let environment = TestEnvironment::with(&[("s.yaml", STALLED), ("file", "")]);
     let output = environment.run(&["run", "--quiet", "--html", "file/page.html", "s.yaml"]);
     assert_eq!(output.code, Some(2), "{output}");
-    assert!(output.stdout.contains("1 passed"), "{output}");
-    assert!(output.stderr.starts_with("error: file: cannot create the folder: "), "{output}");
+    assert_eq!(output.stderr, "error: file/page.html: cannot be written: file is no folder\n", "{output}");
 }
 
 #[cfg(feature = "gherkin")]

@@ -30,7 +30,11 @@ mod live_records;
 mod mistakes;
 mod mutate;
 mod naming;
+#[cfg(unix)]
+mod outputs;
 mod payloads;
+#[cfg(unix)]
+pub(crate) mod places;
 mod program_checks;
 mod program_probes;
 mod program_rights;

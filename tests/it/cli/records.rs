@@ -14,8 +14,8 @@ fn record_of_calm() -> String {
 fn report_prints_the_timeline_of_the_run() {
     for (scenario, code) in [(STALLED, 0), (WRONG, 1)] {
         let environment = TestEnvironment::with(&[("s.yaml", scenario)]);
-        let run = environment.run(&["run", "--record", "out/s.jsonl", "s.yaml"]);
-        let reported = environment.run(&["report", "out/s.jsonl"]);
+        let run = environment.run(&["run", "--record", "s.jsonl", "s.yaml"]);
+        let reported = environment.run(&["report", "s.jsonl"]);
         assert_eq!((run.code, reported.code), (Some(code), Some(code)), "{run}{reported}");
         let (story, _) = reported.stdout.split_once("\n\n").unwrap();
         assert!(story.contains("cluster installed") && story.lines().count() > 4, "{story}");
@@ -36,6 +36,9 @@ fn several_records_get_distinct_names_in_a_folder() {
     // An existing folder is used as a folder, even for a single record.
     environment.run(&["run", "--quiet", "--record", "out", "b/x.2.yaml"]);
     assert_eq!(environment.files()[3..], records);
+    // So is a path that says so.
+    environment.run(&["run", "--quiet", "--record", "new/", "b/x.2.yaml"]);
+    assert!(environment.files().contains(&"new/x.2.jsonl".to_owned()), "{:?}", environment.files());
 }
 
 #[test]

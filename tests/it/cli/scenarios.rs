@@ -278,10 +278,10 @@ fn check_determinism_prints_nothing_if_it_passes() {
 #[test]
 fn junit_contains_passed_and_failed_scenarios() {
     let environment = TestEnvironment::with(&[("s/wrong.yaml", WRONG), ("s/calm.yaml", CALM)]);
-    let output = environment.run(&["run", "--quiet", "--junit", "results/junit.xml", "s"]);
+    let output = environment.run(&["run", "--quiet", "--junit", "junit.xml", "s"]);
     assert_eq!(output.code, Some(1), "{output}");
     let times = regex::Regex::new(r#" (time|timestamp)="[^"]*""#).unwrap();
-    let junit = environment.read("results/junit.xml");
+    let junit = environment.read("junit.xml");
     insta::assert_snapshot!(times.replace_all(&junit, r#" $1="WALL""#), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="windtunnel" tests="2" skipped="0" failures="1" errors="0">
@@ -319,21 +319,13 @@ fn junit_contains_passed_and_failed_scenarios() {
         </testsuite>
     </testsuites>
     "#);
-    assert_eq!(environment.files(), ["results/junit.xml", "s/calm.yaml", "s/wrong.yaml"]);
+    assert_eq!(environment.files(), ["junit.xml", "s/calm.yaml", "s/wrong.yaml"]);
 }
 
 #[test]
 fn write_errors_are_reported_after_the_results() {
-    let environment = TestEnvironment::with(&[("calm.yaml", CALM), ("file", "")]);
-    let output = environment.run(&[
-        "run",
-        "--quiet",
-        "--junit",
-        "file/j.xml",
-        "--record",
-        "file/r.jsonl",
-        "calm.yaml",
-    ]);
+    let environment = TestEnvironment::with(&[("calm.yaml", CALM), ("folder/file", "")]);
+    let output = environment.run(&["run", "--quiet", "--junit", "folder", "--html", "folder", "calm.yaml"]);
     insta::assert_snapshot!(output, @"
         exit 2
         PASS  calm  (0:00:00 of cluster time)
@@ -341,10 +333,10 @@ fn write_errors_are_reported_after_the_results() {
 
         1 scenario: 1 passed, 0 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
         --- stderr
-        error: file: cannot create the folder: File exists (os error 17)
-        error: file: cannot create the folder: File exists (os error 17)
+        error: folder: cannot be written: is a directory
+        error: folder: cannot be written: is a directory
         ");
-    assert_eq!(environment.files(), ["calm.yaml", "file"]);
+    assert_eq!(environment.files(), ["calm.yaml", "folder/file"]);
 }
 
 #[test]

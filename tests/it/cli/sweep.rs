@@ -126,6 +126,34 @@ fn an_emitted_scenario_does_what_the_copy_did() {
 }
 
 #[test]
+fn a_scenario_of_the_start_has_no_step_that_waits() {
+    let environment = TestEnvironment::new();
+    // The operator writes twice within the second.
+    let update = "name: update\ncluster: {version: 4.18.3, nodes: {control-plane: 1, workers: 0}}\n\
+                  releases: {4.18.6: }\ntimeline:\n- update: {to: 4.18.6}\n- advance: 1s\n";
+    environment.write("update.yaml", update);
+    let swept = environment.run(&["sweep", "update.yaml", "--emit", "emitted"]);
+    assert_eq!(swept.code, Some(0), "{swept}");
+    let emitted: Vec<String> =
+        environment.files().into_iter().filter(|file| file.starts_with("emitted/")).collect();
+    assert_eq!(emitted, ["emitted/01-safe-at-0s.yaml"]);
+    let text = environment.read(&emitted[0]);
+    let steps: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(
+        steps,
+        ["- update: {to: 4.18.6}", "- update: {to: 4.18.3, force: true}", "- expect:"],
+        "{text}"
+    );
+    let run = environment.run(&["run", "emitted", "--quiet"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    // A scenario that ends with its request has no moment, so nothing is written.
+    environment.write("update.yaml", update.replace("- advance: 1s\n", ""));
+    let swept = environment.run(&["sweep", "update.yaml", "--emit", "none"]);
+    assert!(swept.stdout.contains("0 moments"), "{swept}");
+    assert!(!environment.work().join("none").exists());
+}
+
+#[test]
 fn wrong_input_says_what_was_expected() {
     let no_update = "name: nothing\ncluster: {version: 4.20.1}\ntimeline:\n- advance: 1m\n";
     let failing = Z_STREAM.replace("within: 3h", "within: 1m");

@@ -109,8 +109,8 @@ fn a_summary_for_github_is_appended() {
     assert_eq!(unset.code, Some(2), "{unset}");
     assert!(unset.stderr.contains("GITHUB_STEP_SUMMARY is not set; name a file"), "{unset}");
     let mut command = environment.command(&["run", "--quiet", "--github-summary", "s/calm.yaml"]);
-    assert!(command.env("GITHUB_STEP_SUMMARY", "new/own.md").output().unwrap().status.success());
-    assert_eq!(environment.read("new/own.md"), "### windtunnel run: 1 passed, 0 failed\n\n");
+    assert!(command.env("GITHUB_STEP_SUMMARY", "own.md").output().unwrap().status.success());
+    assert_eq!(environment.read("own.md"), "### windtunnel run: 1 passed, 0 failed\n\n");
 }
 
 #[test]

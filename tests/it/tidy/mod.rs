@@ -5,6 +5,7 @@
 
 mod circles;
 mod layers;
+mod outputs;
 mod source;
 mod tests;
 mod words;
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::process::Command;
 
 use layers::{check_root, check_uses};
+use outputs::check_writers;
 use source::{Token, outline, tokens};
 
 /// Banned token sequences: the tokens, the folder of the rule, an exempt folder, and what to write instead.
@@ -77,6 +79,7 @@ fn check_file(path: &str, text: &str) -> Vec<String> {
     let tokens = tokens(text);
     faults.extend(check_uses(path, &tokens));
     faults.extend(check_bans(path, &tokens));
+    faults.extend(check_writers(path, &tokens));
     faults
 }
 

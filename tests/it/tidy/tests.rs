@@ -48,6 +48,19 @@ fn the_table_of_crates_matches_the_manifests() {
 }
 
 #[test]
+fn files_are_written_in_one_place() {
+    let text = "use std::fs;\nuse std::fs::{File, write};\nfn f() {\n    fs::write(a, b);\n    std::fs::File::create(a);\n}\n\
+                mod tests {\n    fn f() {\n        fs::write(a, b);\n    }\n}\n";
+    let advice = "write files by `cli::files`";
+    let calls = [(3, "std::fs::write"), (5, "fs::write"), (6, "std::fs::File::create")];
+    let expected = calls.map(|(line, call)| format!(":{line}: `{call}`: {advice}"));
+    check("src/cli/new.rs", text, &expected.each_ref().map(String::as_str));
+    for path in ["src/cli/files/target.rs", "src/backends/programs/folder.rs", "tests/it/docs.rs"] {
+        check(path, text, &[]);
+    }
+}
+
+#[test]
 fn a_forbidden_use_in_a_group_is_found_on_its_line() {
     check(
         "src/record/mod.rs",

@@ -3,7 +3,6 @@
 //! redb does nothing after its first disk error. So the database is then closed, and opened again for the
 //! next transaction. The file stays open and locked all the time, so that no other process can take it.
 
-use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use redb::{
 use serde_json::Value;
 use windtunnel_core::{Key, panics};
 
+use super::data_file;
 use super::disk::Disk;
 use super::opening::{self, Unopened};
 use super::{Change, Saved, Storage, StorageError};
@@ -52,16 +52,16 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Opens the database in a folder, and creates both if absent.
+    /// Opens the database in a folder, and creates both if absent. On Unix it must be private: other users can neither read
+    /// the file nor write into its folder.
     ///
     /// # Errors
-    /// The folder is unusable, another process uses it, or the file is damaged or not a database of
+    /// The folder is unusable or not private, another process uses it, or the file is damaged or not a database of
     /// windtunnel.
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let place = folder.display().to_string();
         let failed = |why: &dyn std::fmt::Display| StorageError(format!("{place}: {why}"));
-        fs::create_dir_all(folder).map_err(|error| failed(&format!("cannot create this folder: {error}")))?;
-        let file = private(folder).map_err(|error| failed(&error))?;
+        let file = data_file::open(folder, FILE).map_err(StorageError)?;
         let disk = FileBackend::new(file).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => failed(&"another process uses it"),
             other => failed(&other),
@@ -262,25 +262,10 @@ impl Drop for DataDir {
     }
 }
 
-/// Opens the database file of a folder. Only the owner may access it, because it contains secrets and keys.
-fn private(folder: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-        let file = options.mode(0o600).open(folder.join(FILE))?;
-        // Older versions of windtunnel left the mode to the umask.
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        Ok(file)
-    }
-    #[cfg(not(unix))]
-    options.open(folder.join(FILE))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
     use windtunnel_core::resources;
 
@@ -319,6 +304,7 @@ mod tests {
         assert!(why(&file.join("inner")).starts_with("DIR: cannot create this folder: "));
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
+        drop(DataDir::open(&other).unwrap());
         fs::write(other.join("windtunnel.redb"), "no database").unwrap();
         let expected = "DIR/windtunnel.redb: the file is damaged: it has 11 bytes, fewer than its header; restore a \
                         backup of the file, or use another --data-dir";

@@ -14,6 +14,8 @@
 #[cfg(feature = "storage")]
 mod data_dir;
 #[cfg(feature = "storage")]
+mod data_file;
+#[cfg(feature = "storage")]
 mod disk;
 #[cfg(feature = "storage")]
 mod opening;

@@ -49,6 +49,8 @@ fn the_program_accepts_the_arguments_of_the_job() {
     // A run is enough.
     arguments.push("--runs=1".to_owned());
     let environment = TestEnvironment::new();
+    // The volume of the Job.
+    fs::create_dir(environment.work().join("results")).unwrap();
     let output = environment.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(matches!(output.code, Some(0 | 1)), "{output}");
     let files = environment.files();

@@ -1,8 +1,6 @@
 //! A server whose data folder is on a full disk that gets room again, and a server with a damaged data file.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -10,26 +8,8 @@ use kube::api::{DeleteParams, ListParams, PostParams, WatchEvent, WatchParams};
 use serde_json::json;
 
 use super::{Served, TestEnvironment, client, run};
+use crate::cli::places::SmallDisk;
 use crate::skipped::skipped;
-
-/// A small disk in memory, unmounted on drop.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// `None` if this user may not mount anything.
-    fn mount(at: &Path) -> Option<Self> {
-        fs::create_dir(at).unwrap();
-        let mut mount = Command::new("mount");
-        let mounted = mount.args(["-t", "tmpfs", "-o", "size=3m", "windtunnel"]).arg(at).output();
-        mounted.is_ok_and(|output| output.status.success()).then(|| Self(at.to_owned()))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
 
 fn map(number: usize) -> ConfigMap {
     let map = json!({ "metadata": { "name": format!("m{number}") }, "data": { "k": "x".repeat(20_000) } });

@@ -1,49 +1,26 @@
-//! Safe writing of kubeconfigs: not through files of other users, and not in place of devices.
+//! Safe writing of kubeconfigs and data files: not through files of other users, and not in place of devices.
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, lchown, symlink};
-use std::path::Path;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::process::Command;
 
 use super::{Served, TestEnvironment};
+use crate::cli::places::{OTHER, create_shared_folder, give_away, link_of_another_user, mode};
 use crate::skipped::skipped;
-
-/// A user other than that of the test.
-const OTHER: u32 = 65_534;
-
-/// Creates a folder in which everybody can create files. Returns whether this user can give files away, as
-/// only root can.
-fn create_shared_folder(environment: &TestEnvironment) -> bool {
-    let folder = environment.work().join("shared");
-    fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
-    let probe = environment.work().join("probe");
-    fs::write(&probe, "").unwrap();
-    let can = lchown(&probe, Some(OTHER), Some(OTHER)).is_ok();
-    if !can {
-        skipped("right to give files to another user");
-    }
-    can
-}
-
-fn mode(path: &Path) -> u32 {
-    fs::metadata(path).unwrap().permissions().mode() & 0o777
-}
 
 #[test]
 fn the_token_is_not_written_through_files_of_another_user() {
     let environment = TestEnvironment::with(&[("victim", "precious\n")]);
     if !create_shared_folder(&environment) {
-        return;
+        return skipped("right to give files to another user");
     }
     let shared = environment.work().join("shared");
     // A draft file owned by another user, under the name that drafts had, and a link to a file that only we
     // can write.
     fs::write(shared.join("config.part"), "").unwrap();
-    lchown(shared.join("config.part"), Some(OTHER), Some(OTHER)).unwrap();
-    symlink(environment.work().join("victim"), shared.join("link")).unwrap();
-    lchown(shared.join("link"), Some(OTHER), Some(OTHER)).unwrap();
+    assert!(give_away(&shared.join("config.part")));
+    link_of_another_user(&environment.work().join("victim"), &shared.join("link"));
     let served = Served::start(&environment, &["--kubeconfig", "shared/config", "--token", "t-1"]);
     drop(served);
     let config = shared.join("config");
@@ -104,4 +81,38 @@ fn a_link_of_the_same_user_is_followed_and_no_folder_is_created() {
     let expected = "error: new/config: cannot be written: there is no folder new; create it first\n";
     assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
     assert!(!environment.work().join("new").exists());
+}
+
+#[test]
+fn data_is_kept_in_private_places_only() {
+    let environment = TestEnvironment::with(&[("ours/note", "")]);
+    let serve = |folder: &str| environment.run(&["serve", "--bare", "--port", "0", "--data-dir", folder]);
+    let can_give = create_shared_folder(&environment);
+    let output = serve("shared");
+    let expected = "error: shared: other users can write into this folder (its mode is 1777), and replace the data file; \
+                    run `chmod 700 shared` if it is for the data alone, or use a folder in it that is created for the \
+                    data, such as `shared/windtunnel`\n";
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
+    let all_modes = fs::metadata(environment.work().join("shared")).unwrap().mode() & 0o7777;
+    assert_eq!((all_modes, environment.work().join("shared/windtunnel.redb").exists()), (0o1777, false));
+    drop(Served::start(&environment, &["--bare", "--data-dir", "shared/windtunnel"]));
+    assert_eq!(mode(&environment.work().join("shared/windtunnel")), 0o700);
+    // An ordinary folder of the user.
+    let ours = environment.work().join("ours");
+    fs::set_permissions(&ours, fs::Permissions::from_mode(0o755)).unwrap();
+    drop(Served::start(&environment, &["--bare", "--data-dir", "ours"]));
+    assert_eq!((mode(&ours), mode(&ours.join("windtunnel.redb"))), (0o755, 0o600));
+    if !can_give {
+        return skipped("right to give files to another user");
+    }
+    link_of_another_user(&ours, &environment.work().join("shared/link"));
+    let output = serve("shared/link");
+    let expected = "error: shared/link: shared/link is another user's link in a world-writable folder; choose a path in \
+                    another folder\n";
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
+    assert!(give_away(&ours.join("windtunnel.redb")));
+    let output = serve("ours");
+    let expected = "error: ours/windtunnel.redb: this file belongs to another user (65534), who could read the \
+                    administrator's token in it; remove it, or use another --data-dir\n";
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), expected));
 }

@@ -113,17 +113,3 @@ fn no_wrong_byte_in_the_header_changes_the_objects() {
         }
     }
 }
-
-#[cfg(unix)]
-#[test]
-fn only_the_owner_can_read_the_file() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let folder = tempfile::tempdir().unwrap();
-    let mode = || fs::metadata(folder.path().join(FILE)).unwrap().permissions().mode() & 0o777;
-    drop(DataDir::open(folder.path()).unwrap());
-    assert_eq!(mode(), 0o600);
-    // A file of an older windtunnel.
-    fs::set_permissions(folder.path().join(FILE), fs::Permissions::from_mode(0o644)).unwrap();
-    drop(DataDir::open(folder.path()).unwrap());
-    assert_eq!(mode(), 0o600);
-}

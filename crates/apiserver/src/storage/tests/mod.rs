@@ -2,3 +2,5 @@
 
 mod damage;
 mod faults;
+#[cfg(unix)]
+mod private;
