@@ -69,9 +69,9 @@ pub enum Failure {
 /// # Errors
 /// A syntax error, or the memory that the text and its values need.
 pub fn json(text: &str, left: &Limits) -> Result<Value, Failure> {
-    let meter = Meter::start(left, text)?;
+    start(left, text)?;
     let parsed = serde_json::from_str(text);
-    let (is_exceeded, _) = meter.end();
+    let (is_exceeded, _) = end();
     match parsed {
         Ok(Metered(value)) => Ok(value),
         Err(_) if is_exceeded => Err(Failure::Exceeded(Exceeded::Bytes)),
@@ -93,9 +93,9 @@ pub fn yaml(text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
     if documents > left.documents {
         return Err(Failure::Exceeded(Exceeded::Documents));
     }
-    let meter = Meter::start(left, text)?;
+    start(left, text)?;
     let parsed = yaml::from_str_multi_within::<Metered>(text, left.values, left.documents);
-    let (is_exceeded, values) = meter.end();
+    let (is_exceeded, values) = end();
     left.values = left.values.saturating_sub(values.max(lines / LINES_PER_VALUE));
     let found = parsed.map_err(|error| match error {
         _ if is_exceeded => Failure::Exceeded(Exceeded::Bytes),
@@ -131,14 +131,19 @@ fn of_text(text: &str) -> usize {
 }
 
 /// The memory of an item of a list. A list begins with space for four items and doubles when it is full; the old list exists
-/// while its items are copied.
+/// while its items are copied, and the allocator keeps the memory of large ones for a while.
 fn of_item(index: usize) -> usize {
+    const ITEM: usize = size_of::<Value>();
     match index {
-        0 => 96,
+        0 => 4 * ITEM,
         1..4 => 0,
-        _ => 40,
+        4..LARGE => ITEM + ITEM / 2,
+        _ => 3 * ITEM,
     }
 }
+
+/// The number of items of a large list.
+const LARGE: usize = 1 << 16;
 
 /// The memory of a field of a map, without those of the key and the value: a node of the tree has space for eleven fields, and
 /// is half full if the keys come in order.
@@ -155,23 +160,19 @@ thread_local! {
     static EXCEEDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Measures the memory of the values that this thread parses until the end.
-struct Meter;
+/// Starts to measure the memory of the values that this thread parses.
+fn start(left: &Limits, text: &str) -> Result<(), Failure> {
+    let bytes = left.bytes.checked_sub(text.len()).ok_or(Failure::Exceeded(Exceeded::Bytes))?;
+    LEFT.set(bytes);
+    VALUES.set(0);
+    EXCEEDED.set(false);
+    Ok(())
+}
 
-impl Meter {
-    fn start(left: &Limits, text: &str) -> Result<Self, Failure> {
-        let bytes = left.bytes.checked_sub(text.len());
-        LEFT.set(bytes.ok_or(Failure::Exceeded(Exceeded::Bytes))?);
-        VALUES.set(0);
-        EXCEEDED.set(false);
-        Ok(Self)
-    }
-
-    /// Returns whether the memory was exceeded, and the number of values.
-    fn end(self) -> (bool, usize) {
-        LEFT.set(usize::MAX);
-        (EXCEEDED.get(), VALUES.get())
-    }
+/// Returns whether the memory was exceeded since the start, and the number of values.
+fn end() -> (bool, usize) {
+    LEFT.set(usize::MAX);
+    (EXCEEDED.get(), VALUES.get())
 }
 
 fn count() {
@@ -330,8 +331,9 @@ mod tests {
         check("- {a: b}\n- {a: b}\n", limits(100, 10, 1300), Some(Exceeded::Bytes));
         check("a: bcd\n", limits(100, 10, 6), Some(Exceeded::Bytes));
         let list = |bytes| json("[1, 1, 1, 1, 1]", &limits(0, 0, bytes));
-        assert!(list(160).is_ok());
-        assert!(matches!(list(140), Err(Failure::Exceeded(Exceeded::Bytes))));
+        let needed = 15 + of_item(0) + of_item(4);
+        assert!(list(needed).is_ok());
+        assert!(matches!(list(needed - 1), Err(Failure::Exceeded(Exceeded::Bytes))));
     }
 
     #[test]
