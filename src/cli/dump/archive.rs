@@ -89,7 +89,9 @@ pub(super) fn read(
     read.map_err(failed)?;
     let count = parsed.len();
     parsed.sort_by(|one: &Parsed, other| one.path.cmp(&other.path));
-    parsed.into_iter().for_each(|file| gathering.add(file));
+    for file in parsed {
+        gathering.add(file);
+    }
     Ok((count, problems))
 }
 

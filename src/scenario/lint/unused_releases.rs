@@ -19,7 +19,7 @@ pub(super) fn warnings(plan: &Plan, text: &str) -> Vec<Problem> {
     let names: BTreeSet<String> =
         releases.filter(|version| !requested.contains(version)).map(Version::to_string).collect();
     let mut found = Vec::new();
-    for (name, mention) in Mentions::of(names, text).names.into_iter() {
+    for (name, mention) in Mentions::of(names, text).names {
         if let Mention::Once { line, column } = mention {
             found.push(Problem {
                 file: plan.file.clone(),
