@@ -1,7 +1,8 @@
 //! Parses a file of a dump: objects, lists of objects, or an answer of Prometheus.
 
 use serde_json::{Value, json};
-use windtunnel_core::{Object, yaml};
+use windtunnel_core::Object;
+use windtunnel_core::bounded::{self, Exceeded, Limits};
 
 use super::alerts;
 
@@ -13,23 +14,25 @@ pub(super) enum Content {
     Alerts(String),
 }
 
-/// Parses YAML with one or more documents, or JSON.
+/// The reason why a file cannot be parsed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It is too large.
+    Exceeded(Exceeded),
+    /// It is invalid: `path:line:column: why`.
+    Invalid(String),
+}
+
+/// Parses YAML with one or more documents, or JSON. Takes values and documents from the limits, but no memory, since the caller
+/// decides what to keep.
 ///
 /// # Errors
-/// The file is neither: `path:line:column: why`.
-pub(super) fn parse(path: &str, text: &str) -> Result<Content, String> {
-    let is_answer = alerts::is_answer(path);
-    let documents = if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map(|value| vec![value]).map_err(|error| {
-            format!("{path}:{}:{}: expected JSON: {}", error.line(), error.column(), plain(&error))
-        })
-    } else {
-        yaml::from_str_multi_large::<Value>(text).map_err(|error| format!("{path}:{error}"))
-    };
-    let documents = match documents {
+/// The file is neither, or too large.
+pub(super) fn parse(path: &str, text: &str, left: &mut Limits) -> Result<Content, Failure> {
+    let documents = match documents(path, text, left) {
         Ok(documents) => documents,
         // A later stage reports the invalid answer as `oc` does.
-        Err(_) if is_answer => return Ok(Content::Alerts(text.to_owned())),
+        Err(Failure::Invalid(_)) if alerts::is_answer(path) => return Ok(Content::Alerts(text.to_owned())),
         Err(error) => return Err(error),
     };
     if let [document] = &documents[..]
@@ -42,6 +45,36 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Content, String> {
         flatten(document, &mut objects);
     }
     Ok(Content::Objects(objects))
+}
+
+/// Parses JSON, which is many times faster than YAML; and YAML if the text does not look like JSON.
+fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
+    let start = text.trim_start();
+    if start.is_empty() {
+        return Ok(Vec::new());
+    }
+    if start.starts_with(['{', '[']) {
+        match bounded::json(text, left) {
+            Ok(value) => return Ok(vec![value]),
+            // A list in YAML may begin with a bracket, too.
+            Err(bounded::Failure::Json(_)) if start.starts_with('[') => {}
+            Err(failure) => return Err(of_parser(path, failure)),
+        }
+    }
+    bounded::yaml(text, left).map_err(|failure| of_parser(path, failure))
+}
+
+fn of_parser(path: &str, failure: bounded::Failure) -> Failure {
+    match failure {
+        bounded::Failure::Exceeded(exceeded) => Failure::Exceeded(exceeded),
+        bounded::Failure::Yaml(error) => Failure::Invalid(format!("{path}:{error}")),
+        bounded::Failure::Json(error) => Failure::Invalid(format!(
+            "{path}:{}:{}: expected JSON: {}",
+            error.line(),
+            error.column(),
+            plain(&error)
+        )),
+    }
 }
 
 /// Returns the error message without the position at its end.

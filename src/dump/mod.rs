@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use windtunnel_core::bounded::{self, Limits};
 use windtunnel_core::resources::{self, CLUSTER_VERSIONS};
 use windtunnel_core::{Object, Resource};
 
@@ -48,6 +49,111 @@ struct Found {
     path: String,
 }
 
+/// Files while they are read, one after the other, so that no two texts are in memory.
+#[derive(Debug)]
+pub struct Gathering<'w> {
+    wanted: Wanted<'w>,
+    limits: Limits,
+    left: Limits,
+    dump: Dump,
+    problems: Vec<String>,
+    strangers: Vec<String>,
+}
+
+/// A parsed file.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The path in error messages.
+    pub path: String,
+    content: Result<document::Content, String>,
+}
+
+impl<'w> Gathering<'w> {
+    /// Returns a dump without files that keeps the objects of `wanted` kinds.
+    pub fn new(wanted: Wanted<'w>, limits: Limits) -> Self {
+        let left = limits.clone();
+        let (dump, problems, strangers) = Default::default();
+        Self { wanted, limits, left, dump, problems, strangers }
+    }
+
+    /// Parses a file.
+    ///
+    /// # Errors
+    /// A limit that the files exceed, without advice.
+    pub fn parse(&mut self, Source { path, text }: Source) -> Result<Parsed, String> {
+        let content = match document::parse(&path, &text, &mut self.left) {
+            Ok(document::Content::Objects(mut objects)) => {
+                objects.retain(|object| self.wanted.has(object));
+                let kept = objects.iter().map(size_of).sum();
+                self.left.bytes = self.left.bytes.saturating_sub(kept);
+                Ok(document::Content::Objects(objects))
+            }
+            Ok(document::Content::Alerts(body)) => {
+                self.left.bytes = self.left.bytes.saturating_sub(body.len());
+                Ok(document::Content::Alerts(body))
+            }
+            Err(document::Failure::Invalid(problem)) => Err(problem),
+            Err(document::Failure::Exceeded(exceeded)) => {
+                return Err(format!("{path}: {}", self.limits.describe(exceeded)));
+            }
+        };
+        Ok(Parsed { path, content })
+    }
+
+    /// Adds a parsed file. The order of files matters: if an object occurs twice in the same state, the first one counts.
+    pub fn add(&mut self, Parsed { path, content }: Parsed) {
+        match content {
+            Err(problem) => self.problems.push(problem),
+            // In the order of names, the answer about alerts precedes the one about rules.
+            Ok(document::Content::Alerts(body)) => {
+                self.dump.alerts.get_or_insert(body);
+            }
+            Ok(document::Content::Objects(objects)) => {
+                for object in objects {
+                    match self.dump.add(object, &path) {
+                        Ok(dropped) => {
+                            self.left.bytes += dropped.as_ref().map(size_of).unwrap_or_default();
+                        }
+                        Err(stranger) => self.strangers.push(stranger),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the dump.
+    ///
+    /// # Errors
+    /// A line for each invalid file (`path:line:column: why`), and for objects of two clusters.
+    pub fn into_valid(mut self) -> Result<Dump, Vec<String>> {
+        // If one object is of another cluster, all are; one error is enough.
+        self.strangers.truncate(1);
+        let (dump, problems) = self.into_any();
+        if problems.is_empty() { Ok(dump) } else { Err(problems) }
+    }
+
+    /// Returns the valid objects, and a line for each file or object with an error.
+    pub fn into_any(mut self) -> (Dump, Vec<String>) {
+        self.problems.append(&mut self.strangers);
+        (self.dump, self.problems)
+    }
+
+    /// Parses and adds files; a limit ends it.
+    fn add_all(&mut self, sources: impl IntoIterator<Item = Source>) {
+        for source in sources {
+            match self.parse(source) {
+                Ok(parsed) => self.add(parsed),
+                Err(problem) => return self.problems.push(problem),
+            }
+        }
+    }
+}
+
+/// Returns about how many bytes of memory an object needs.
+fn size_of(object: &Object) -> usize {
+    bounded::size(object)
+}
+
 impl Dump {
     /// Parses files and keeps the objects of `wanted` kinds, in the order of files and lists. If an object
     /// occurs twice, the newer state counts.
@@ -58,39 +164,16 @@ impl Dump {
         sources: impl IntoIterator<Item = Source>,
         wanted: &[&Resource],
     ) -> Result<Self, Vec<String>> {
-        let (dump, mut problems, mut strangers) = Self::gather(sources, Wanted::Kinds(wanted));
-        // If one object is of another cluster, all are; one error is enough.
-        strangers.truncate(1);
-        problems.append(&mut strangers);
-        if problems.is_empty() { Ok(dump) } else { Err(problems) }
+        let mut gathering = Gathering::new(Wanted::Kinds(wanted), Limits::default());
+        gathering.add_all(sources);
+        gathering.into_valid()
     }
 
     /// Parses files and keeps all valid objects. Also returns a line for each file or object with an error.
     pub fn read_all(sources: impl IntoIterator<Item = Source>) -> (Self, Vec<String>) {
-        let (dump, mut problems, mut strangers) = Self::gather(sources, Wanted::All);
-        problems.append(&mut strangers);
-        (dump, problems)
-    }
-
-    fn gather(
-        sources: impl IntoIterator<Item = Source>,
-        wanted: Wanted<'_>,
-    ) -> (Self, Vec<String>, Vec<String>) {
-        let (mut dump, mut problems, mut strangers) = (Self::default(), Vec::new(), Vec::new());
-        for Source { path, text } in sources {
-            match document::parse(&path, &text) {
-                Err(problem) => problems.push(problem),
-                // In the order of names, the answer about alerts precedes the one about rules.
-                Ok(document::Content::Alerts(body)) => {
-                    dump.alerts.get_or_insert(body);
-                }
-                Ok(document::Content::Objects(objects)) => {
-                    let objects = objects.into_iter().filter(|object| wanted.has(object));
-                    strangers.extend(objects.filter_map(|object| dump.add(object, &path).err()));
-                }
-            }
-        }
-        (dump, problems, strangers)
+        let mut gathering = Gathering::new(Wanted::All, Limits::default());
+        gathering.add_all(sources);
+        gathering.into_any()
     }
 
     /// Returns the objects of a kind, in their order.
@@ -108,25 +191,25 @@ impl Dump {
         self.listed.is_empty()
     }
 
-    fn add(&mut self, object: Object, path: &str) -> Result<(), String> {
+    /// Adds an object. Returns the older state of the same object, if there is one.
+    fn add(&mut self, object: Object, path: &str) -> Result<Option<Object>, String> {
         let identity = identity(&object);
         let new = Found { object, path: path.to_owned() };
         let Some(old) = self.objects.get(&identity).map(|index| &mut self.listed[*index]) else {
             self.objects.insert(identity, self.listed.len());
             self.listed.push(new);
-            return Ok(());
+            return Ok(None);
         };
         match Age::of(old, &new) {
-            Age::Older => {}
-            Age::Newer => *old = new,
+            Age::Older => Ok(Some(new.object)),
+            Age::Newer => Ok(Some(std::mem::replace(old, new).object)),
             Age::Stranger => {
                 let (old, object) = (&old.path, object_name(&new.object));
-                return Err(format!(
+                Err(format!(
                     "{path}: {object} belongs to another cluster than that in {old}; expected the files of one cluster"
-                ));
+                ))
             }
         }
-        Ok(())
     }
 }
 

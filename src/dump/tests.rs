@@ -113,3 +113,50 @@ fn selects_only_wanted_files_of_a_must_gather() {
     let plain = ["a/nodes.yaml", "b.json.gz", "c.txt", "output"].map(str::to_owned);
     assert_eq!(select(plain, Wanted::Kinds(WANTED)), ["a/nodes.yaml", "b.json.gz"]);
 }
+
+/// Reads files within limits; the error is a limit that they exceed.
+fn within(limits: Limits, files: &[(&str, &str)]) -> Result<Dump, String> {
+    let mut gathering = Gathering::new(Wanted::Kinds(WANTED), limits);
+    for (path, text) in files {
+        let parsed = gathering.parse(Source { path: (*path).to_owned(), text: (*text).to_owned() })?;
+        gathering.add(parsed);
+    }
+    Ok(gathering.into_valid().unwrap())
+}
+
+#[test]
+fn files_together_stay_within_the_limits() {
+    let limits = |values, documents, bytes| Limits { values, documents, bytes };
+    let operator = |number: usize| (format!("{number}.yaml"), OPERATOR.replace("dns", &format!("o{number}")));
+    let owned: Vec<(String, String)> = (0..4).map(operator).collect();
+    let four: Vec<(&str, &str)> = owned.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let all = within(limits(36, 4, 8000), &four).unwrap();
+    assert_eq!(all.list(&CLUSTER_OPERATORS).count(), 4);
+    let error = |limits| within(limits, &four).unwrap_err();
+    assert_eq!(error(limits(35, 4, 8000)), "3.yaml: this has more than 35 values or 70 lines of YAML");
+    assert_eq!(error(limits(36, 3, 8000)), "3.yaml: this has more than 3 documents");
+    assert_eq!(error(limits(36, 4, 4000)), "2.yaml: this needs more than 4,000 bytes of memory");
+    // An object that is not kept needs no memory afterwards: because of its kind, or because it occurs twice.
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
+    assert!(within(limits(1000, 100, 2000), &[("a", pod); 10]).is_ok());
+    assert!(within(limits(1000, 100, 4000), &[("a", OPERATOR); 10]).is_ok());
+}
+
+#[test]
+fn json_is_not_parsed_as_yaml() {
+    // JSON takes no values from the limit of YAML.
+    let limits = || Limits { values: 0, documents: 0, bytes: 10_000 };
+    let node = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "b"}}"#;
+    assert_eq!(within(limits(), &[("x", node)]).unwrap().list(&NODES).count(), 1);
+    assert!(within(limits(), &[("x.json", "\n[1, 2]\n"), ("y.json", " \n\n\n\n")]).unwrap().is_empty());
+    assert!(within(limits(), &[("x.yaml", "[a, b]\n")]).is_err());
+    check(&[("x.yaml", &format!("[a, b]\n---\n{OPERATOR}"))], &CLUSTER_OPERATORS, &["dns"]);
+}
+
+#[test]
+fn a_limit_is_one_problem() {
+    let many = "---\n".repeat(1_000_002);
+    let sources = ["a", "b", "c"].map(|path| Source { path: path.to_owned(), text: many.clone() });
+    let (_, problems) = Dump::read_all(sources);
+    assert_eq!(problems, ["a: this has more than 1,000,000 documents"]);
+}

@@ -62,20 +62,11 @@ impl Record {
     }
 
     /// Returns the pending and firing alerts at a moment, each with the time since which it is active
-    /// (Prometheus' `activeAt`); oldest first.
+    /// (Prometheus' `activeAt`); oldest first. Reads the record from the start: for many moments, use [`ActiveAlerts`].
     pub fn alerts_at(&self, at: Time) -> Vec<(Time, &Alert)> {
-        let mut active: Vec<(Time, &Alert)> = Vec::new();
-        for entry in self.entries.iter().filter(|entry| entry.at <= at) {
-            let Event::Alert(alert) = &entry.event else { continue };
-            let known = active.iter().position(|(_, other)| other.labels == alert.labels);
-            match (known, alert.state) {
-                (Some(index), AlertState::Inactive) => drop(active.remove(index)),
-                (Some(index), _) => active[index].1 = alert,
-                (None, AlertState::Inactive) => {}
-                (None, _) => active.push((entry.at, alert)),
-            }
-        }
-        active
+        let mut active = ActiveAlerts::default();
+        self.entries.iter().filter(|entry| entry.at <= at).for_each(|entry| active.apply(entry));
+        active.0
     }
 
     /// Returns the moment of the last entry, or the start for an empty record.
@@ -87,6 +78,30 @@ impl Record {
     /// they settled. The run comes after it.
     pub fn is_set_up(&self, entry: &Entry) -> bool {
         entry.at < self.header.epoch
+    }
+}
+
+/// The pending and firing alerts after some entries of a record.
+#[derive(Debug, Default)]
+pub struct ActiveAlerts<'r>(Vec<(Time, &'r Alert)>);
+
+impl<'r> ActiveAlerts<'r> {
+    /// Applies the next entry.
+    pub fn apply(&mut self, entry: &'r Entry) {
+        let Self(active) = self;
+        let Event::Alert(alert) = &entry.event else { return };
+        let known = active.iter().position(|(_, other)| other.labels == alert.labels);
+        match (known, alert.state) {
+            (Some(index), AlertState::Inactive) => drop(active.remove(index)),
+            (Some(index), _) => active[index].1 = alert,
+            (None, AlertState::Inactive) => {}
+            (None, _) => active.push((entry.at, alert)),
+        }
+    }
+
+    /// Returns the alerts, each with the time since which it is active; oldest first.
+    pub fn list(&self) -> Vec<(Time, &'r Alert)> {
+        self.0.clone()
     }
 }
 

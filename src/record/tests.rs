@@ -8,8 +8,8 @@ use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Object, resources};
 
 use super::{
-    ContainerLog, Entry, Event, Header, Record, RecordError, RefusedRequest, RuleRights, UserRights,
-    WriteEvent,
+    ActiveAlerts, ContainerLog, Entry, Event, Header, Record, RecordError, RefusedRequest, RuleRights,
+    UserRights, WriteEvent,
 };
 
 fn record(events: Vec<Event>) -> Record {
@@ -265,6 +265,11 @@ fn an_active_alert_has_the_time_of_its_first_state() {
     assert_eq!(at(2), [(moments[0], "A", AlertState::Firing), (moments[1], "B", AlertState::Firing)]);
     assert_eq!(at(3), [(moments[0], "A", AlertState::Firing)]);
     assert_eq!(at(4), [(moments[0], "A", AlertState::Firing), (moments[4], "B", AlertState::Pending)]);
+    let mut active = ActiveAlerts::default();
+    for entry in &record.entries {
+        active.apply(entry);
+        assert_eq!(active.list(), record.alerts_at(entry.at));
+    }
 }
 
 #[test]

@@ -180,6 +180,7 @@ pub(super) fn steps_of<'f>(
 /// Returns problems that the parser ignores: scenarios that check nothing, and rows with a wrong number of
 /// cells.
 fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxProblem> {
+    let lines: Vec<layout::Line<'_>> = layout::lines(text).collect();
     let mut problems = Vec::new();
     if scenarios(feature).next().is_none() {
         let place = feature.position;
@@ -187,7 +188,7 @@ fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxProblem>
     }
     for scenario in scenarios(feature) {
         let place = scenario.position;
-        let misread = steps_without_keyword(scenario, text);
+        let misread = steps_without_keyword(scenario, &lines);
         if scenario.steps.is_empty() && misread.is_empty() {
             problems.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
         }
@@ -199,24 +200,32 @@ fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxProblem>
             problems.push((place.line, place.col, message));
         }
         let tables = scenario.steps.iter().filter_map(|step| step.table.as_ref()).chain(examples());
-        problems.extend(tables.flat_map(|table| layout::ragged_rows(text, table.position.line)));
+        problems.extend(tables.flat_map(|table| layout::ragged_rows(&lines, table.position.line)));
     }
     problems
 }
 
 /// Returns the lines of a scenario's description that would be steps if they began with a keyword.
-fn steps_without_keyword(scenario: &Scenario, text: &str) -> Vec<layout::SyntaxProblem> {
-    let description = scenario.description.as_deref().unwrap_or_default();
-    let end = scenario.steps.first().map_or(usize::MAX, |step| step.position.line);
-    let lines = layout::lines(text).skip(scenario.position.line).take_while(|(line, ..)| *line < end);
-    let described = lines.filter(|(_, _, content)| !content.is_empty() && description.contains(content));
-    let found = described.filter_map(|(line, column, content)| {
+fn steps_without_keyword(scenario: &Scenario, lines: &[layout::Line<'_>]) -> Vec<layout::SyntaxProblem> {
+    let found = described_lines(scenario, lines).filter_map(|(line, column, content)| {
         let (word, rest) = content.split_once(' ')?;
-        let catalogue::Lookup::Step(step, _) = catalogue::find(rest) else { return None };
-        let keyword = step.keyword;
+        let keyword = catalogue::matching_keyword(rest)?;
         Some((line, column, format!("no step begins with `{word}`; did you mean `{keyword} {rest}`?")))
     });
     found.collect()
+}
+
+/// Returns the lines of a scenario's description, which are below its heading in the same order. Looks at no line below the last
+/// of them.
+fn described_lines<'t>(
+    scenario: &Scenario,
+    lines: &[layout::Line<'t>],
+) -> impl Iterator<Item = layout::Line<'t>> {
+    let below = lines.get(scenario.position.line..).unwrap_or_default();
+    let mut below = below.iter().copied();
+    let description = scenario.description.as_deref().unwrap_or_default();
+    let described = description.lines().map(str::trim).filter(|content| !content.is_empty());
+    described.map_while(move |described| below.find(|(.., content)| *content == described))
 }
 
 /// Returns position and message of a parse error. The parser lists the expected tokens in any order, and most
@@ -279,6 +288,16 @@ mod tests {
     }
 
     #[test]
+    fn each_line_is_looked_at_once_however_many_scenarios_and_tables_there_are() {
+        let scenario =
+            "  Scenario: s\n    Of\n    When a\n      | a |\n    Examples:\n      | a |\n      | 1 |\n";
+        let text = format!("Feature: f\n{}", scenario.repeat(100));
+        layout::tests::SCANNED.set(0);
+        assert!(parse_feature("f", &text).is_ok());
+        assert_eq!(layout::tests::SCANNED.get(), text.lines().count());
+    }
+
+    #[test]
     fn rejects_features_without_scenarios_steps_or_rows() {
         check("Feature: f\n", "1:1: the feature has no scenario");
         check("Feature: f\n  Given a\n", "1:1: the feature has no scenario");
@@ -303,6 +322,11 @@ mod tests {
             &format!("4:5: {hint}"),
         );
         check("Feature: f\n  Scenario: s\n    Of a 4.18 cluster\n    When I wait\n", "");
+        check(
+            "Feature: f\n  Scenario: s\n    A story.\n\n    # Give a 4.18.3 cluster\n    Give a 4.18.3 cluster\n    Give a 4.18.3 cluster\n\
+             \n  Scenario: t\n    When a\n",
+            &format!("6:5: {hint}\n7:5: {hint}"),
+        );
     }
 
     /// Returns the lines of scenarios with their tags.

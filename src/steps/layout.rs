@@ -6,6 +6,9 @@ use windtunnel_core::text::truncate;
 /// Line and column, counted from 1, and the message of a problem.
 pub(super) type SyntaxProblem = (usize, usize, String);
 
+/// Line and column of a line's content, counted from 1, and the content without spaces around it.
+pub(super) type Line<'t> = (usize, usize, &'t str);
+
 const HEADS: &[&str] = &[
     "Background:",
     "Rule:",
@@ -117,9 +120,12 @@ impl Scan {
     }
 }
 
-/// Returns problems for rows of the table at a line that have more or fewer cells than its first row.
-pub(super) fn ragged_rows(text: &str, line: usize) -> Vec<SyntaxProblem> {
-    let rows = lines(text)
+/// Returns problems for rows of the table at a line that have more or fewer cells than its first row. `lines` are all of the
+/// text.
+pub(super) fn ragged_rows(lines: &[Line<'_>], line: usize) -> Vec<SyntaxProblem> {
+    let rows = lines
+        .iter()
+        .copied()
         .skip(line.saturating_sub(1))
         .filter(|(_, _, content)| !content.is_empty() && !content.starts_with('#'))
         .take_while(|(_, _, content)| content.starts_with('|'));
@@ -155,9 +161,11 @@ fn language(text: &str) -> Option<(usize, &str)> {
     })
 }
 
-/// Returns line, column and trimmed content of each line.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
+/// Returns each line. Counts characters, so collect the lines once for a text.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     text.lines().enumerate().map(|(index, line)| {
+        #[cfg(test)]
+        tests::SCANNED.set(tests::SCANNED.get() + 1);
         let content = line.trim_start();
         let indent = line.chars().count() - content.chars().count();
         (index + 1, indent + 1, content.trim_end())
@@ -165,8 +173,15 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// The number of lines that this thread has looked at.
+        pub(in crate::steps) static SCANNED: Cell<usize> = const { Cell::new(0) };
+    }
 
     fn check(text: &str, expected: &str) {
         let found: Vec<String> = problems(text)

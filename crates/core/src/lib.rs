@@ -16,6 +16,7 @@
 //! ```
 
 pub mod alert;
+pub mod bounded;
 pub mod clock;
 pub mod jsonpath;
 pub mod limits;

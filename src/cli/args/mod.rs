@@ -83,7 +83,8 @@ pub(super) struct Args {
     /// The command to run.
     #[command(subcommand)]
     pub(super) command: Command,
-    /// Bytes that a compressed file, or the files of interest in an archive, may have when unpacked.
+    /// Bytes that a compressed file, or the files of interest in an archive, may have when unpacked. One file of a dump may have
+    /// 256 MiB, or an eighth of this if that is more. More than the default also raises the limits of values and documents.
     #[arg(long, global = true, hide = true, value_name = "BYTES", default_value_t = UNPACK_LIMIT, value_parser = numbers::number::<u64>)]
     pub(super) unpack_limit: u64,
 }

@@ -1,13 +1,14 @@
 //! Reads compressed files and archives: `.gz`, `.tar`, `.tar.gz`, `.tgz`.
 
-use std::io::{self, BufReader, Read};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
 use crate::cli::files;
 use crate::cli::files::input::{self, Allowance};
-use crate::dump::{Source, Wanted, select};
+use crate::dump::{Gathering, Parsed, Source, Wanted, select};
 
 /// Returns whether a file is an archive, by its name.
 pub(super) fn is_archive(path: &Path) -> bool {
@@ -22,44 +23,80 @@ pub(super) fn is_compressed(path: &Path) -> bool {
 
 /// Returns the content of a compressed file.
 pub(super) fn decompress(path: &Path) -> io::Result<Vec<u8>> {
-    Allowance::new().keep(MultiGzDecoder::new(BufReader::new(input::open(path)?)))
+    let mut file = input::open(path)?;
+    let size = unpacked_size(&mut file)?;
+    Allowance::new().keep(MultiGzDecoder::new(BufReader::new(file)), size)
 }
 
-/// Returns the files of an archive that may contain objects of `wanted` kinds, and a line for each unreadable
-/// file. Reads the archive twice, first for the names: most of a must-gather are logs, which are not kept.
+/// Returns the size at the end of a compressed file: modulo 4 GiB, of its last part, and possibly a lie.
+fn unpacked_size(file: &mut File) -> io::Result<u64> {
+    let mut size = [0; 4];
+    if file.metadata()?.len() >= size.len() as u64 {
+        file.seek(SeekFrom::End(-4))?;
+        file.read_exact(&mut size)?;
+        file.rewind()?;
+    }
+    Ok(u64::from(u32::from_le_bytes(size)))
+}
+
+/// Adds the files of an archive that may contain objects of wanted kinds. Returns the number of these files, and a line for each
+/// unreadable one. Reads the archive twice, first for the names: most of a must-gather are logs, which are not kept.
 ///
 /// # Errors
 /// The archive cannot be read.
-pub(super) fn read(path: &Path, wanted: Wanted<'_>) -> io::Result<(Vec<Source>, Vec<String>)> {
+pub(super) fn read(
+    path: &Path,
+    wanted: Wanted<'_>,
+    gathering: &mut Gathering<'_>,
+) -> Result<(usize, Vec<String>), String> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
     let mut names = Vec::new();
-    each(path, |name, _| {
+    each(path, |name, _, _| {
         names.push(name);
         Ok(())
-    })?;
+    })
+    .map_err(failed)?;
     let selected = select(names, wanted);
-    let (mut sources, mut problems) = (Vec::with_capacity(selected.len()), Vec::new());
+    let (mut parsed, mut problems, mut exceeded) = (Vec::new(), Vec::new(), None);
     let mut allowance = Allowance::new();
-    each(path, |name, file| {
-        if selected.binary_search(&name).is_ok() {
-            let full_name = format!("{}:{name}", path.display());
-            let text = if is_compressed(Path::new(&name)) {
-                allowance.keep(MultiGzDecoder::new(file)).map_err(|error| format!("{full_name}: {error}"))
-            } else {
-                Ok(allowance.keep(file)?)
-            };
-            match text.and_then(|bytes| files::text(&full_name, bytes)) {
-                Ok(text) => sources.push(Source { path: full_name, text }),
-                Err(problem) => problems.push(problem),
-            }
+    let read = each(path, |name, size, file| {
+        if selected.binary_search(&name).is_err() {
+            return Ok(());
+        }
+        let full_name = format!("{}:{name}", path.display());
+        let text = if is_compressed(Path::new(&name)) {
+            allowance.keep(MultiGzDecoder::new(file), 0).map_err(|error| format!("{full_name}: {error}"))
+        } else {
+            Ok(allowance
+                .keep(file, size)
+                .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?)
+        };
+        match text.and_then(|bytes| files::text(&full_name, bytes)) {
+            Ok(text) => match gathering.parse(Source { path: full_name, text }) {
+                Ok(file) => parsed.push(file),
+                Err(limit) => {
+                    exceeded = Some(limit);
+                    return Err(io::ErrorKind::Other.into());
+                }
+            },
+            Err(problem) => problems.push(problem),
         }
         Ok(())
-    })?;
-    sources.sort_by(|one: &Source, other| one.path.cmp(&other.path));
-    Ok((sources, problems))
+    });
+    if let Some(limit) = exceeded {
+        return Err(input::with_advice(&limit));
+    }
+    read.map_err(failed)?;
+    let count = parsed.len();
+    parsed.sort_by(|one: &Parsed, other| one.path.cmp(&other.path));
+    for file in parsed {
+        gathering.add(file);
+    }
+    Ok((count, problems))
 }
 
-/// Visits the files of an archive, each with its name.
-fn each(path: &Path, mut visit: impl FnMut(String, &mut dyn Read) -> io::Result<()>) -> io::Result<()> {
+/// Visits the files of an archive, each with its name and its size.
+fn each(path: &Path, mut visit: impl FnMut(String, u64, &mut dyn Read) -> io::Result<()>) -> io::Result<()> {
     let file = BufReader::new(input::open(path)?);
     let mut allowance = Allowance::new();
     let is_plain = path.extension().is_some_and(|extension| extension == "tar");
@@ -69,7 +106,8 @@ fn each(path: &Path, mut visit: impl FnMut(String, &mut dyn Read) -> io::Result<
         let mut entry = entry?;
         if entry.header().entry_type().is_file() {
             let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
-            visit(name, &mut entry)?;
+            let size = entry.size();
+            visit(name, size, &mut entry)?;
         }
     }
     Ok(())

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use windtunnel_core::Resource;
 
-use super::files;
-use crate::dump::{Dump, Source, Wanted, select};
+use super::files::{self, input};
+use crate::dump::{Dump, Gathering, Source, Wanted, select};
 
 /// Reads the objects of `wanted` kinds from a folder with all its subfolders, from a tar archive, or from one
 /// file.
@@ -17,12 +17,11 @@ use crate::dump::{Dump, Source, Wanted, select};
 /// # Errors
 /// A file cannot be read, or the dump contains no such object.
 pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
-    let (sources, unread) = sources(path, Wanted::Kinds(wanted))?;
+    let Gathered { gathering, count, unread } = gather(path, Wanted::Kinds(wanted))?;
     if !unread.is_empty() {
         return Err(unread.join("\n"));
     }
-    let count = sources.len();
-    let dump = Dump::parse(sources, wanted).map_err(|problems| problems.join("\n"))?;
+    let dump = gathering.into_valid().map_err(|problems| problems.join("\n"))?;
     let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
     if dump.is_empty() { Err(nothing(path, &format!(" ({})", kinds.join(", ")), count)) } else { Ok(dump) }
 }
@@ -31,11 +30,11 @@ pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
 /// line for each file or object with an error.
 ///
 /// # Errors
-/// No object can be read.
+/// No object can be read, or the files are too large.
 pub fn read_all(path: &Path) -> Result<(Dump, Vec<String>), String> {
-    let (sources, mut problems) = sources(path, Wanted::All)?;
-    let count = sources.len() + problems.len();
-    let (dump, more) = Dump::read_all(sources);
+    let Gathered { gathering, count, unread: mut problems } = gather(path, Wanted::All)?;
+    let count = count + problems.len();
+    let (dump, more) = gathering.into_any();
     problems.extend(more);
     match (dump.is_empty(), problems.is_empty()) {
         (true, true) => Err(nothing(path, "", count)),
@@ -49,31 +48,58 @@ fn nothing(path: &Path, which: &str, count: usize) -> String {
     format!("{path}: expected objects of a cluster{which}, found none in {count} YAML and JSON files")
 }
 
-/// Files with their texts, and a line for each unreadable file.
-type Sources = (Vec<Source>, Vec<String>);
-
-fn sources(path: &Path, wanted: Wanted<'_>) -> Result<Sources, String> {
-    if path.is_dir() {
-        folder(path, wanted)
-    } else if archive::is_archive(path) {
-        archive::read(path, wanted).map_err(|error| format!("{}: {error}", path.display()))
-    } else {
-        Ok((vec![Source { path: path.display().to_string(), text: text(path)? }], Vec::new()))
-    }
+/// The files of a dump.
+struct Gathered<'w> {
+    gathering: Gathering<'w>,
+    /// The number of files that were read.
+    count: usize,
+    /// A line for each unreadable file.
+    unread: Vec<String>,
 }
 
-fn folder(path: &Path, wanted: Wanted<'_>) -> Result<Sources, String> {
+fn gather<'w>(path: &Path, wanted: Wanted<'w>) -> Result<Gathered<'w>, String> {
+    let mut gathering = Gathering::new(wanted, input::limits_of_values());
+    let (count, unread) = if path.is_dir() {
+        folder(path, wanted, &mut gathering)?
+    } else if archive::is_archive(path) {
+        archive::read(path, wanted, &mut gathering)?
+    } else {
+        add(&mut gathering, path, text(path)?)?;
+        (1, Vec::new())
+    };
+    Ok(Gathered { gathering, count, unread })
+}
+
+fn folder(
+    path: &Path,
+    wanted: Wanted<'_>,
+    gathering: &mut Gathering<'_>,
+) -> Result<(usize, Vec<String>), String> {
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
-    let (mut sources, mut problems) = (Vec::new(), Vec::new());
+    let (mut count, mut problems) = (0, Vec::new());
     for name in select(found, wanted) {
         let path = path.join(&name);
         match text(&path) {
-            Ok(text) => sources.push(Source { text, path: path.display().to_string() }),
+            Ok(text) => {
+                add(gathering, &path, text)?;
+                count += 1;
+            }
             Err(problem) => problems.push(problem),
         }
     }
-    Ok((sources, problems))
+    Ok((count, problems))
+}
+
+/// Adds a file.
+///
+/// # Errors
+/// The files are too large, and the flag that permits them.
+fn add(gathering: &mut Gathering<'_>, path: &Path, text: String) -> Result<(), String> {
+    let source = Source { path: path.display().to_string(), text };
+    let parsed = gathering.parse(source).map_err(|limit| input::with_advice(&limit))?;
+    gathering.add(parsed);
+    Ok(())
 }
 
 /// Finds files, by their paths below the root. Does not follow links to folders, which may form cycles.
@@ -101,5 +127,6 @@ fn text(path: &Path) -> Result<String, String> {
         let bytes = archive::decompress(path).map_err(|error| format!("{name}: {error}"))?;
         return files::text(&name, bytes);
     }
+    input::check_size(path).map_err(|error| format!("{}: {error}", path.display()))?;
     files::read(path)
 }

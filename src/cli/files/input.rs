@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use windtunnel_core::bounded::Limits;
 use windtunnel_core::text::counted;
 
 /// The flag that changes the limit.
@@ -12,6 +13,9 @@ const FLAG: &str = "--unpack-limit";
 
 /// Bytes that compressed input may have when unpacked, unless the flag says another number.
 pub(in crate::cli) const UNPACK_LIMIT: u64 = 2 << 30;
+
+/// Bytes that one file of compressed or other input may have, if the limit for all is the default.
+const FILE_LIMIT: u64 = 256 << 20;
 
 /// The largest number of members of an archive.
 const MEMBERS: usize = 1_000_000;
@@ -24,6 +28,35 @@ static LIMIT: AtomicU64 = AtomicU64::new(UNPACK_LIMIT);
 /// Sets the number of bytes that compressed input may have when unpacked.
 pub(in crate::cli) fn set_unpack_limit(bytes: u64) {
     LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// Returns the limit for one file.
+fn file_limit(limit: u64) -> u64 {
+    (limit / (UNPACK_LIMIT / FILE_LIMIT)).max(limit.min(FILE_LIMIT))
+}
+
+/// Returns the limits of the values in all files of a dump. The flag raises them in proportion.
+pub(in crate::cli) fn limits_of_values() -> Limits {
+    let factor = usize::try_from(LIMIT.load(Ordering::Relaxed).div_ceil(UNPACK_LIMIT)).unwrap_or(usize::MAX);
+    let Limits { values, documents, bytes } = Limits::default();
+    let [values, documents, bytes] =
+        [values, documents, bytes].map(|limit| limit.saturating_mul(factor.max(1)));
+    Limits { values, documents, bytes }
+}
+
+/// Adds to the description of an exceeded limit how to raise it.
+pub(in crate::cli) fn with_advice(exceeded: &str) -> String {
+    format!("{exceeded}; {}", advice(LIMIT.load(Ordering::Relaxed)))
+}
+
+/// Checks the size of a file of a dump that is not compressed.
+///
+/// # Errors
+/// It is too large.
+pub(in crate::cli) fn check_size(path: &Path) -> io::Result<()> {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    let is_too_large = fs::metadata(path).is_ok_and(|metadata| metadata.len() > file_limit(limit));
+    if is_too_large { Err(file_exceeded(limit)) } else { Ok(()) }
 }
 
 /// Opens a file.
@@ -94,15 +127,24 @@ impl Allowance {
         Self { limit, kept: limit, members: MEMBERS }
     }
 
-    /// Reads to the end.
+    /// Reads to the end. With the right `size`, reads each byte to its final place; no size is trusted.
     ///
     /// # Errors
-    /// The content is larger than what is left of the limit.
-    pub(in crate::cli) fn keep(&mut self, content: impl Read) -> io::Result<Vec<u8>> {
+    /// The content is larger than the limit for one file, or than what is left of the limit for all.
+    pub(in crate::cli) fn keep(&mut self, content: impl Read, size: u64) -> io::Result<Vec<u8>> {
+        let most = self.kept.min(file_limit(self.limit));
         let mut bytes = Vec::new();
-        let count = content.take(self.kept + 1).read_to_end(&mut bytes)?;
-        self.kept = self.kept.checked_sub(count as u64).ok_or_else(|| exceeded(self.limit))?;
-        Ok(bytes)
+        // One more, so that the end is found without more space.
+        bytes.reserve_exact(usize::try_from(size.min(most) + 1).unwrap_or_default());
+        let count = content.take(most + 1).read_to_end(&mut bytes)? as u64;
+        match self.kept.checked_sub(count) {
+            None => Err(exceeded(self.limit)),
+            Some(_) if count > most => Err(file_exceeded(self.limit)),
+            Some(kept) => {
+                self.kept = kept;
+                Ok(bytes)
+            }
+        }
     }
 
     /// Counts a member of an archive.
@@ -138,8 +180,16 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 fn exceeded(limit: u64) -> io::Error {
-    let advice = format!("if you trust it, raise the limit of {limit} bytes with {FLAG} BYTES");
-    io::Error::other(format!("this is too large when unpacked; {advice}"))
+    io::Error::other(format!("this is too large when unpacked; {}", advice(limit)))
+}
+
+fn file_exceeded(limit: u64) -> io::Error {
+    let most = file_limit(limit);
+    io::Error::other(format!("this file is larger than {most} bytes; {}", advice(limit)))
+}
+
+fn advice(limit: u64) -> String {
+    format!("if you trust it, raise the limit of {limit} bytes with {FLAG} BYTES")
 }
 
 #[cfg(test)]
@@ -149,14 +199,32 @@ mod tests {
     #[test]
     fn content_beyond_the_limit_is_refused() {
         let mut allowance = Allowance::of(10);
-        assert_eq!(allowance.keep(&b"123456"[..]).unwrap(), b"123456");
-        let error = allowance.keep(&b"12345"[..]).unwrap_err().to_string();
+        assert_eq!(allowance.keep(&b"123456"[..], 6).unwrap(), b"123456");
+        let error = allowance.keep(&b"12345"[..], u64::MAX).unwrap_err().to_string();
         assert!(error.contains("limit of 10 bytes") && error.contains(FLAG), "{error}");
         let read = |size: usize| {
             io::copy(&mut Allowance::of(10).archive(io::repeat(0).take(size as u64)), &mut io::sink())
         };
         assert_eq!(read(640).unwrap(), 640);
         assert!(read(641).is_err());
+    }
+
+    #[test]
+    fn one_file_has_an_eighth_of_a_large_limit() {
+        assert_eq!(file_limit(10), 10);
+        assert_eq!(file_limit(UNPACK_LIMIT), FILE_LIMIT);
+        assert_eq!(file_limit(2 * UNPACK_LIMIT), 2 * FILE_LIMIT);
+        assert_eq!(file_limit(FILE_LIMIT + 8), FILE_LIMIT);
+        let error = Allowance::new().keep(io::repeat(0), 0).unwrap_err().to_string();
+        assert!(error.starts_with("this file is larger than 268435456 bytes; "), "{error}");
+    }
+
+    #[test]
+    fn content_of_a_known_size_is_read_without_more_space() {
+        let bytes = Allowance::of(1 << 20).keep(io::repeat(7).take(100_000), 100_000).unwrap();
+        assert_eq!((bytes.len(), bytes.capacity()), (100_000, 100_001));
+        let bytes = Allowance::of(1 << 20).keep(io::repeat(7).take(100_000), 3).unwrap();
+        assert_eq!(bytes.len(), 100_000);
     }
 
     #[test]

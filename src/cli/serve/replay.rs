@@ -15,7 +15,7 @@ use crate::cli::args::ReplayArgs;
 use crate::cli::dump::cluster::Dumped;
 use crate::cli::files::records;
 use crate::cli::{Exit, moment, print_notice};
-use crate::record::{Event, Record};
+use crate::record::{ActiveAlerts, Event, Record};
 
 /// Serves until a signal.
 ///
@@ -61,7 +61,12 @@ fn kubernetes_minor(record: &Record) -> Option<u32> {
 async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &ScaledClock, shared: &Shared) {
     let (mut writes, mut reported) = (0, std::collections::BTreeSet::new());
     let later = |at: Time| at > record.header.epoch && at <= until;
-    for entry in record.entries.iter().filter(|entry| later(entry.at)) {
+    let mut alerts = ActiveAlerts::default();
+    for entry in &record.entries {
+        alerts.apply(entry);
+        if !later(entry.at) {
+            continue;
+        }
         let wait = clock.until(entry.at);
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
@@ -89,9 +94,7 @@ async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &Scaled
             }
             Event::Kubernetes { minor } => shared.with(|server| server.set_kubernetes_minor(*minor)),
             Event::Alert(_) => {
-                if let AlertsResponse::Answer(answer) =
-                    AlertsResponse::from_active(record.alerts_at(entry.at))
-                {
+                if let AlertsResponse::Answer(answer) = AlertsResponse::from_active(alerts.list()) {
                     shared.with(|server| server.set_document(ALERTS, answer.to_string()));
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
-use crate::record::{Event, Record};
+use crate::record::{ActiveAlerts, Event, Record};
 use crate::report::status;
 
 /// The number of evenly spaced moments. The ends of steps come in addition.
@@ -14,18 +14,19 @@ const MOMENTS: i64 = 30;
 /// Returns moments, in milliseconds since the start of the run, with the output at each; equal outputs that
 /// follow each other once.
 pub(super) fn statuses(record: &Record) -> Vec<(i64, String)> {
-    let mut view = View::default();
+    let (mut view, mut alerts) = (View::default(), ActiveAlerts::default());
     let mut entries = record.entries.iter().peekable();
     let mut found: Vec<(i64, String)> = Vec::new();
     for at in moments(record) {
         while let Some(entry) = entries.next_if(|entry| entry.at <= at) {
+            alerts.apply(entry);
             if let Event::Write(write) = &entry.event
                 && let Some(change) = write.change()
             {
                 view.apply(&change);
             }
         }
-        let Some(text) = status::render_view(&view, record.alerts_at(at), at) else { continue };
+        let Some(text) = status::render_view(&view, alerts.list(), at) else { continue };
         if found.last().is_none_or(|(_, last)| *last != text) {
             found.push((at.as_millisecond() - record.header.epoch.as_millisecond(), text));
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use cucumber::gherkin::StepType;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 pub use page::markdown;
 
@@ -94,22 +94,38 @@ fn steps(keyword: Option<&str>) -> impl Iterator<Item = &'static StepDoc> {
     all.filter(move |step| keyword.is_none_or(|keyword| step.any_keyword || step.keyword == keyword))
 }
 
-/// Returns the step that matches a text. The text may start with its keyword; `And`, `But` and `*` mean any
+/// Returns the step that matches a text, or the nearest ones. The text may start with its keyword; `And`, `But` and `*` mean any
 /// keyword.
 pub fn find(text: &str) -> Lookup {
+    let (keyword, text) = split_keyword(text);
+    match matching(keyword, text) {
+        Some((step, captures)) => {
+            let values = captures.iter().skip(1).flatten();
+            Lookup::Step(step, values.map(|value| value.as_str().to_owned()).collect())
+        }
+        None => Lookup::Nearest(most_like(keyword, text, 3)),
+    }
+}
+
+/// Returns the keyword of the step that matches a text as [`find`] does, without the costly search for similar steps.
+pub(super) fn matching_keyword(text: &str) -> Option<&'static str> {
+    let (keyword, text) = split_keyword(text);
+    matching(keyword, text).map(|(step, _)| step.keyword)
+}
+
+fn split_keyword(text: &str) -> (Option<&str>, &str) {
     let text = text.trim();
-    let (keyword, text) = match text.split_once(' ') {
+    match text.split_once(' ') {
         Some((word @ ("Given" | "When" | "Then"), rest)) => (Some(word), rest.trim()),
         Some(("And" | "But" | "*", rest)) => (None, rest.trim()),
         _ => (None, text),
-    };
-    for step in steps(keyword).chain(steps(None)) {
-        if let Some(captures) = step.pattern.captures(text) {
-            let values = captures.iter().skip(1).flatten();
-            return Lookup::Step(step, values.map(|value| value.as_str().to_owned()).collect());
-        }
     }
-    Lookup::Nearest(most_like(keyword, text, 3))
+}
+
+/// Returns the first matching step, if possible with this keyword.
+fn matching<'t>(keyword: Option<&str>, text: &'t str) -> Option<(&'static StepDoc, Captures<'t>)> {
+    let mut all = steps(keyword).chain(steps(None));
+    all.find_map(|step| Some((step, step.pattern.captures(text)?)))
 }
 
 /// Returns the nearest example among the steps of a keyword.

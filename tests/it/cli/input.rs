@@ -192,6 +192,54 @@ fn compressed_files_are_read_up_to_the_limit() {
     assert!(read.contains("expected objects of a cluster"), "{read}");
 }
 
+#[test]
+fn dumps_with_too_many_documents_or_too_large_files_are_refused_with_the_flag() {
+    use std::io::Write as _;
+    let environment = TestEnvironment::new();
+    let packed = |text: &[u8]| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(text).unwrap();
+        packed.finish().unwrap()
+    };
+    environment.write("documents.yaml.gz", packed("---\n".repeat(1_000_002).as_bytes()));
+    environment.write("plain.yaml", "a: b\n".repeat(300));
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(2000);
+    archive.append_data(&mut header, "in/a.yaml", &[b' '; 2000][..]).unwrap();
+    environment.write("a.tar.gz", packed(&archive.into_inner().unwrap()));
+    let run = |file: &str, limit: &str| {
+        environment.run(&["status", "--from", file, "--unpack-limit", limit]).stderr.trim_end().to_owned()
+    };
+    assert_eq!(
+        run("documents.yaml.gz", "2147483648"),
+        "error: documents.yaml.gz: this has more than 1,000,000 documents; if you trust it, \
+         raise the limit of 2147483648 bytes with --unpack-limit BYTES"
+    );
+    assert!(run("documents.yaml.gz", "4294967296").contains("expected objects of a cluster"));
+    assert_eq!(
+        run("plain.yaml", "1000"),
+        "error: plain.yaml: this file is larger than 1000 bytes; if you trust it, \
+         raise the limit of 1000 bytes with --unpack-limit BYTES"
+    );
+    assert_eq!(
+        run("a.tar.gz", "1999"),
+        "error: a.tar.gz: in/a.yaml: this is too large when unpacked; if you trust it, \
+         raise the limit of 1999 bytes with --unpack-limit BYTES"
+    );
+}
+
+#[test]
+fn a_scenario_with_too_many_values_has_one_error() {
+    let text = format!("name: n\nname: m\ntimeline:\n{}", "- {advanse}\n".repeat(125_000));
+    let environment = TestEnvironment::with(&[("s.yaml", text.as_str())]);
+    insta::assert_snapshot!(environment.run(&["lint", "s.yaml"]), @"
+        exit 2
+        error: s.yaml:1:1: the YAML has more than 250,000 values: split it into several files
+        1 file: 1 error, 0 warnings
+        ");
+}
+
 #[cfg(unix)]
 #[test]
 fn cyclic_links_are_not_followed() {

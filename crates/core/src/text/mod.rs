@@ -39,6 +39,19 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Formats a number with commas between thousands: `250,000`.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Formats a span since the start of a run as `H:MM:SS`, e.g. `1:02:03`, without milliseconds.
 pub fn clock_time(span: SignedDuration) -> String {
     let seconds = span.as_secs().max(0);

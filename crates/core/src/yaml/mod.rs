@@ -3,6 +3,7 @@
 
 use serde::de::DeserializeOwned;
 
+mod limits;
 mod node;
 mod position;
 mod repair;
@@ -22,6 +23,14 @@ pub struct YamlError {
     pub column: usize,
     /// The message, without the position.
     pub message: String,
+    is_limit: bool,
+}
+
+impl YamlError {
+    /// Whether the text exceeds a limit of the library. No change of a line resolves that.
+    pub fn is_limit(&self) -> bool {
+        self.is_limit
+    }
 }
 
 fn options() -> serde_saphyr::Options {
@@ -32,6 +41,15 @@ fn options() -> serde_saphyr::Options {
 }
 
 fn error(error: &serde_saphyr::Error) -> YamlError {
+    let exceeded = limits::exceeded(error);
+    let is_limit = exceeded.is_some();
+    let message = match exceeded {
+        Some(limits::Exceeded { message, is_of_text: true }) => {
+            return YamlError { line: 1, column: 1, message, is_limit };
+        }
+        Some(limits::Exceeded { message, .. }) => message,
+        None => message(error),
+    };
     let location = error.location();
     let at = |pick: fn(&serde_saphyr::Location) -> u64| {
         location.as_ref().map_or(0, |found| usize::try_from(pick(found)).unwrap_or(0))
@@ -39,7 +57,8 @@ fn error(error: &serde_saphyr::Error) -> YamlError {
     YamlError {
         line: at(serde_saphyr::Location::line),
         column: at(serde_saphyr::Location::column),
-        message: message(error),
+        message,
+        is_limit,
     }
 }
 
@@ -65,17 +84,22 @@ pub fn parse_tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
         let mut settings = options();
         settings.duplicate_keys = policy;
         settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
-        serde_saphyr::from_str_with_options::<Node>(text, settings).map_err(|e| error(&e))
+        serde_saphyr::from_str_with_options::<Node>(text, settings)
     };
     let (mut tree, twice) = match parse(serde_saphyr::DuplicateKeyPolicy::Error) {
         Ok(tree) => (tree, None),
-        Err(first) => match parse(serde_saphyr::DuplicateKeyPolicy::FirstWins) {
-            Ok(tree) => (tree, Some(occurs_twice(first))),
-            Err(other) => return Err(other),
-        },
+        Err(first) if is_duplicate_key(&first) => {
+            let tree = parse(serde_saphyr::DuplicateKeyPolicy::FirstWins).map_err(|other| error(&other))?;
+            (tree, Some(occurs_twice(error(&first))))
+        }
+        Err(first) => return Err(error(&first)),
     };
     tree.restore_scalar_source(text);
     Ok((tree, twice))
+}
+
+fn is_duplicate_key(error: &serde_saphyr::Error) -> bool {
+    matches!(limits::cause(error), serde_saphyr::Error::DuplicateMappingKey { .. })
 }
 
 /// Rewords the library's error about a duplicate key.
@@ -108,6 +132,9 @@ pub fn parse_lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), Y
         Ok(value) => return Ok((value, Vec::new())),
         Err(first) => error(&first),
     };
+    if first.is_limit() {
+        return Err(first);
+    }
     settings.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
     settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
     let mut tree: Node = serde_saphyr::from_str_with_options(text, settings).map_err(|_| first)?;
@@ -153,9 +180,40 @@ pub fn from_str_multi_lenient<T: DeserializeOwned>(text: &str) -> Result<Vec<T>,
     serde_saphyr::from_multiple_with_options(text, settings).map_err(|e| error(&e))
 }
 
+/// The reason why [`from_str_multi_within`] rejects a text.
+#[derive(Debug)]
+pub(crate) enum Rejected {
+    /// It has too many values.
+    Values,
+    /// It has too many documents.
+    Documents,
+    /// Any other error.
+    Other(YamlError),
+}
+
+/// Like [`from_str_multi_large`], with a limit on values and documents.
+pub(crate) fn from_str_multi_within<T: DeserializeOwned>(
+    text: &str,
+    values: usize,
+    documents: usize,
+) -> Result<Vec<T>, Rejected> {
+    use serde_saphyr::budget::BudgetBreach;
+    let mut settings = large(text);
+    if let Some(budget) = &mut settings.budget {
+        budget.max_nodes = values;
+        budget.max_documents = documents;
+    }
+    serde_saphyr::from_multiple_with_options(text, settings).map_err(|found| match limits::cause(&found) {
+        serde_saphyr::Error::Budget { breach: BudgetBreach::Nodes { .. }, .. } => Rejected::Values,
+        serde_saphyr::Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => Rejected::Documents,
+        _ => Rejected::Other(error(&found)),
+    })
+}
+
 /// Options for a text of any length.
 fn large(text: &str) -> serde_saphyr::Options {
     let mut settings = options();
+    settings.emit_comments = false; // The library keeps each in memory.
     let length = text.len();
     // A text cannot have more nodes than characters.
     settings.budget = serde_saphyr::budget! {
@@ -175,7 +233,12 @@ fn large(text: &str) -> serde_saphyr::Options {
 /// The value cannot be represented in YAML, such as a map with composite keys.
 #[cfg(feature = "yaml-write")]
 pub fn to_string(value: &impl serde::Serialize) -> Result<String, YamlError> {
-    serde_saphyr::to_string(value).map_err(|e| YamlError { line: 0, column: 0, message: e.to_string() })
+    serde_saphyr::to_string(value).map_err(|e| YamlError {
+        line: 0,
+        column: 0,
+        message: e.to_string(),
+        is_limit: false,
+    })
 }
 
 #[cfg(test)]

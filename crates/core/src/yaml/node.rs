@@ -1,5 +1,7 @@
 //! A YAML document as a tree with the position of every key and value.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -99,15 +101,27 @@ impl Node {
         match &self.kind {
             Kind::List(items) => items.iter().for_each(|item| item.repeated(found)),
             Kind::Map(entries) => {
-                for (index, (key, value)) in entries.iter().enumerate() {
+                let mut seen = BTreeSet::new();
+                for (key, value) in entries {
                     value.repeated(found);
-                    if entries[..index].iter().any(|(other, _)| other.kind == key.kind) {
+                    if key.identity().is_some_and(|identity| !seen.insert(identity)) {
                         found.push((value.line, key.clone()));
                     }
                 }
             }
             _ => {}
         }
+    }
+
+    /// Type and value of a scalar, equal for equal keys; `None` for lists and maps, which have positions.
+    fn identity(&self) -> Option<(u8, Cow<'_, str>)> {
+        Some(match &self.kind {
+            Kind::Null => (0, Cow::default()),
+            Kind::Bool(value) => (1, value.to_string().into()),
+            Kind::Number(value) => (2, value.to_string().into()),
+            Kind::Text(text) => (3, text.into()),
+            Kind::List(_) | Kind::Map(_) => return None,
+        })
     }
 
     /// Takes the source text of booleans and numbers from the document.

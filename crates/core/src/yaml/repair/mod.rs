@@ -3,14 +3,19 @@
 
 mod candidates;
 
+use std::ops::Range;
+
 use super::{Node, YamlError, parse_tree};
 use candidates::candidates;
 
 /// The maximum number of errors to explain.
 const ERRORS_MAX: usize = 8;
 
-/// The maximum number of changes to try. Each parses the whole text.
+/// The maximum number of changes to try. Each parses the text up to the next error.
 const ATTEMPTS_MAX: usize = 40;
+
+/// The number of bytes to parse in all attempts together, which takes about a second.
+const BYTES_MAX: usize = 16 << 20;
 
 /// The errors in the structure of a text, and the rest of the text.
 #[derive(Debug)]
@@ -25,20 +30,29 @@ pub struct Repaired {
 
 /// Explains the errors of a text that [`parse_tree`] rejects.
 pub fn explain_structure(text: &str) -> Repaired {
+    explain_within(text, 0..attempts(text.len()))
+}
+
+/// Explains errors with a limited number of attempts.
+fn explain_within(text: &str, mut attempts: Range<usize>) -> Repaired {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut repaired = Repaired { errors: Vec::new(), tree: None, is_complete: true };
     let mut error = match parse_tree(text) {
         Ok((tree, _)) => return Repaired { tree: Some(tree), ..repaired },
         Err(error) => error,
     };
-    let mut attempts = 0..ATTEMPTS_MAX;
     while repaired.errors.len() < ERRORS_MAX {
+        if error.is_limit() {
+            repaired.errors.push(error);
+            repaired.is_complete = false;
+            break;
+        }
         let found = candidates(&lines, &error).into_iter().find_map(|candidate| {
             attempts.next()?;
             let changed = candidate.apply(&lines);
             let next = parse_tree(&joined(&changed));
-            let helps =
-                next.as_ref().map_or_else(|next| next.line > error.line.max(candidate.line), |_| true);
+            let is_later = |next: &YamlError| next.is_limit() || next.line > error.line.max(candidate.line);
+            let helps = next.as_ref().map_or_else(is_later, |_| true);
             helps.then_some((candidate, changed, next))
         });
         let next = match found {
@@ -53,7 +67,7 @@ pub fn explain_structure(text: &str) -> Repaired {
                 let Some(line) = lines.get_mut(error.line.saturating_sub(1)) else { break };
                 line.clear();
                 let next = parse_tree(&joined(&lines));
-                if next.as_ref().is_err_and(|next| next.line <= error.line) {
+                if next.as_ref().is_err_and(|next| !next.is_limit() && next.line <= error.line) {
                     break;
                 }
                 next
@@ -68,6 +82,11 @@ pub fn explain_structure(text: &str) -> Repaired {
         }
     }
     repaired
+}
+
+/// Returns the number of changes to try in a text of this length.
+fn attempts(length: usize) -> usize {
+    (BYTES_MAX / length.max(1)).min(ATTEMPTS_MAX)
 }
 
 fn joined(lines: &[String]) -> String {
@@ -134,6 +153,14 @@ mod tests {
         let repaired = explain_structure(&format!("a: {{{keys}}}\nb: c: d\n"));
         let lines: Vec<usize> = repaired.errors.iter().map(|error| error.line).collect();
         assert_eq!(lines, [1, 2], "{:?}", repaired.errors.last());
+    }
+
+    #[test]
+    fn long_texts_get_fewer_attempts() {
+        assert_eq!([100, 400_000, 1_600_000, 20_000_000].map(attempts), [40, 40, 10, 0]);
+        let repaired = explain_within("a: x\nb: c: d\n", 0..0);
+        assert_eq!(repaired.errors.len(), 1, "{:?}", repaired.errors);
+        assert!(repaired.tree.is_some() && !repaired.is_complete);
     }
 
     #[test]

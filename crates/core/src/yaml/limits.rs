@@ -1,0 +1,149 @@
+//! The limits of the YAML library, in words that say what to do.
+
+use serde_saphyr::Error;
+use serde_saphyr::budget::BudgetBreach;
+
+use crate::text::grouped;
+
+/// A limit that a text exceeds.
+#[derive(Debug)]
+pub(super) struct Exceeded {
+    pub(super) message: String,
+    /// Whether the limit is one of the whole text, so that no place in it is to blame.
+    pub(super) is_of_text: bool,
+}
+
+/// Returns the innermost error.
+pub(super) fn cause(error: &Error) -> &Error {
+    match error {
+        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => cause(error),
+        error => error,
+    }
+}
+
+/// Returns the limit that an error is about; `None` for other errors.
+pub(super) fn exceeded(error: &Error) -> Option<Exceeded> {
+    let (message, is_of_text) = match cause(error) {
+        Error::Budget { breach: BudgetBreach::Depth { depth }, .. } => {
+            let most = depth.saturating_sub(1);
+            (format!("the YAML is nested more than {most} levels deep: use fewer levels"), false)
+        }
+        Error::Budget { breach, .. } => (breach_of_text(breach), true),
+        Error::AliasReplayLimitExceeded { max_total_replayed_events: most, .. } => {
+            (format!("the aliases repeat more than {}: write out what they repeat", values(*most)), false)
+        }
+        Error::AliasExpansionLimitExceeded { max_expansions_per_anchor: most, .. } => {
+            (format!("an anchor has more than {} aliases: write out what they repeat", grouped(*most)), false)
+        }
+        Error::AliasReplayStackDepthExceeded { max_depth: most, .. } => {
+            (format!("aliases are nested more than {most} levels deep: write out what they repeat"), false)
+        }
+        _ => return None,
+    };
+    Some(Exceeded { message, is_of_text })
+}
+
+/// Returns the message about a limit of the whole text. The library reports the first count above a limit.
+fn breach_of_text(breach: &BudgetBreach) -> String {
+    const SPLIT: &str = "split it into several files";
+    let most = |count: &usize| count.saturating_sub(1);
+    match breach {
+        BudgetBreach::Nodes { nodes } => format!("the YAML has more than {}: {SPLIT}", values(most(nodes))),
+        BudgetBreach::Events { events } => {
+            format!("the YAML has more than {} and comments: {SPLIT}", values(most(events)))
+        }
+        BudgetBreach::Documents { documents } => {
+            format!("the YAML has more than {} documents: {SPLIT}", grouped(most(documents)))
+        }
+        BudgetBreach::ScalarBytes { total_scalar_bytes: bytes } => {
+            format!(
+                "the values of the YAML have {} bytes of text, which is too much: {SPLIT}",
+                grouped(*bytes)
+            )
+        }
+        BudgetBreach::CommentBytes { total_comment_bytes: bytes } => {
+            format!("the comments of the YAML have {} bytes, which is too much: {SPLIT}", grouped(*bytes))
+        }
+        BudgetBreach::Aliases { aliases } => {
+            format!("the YAML has more than {} aliases: write out what they repeat", grouped(most(aliases)))
+        }
+        BudgetBreach::Anchors { anchors } => {
+            format!("the YAML has more than {} anchors: write out what they name", grouped(most(anchors)))
+        }
+        BudgetBreach::AliasAnchorRatio { aliases, anchors } => format!(
+            "the YAML has {} aliases, too many for its {} anchors: write out what they repeat",
+            grouped(*aliases),
+            grouped(*anchors)
+        ),
+        BudgetBreach::RecordedAnchorEvents { .. } | BudgetBreach::RecordedAnchorBytes { .. } => {
+            "the anchors of the YAML name too many values: write out what the aliases repeat".to_owned()
+        }
+        BudgetBreach::MergeKeys { merge_keys } => {
+            format!(
+                "the YAML has more than {} merge keys: write out what they merge",
+                grouped(most(merge_keys))
+            )
+        }
+        _ => format!("the YAML is too large or too complex: {SPLIT}"),
+    }
+}
+
+fn values(count: usize) -> String {
+    format!("{} values", grouped(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::yaml::{explain_structure, from_str_multi, parse_tree};
+
+    /// Compares the only error about a text, which is no scenario.
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let error = parse_tree(text).unwrap_err();
+        assert!(error.is_limit(), "{error}");
+        let errors = explain_structure(text).errors;
+        assert_eq!(errors, [error]);
+        assert_eq!(errors[0].to_string(), expected);
+    }
+
+    #[test]
+    fn each_limit_is_one_error_that_says_what_to_do() {
+        check(
+            &"- a\n".repeat(250_001),
+            "1:1: the YAML has more than 250,000 values: split it into several files",
+        );
+        check(
+            &format!("a: {}\n", "[".repeat(40) + &"]".repeat(40)),
+            "1:35: the YAML is nested more than 32 levels deep: use fewer levels",
+        );
+        check(
+            &format!("a: &a 1\nb: [{}]\n", "*a, ".repeat(300)),
+            "1:1: the YAML has 300 aliases, too many for its 1 anchors: write out what they repeat",
+        );
+        let anchors: String = (0..50_001).map(|number| format!("- &a{number} 1\n")).collect();
+        check(&anchors, "1:1: the YAML has more than 50,000 anchors: write out what they name");
+        let bomb: String = (1..8)
+            .map(|level| format!("a{level}: &a{level} [{}]\n", format!("*a{}, ", level - 1).repeat(9)))
+            .collect();
+        let error = parse_tree(&format!("a0: &a0 [{}]\n{bomb}", "1, ".repeat(9))).unwrap_err();
+        assert!(error.is_limit() && error.message.contains("more than 250,000 values"), "{error}");
+        let documents = from_str_multi::<serde_json::Value>(&"--- 1\n".repeat(1025)).unwrap_err();
+        assert_eq!(
+            documents.to_string(),
+            "1:1: the YAML has more than 1,024 documents: split it into several files"
+        );
+    }
+
+    #[test]
+    fn a_limit_ends_the_explanation_of_other_errors() {
+        let text = format!("a: b: c\nd:\n{}", "- a\n".repeat(250_001));
+        let errors: Vec<String> = explain_structure(&text).errors.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            errors,
+            [
+                "1:4: `: ` within a text begins a new key; quote the text: `a: \"b: c\"`",
+                "1:1: the YAML has more than 250,000 values: split it into several files"
+            ]
+        );
+    }
+}
