@@ -20,11 +20,36 @@ def request(url, body=None):
     )
 
 
-version = json.load(request(CONFIG_MAPS))["metadata"]["resourceVersion"]
-while True:
+def name_of(config_map):
+    return config_map["metadata"]["name"]
+
+
+listed = json.load(request(CONFIG_MAPS))
+known, version = {name_of(item) for item in listed["items"]}, listed["metadata"]["resourceVersion"]
+
+
+def changes():
+    """Yields each change since `version`; objects that were created meanwhile, if the server has forgotten its changes."""
     for line in request(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}"):
         event = json.loads(line)
-        name, version = event["object"]["metadata"]["name"], event["object"]["metadata"]["resourceVersion"]
+        if event["type"] != "ERROR":
+            yield event, event["object"]["metadata"]["resourceVersion"]
+            continue
+        # 410: the version is too old.
+        listed = json.load(request(CONFIG_MAPS))
+        for item in listed["items"]:
+            if name_of(item) not in known:
+                yield {"type": "ADDED", "object": item}, version
+        yield None, listed["metadata"]["resourceVersion"]
+        return
+
+
+while True:
+    for event, version in changes():
+        if event is None:
+            break
+        name = name_of(event["object"])
+        known.add(name)
         print(event["type"], name, flush=True)
         if event["type"] == "ADDED" and not name.startswith("copy-of-"):
             copy = {"metadata": {"name": "copy-of-" + name}, "data": event["object"].get("data", {})}

@@ -151,7 +151,11 @@ fn startup_errors_of_a_server_are_reported() {
     check(&["--port", &port], &format!("error: 127.0.0.1:{port}: cannot listen: Address already in use"));
     check(
         &["--port", "0", "--kubeconfig", "file/config"],
-        "error: file/config: cannot be written: there is no folder file; create it first",
+        "error: file/config: cannot be written: file is no folder",
+    );
+    check(
+        &["--port", "0", "--kubeconfig", "missing/config"],
+        "error: missing/config: cannot be written: there is no folder missing; create it first",
     );
     check(&["--port", "0", "--kubeconfig", "."], "error: .: cannot be written: ");
     check(&["--port", "0", "--kubeconfig", "no-kubeconfig", "--merge"], "error: no-kubeconfig:1:1: expected");
