@@ -120,11 +120,12 @@ mod tests {
             &format!("a: &a 1\nb: [{}]\n", "*a, ".repeat(300)),
             "1:1: the YAML has 300 aliases, too many for its 1 anchors: write out what they repeat",
         );
-        let anchors: String = (0..50_001).map(|number| format!("- &a{number} 1\n")).collect();
+        let anchors = (0..50_001).map(|number| format!("- &a{number} 1\n")).collect::<Vec<_>>().concat();
         check(&anchors, "1:1: the YAML has more than 50,000 anchors: write out what they name");
-        let bomb: String = (1..8)
+        let bomb = (1..8)
             .map(|level| format!("a{level}: &a{level} [{}]\n", format!("*a{}, ", level - 1).repeat(9)))
-            .collect();
+            .collect::<Vec<_>>()
+            .concat();
         let error = parse_tree(&format!("a0: &a0 [{}]\n{bomb}", "1, ".repeat(9))).unwrap_err();
         assert!(error.is_limit() && error.message.contains("more than 250,000 values"), "{error}");
         let documents = from_str_multi::<serde_json::Value>(&"--- 1\n".repeat(1025)).unwrap_err();
