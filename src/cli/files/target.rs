@@ -45,7 +45,7 @@ pub(super) fn create(path: &Path, private: bool) -> io::Result<File> {
     }
 }
 
-/// Appends a text to a file, or creates it. A file that cannot take all of the text is left as it was.
+/// Appends a text to a file, or creates it. A file that cannot take all of the text keeps its old content.
 pub(super) fn append(path: &Path, text: &str) -> io::Result<()> {
     let mut options = options(false);
     options.append(true);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_take_a_minute_or_as_long_as_its_timeout_says_a_watch_any_time() {
+    fn requests_have_a_timeout_and_watches_have_none() {
         let limit = |uri| timeout(&head("GET", uri)).unwrap().map(|limit| limit.as_secs());
         let check = |uri, seconds| assert_eq!(limit(uri), seconds, "{uri}");
         check("/api/v1/pods", Some(60));

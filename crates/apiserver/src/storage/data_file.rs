@@ -108,7 +108,7 @@ fn create(path: &Path, user: u32) -> Result<Option<File>, String> {
 
 /// Opens a file that was found at a path, if only this user can read and write it.
 fn open_existing(path: &Path, found: &Metadata, user: u32) -> Result<File, String> {
-    // A device or a pipe may do something as soon as it is opened.
+    // Opening a device or a pipe may already have an effect.
     check_file(path, found, user)?;
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let file = options().open(path).map_err(failed)?;
