@@ -227,7 +227,9 @@ fn certificate(flags: &Flags) -> Result<ServerCertificate, String> {
     let new =
         Authority::generate().and_then(|authority| authority.server_certificate(&NAMES.map(str::to_owned)));
     let new = new.map_err(|error| error.to_string())?;
-    if let Some((chain, key)) = &place {
+    if let (Some(folder), Some((chain, key))) = (&folder, &place) {
+        // kube-apiserver creates it, in `WriteCert` of client-go's util/cert.
+        files::create_folders(folder)?;
         files::write(chain, &new.chain_pem)?;
         files::write_private(key, &new.key_pem)?;
     }

@@ -288,6 +288,16 @@ pub(super) fn create_folder(folder: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
 }
 
+/// Creates a folder and those above it, for a program that stands in for one that does so.
+///
+/// # Errors
+/// The folder with the reason.
+#[cfg(feature = "serve")]
+pub(super) fn create_folders(folder: &Path) -> Result<(), String> {
+    target::create_folders(folder)
+        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
+}
+
 fn check_folder_above(folder: &Path) -> Result<(), String> {
     let failed = |why| Err(format!("{}: cannot create the folder: {why}", folder.display()));
     missing_parent(folder).map_or(Ok(()), failed)

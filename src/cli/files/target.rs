@@ -95,6 +95,13 @@ pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Creates a folder and those above it, unless they exist.
+#[cfg(feature = "serve")]
+pub(super) fn create_folders(folder: &Path) -> io::Result<()> {
+    check_links(folder)?;
+    fs::create_dir_all(folder)
+}
+
 /// Gives a complete draft its name, and removes an incomplete one.
 fn publish(draft: &Path, path: &Path, written: io::Result<()>) -> io::Result<()> {
     written.and_then(|()| fs::rename(draft, path)).inspect_err(|_| drop(fs::remove_file(draft)))
@@ -130,7 +137,8 @@ fn check_link(path: &Path) -> io::Result<()> {
         let folder = at.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder_metadata = fs::metadata(folder)?;
         let is_shared = folder_metadata.mode() & WORLD_WRITABLE != 0;
-        if is_shared && link.uid() != folder_metadata.uid() && link.uid() != own_user()? {
+        let own_user = rustix::process::geteuid().as_raw();
+        if is_shared && link.uid() != folder_metadata.uid() && link.uid() != own_user {
             let why = format!(
                 "{} is another user's link in a world-writable folder; choose a path in another folder",
                 at.display()
@@ -145,14 +153,6 @@ fn check_link(path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn check_link(_: &Path) -> io::Result<()> {
     Ok(())
-}
-
-/// Returns the user of this process, which is the owner of a new pipe.
-#[cfg(unix)]
-fn own_user() -> io::Result<u32> {
-    use std::os::unix::fs::MetadataExt as _;
-    let (reader, _writer) = io::pipe()?;
-    Ok(File::from(std::os::fd::OwnedFd::from(reader)).metadata()?.uid())
 }
 
 /// Returns whether two descriptions are of the same file.

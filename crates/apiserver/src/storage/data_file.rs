@@ -22,7 +22,7 @@ const WRITE_OF_OTHERS: u32 = 0o022;
 pub(super) fn open(folder: &Path, name: &str) -> Result<File, String> {
     create_folder(folder)
         .map_err(|error| format!("{}: cannot create this folder: {error}", folder.display()))?;
-    let user = own_user().map_err(|error| format!("{}: {error}", folder.display()))?;
+    let user = own_user();
     let mut path = folder.join(name);
     for _ in 0..HOPS {
         let failed = |error: io::Error| format!("{}: {error}", path.display());
@@ -181,16 +181,15 @@ fn rights(_: &Metadata) -> Rights {
     Rights { owner: ROOT, mode: 0 }
 }
 
-/// Returns the effective user of this process, which is the owner of a new pipe.
+/// Returns the effective user of this process.
 #[cfg(unix)]
-fn own_user() -> io::Result<u32> {
-    let (reader, _writer) = io::pipe()?;
-    Ok(rights(&File::from(std::os::fd::OwnedFd::from(reader)).metadata()?).owner)
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 #[cfg(not(unix))]
-fn own_user() -> io::Result<u32> {
-    Ok(ROOT)
+fn own_user() -> u32 {
+    ROOT
 }
 
 #[cfg(unix)]

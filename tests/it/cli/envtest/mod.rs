@@ -216,6 +216,26 @@ fn a_control_plane_serves_custom_resources_and_stops() {
 }
 
 #[test]
+fn the_api_server_creates_the_folder_of_its_certificate() {
+    let environment = TestEnvironment::new();
+    assert_eq!(environment.run(&["envtest", "assets"]).code, Some(0));
+    let port = free_port();
+    let flags = ["--bind-address=127.0.0.1", &format!("--secure-port={port}"), "--cert-dir=new/certificates"];
+    let server = Started::new(&environment, "assets/kube-apiserver", &flags.map(str::to_owned));
+    for _ in 0..ATTEMPTS.1 {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            break;
+        }
+        crate::cli::environment::pause(ATTEMPTS.0);
+    }
+    assert_eq!(server.end(), (Some(0), String::new()));
+    let files = environment.files();
+    for name in ["new/certificates/apiserver.crt", "new/certificates/apiserver.key"] {
+        assert!(files.iter().any(|file| file == name), "{name}: {files:?}");
+    }
+}
+
+#[test]
 fn the_control_plane_runs_the_selected_controllers() {
     let environment = TestEnvironment::new();
     let chosen = "garbage-collector-controller,namespace-controller";
