@@ -1,7 +1,9 @@
 //! The folder of one program: its kubeconfig, the files of its volumes, and the command that starts it there.
+//!
+//! The paths of volumes come from pods, which any client of the API server may create. They never lead out of the folder.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
@@ -12,9 +14,11 @@ use super::probes::ExecContext;
 use super::process::Process;
 use super::volume_files::publish;
 
-/// The folder that the placeholder `{root}` means.
+/// The folder of a program.
 #[derive(Debug)]
 pub(super) struct Folder {
+    all: PathBuf,
+    /// The folder in it that the placeholder `{root}` means. The paths in the container are below it.
     root: PathBuf,
     kubeconfig: PathBuf,
     /// Sources by the paths of volumes in the container.
@@ -43,19 +47,20 @@ pub(super) struct Access {
 }
 
 impl Folder {
-    /// Fills the folder `root`. Folders that programs share are in `shared`.
+    /// Fills the folder `all`. Folders that programs share are in `shared`.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// A file cannot be written; a path would lead out of the folder.
     pub(super) fn fill(
-        root: PathBuf,
+        all: PathBuf,
         shared: &Path,
         order: &ProgramOrder,
         access: &Access,
     ) -> io::Result<Self> {
         // An earlier process in the same place may have left files.
-        let _ = fs::remove_dir_all(&root);
-        let kubeconfig = root.join("kubeconfig");
+        let _ = fs::remove_dir_all(&all);
+        let (root, kubeconfig) = (all.join("root"), all.join("kubeconfig"));
+        fs::create_dir_all(&root)?;
         write(&kubeconfig, access.kubeconfig.as_bytes())?;
         let account = order.account_folder.as_ref().map(|path| {
             let files = [("token", &access.token), ("ca.crt", &access.authority)];
@@ -66,23 +71,25 @@ impl Folder {
         let changing = order.mounts.iter().filter(|path| !order.files.contains_key(*path));
         let files = changing.map(|path| (path.clone(), Files::new())).collect();
         let (volumes, ports) = (BTreeMap::new(), Ports::default());
-        let mut folder = Self { root, kubeconfig, volumes, files, account, ports };
+        let mut folder = Self { all, root, kubeconfig, volumes, files, account, ports };
         for path in order.mounts.iter().filter(|path| order.files.contains_key(*path)) {
-            write(&folder.at(path), &order.files[path])?;
+            write(&folder.at(path)?, &order.files[path])?;
         }
         folder.publish(folder.sorted(&order.files))?;
-        folder.volumes = order.mounts.iter().map(|path| (path.clone(), folder.at(path))).collect();
+        let volumes = order.mounts.iter().map(|path| Ok((path.clone(), folder.at(path)?)));
+        folder.volumes = volumes.collect::<io::Result<_>>()?;
         for (path, name) in &order.shared {
-            let source = shared.join(name);
+            let source = below(shared, name)?;
             fs::create_dir_all(&source)?;
-            link(&source, &folder.at(path))?;
+            link(&source, &folder.at(path)?)?;
             folder.volumes.insert(path.clone(), source);
         }
         Ok(folder)
     }
 
-    fn at(&self, path: &str) -> PathBuf {
-        self.root.join(path.trim_start_matches('/'))
+    /// The place of a path in the container.
+    fn at(&self, path: &str) -> io::Result<PathBuf> {
+        below(&self.root, path.trim_start_matches('/'))
     }
 
     /// Brings the volumes up to date. Returns whether a file has changed.
@@ -116,7 +123,7 @@ impl Folder {
 
     fn publish(&mut self, sorted: BTreeMap<String, Files>) -> io::Result<()> {
         for (path, files) in sorted {
-            publish(&self.at(&path), &files)?;
+            publish(&self.at(&path)?, &files)?;
             self.files.insert(path, files);
         }
         Ok(())
@@ -192,12 +199,12 @@ impl Folder {
 
     /// The root of the program in a namespace of its own.
     fn machine(&self, order: &ProgramOrder) -> Result<Root, String> {
-        let at = self.root.join(".machine");
+        let at = self.all.join("machine");
         fs::create_dir_all(&at).map_err(|error| format!("{}: {error}", at.display()))?;
         let here = || fs::canonicalize(".").unwrap_or_else(|_| PathBuf::from("/"));
         let mut volumes = self.volumes.clone();
         // The folder for temporary files may be hidden.
-        volumes.insert(self.root.display().to_string(), self.root.clone());
+        volumes.insert(self.all.display().to_string(), self.all.clone());
         Ok(Root {
             at,
             folder: order.folder.clone().unwrap_or_else(here),
@@ -229,14 +236,27 @@ impl Folder {
         arguments: &[String],
     ) -> Result<Command, String> {
         for (path, source) in &order.copies {
-            copy(source, &self.root.join(path.trim_start_matches('/')))
-                .map_err(|error| format!("{}: cannot be copied: {error}", source.display()))?;
+            let copied = self.at(path).and_then(|place| copy(source, &place));
+            copied.map_err(|error| format!("{}: cannot be copied: {error}", source.display()))?;
         }
         let mut command = Command::new(program);
         command.args(arguments);
         command.current_dir(order.folder.as_deref().unwrap_or(Path::new(".")));
         Ok(command)
     }
+}
+
+/// A path below a folder.
+///
+/// # Errors
+/// The path would lead out of the folder, or has characters that separate paths in the orders for a namespace.
+fn below(folder: &Path, path: &str) -> io::Result<PathBuf> {
+    let is_inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    if is_inside && !path.contains(char::is_control) {
+        return Ok(folder.join(path));
+    }
+    let message = format!("expected a path without `..` and control characters, found {path:?}");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 fn absolute(sources: &BTreeMap<String, PathBuf>) -> io::Result<BTreeMap<String, PathBuf>> {
@@ -280,6 +300,15 @@ fn copy(source: &Path, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_path_leads_out_of_a_folder() {
+        let folder = Path::new("/f");
+        assert_eq!(below(folder, "a/b").unwrap(), Path::new("/f/a/b"));
+        for path in ["..", "a/../../b", "/etc", "a\tb", "a\nb"] {
+            assert!(below(folder, path).is_err(), "{path:?}");
+        }
+    }
 
     #[test]
     fn files_without_an_end_are_not_copied() {

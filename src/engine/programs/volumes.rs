@@ -35,7 +35,7 @@ pub(super) fn of_container(view: &View, pod: &Object, spec: &Value) -> Volumes {
         let volume = pod.list("/spec/volumes").iter().find(|volume| volume["name"] == name);
         if let Some(volume) = volume {
             let only = mount["subPath"].as_str();
-            all.mount(view, pod, volume, path.trim_end_matches('/'), only);
+            all.mount(view, pod, volume, &resolved(path), only);
         }
     }
     // Our API server has no admission plug-in that adds this volume to each pod.
@@ -96,6 +96,20 @@ impl Volumes {
     }
 }
 
+/// The path of a mount without `..`, below the root of the container, as runtimes resolve it (`SecureJoin` of
+/// filepath-securejoin). The API server accepts any path without `:`.
+fn resolved(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    parts.iter().fold(String::new(), |path, part| path + "/" + part)
+}
+
 /// The files of a ConfigMap or Secret: those in `items`, or all.
 fn object_files(
     view: &View,
@@ -114,4 +128,22 @@ fn object_files(
         Some((item["path"].as_str()?.to_owned(), content))
     });
     chosen.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolved;
+
+    #[test]
+    fn mounts_stay_below_the_root_of_their_container() {
+        for (path, expected) in [
+            ("/etc/config/", "/etc/config"),
+            ("etc//config", "/etc/config"),
+            ("/a/../b/./c", "/b/c"),
+            ("/../../../home", "/home"),
+            ("/..", ""),
+        ] {
+            assert_eq!(resolved(path), expected, "{path}");
+        }
+    }
 }

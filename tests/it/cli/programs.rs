@@ -134,6 +134,28 @@ fn a_container_has_its_variables_arguments_and_volumes() {
 }
 
 #[test]
+fn a_mount_does_not_lead_out_of_its_container() {
+    let environment = TestEnvironment::with(&[("victim", "precious")]);
+    let outside = format!("{}{}", "/..".repeat(30), environment.work().display());
+    let scenario = format!(
+        "{HEAD}programs:\n- {{container: default/p/main, command: [sh, -c, echo started; sleep 100000]}}\n\
+         timeline:\n{}{}- expect: {{object: Pod/default/p, fields: {{status.phase: Running}}, within: 1m}}\n\
+         - expect: {{log: {{pod: default/p, contains: started}}}}\n",
+        config_map("settings"),
+        pod(&format!(
+            "{{volumes: [{{name: v, configMap: {{name: settings}}}}], containers: [{{name: main, image: 'quay.io/me/web:1', \
+             volumeMounts: [{{name: v, mountPath: {outside}/victim, subPath: a}}, {{name: v, mountPath: {outside}/new}}, \
+             {{name: v, mountPath: /kubeconfig}}]}}]}}"
+        ))
+    );
+    environment.write("a.yaml", scenario);
+    let output = environment.run(&["run", "a.yaml"]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(environment.files(), ["a.yaml", "victim"]);
+    assert_eq!(environment.read("victim"), "precious");
+}
+
+#[test]
 fn the_exit_code_of_a_program_is_that_of_its_container() {
     let scenario = format!(
         "{HEAD}programs:\n- {{container: default/p/main, command: [sh, -c, echo failing; exit 3]}}\ntimeline:\n{}\
