@@ -2,7 +2,10 @@
 //!
 //! It has the administrator's token and the key of the certificate authority. In a folder in which others can write, they
 //! may put a link or a file of their own in its place. So everything is checked before it is used, the opened file once
-//! more, and no mode is changed: a folder such as the one for temporary files belongs to others as well.
+//! more, and no mode of a folder is changed: one such as that for temporary files belongs to others as well.
+//!
+//! A volume with `fsGroup` is an exception. At each mount, kubelets give it, with all files in it, to a group of the pod
+//! (`SetVolumeOwnership` of pkg/volume): folders get the mode 2770, and files the rights of their owner for the group.
 
 use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -15,6 +18,9 @@ const HOPS: u32 = 16;
 const OF_OTHERS: u32 = 0o077;
 const WRITE_OF_OTHERS: u32 = 0o022;
 
+/// The mode of the folders of a volume with `fsGroup`, as far as others than their owner are concerned.
+const OF_GROUP: u32 = 0o2070;
+
 /// Opens a file in a folder. Creates both if absent.
 ///
 /// # Errors
@@ -26,7 +32,7 @@ pub(super) fn open(folder: &Path, name: &str) -> Result<File, String> {
     let mut path = folder.join(name);
     for _ in 0..HOPS {
         let failed = |error: io::Error| format!("{}: {error}", path.display());
-        check_folder(path.parent().unwrap_or(Path::new("/")), user)?;
+        let access = check_folder(path.parent().unwrap_or(Path::new("/")), user)?;
         let found = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => match create(&path, user)? {
                 Some(file) => return Ok(file),
@@ -35,7 +41,7 @@ pub(super) fn open(folder: &Path, name: &str) -> Result<File, String> {
             found => found.map_err(failed)?,
         };
         if !found.is_symlink() {
-            return open_existing(&path, &found, user);
+            return open_existing(&path, &found, user, access);
         }
         path = target(&path, &found, user)?;
     }
@@ -58,10 +64,20 @@ fn options() -> OpenOptions {
     options
 }
 
-/// Checks that no other user, except root, can put a file into a folder.
-fn check_folder(folder: &Path, user: u32) -> Result<(), String> {
+/// Who may use the files of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// The user of this process.
+    Own,
+    /// A group to which kubelets give them, and which this process is in.
+    Group,
+}
+
+/// Checks that no other user, except root and those of the group of a volume, can put a file into a folder.
+fn check_folder(folder: &Path, user: u32) -> Result<Access, String> {
     let place = folder.display();
-    let Rights { owner, mode } = rights(&fs::metadata(folder).map_err(|error| format!("{place}: {error}"))?);
+    let found = fs::metadata(folder).map_err(|error| format!("{place}: {error}"))?;
+    let Rights { owner, mode } = rights(&found);
     let below = folder.join("windtunnel");
     let below = below.display();
     if owner != user && owner != ROOT {
@@ -70,6 +86,9 @@ fn check_folder(folder: &Path, user: u32) -> Result<(), String> {
              it that is created for the data, such as `{below}`"
         ));
     }
+    if mode & (OF_GROUP | OF_OTHERS) == OF_GROUP && is_in_group(&found) {
+        return Ok(Access::Group);
+    }
     if mode & WRITE_OF_OTHERS != 0 {
         return Err(format!(
             "{place}: other users can write into this folder (its mode is {mode:o}), and replace the data file; run \
@@ -77,7 +96,7 @@ fn check_folder(folder: &Path, user: u32) -> Result<(), String> {
              such as `{below}`"
         ));
     }
-    Ok(())
+    Ok(Access::Own)
 }
 
 /// Returns the target of a link in a folder in which only this user and root can write.
@@ -102,25 +121,31 @@ fn create(path: &Path, user: u32) -> Result<Option<File>, String> {
     };
     let created = file.metadata().map_err(failed)?;
     // Some file systems have no modes.
-    check_file(path, &created, user).inspect_err(|_| drop(fs::remove_file(path)))?;
+    check_file(path, &created, user, Access::Own).inspect_err(|_| drop(fs::remove_file(path)))?;
     Ok(Some(file))
 }
 
-/// Opens a file that was found at a path, if only this user can read and write it.
-fn open_existing(path: &Path, found: &Metadata, user: u32) -> Result<File, String> {
+/// Opens a file that was found at a path, if only this user can read and write it. Takes the rights back that a kubelet
+/// gave to a group.
+fn open_existing(path: &Path, found: &Metadata, user: u32, access: Access) -> Result<File, String> {
     // Opening a device or a pipe may already have an effect.
-    check_file(path, found, user)?;
+    check_file(path, found, user, access)?;
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let file = options().open(path).map_err(failed)?;
     let opened = file.metadata().map_err(failed)?;
-    check_file(path, &opened, user)?;
+    check_file(path, &opened, user, access)?;
     if !is_same(found, &opened) {
         return Err(format!("{}: another process replaced this file meanwhile", path.display()));
+    }
+    #[cfg(unix)]
+    if rights(&opened).mode & OF_OTHERS != 0 {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(failed)?;
     }
     Ok(file)
 }
 
-fn check_file(path: &Path, found: &Metadata, user: u32) -> Result<(), String> {
+fn check_file(path: &Path, found: &Metadata, user: u32, access: Access) -> Result<(), String> {
     let place = path.display();
     if !found.is_file() {
         let kind = kind(found.file_type());
@@ -135,7 +160,8 @@ fn check_file(path: &Path, found: &Metadata, user: u32) -> Result<(), String> {
              remove it, or use another --data-dir"
         ));
     }
-    if mode & OF_OTHERS != 0 {
+    let accepted = if access == Access::Group { OF_GROUP } else { 0 };
+    if mode & OF_OTHERS & !accepted != 0 {
         return Err(format!(
             "{place}: other users have rights for this file (its mode is {mode:o}), which has the administrator's \
              token; run `chmod 600 {place}`"
@@ -190,6 +216,19 @@ fn own_user() -> u32 {
 #[cfg(not(unix))]
 fn own_user() -> u32 {
     ROOT
+}
+
+/// Returns whether this process is in the group of a file or folder.
+#[cfg(unix)]
+fn is_in_group(found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let groups = rustix::process::getgroups().unwrap_or_default();
+    groups.into_iter().chain([rustix::process::getegid()]).any(|group| group.as_raw() == found.gid())
+}
+
+#[cfg(not(unix))]
+fn is_in_group(_: &Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]

@@ -70,6 +70,26 @@ fn a_folder_in_which_others_can_write_is_rejected_and_keeps_its_mode() {
 }
 
 #[test]
+fn a_volume_of_the_group_of_a_pod_is_accepted_and_its_file_is_private_again() {
+    let (_above, data) = folder(0o700);
+    assert_eq!(DataDir::open(&data).unwrap().setting("token", || "one".to_owned()).unwrap(), "one");
+    let file = data.join(FILE);
+    // As kubelets do it at each mount, with a group of the pod.
+    set_mode(&file, 0o660);
+    set_mode(&data, 0o2770);
+    assert_eq!(DataDir::open(&data).unwrap().setting("token", || "two".to_owned()).unwrap(), "one");
+    assert_eq!((mode(&data), mode(&file)), (0o2770, 0o600));
+    set_mode(&file, 0o664);
+    assert!(rejection(&data).contains("other users have rights for this file (its mode is 664)"));
+    set_mode(&file, 0o660);
+    if lchown(&data, None, Some(OTHER)).is_ok() {
+        // The system removes the bit of the group when it changes.
+        set_mode(&data, 0o2770);
+        assert!(rejection(&data).contains("other users can write into this folder (its mode is 2770)"));
+    }
+}
+
+#[test]
 fn a_file_in_which_others_have_rights_is_rejected_and_keeps_its_mode() {
     for wrong in [0o644, 0o640, 0o666, 0o620] {
         let (_above, data) = folder(0o700);
