@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::TokioIo;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -34,7 +34,11 @@ struct Hook {
 
 /// Starts a webhook with a certificate for `names`. It answers each request after `delay`.
 fn hook(names: &[&str], delay: Duration, answer: fn(&Value) -> Value) -> Hook {
-    let (bundle, config) = certificates(names);
+    hook_with(certificates(names), delay, answer)
+}
+
+fn hook_with(certificates: (String, ServerConfig), delay: Duration, answer: fn(&Value) -> Value) -> Hook {
+    let (bundle, config) = certificates;
     let calls = Arc::new(AtomicU32::new(0));
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -90,16 +94,29 @@ fn certificates(names: &[&str]) -> (String, ServerConfig) {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let own = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new(names).unwrap().signed_by(&own, &issuer).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    (STANDARD.encode(authority.pem()), tls(&certificate, &own))
+}
+
+/// The configuration of a TLS server with a certificate that is its own authority, as `openssl req -x509` makes it.
+fn own_authority(names: &[&str]) -> (String, ServerConfig) {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut params = CertificateParams::new(names).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    (STANDARD.encode(certificate.pem()), tls(&certificate, &key))
+}
+
+fn tls(certificate: &Certificate, key: &KeyPair) -> ServerConfig {
+    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(
             vec![certificate.der().clone()],
-            PrivateKeyDer::Pkcs8(rustls::pki_types::PrivatePkcs8KeyDer::from(own.serialize_der())),
+            PrivateKeyDer::Pkcs8(rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der())),
         )
-        .unwrap();
-    (STANDARD.encode(authority.pem()), config)
+        .unwrap()
 }
 
 fn allowed(_: &Value) -> Value {
@@ -170,6 +187,27 @@ fn a_webhook_is_trusted_only_by_the_ca_bundle_of_its_configuration() {
         "tls: failed to verify certificate: x509: certificate signed by unknown authority"
     );
     assert_eq!(hook.calls.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_webhook_may_be_its_own_authority_for_its_own_names() {
+    let server = |hook: &Hook, bundle: &str| {
+        let url = format!("https://{}/check", hook.address);
+        server("validating", &[webhook(&json!({ "url": url, "caBundle": bundle }), &json!({}))])
+    };
+    let hook_for = |name| hook_with(own_authority(&[name]), Duration::ZERO, allowed);
+    let hook = hook_for("127.0.0.1");
+    assert_eq!(create(&mut server(&hook, &hook.bundle)).0, 201);
+    let url = format!("https://{}/check?timeout=10s", hook.address);
+    let other = own_authority(&["127.0.0.1"]).0;
+    assert!(why(&mut server(&hook, &other), &url).starts_with("tls: "));
+    let misnamed = hook_for("elsewhere.example.io");
+    let url = format!("https://{}/check?timeout=10s", misnamed.address);
+    assert_eq!(
+        why(&mut server(&misnamed, &misnamed.bundle), &url),
+        "tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't contain \
+         any IP SANs"
+    );
 }
 
 #[test]

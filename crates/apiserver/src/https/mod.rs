@@ -27,6 +27,7 @@ mod listener;
 mod stall;
 mod subject;
 mod tls;
+mod trust;
 mod turnstile;
 mod webhooks;
 

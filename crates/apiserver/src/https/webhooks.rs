@@ -6,8 +6,6 @@
 use std::sync::{Arc, LazyLock, mpsc};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::Request;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST};
@@ -17,11 +15,10 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{CertificateError, ClientConfig, Error, RootCertStore};
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{CertificateError, Error};
 
+use super::trust;
 use crate::outbound::hooks::{HookCall, HookError, HookResponse, Hooks};
 
 /// Maximum size of a response, in bytes; longer ones are not reviews.
@@ -80,7 +77,8 @@ async fn post(call: &HookCall) -> Result<Value, HookError> {
         None => connect(&host, port).await?,
     };
     let name = ServerName::try_from(host.clone()).map_err(|_| HookError(format!("invalid host {host:?}")))?;
-    let connector = TlsConnector::from(Arc::new(trust(&call.target.ca_bundle)?));
+    let connector =
+        TlsConnector::from(Arc::new(trust::in_bundle(&call.target.ca_bundle).map_err(HookError)?));
     let stream = connector.connect(name, stream).await.map_err(|error| HookError(handshake(&error)))?;
     let failed = |error: &dyn std::fmt::Display| HookError(error.to_string());
     let (mut sender, connection) =
@@ -124,19 +122,6 @@ async fn connect(host: &str, port: u16) -> Result<TcpStream, HookError> {
         }
     }
     Err(HookError(why))
-}
-
-/// A TLS configuration that trusts the certificates of a bundle: PEM in base64, as in webhook configurations.
-fn trust(bundle: &str) -> Result<ClientConfig, HookError> {
-    let pem = STANDARD.decode(bundle).map_err(|error| HookError(format!("caBundle: {error}")))?;
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&pem).flatten() {
-        roots.add(certificate).map_err(|error| HookError(error.to_string()))?;
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| HookError(error.to_string()))?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// Go's message about a failed handshake.
