@@ -218,9 +218,14 @@ fn only_document(file: &File<'_>) -> Value {
 }
 
 fn documents_in(dir: &Dir<'_>) -> Vec<Value> {
-    let mut files: Vec<_> = dir.files().collect();
+    let mut files: Vec<_> = manifests_in(dir).collect();
     files.sort_by_key(|file| file.path());
     files.into_iter().flat_map(documents).collect()
+}
+
+/// The files with objects: not the one that describes the container image.
+fn manifests_in<'a>(dir: &'a Dir<'a>) -> impl Iterator<Item = &'a File<'a>> {
+    dir.files().filter(|file| file.path().extension().is_some_and(|extension| extension == "yaml"))
 }
 
 fn documents(file: &File<'_>) -> Vec<Value> {
@@ -234,7 +239,7 @@ mod tests {
     use super::*;
 
     fn load(dir: &Dir<'_>) -> usize {
-        dir.files().map(|file| documents(file).len()).sum::<usize>() + dir.dirs().map(load).sum::<usize>()
+        manifests_in(dir).map(|file| documents(file).len()).sum::<usize>() + dir.dirs().map(load).sum::<usize>()
     }
 
     #[test]

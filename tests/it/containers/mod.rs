@@ -114,6 +114,17 @@ async fn a_feature_passes_against_our_image_started_by_testcontainers() {
     assert_eq!(server.container.exit_code().await.unwrap(), Some(0));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_image_serves_as_any_user_in_the_group_of_root() {
+    if !has_our_image() {
+        return;
+    }
+    let image = GenericImage::new(IMAGE.0, IMAGE.1)
+        .with_wait_for(WaitFor::message_on_stdout("serving https://"))
+        .with_user("1000660000:0");
+    image.start().await.unwrap().stop().await.unwrap();
+}
+
 /// Has never run: the image of k3s was not available where the test was written. docs/faithfulness.md says which
 /// part of the way to k3s was tried with another image.
 #[tokio::test(flavor = "multi_thread")]
