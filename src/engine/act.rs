@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::{DeleteOptions, Identity, Object, Propagation, Resource, View, Write};
+use windtunnel_openshift::release::Architecture;
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
 use super::error::SessionError;
@@ -79,7 +80,7 @@ fn cluster_version_patch(patch: Value) -> Write {
 }
 
 /// Returns the patch of `spec.desiredUpdate` as `oc adm upgrade` writes it. A target version sets `version`
-/// and `image`, a target image only `image`.
+/// and `image`, a target image only `image`; either ends a request of another architecture.
 fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<Write, SessionError> {
     let (version, image) = match to {
         Target::Image(image) => (Value::Null, image.clone()),
@@ -89,13 +90,19 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
                 version: version.to_string(),
                 known: releases.keys().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             })?;
-            (json!(version.to_string()), release.image.clone())
+            (json!(version.to_string()), release.clone().for_architecture(architecture(simulation)).image)
         }
     };
     let force = if force { json!(true) } else { Value::Null };
-    Ok(cluster_version_patch(
-        json!({ "spec": { "desiredUpdate": { "version": version, "image": image, "force": force } } }),
-    ))
+    let update = json!({ "version": version, "image": image, "force": force, "architecture": null });
+    Ok(cluster_version_patch(json!({ "spec": { "desiredUpdate": update } })))
+}
+
+/// The architecture of the release that the cluster runs.
+fn architecture(simulation: &Simulation) -> Architecture {
+    let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
+    let image = cluster_version.map(|found| found.text("/status/desired/image")).unwrap_or_default();
+    simulation.environment.release_of(image).map(|release| release.architecture).unwrap_or_default()
 }
 
 /// Finds the kind of an object, by the CustomResourceDefinitions of the cluster if no other one fits.

@@ -134,14 +134,12 @@ fn check_one(found: &Value, before: Option<&Value>, check: &Check) -> Result<(),
 fn check_updated(cluster_version: &Value) -> Result<(), String> {
     let (status, latest) = (&cluster_version["status"], &cluster_version["status"]["history"][0]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    for (field, installed) in [
-        ("image", &latest["image"]),
-        ("version", &latest["version"]),
-        ("architecture", &status["desired"]["architecture"]),
-    ] {
+    let mut installed = vec![("image", text(&latest["image"])), ("version", text(&latest["version"]))];
+    installed.extend(installed_architecture(status).map(|found| ("architecture", found.to_owned())));
+    for (field, installed) in installed {
         let wanted = text(&cluster_version["spec"]["desiredUpdate"][field]);
-        if !wanted.is_empty() && wanted != text(installed) {
-            return Err(format!("the desired {field} is `{wanted}`, but `{}` is installed", text(installed)));
+        if !wanted.is_empty() && wanted != installed {
+            return Err(format!("the desired {field} is `{wanted}`, but `{installed}` is installed"));
         }
     }
     if latest["state"] != "Completed" {
@@ -154,6 +152,17 @@ fn check_updated(cluster_version: &Value) -> Result<(), String> {
         message: None,
     };
     check_one(cluster_version, None, &is_not_progressing)
+}
+
+/// The architecture of the installed release, as far as it is known: releases before 4.21 name it only in the message of
+/// ReleaseAccepted.
+fn installed_architecture(status: &Value) -> Option<&str> {
+    let accepted = || {
+        let accepted = condition::find(status["conditions"].as_array()?, "ReleaseAccepted")?;
+        let (_, name) = accepted["message"].as_str()?.split_once(" architecture=\"")?;
+        name.strip_suffix('"')
+    };
+    status["desired"]["architecture"].as_str().or_else(accepted)
 }
 
 /// Suggests the condition type nearest to the missing one.
@@ -228,9 +237,20 @@ mod tests {
             Err("the desired version is `4.14.9`, but `4.14.8` is installed".to_owned())
         );
         assert!(check(json!({ "image": "r@sha256:9" }), "Completed", "False").is_err());
-        assert!(
-            check(json!({ "version": "4.14.8", "architecture": "Multi" }), "Completed", "False").is_err()
-        );
+        // The release does not say for which architecture it is.
+        let multi = || json!({ "version": "4.14.8", "architecture": "Multi" });
+        assert_eq!(check(multi(), "Completed", "False"), Ok(()));
+        for (architecture, is_done) in [("amd64", false), ("Multi", true)] {
+            let mut reported = cluster_version(multi(), "Completed", "False");
+            reported["status"]["desired"]["architecture"] = json!(architecture);
+            assert_eq!(check_all(&reported, None, &[Check::Updated]).is_ok(), is_done);
+            let mut accepted = cluster_version(multi(), "Completed", "False");
+            let message =
+                format!("Payload loaded version=\"4.14.8\" image=\"x\" architecture=\"{architecture}\"");
+            let conditions = accepted["status"]["conditions"].as_array_mut().unwrap();
+            conditions.push(json!({ "type": "ReleaseAccepted", "status": "True", "message": message }));
+            assert_eq!(check_all(&accepted, None, &[Check::Updated]).is_ok(), is_done);
+        }
         assert_eq!(check(json!(null), "Partial", "True"), Err("the update to 4.14.8 is Partial".to_owned()));
         assert!(check(json!(null), "Completed", "True").is_err());
     }

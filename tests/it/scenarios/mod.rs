@@ -3,6 +3,7 @@
 mod commands;
 mod legal;
 mod nodes;
+mod reports;
 mod shipped;
 
 use std::fs;
@@ -65,6 +66,13 @@ fn run(plan: &Plan, seed: u64) -> (Outcome, String) {
         format!("{}:{}:{}: {}: {}", plan.file, failure.line, failure.column, failure.step, failure.error)
     });
     (outcome, failure)
+}
+
+/// Runs a scenario, given without its name. Returns its record.
+fn passing(seed: u64, text: &str) -> Record {
+    let (outcome, failure) = run(&plan("n.yaml", &format!("name: n\n{text}")), seed);
+    assert_eq!(failure, "", "seed {seed}\n{text}");
+    outcome.record
 }
 
 /// The canary of each suite must fail by its wrong expectation and nothing else. It reveals a harness that

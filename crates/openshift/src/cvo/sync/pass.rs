@@ -40,6 +40,8 @@ pub(in crate::cvo) struct Pass {
     pub(in crate::cvo) failures: Vec<Failure>,
     /// Failures that are only reported. Nothing stops for them.
     pub(in crate::cvo) reports: Vec<Failure>,
+    /// ClusterOperators that are healthy. The waits for them end with the next report of progress.
+    pub(in crate::cvo) healthy: Vec<String>,
 }
 
 /// A worker with its task node.
@@ -89,6 +91,7 @@ impl Pass {
             done: 0,
             failures: Vec::new(),
             reports: Vec::new(),
+            healthy: Vec::new(),
         }
     }
 

@@ -11,7 +11,7 @@ use windtunnel_controllers::recorder::Notice;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Object, View};
 
-use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, truncate_reason};
+use super::{DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, truncate_reason};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{REASON, STATE};
 use crate::mco::config_node::progress_steps;
@@ -159,7 +159,6 @@ impl MachineConfigDaemon {
             out.annotate(REASON, truncate_reason(&why));
             out.progress.push(progress_steps::degraded(node.name(), &why));
         }
-        self.phase = Phase::Preparing(now + self.back_off);
-        self.back_off = (self.back_off * 2).min(BACK_OFF.1);
+        self.phase = Phase::Preparing(now + self.back_off.fail());
     }
 }

@@ -4,6 +4,7 @@
 //! The persistent state is in the node's annotations. The struct has only what a real daemon loses on a
 //! restart. The machine's [`Disk`] survives the daemon.
 
+mod back_off;
 mod certificates;
 mod changes;
 mod failures;
@@ -25,6 +26,7 @@ use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_NODES, NODES
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, Identity, Key, Object, View, Write};
 
+use self::back_off::BackOff;
 use self::kubelet_health::{KubeletHealth, has_no_kubelet};
 use super::annotations::{CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE};
 use super::config_node::progress_steps::{self, ProgressStep};
@@ -37,10 +39,6 @@ pub(crate) use kubelet_health::KUBELET_STATE;
 
 /// The maximum length of a reason, in bytes.
 const REASON_MAX: usize = 2000;
-/// The first and the maximum back-off after a failure.
-const BACK_OFF: (SignedDuration, SignedDuration) =
-    (SignedDuration::from_secs(1), SignedDuration::from_secs(60));
-
 /// The time between two reports of a kubelet, each of which makes the daemon look at its node (`nodeStatusReportFrequency`).
 const NODE_REPORTS: SignedDuration = SignedDuration::from_mins(5);
 
@@ -85,8 +83,10 @@ pub struct MachineConfigDaemon {
     target: String,
     /// The custom image that it applies, or empty for that of the release.
     target_image: String,
-    /// The back-off after the next failure.
-    back_off: SignedDuration,
+    /// The pause after the next failure.
+    back_off: BackOff,
+    /// The pause after the next rejected write to its node.
+    write_back_off: BackOff,
     /// Failed attempts to change the operating system in the current sync.
     failed_tries: usize,
     /// The failure to report after the current pause, even if the fault is healed by then.
@@ -150,7 +150,8 @@ impl MachineConfigDaemon {
             is_new: false,
             target: String::new(),
             target_image: String::new(),
-            back_off: BACK_OFF.0,
+            back_off: BackOff::default(),
+            write_back_off: BackOff::default(),
             failed_tries: 0,
             gave_up: None,
             should_stop: false,
@@ -181,7 +182,9 @@ impl MachineConfigDaemon {
         }
         self.target.clear();
         let ready = after(now, self.draw("restart", RESTART));
-        (self.phase, self.is_new, self.back_off) = (Phase::Starting(ready), true, BACK_OFF.0);
+        (self.phase, self.is_new) = (Phase::Starting(ready), true);
+        self.back_off.reset();
+        self.write_back_off.reset();
         self.reset_errors().into_iter().chain(self.reset_kubelet_health()).collect()
     }
 
@@ -218,8 +221,29 @@ impl MachineConfigDaemon {
         if !matches!(self.phase, Phase::Preparing(_)) {
             out.publish("RemoveSigtermProtection", "Removing SIGTERM protection");
         }
-        self.phase = Phase::Preparing(now + self.back_off);
-        self.back_off = (self.back_off * 2).min(BACK_OFF.1);
+        self.phase = Phase::Preparing(now + self.back_off.fail());
+    }
+
+    /// Continues after the answers to its writes. A rejected write has no effect, so it starts over.
+    fn read_answers(&mut self, answers: &[Answer], now: Time) {
+        self.awaits_answers = false;
+        let is_rejected = |answer: &&Answer| answer.outcome.is_err();
+        if answers
+            .iter()
+            .any(|answer| is_rejected(&answer) && answer.write.resource.kind == MACHINE_CONFIG_NODES.kind)
+        {
+            self.reports_again = Some(after(now, NODE_REPORTS));
+        }
+        let mut to_node = answers.iter().filter(|answer| answer.write.resource == NODES).peekable();
+        if to_node.peek().is_none() {
+            return;
+        }
+        if to_node.any(|answer| is_rejected(&answer)) {
+            marks::DAEMON_STARTS_OVER.reach();
+            self.phase = Phase::Starting(after(now, self.write_back_off.fail()));
+        } else {
+            self.write_back_off.reset();
+        }
     }
 
     /// The time of its next check if nothing changes before.
@@ -310,18 +334,7 @@ impl Actor for MachineConfigDaemon {
             self.reports_again = None;
         }
         if !input.answers.is_empty() {
-            self.awaits_answers = false;
-            let is_rejected = |answer: &Answer| {
-                answer.outcome.is_err() && answer.write.resource.kind == MACHINE_CONFIG_NODES.kind
-            };
-            if input.answers.iter().any(is_rejected) {
-                self.reports_again = Some(after(input.now, NODE_REPORTS));
-            }
-            // A rejected write has no effect, so it starts over.
-            if input.answers.iter().any(|answer| answer.outcome.is_err() && answer.write.resource == NODES) {
-                marks::DAEMON_STARTS_OVER.reach();
-                self.phase = Phase::Starting(after(input.now, BACK_OFF.0));
-            }
+            self.read_answers(input.answers, input.now);
         }
         if !self.awaits_answers
             && let Some((writes, effects)) = self.check_node(input.view, input.now)

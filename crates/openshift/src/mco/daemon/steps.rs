@@ -12,7 +12,7 @@ use windtunnel_core::{Object, View};
 
 use super::changes::{Action, action};
 use super::failures::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
-use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, desired};
+use super::{DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, desired};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
@@ -187,7 +187,7 @@ impl MachineConfigDaemon {
             }
         } else if !self.has_desired(node) {
             self.take_target(node);
-            self.back_off = BACK_OFF.0;
+            self.back_off.reset();
             self.phase = Phase::Preparing(now + self.draw("notice", NOTICE));
         } else if !self.reports_disk(node) || annotation(node, STATE) != "Done" {
             // The update needs no reboot, or the previous MachineConfig is desired again, or a failure was

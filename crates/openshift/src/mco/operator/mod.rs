@@ -161,7 +161,9 @@ impl MachineConfigOperator {
             } else {
                 self.recheck_at([leads_at, configures_at].into_iter().find(|at| *at > now));
             }
-            return if leads_at <= now && line <= REPORTS_EARLY { report(&Report::Working) } else { None };
+            // A rollout without an end is reported with the reason of the fault.
+            let reports = stalls || line <= REPORTS_EARLY;
+            return if leads_at <= now && reports { report(&Report::Working) } else { None };
         }
         self.seen = None;
         let wanted = WantedRelease { version: &version, commit: &commit, os_image: &os_image, line };

@@ -23,6 +23,8 @@ const EVALUATES: MajorMinor = (4, 16);
 /// The name in `status.versions` of the release that the operator has reached.
 pub(super) const OPERATOR: &str = "operator";
 const WELL: &str = "AsExpected";
+/// The start of the message while the operator has nothing to update.
+const CLUSTER_VERSION_IS: &str = "Cluster version is ";
 const ON_CGROUP_V1: &str = "Cluster is using cgroup v1 and is not upgradable. Please update the `CgroupMode` in the `nodes.config.openshift.io` \
                             object to 'v2'. Once upgraded, the cluster cannot be changed back to cgroup v1";
 
@@ -80,7 +82,10 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
         Report::Working | Report::Waiting(_) if changes => {
             all.push(progressing("True", format!("{WORKING_TOWARDS}{version}")));
         }
-        Report::Working | Report::Waiting(_) => {}
+        // An update that is turned back before the operator completed it.
+        Report::Working | Report::Waiting(_) => {
+            all.push(progressing("False", format!("{CLUSTER_VERSION_IS}{version}")));
+        }
         Report::Failed(reason, why) => {
             let progress = if condition::is_true(object, "Progressing") {
                 progressing("True", format!("Unable to apply {version}"))
@@ -95,7 +100,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
             all.extend([progress, Condition::new("Degraded", "True", reason, message)]);
         }
         Report::Done(versions) => {
-            all.push(progressing("False", format!("Cluster version is {version}")));
+            all.push(progressing("False", format!("{CLUSTER_VERSION_IS}{version}")));
             all.push(Condition::new("Degraded", "False", "", ""));
             let deployed: Vec<_> =
                 versions.iter().map(|(name, version)| format!("{{{name} {version}}}")).collect();

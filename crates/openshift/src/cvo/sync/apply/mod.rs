@@ -367,7 +367,7 @@ impl ApplyLoop {
     fn operator_need(&mut self, object: &Object, versions: &[(String, String)], now: Time) -> NextAction {
         match operators::operator_failure(object, versions, self.mode) {
             None => {
-                self.watches.stop(object.name());
+                self.pass.iter_mut().for_each(|pass| pass.healthy.push(object.name().to_owned()));
                 NextAction::Time(1)
             }
             Some(failure) => {
@@ -398,6 +398,8 @@ impl ApplyLoop {
         if self.progress.failure.is_none() || pass.done >= self.progress.done {
             self.progress.done = pass.done;
             self.progress.failure = None;
+            // An operator without a wait would count as one that took too long, as long as the failure is reported.
+            pass.healthy.drain(..).for_each(|operator| self.watches.stop(&operator));
         }
     }
 
@@ -412,6 +414,9 @@ impl ApplyLoop {
             }
         }
         let notified = std::mem::take(&mut self.notified);
+        pass.healthy.iter().for_each(|operator| self.watches.stop(operator));
+        // Also of a failed pass (`consistentReporter.Errors`).
+        self.progress.done = pass.done;
         let failed = !pass.failures.is_empty();
         let failure = failure::merge(if failed { pass.failures } else { pass.reports });
         if failed {
@@ -423,7 +428,6 @@ impl ApplyLoop {
             self.next_pass_at = now + (self.pace.interval * share / 16).mul_f64(jitter);
         } else {
             self.errors = 0;
-            self.progress.done = pass.done;
             self.next_pass_at = now + self.pace.interval;
             if failure.is_none() {
                 self.progress.completed += 1;
