@@ -254,7 +254,8 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
-/// Writes a file atomically. Its folder must exist: a missing one is more often a mistake in the path than a wish.
+/// Writes a file, atomically if the system permits it. Its folder must exist: a missing one is more often a mistake in the path
+/// than a wish.
 ///
 /// # Errors
 /// The path with the reason.
@@ -288,7 +289,7 @@ pub(super) fn create_folder(folder: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
 }
 
-/// Creates a folder and those above it, for a program that stands in for one that does so.
+/// Creates a folder and those above it, in place of a program that does so.
 ///
 /// # Errors
 /// The folder with the reason.
@@ -332,20 +333,25 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
     };
     check_folder_above(folder)?;
     target::create_folder(folder).map_err(|error| failed(&error))?;
-    let probe = folder.join(".windtunnel-probe");
-    target::write(&probe, "", false).map_err(|error| failed(&error))?;
-    // Another process that checks the folder may have removed it.
-    let _ = fs::remove_file(&probe);
-    Ok(())
+    target::check_inside(folder).map_err(|error| failed(&error))
 }
 
-/// Checks that a file can be written into the folder of a path, which must exist.
+/// Checks that a file can be written, before work starts whose result would be lost. Its folder must exist. Changes nothing.
 ///
 /// # Errors
-/// The path or the folder with the reason.
+/// The path with the reason.
 pub(super) fn check_file(path: &Path) -> Result<(), String> {
     check_parent(path)?;
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), check_folder)
+    target::check(path).map_err(|error| unwritten(path, &error))
+}
+
+/// As [`check_file`], for a file to append to.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn check_append(path: &Path) -> Result<(), String> {
+    check_parent(path)?;
+    target::check_append(path).map_err(|error| unwritten(path, &error))
 }
 
 /// Appends to a file, or creates it.
