@@ -206,7 +206,7 @@ pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
 /// The extensions of files, with the command that runs them.
 const RUN_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 
-/// Returns the files of a path. Does not follow links to folders, which may form cycles.
+/// Returns the files of a path. Does not follow links to folders, which may form cycles, except those of the kubelet.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let failed = |error: io::Error| unreadable(path, &error);
     if !path.is_dir() {
@@ -222,10 +222,10 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-        if kind.is_dir() && (is_payload(&path) || is_test_data(&path)) {
+        if is_of_kubelet(&path) || kind.is_dir() && (is_payload(&path) || is_test_data(&path)) {
             continue;
         }
-        if kind.is_dir() {
+        if kind.is_dir() || is_folder_of_volume(&path) {
             found.extend(find(&path, extension)?);
         } else if has_extension(&path, extension) && !is_included(&path) && !path.is_dir() {
             found.push(path);
@@ -238,6 +238,19 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// Returns whether a folder contains the payload of a release, whose manifests are not scenarios.
 fn is_payload(folder: &Path) -> bool {
     [METADATA.to_owned(), format!("{RELEASE}/{METADATA}")].iter().any(|path| folder.join(path).is_file())
+}
+
+/// Returns whether a name is one of those that the kubelet changes with each update of a ConfigMap's or a Secret's volume. Beside
+/// it is a link with the constant name of each file.
+///
+/// Source: `pkg/volume/util/atomic_writer.go` of Kubernetes.
+fn is_of_kubelet(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".."))
+}
+
+/// Returns whether a path is the link that the kubelet creates for a folder in such a volume.
+fn is_folder_of_volume(path: &Path) -> bool {
+    fs::read_link(path).is_ok_and(|to| to.starts_with("..data") && to != Path::new("..data")) && path.is_dir()
 }
 
 /// Returns whether a folder contains test data of features.
