@@ -1,8 +1,6 @@
 //! A regular file that is at a path of the user before it is written.
 
-#[cfg(unix)]
-use std::fs;
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -29,7 +27,7 @@ impl Existing {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         let file = options(false).open(path)?;
-        expect_same(&self.0, &file)?;
+        expect_at(path, &file)?;
         Ok(file)
     }
 }
@@ -107,12 +105,13 @@ fn is_mount(_: &Path) -> bool {
     false
 }
 
-/// Rejects an open file that is not the one that was found at its path.
+/// Checks that an open file is the one at its path. The path is looked at after the file is open, because a file in a lower layer
+/// of an overlay gets another number when it is opened.
 ///
 /// # Errors
-/// It is another one.
-pub(super) fn expect_same(found: &Metadata, open: &File) -> io::Result<()> {
-    if is_same(found, &open.metadata()?) {
+/// It was opened through a link, or replaced since.
+pub(super) fn expect_at(path: &Path, open: &File) -> io::Result<()> {
+    if is_same(&fs::symlink_metadata(path)?, &open.metadata()?) {
         return Ok(());
     }
     Err(io::Error::other("another process replaced this file meanwhile"))

@@ -127,10 +127,10 @@ pub(super) fn append(path: &Path, text: &str) -> io::Result<()> {
             return file.write_all(text.as_bytes()).inspect_err(|_| drop(fs::remove_file(path)));
         }
     }
-    let found = fs::symlink_metadata(path)?;
     let mut file = options.create_new(false).open(path)?;
-    existing::expect_same(&found, &file)?;
-    file.write_all(text.as_bytes()).inspect_err(|_| drop(file.set_len(found.len())))
+    existing::expect_at(path, &file)?;
+    let length = file.metadata()?.len();
+    file.write_all(text.as_bytes()).inspect_err(|_| drop(file.set_len(length)))
 }
 
 /// Copies a program, with its permissions.
