@@ -31,6 +31,7 @@ mod moment;
 mod must_gather;
 mod mutate;
 mod new;
+mod output;
 mod parallel;
 mod payload;
 #[cfg(feature = "live")]
@@ -65,6 +66,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use self::args::{Args, Command};
 pub use self::dump::read_all as read_dump;
+use self::output::print_output;
 pub use self::payload::Releases;
 use crate::report::ScenarioResult;
 
@@ -119,12 +121,29 @@ impl From<Exit> for ExitCode {
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     #[cfg(feature = "serve")]
-    if let Some(code) = envtest::run_under_other_name() {
-        return code;
-    }
+    let code = envtest::run_under_other_name().unwrap_or_else(run_command);
+    #[cfg(not(feature = "serve"))]
+    let code = run_command();
+    let Some(why) = output::failure() else { return code };
+    print_errors(&why);
+    Exit::Usage.into()
+}
+
+/// Runs the command that the arguments name.
+fn run_command() -> ExitCode {
     let args = Args::parse();
     files::input::set_unpack_limit(args.unpack_limit);
-    let exit = match args.command {
+    match command_exit(args.command) {
+        Ok(exit) => exit.into(),
+        Err(message) => {
+            print_errors(&message);
+            Exit::Usage.into()
+        }
+    }
+}
+
+fn command_exit(command: Command) -> Result<Exit, String> {
+    match command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
         Command::Logs(args) => logs::logs(&args),
@@ -166,13 +185,6 @@ pub fn main() -> ExitCode {
         Command::New(args) => new::new(&args),
         Command::Schema { kind } => schema::schema(kind),
         Command::Completions { shell } => Ok(completions(shell)),
-    };
-    match exit {
-        Ok(exit) => exit.into(),
-        Err(message) => {
-            print_errors(&message);
-            Exit::Usage.into()
-        }
     }
 }
 
@@ -181,11 +193,6 @@ fn completions(shell: clap_complete::Shell) -> Exit {
     clap_complete::generate(shell, &mut Args::command(), "windtunnel", &mut script);
     print_output(&String::from_utf8_lossy(&script));
     Exit::Passed
-}
-
-/// Prints output. A reader such as `head` may close the pipe early.
-fn print_output(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Prints the output of a client, and returns its exit status.

@@ -49,6 +49,21 @@ pub(super) fn fill(folder: &Path, args: &EnvtestArgs) -> Result<Option<PathBuf>,
     Ok(kubectl)
 }
 
+/// Returns the path of this program in the folder that it was started from, beside its settings. `called` is its name or path in
+/// the arguments of the process. The folder may have a link to the program, so the file of the process is not enough.
+pub(super) fn location(called: &Path) -> PathBuf {
+    if called.components().count() > 1 {
+        return called.to_owned();
+    }
+    let Ok(program) = std::env::current_exe().and_then(|program| program.canonicalize()) else {
+        return called.to_owned();
+    };
+    let is_this = |file: &PathBuf| file.canonicalize().is_ok_and(|file| file == program);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|place| place.join(called)).find(is_this);
+    found.unwrap_or(program)
+}
+
 /// Makes this process the owner of a folder.
 ///
 /// # Errors

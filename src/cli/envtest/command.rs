@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 
 use super::{assets, perturbed};
 use crate::cli::args::EnvtestArgs;
-use crate::cli::{Exit, print_errors};
+use crate::cli::{Exit, files, print_errors};
 
 /// The exit code of shells for a command that does not exist.
 const NOT_FOUND: u8 = 127;
@@ -17,11 +17,12 @@ const NOT_EXECUTABLE: u8 = 126;
 /// Runs the command, and returns its exit code.
 ///
 /// # Errors
-/// The folder cannot be created, or the process cannot be watched.
+/// The folder or the log of faults cannot be created, or the process cannot be watched.
 pub(super) fn run(args: &EnvtestArgs) -> Result<Exit, String> {
     let Some((program, arguments)) = args.command.split_first() else {
         return Err("expected a command after `--`, such as `windtunnel envtest -- go test ./...`".to_owned());
     };
+    args.faults.fault_log.as_deref().map_or(Ok(()), files::check_file)?;
     let folder = tempfile::Builder::new()
         .prefix("windtunnel-envtest-")
         .tempdir()
@@ -39,7 +40,7 @@ pub(super) fn run(args: &EnvtestArgs) -> Result<Exit, String> {
         Err(error) => return Ok(not_started(program, &error)),
     };
     if let Some(perturbation) = &perturbation {
-        perturbed::report(folder.path(), args, perturbation, !status.success())?;
+        perturbed::report(folder.path(), args, perturbation, !status.success());
     }
     Ok(exit(status))
     // Dropping the folder removes it, and programs that the command left behind end then.

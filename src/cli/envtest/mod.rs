@@ -45,8 +45,8 @@ pub(super) fn run_under_other_name() -> Option<ExitCode> {
     let name = called.file_name()?.to_str()?.trim_end_matches(".exe").to_owned();
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let outcome = match name.as_str() {
-        "kube-apiserver" => apiserver::main(&called, &words),
-        "etcd" => etcd::main(&called, &words),
+        "kube-apiserver" => apiserver::main(&assets::location(&called), &words),
+        "etcd" => etcd::main(&assets::location(&called), &words),
         "kubectl" => kubectl::main(&words),
         _ => return None,
     };

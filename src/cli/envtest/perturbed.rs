@@ -48,28 +48,34 @@ pub(super) fn begin(called: &Path, shared: &Shared) -> Result<Option<FaultLog>, 
     FaultLog::begin(shared, perturbation, Some(&log)).map(Some)
 }
 
-/// Reports what faults did to the clients of a command that ended: for a failure the last of them, and how to repeat it.
+/// Reports what faults did to the clients of a command that ended: for a failure the last of them, and how to repeat it. A log
+/// that cannot be written is a notice: the command has its own result.
+pub(super) fn report(folder: &Path, args: &EnvtestArgs, perturbation: &Perturbation, failed: bool) {
+    let lines = lines(folder);
+    let log = write_log(&lines, args, perturbation, failed).unwrap_or_else(|why| {
+        print_notice(&format!("warning: {why}"));
+        None
+    });
+    print_notice(&text(&lines, args, perturbation, failed, log.as_deref()));
+}
+
+/// Writes the log of all faults to the file of the user, or for a failure to a new one. Returns its path.
 ///
 /// # Errors
-/// The log cannot be written.
-pub(super) fn report(
-    folder: &Path,
+/// It cannot be written.
+fn write_log(
+    lines: &[String],
     args: &EnvtestArgs,
     perturbation: &Perturbation,
     failed: bool,
-) -> Result<(), String> {
-    let lines = lines(folder);
-    let seed = perturbation.seed.unwrap_or_default();
+) -> Result<Option<PathBuf>, String> {
     let file = match &args.faults.fault_log {
-        Some(file) => Some(file.clone()),
-        None if failed => Some(new_log(seed)?),
-        None => None,
+        Some(file) => file.clone(),
+        None if failed => new_log(perturbation.seed.unwrap_or_default())?,
+        None => return Ok(None),
     };
-    if let Some(file) = &file {
-        files::write(file, &(lines.join("\n") + "\n"))?;
-    }
-    print_notice(&text(&lines, args, perturbation, file.as_deref().filter(|_| failed)));
-    Ok(())
+    files::write(&file, &(lines.join("\n") + "\n"))?;
+    Ok(Some(file))
 }
 
 /// Creates an empty log in the temporary folder. Its name is random, so that no other user of the machine can put a link
@@ -87,13 +93,19 @@ fn new_log(seed: u64) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// The report. A failure has a file with all faults.
-fn text(lines: &[String], args: &EnvtestArgs, perturbation: &Perturbation, failure: Option<&Path>) -> String {
+/// The report, with the log of all faults if there is one.
+fn text(
+    lines: &[String],
+    args: &EnvtestArgs,
+    perturbation: &Perturbation,
+    failed: bool,
+    log: Option<&Path>,
+) -> String {
     let (count, seed) = (lines.len(), perturbation.seed.unwrap_or_default());
     let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
-    let Some(file) = failure else {
+    if !failed {
         return format!("windtunnel: {faults}, seed {seed}");
-    };
+    }
     let last = &lines[count.saturating_sub(SHOWN)..];
     let shown = match last.len() {
         0 => "; no client had a fault, so the failure has another cause".to_owned(),
@@ -103,10 +115,10 @@ fn text(lines: &[String], args: &EnvtestArgs, perturbation: &Perturbation, failu
     let list = last.iter().fold(String::new(), |list, line| list + "  " + line + "\n");
     let command: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" "));
+    let all = log.map(|log| format!("all faults: {}\n", log.display())).unwrap_or_default();
     format!(
         "windtunnel: the command failed with seed {seed} and {faults}{shown}\n{list}\
-         all faults: {}\nrepeat: windtunnel envtest --perturb {perturbation} -- {command}",
-        file.display()
+         {all}repeat: windtunnel envtest --perturb {perturbation} -- {command}"
     )
 }
 

@@ -10,7 +10,7 @@ use crate::explore::{Minimised, minimise as minimise_scenario};
 use crate::scenario;
 
 pub(super) fn minimise(args: &MinimiseArgs) -> Result<Exit, String> {
-    args.output.as_deref().map_or(Ok(()), files::check_parent)?;
+    args.output.as_deref().map_or(Ok(()), files::check_file)?;
     let releases = Releases::read(&args.payload)?;
     let (file, text) = read(args, &releases)?;
     let interrupt = Interrupt::listen();

@@ -206,7 +206,7 @@ pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
 /// The extensions of files, with the command that runs them.
 const RUN_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 
-/// Returns the files of a path. Does not follow links to folders, which may form cycles.
+/// Returns the files of a path. Does not follow links to folders, which may form cycles, except those of the kubelet.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let failed = |error: io::Error| unreadable(path, &error);
     if !path.is_dir() {
@@ -222,10 +222,10 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-        if kind.is_dir() && (is_payload(&path) || is_test_data(&path)) {
+        if is_of_kubelet(&path) || kind.is_dir() && (is_payload(&path) || is_test_data(&path)) {
             continue;
         }
-        if kind.is_dir() {
+        if kind.is_dir() || is_folder_of_volume(&path) {
             found.extend(find(&path, extension)?);
         } else if has_extension(&path, extension) && !is_included(&path) && !path.is_dir() {
             found.push(path);
@@ -238,6 +238,19 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// Returns whether a folder contains the payload of a release, whose manifests are not scenarios.
 fn is_payload(folder: &Path) -> bool {
     [METADATA.to_owned(), format!("{RELEASE}/{METADATA}")].iter().any(|path| folder.join(path).is_file())
+}
+
+/// Returns whether a name is one of those that the kubelet changes with each update of a ConfigMap's or a Secret's volume. Beside
+/// it is a link with the constant name of each file.
+///
+/// Source: `pkg/volume/util/atomic_writer.go` of Kubernetes.
+fn is_of_kubelet(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".."))
+}
+
+/// Returns whether a path is the link that the kubelet creates for a folder in such a volume.
+fn is_folder_of_volume(path: &Path) -> bool {
+    fs::read_link(path).is_ok_and(|to| to.starts_with("..data") && to != Path::new("..data")) && path.is_dir()
 }
 
 /// Returns whether a folder contains test data of features.
@@ -254,7 +267,8 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
-/// Writes a file atomically. Its folder must exist: a missing one is more often a mistake in the path than a wish.
+/// Writes a file, atomically if the system permits it. Its folder must exist: a missing one is more often a mistake in the path
+/// than a wish.
 ///
 /// # Errors
 /// The path with the reason.
@@ -288,7 +302,7 @@ pub(super) fn create_folder(folder: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
 }
 
-/// Creates a folder and those above it, for a program that stands in for one that does so.
+/// Creates a folder and those above it, in place of a program that does so.
 ///
 /// # Errors
 /// The folder with the reason.
@@ -332,20 +346,25 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
     };
     check_folder_above(folder)?;
     target::create_folder(folder).map_err(|error| failed(&error))?;
-    let probe = folder.join(".windtunnel-probe");
-    target::write(&probe, "", false).map_err(|error| failed(&error))?;
-    // Another process that checks the folder may have removed it.
-    let _ = fs::remove_file(&probe);
-    Ok(())
+    target::check_inside(folder).map_err(|error| failed(&error))
 }
 
-/// Checks that a file can be written into the folder of a path, which must exist.
+/// Checks that a file can be written, before work starts whose result would be lost. Its folder must exist. Changes nothing.
 ///
 /// # Errors
-/// The path or the folder with the reason.
+/// The path with the reason.
 pub(super) fn check_file(path: &Path) -> Result<(), String> {
     check_parent(path)?;
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), check_folder)
+    target::check(path).map_err(|error| unwritten(path, &error))
+}
+
+/// As [`check_file`], for a file to append to.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn check_append(path: &Path) -> Result<(), String> {
+    check_parent(path)?;
+    target::check_append(path).map_err(|error| unwritten(path, &error))
 }
 
 /// Appends to a file, or creates it.

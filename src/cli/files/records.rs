@@ -28,11 +28,27 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Record, String> {
     Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
 }
 
+/// Returns whether a path is a folder for records, which may be missing.
+fn is_folder(to: &Path) -> bool {
+    to.is_dir() || to.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// Checks that records can be written to a file or a folder, before the run that they are of.
+///
+/// # Errors
+/// The path with the reason.
+pub(in crate::cli) fn check(to: &Path) -> Result<(), String> {
+    match (to.is_dir(), is_folder(to)) {
+        (true, _) => super::check_folder(to),
+        (false, true) => super::check_parent(to),
+        (false, false) => super::check_file(to),
+    }
+}
+
 /// Returns the paths for the records of scenarios, which are given by file and name. One record goes to the
 /// path itself, several go into a folder and are named after their files.
 fn paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf> {
-    let is_folder = to.is_dir() || to.as_os_str().as_encoded_bytes().ends_with(b"/");
-    if scenarios.len() == 1 && !is_folder {
+    if scenarios.len() == 1 && !is_folder(to) {
         return vec![to.to_owned()];
     }
     let mut taken: BTreeMap<String, u32> = BTreeMap::new();

@@ -26,14 +26,15 @@ pub(in crate::cli) struct Reported<'a> {
 /// The variable with the file for the summary of a GitHub Actions step.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// Checks that the folders of all requested reports exist, before the run whose results they are to have.
+/// Checks that all requested reports can be written, before the run whose results they are to have.
 ///
 /// # Errors
-/// All files whose folder is missing.
+/// All files that cannot be written.
 pub(in crate::cli) fn check(reports: &Reports) -> Result<(), String> {
-    let missing = paths(reports).into_iter().filter_map(|path| files::check_parent(&path).err());
-    let missing: Vec<String> = missing.collect();
-    if missing.is_empty() { Ok(()) } else { Err(missing.join("\n")) }
+    let replaced = replaced_files(reports).map(|path| files::check_file(path));
+    let appended = appended_file(reports).map(|path| files::check_append(&path));
+    let unwritable: Vec<String> = replaced.chain(appended).filter_map(Result::err).collect();
+    if unwritable.is_empty() { Ok(()) } else { Err(unwritable.join("\n")) }
 }
 
 /// Writes all requested reports. `command` is the command of the run, such as `windtunnel run`; `kind` is the
@@ -90,8 +91,14 @@ fn github_summary(path: Option<&PathBuf>) -> Result<PathBuf, String> {
 
 /// Returns the files that [`write`] writes.
 pub(in crate::cli) fn paths(reports: &Reports) -> Vec<PathBuf> {
+    replaced_files(reports).cloned().chain(appended_file(reports)).collect()
+}
+
+fn replaced_files(reports: &Reports) -> impl Iterator<Item = &PathBuf> {
     let Reports { junit, junit_upgrade, test_results, cucumber_json, html, .. } = reports;
-    let files = [junit, junit_upgrade, test_results, cucumber_json, html];
-    let summary = reports.github_summary.as_ref().and_then(|path| github_summary(path.as_ref()).ok());
-    files.into_iter().flatten().cloned().chain(summary).collect()
+    [junit, junit_upgrade, test_results, cucumber_json, html].into_iter().flatten()
+}
+
+fn appended_file(reports: &Reports) -> Option<PathBuf> {
+    reports.github_summary.as_ref().and_then(|path| github_summary(path.as_ref()).ok())
 }

@@ -12,7 +12,7 @@ pub(super) use self::list::{Listed, list};
 pub(super) use self::seeds::Combined;
 pub(super) use self::wall::{Stopwatch, timed};
 use super::args::{Format, SuiteArgs};
-use super::files::{self, records, snapshots};
+use super::files::{records, snapshots};
 use super::report::outputs::{self, Reported};
 use super::terminal::interrupt::Interrupt;
 use super::terminal::paint::paint;
@@ -67,9 +67,9 @@ impl Finished {
 /// Checks that the files of the results can be created, before the run whose results would be lost.
 ///
 /// # Errors
-/// All files whose folder is missing.
+/// All files that cannot be written.
 pub(super) fn check_outputs(args: &SuiteArgs) -> Result<(), String> {
-    let record = args.record.as_deref().map_or(Ok(()), files::check_parent);
+    let record = args.record.as_deref().map_or(Ok(()), records::check);
     let errors = [record, outputs::check(&args.reports)].into_iter().filter_map(Result::err);
     let errors: Vec<String> = errors.collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }

@@ -18,9 +18,8 @@ use crate::plan::Plan;
 use crate::scenario;
 
 pub(super) fn sweep(args: &SweepArgs) -> Result<Exit, String> {
-    for path in args.svg.iter().chain(&args.emit) {
-        files::check_parent(path)?;
-    }
+    args.emit.as_deref().map_or(Ok(()), files::check_parent)?;
+    args.svg.as_deref().map_or(Ok(()), files::check_file)?;
     let releases = Releases::read(&args.payload)?;
     let (plan, text) = read(args, &releases)?;
     let options = options(args, &plan)?;

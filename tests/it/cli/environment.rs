@@ -78,7 +78,12 @@ impl TestEnvironment {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        let output = assert_cmd::Command::from_std(self.command(arguments)).output().unwrap();
+        self.output_of(self.command(arguments))
+    }
+
+    /// Runs a command that a test has changed.
+    pub(crate) fn output_of(&self, command: std::process::Command) -> Output {
+        let output = assert_cmd::Command::from_std(command).output().unwrap();
         Output {
             code: output.status.code(),
             stdout: self.redacted(&output.stdout),

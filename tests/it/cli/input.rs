@@ -36,6 +36,29 @@ fn a_missing_path_suggests_the_nearest_name_that_exists() {
         ");
 }
 
+/// As the kubelet mounts a ConfigMap: with a folder that has another name after each change, and links to its content.
+#[cfg(unix)]
+#[test]
+fn files_of_a_mounted_config_map_have_their_constant_names() {
+    use std::os::unix::fs::symlink;
+    let content = "volume/..2026_11_27_22_34_10.1234567890";
+    let environment = TestEnvironment::with(&[
+        (&format!("{content}/calm.yaml"), CALM),
+        (&format!("{content}/more/calm.yaml"), CALM),
+    ]);
+    let volume = environment.work().join("volume");
+    symlink("..2026_11_27_22_34_10.1234567890", volume.join("..data")).unwrap();
+    for name in ["calm.yaml", "more"] {
+        symlink(format!("..data/{name}"), volume.join(name)).unwrap();
+    }
+    insta::assert_snapshot!(environment.run(&["run", "--list", "volume"]), @"
+        exit 0
+        volume/calm.yaml       calm
+        volume/more/calm.yaml  calm
+        ");
+    assert_eq!(environment.run(&["run", "--list", "volume/..data"]).code, Some(0));
+}
+
 #[test]
 fn invalid_utf8_is_reported_with_its_first_byte() {
     let environment = TestEnvironment::new();

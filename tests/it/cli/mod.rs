@@ -42,6 +42,8 @@ mod programs;
 mod published;
 mod python_controller;
 mod records;
+#[cfg(unix)]
+mod replaced_files;
 mod reports;
 mod restored;
 mod risks;
@@ -49,6 +51,8 @@ mod rollback_pairs;
 mod scenarios;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+#[cfg(unix)]
+mod standard_streams;
 mod start_from;
 mod status;
 mod sweep;

@@ -1,7 +1,7 @@
-//! Places for files that only root can prepare: small disks, and folders with files of other users.
+//! Places for files that only root can prepare: small disks, mounted files, and folders with files of other users.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,6 +27,49 @@ impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
+}
+
+/// A file that is mounted over another one, as `docker run --volume` does it; unmounted on drop.
+pub(crate) struct MountedFile(PathBuf);
+
+impl MountedFile {
+    /// `None` if this user may not mount anything.
+    pub(crate) fn mount(file: &Path, at: &Path, options: &str) -> Option<Self> {
+        fs::write(at, "").unwrap();
+        let is_done = |arguments: &[&str], paths: &[&Path]| {
+            let output = Command::new("mount").args(arguments).args(paths).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        if !is_done(&["--bind"], &[file, at]) {
+            return None;
+        }
+        let mounted = Self(at.to_owned());
+        is_done(&["-o", &format!("remount,bind,{options}")], &[at]).then_some(mounted)
+    }
+}
+
+impl Drop for MountedFile {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// The command of an ordinary user: root's is without root's right to every file. `None` if root cannot give it up.
+pub(crate) fn without_privileges(environment: &TestEnvironment, arguments: &[&str]) -> Option<Command> {
+    let command = environment.command(arguments);
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    if !is_root {
+        return Some(command);
+    }
+    let flags = ["--inh-caps=-all", "--bounding-set=-all"];
+    if !Command::new("setpriv").args(flags).arg("true").status().is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let mut setpriv = Command::new("setpriv");
+    setpriv.args(flags).arg(command.get_program()).args(command.get_args()).env_clear();
+    setpriv.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    setpriv.current_dir(environment.work());
+    Some(setpriv)
 }
 
 /// Creates the folder `shared`, in which everybody can create files. Returns whether this user can give files away, as

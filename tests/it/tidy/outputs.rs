@@ -21,7 +21,7 @@ const WRITERS: &[[&str; 2]] = &[
 
 /// Files and folders that may use them, with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("src/cli/files/target.rs", "the place for all files that a user names"),
+    ("src/cli/files/target/", "the place for all files that a user names"),
     ("src/backends/programs/", "files of programs, in a new folder of their own"),
     ("src/backends/tools/ledger.rs", "the list of clusters, in a folder of windtunnel"),
 ];

@@ -55,7 +55,7 @@ fn files_are_written_in_one_place() {
     let calls = [(3, "std::fs::write"), (5, "fs::write"), (6, "std::fs::File::create")];
     let expected = calls.map(|(line, call)| format!(":{line}: `{call}`: {advice}"));
     check("src/cli/new.rs", text, &expected.each_ref().map(String::as_str));
-    for path in ["src/cli/files/target.rs", "src/backends/programs/folder.rs", "tests/it/docs.rs"] {
+    for path in ["src/cli/files/target/draft.rs", "src/backends/programs/folder.rs", "tests/it/docs.rs"] {
         check(path, text, &[]);
     }
 }

@@ -35,6 +35,39 @@ fn the_command_finds_the_programs_and_gives_the_exit_code() {
 }
 
 #[test]
+fn programs_on_the_path_have_the_settings_of_their_folder() {
+    use std::os::unix::process::CommandExt as _;
+    for flags in [&[][..], &["--copy"]] {
+        let environment = TestEnvironment::new();
+        let fill = [&["envtest", "assets", "--kubernetes", "1.30"], flags].concat();
+        assert_eq!(environment.run(&fill).code, Some(0));
+        let work = environment.work();
+        for (name, path) in [
+            ("kube-apiserver", "/usr/bin:assets"),
+            ("kube-apiserver", work.join("assets").to_str().unwrap()),
+            ("assets/kube-apiserver", ""),
+        ] {
+            let mut command = Command::new(work.join("assets/kube-apiserver"));
+            let output =
+                command.arg0(name).arg("--version").env_clear().env("PATH", path).current_dir(&work).output();
+            assert_eq!(
+                String::from_utf8(output.unwrap().stdout).unwrap(),
+                "Kubernetes v1.30.0\n",
+                "{name} in {path}"
+            );
+        }
+        let in_folder = Command::new(work.join("assets/kube-apiserver"))
+            .arg0("kube-apiserver")
+            .arg("--version")
+            .env_clear()
+            .env("PATH", ":/usr/bin")
+            .current_dir(work.join("assets"))
+            .output();
+        assert_eq!(String::from_utf8(in_folder.unwrap().stdout).unwrap(), "Kubernetes v1.30.0\n");
+    }
+}
+
+#[test]
 fn a_command_that_cannot_start_is_explained() {
     let environment = TestEnvironment::with(&[("data.txt", "")]);
     let run = |command: &str| environment.run(&["envtest", "--", command]);

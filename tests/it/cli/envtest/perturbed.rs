@@ -61,6 +61,28 @@ fn the_same_seed_gives_a_client_the_same_conflicts() {
 }
 
 #[test]
+fn a_log_that_cannot_be_written_stops_the_command_before_it_starts() {
+    let environment = TestEnvironment::new();
+    let arguments = ["envtest", "--perturb", "stale,seed=7", "--fault-log", "absent/log", "--"];
+    let output = environment.run(&[&arguments[..], &["/bin/sh", "-c", "echo started; exit 3"]].concat());
+    let expected = "error: absent/log: cannot be written: there is no folder absent; create it first\n";
+    assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (Some(2), "", expected));
+}
+
+#[test]
+fn a_lost_log_changes_neither_the_exit_code_nor_the_report() {
+    let environment = TestEnvironment::with(&[("logs/other", "")]);
+    let arguments = ["envtest", "--perturb", "stale,seed=7", "--fault-log", "logs/log", "--"];
+    let output = environment.run(&[&arguments[..], &["/bin/rm", "-r", "logs", "missing"]].concat());
+    assert_eq!(output.code, Some(1), "{output}");
+    let expected = "warning: logs/log: cannot be written: there is no folder logs; create it first\n\
+                    windtunnel: the command failed with seed 7 and 0 faults; no client had a fault, so the failure has \
+                    another cause\n\
+                    repeat: windtunnel envtest --perturb stale,seed=7 -- /bin/rm -r logs missing\n";
+    assert!(output.stderr.ends_with(expected), "{output}");
+}
+
+#[test]
 fn a_failure_names_the_seed_and_how_to_repeat_it() {
     let environment = TestEnvironment::new();
     let output =
