@@ -239,7 +239,8 @@ mod tests {
     use super::*;
 
     fn load(dir: &Dir<'_>) -> usize {
-        manifests_in(dir).map(|file| documents(file).len()).sum::<usize>() + dir.dirs().map(load).sum::<usize>()
+        manifests_in(dir).map(|file| documents(file).len()).sum::<usize>()
+            + dir.dirs().map(load).sum::<usize>()
     }
 
     #[test]
