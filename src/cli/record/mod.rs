@@ -19,7 +19,7 @@ use recorder::Recorder;
 use watching::{Kind, WatchUpdate, watch};
 
 /// Kinds that change constantly and are not interesting, or whose names are secrets.
-const EXCLUDED: [(&str, &str); 6] = [
+const EXCLUDED: [(&str, &str); 7] = [
     ("coordination.k8s.io", "leases"),
     ("", "events"),
     ("events.k8s.io", "events"),
@@ -27,6 +27,7 @@ const EXCLUDED: [(&str, &str); 6] = [
     ("oauth.openshift.io", "oauthaccesstokens"),
     ("oauth.openshift.io", "oauthauthorizetokens"),
 ];
+    ("oauth.openshift.io", "useroauthaccesstokens"),
 
 /// Records until a signal, or until the time is over.
 ///

@@ -75,7 +75,10 @@ fn an_update_can_be_recorded_replayed_drafted_and_run() {
     let mut recording =
         Running::start(&environment, &["record", "--kubeconfig", "sim", "-o", "r.jsonl", "--all"]);
     assert!(recording.line().starts_with("recording: "));
-    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": { "k": "hunter2-hunter2" } });
+    let original = json!({ "kind": "Secret", "data": { "pin": "UElOLTY0Nw==" } }).to_string();
+    let annotations = json!({ "kapp.k14s.io/original": original, "note": "k is hunter2-hunter2" });
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "annotations": annotations },
+        "stringData": { "k": "hunter2-hunter2", "pin": "PIN-647" } });
     create(&environment, "sim", "/api/v1/namespaces/default/secrets", &secret);
     let output = environment.run(&["adm", "upgrade", "--kubeconfig", "sim", "--to", "4.18.4"]);
     assert_eq!(output.code, Some(0), "{output}");
@@ -84,7 +87,9 @@ fn an_update_can_be_recorded_replayed_drafted_and_run() {
     assert!(code == Some(0) && output.starts_with("recorded: "), "{output}");
     drop(cluster);
     let record = environment.read("r.jsonl");
-    assert!(!record.contains("hunter2") && !record.contains("aHVudGVyMi1odW50ZXIy"), "a secret");
+    for value in ["hunter2", "aHVudGVyMi1odW50ZXIy", "PIN-647", "UElOLTY0Nw"] {
+        assert!(!record.contains(value), "{value}");
+    }
     assert!(record.contains("\"name\":\"s\"") && record.contains("UkVEQUNURUQ="), "its trace");
     let header: serde_json::Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
     let epoch = jiff::Timestamp::from_millisecond(header["epoch"].as_i64().unwrap()).unwrap();
