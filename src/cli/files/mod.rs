@@ -127,13 +127,20 @@ fn read_source(path: &Path) -> Result<Source, Problem> {
 /// # Errors
 /// The path with the reason; for invalid UTF-8, the position of the first invalid byte.
 pub(super) fn read(path: &Path) -> Result<String, String> {
+    text(&path.display().to_string(), read_bytes(path)?)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// The path with the reason.
+fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     if path.is_dir() {
         return Err(format!("{}: expected a file, found a folder", path.display()));
     }
     #[cfg(feature = "watch")]
     read_files::remember(path);
-    let bytes = input::read(path).map_err(|error| unreadable(path, &error))?;
-    text(&path.display().to_string(), bytes)
+    input::read(path).map_err(|error| unreadable(path, &error))
 }
 
 /// Returns the error for an unreadable path; for a missing one, with the nearest existing name.

@@ -1,5 +1,6 @@
 //! `windtunnel record`: records a live cluster.
 
+mod line_file;
 mod recorder;
 mod watching;
 
@@ -26,8 +27,8 @@ const EXCLUDED: [(&str, &str); 7] = [
     ("", "endpoints"),
     ("oauth.openshift.io", "oauthaccesstokens"),
     ("oauth.openshift.io", "oauthauthorizetokens"),
-];
     ("oauth.openshift.io", "useroauthaccesstokens"),
+];
 
 /// Records until a signal, or until the time is over.
 ///

@@ -8,7 +8,11 @@ use serde_json::json;
 use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::environment::TestEnvironment;
+#[cfg(unix)]
+use super::places::SmallDisk;
 use super::serve::{Served, client, run};
+#[cfg(unix)]
+use crate::skipped::skipped;
 
 /// A windtunnel process that prints its progress line by line, killed if a test fails.
 struct Running {
@@ -110,6 +114,30 @@ fn an_update_can_be_recorded_replayed_drafted_and_run() {
     assert_eq!(environment.run(&["lint", "s.yaml"]).to_string(), "exit 0\n1 file: 0 errors, 0 warnings\n");
     let output = environment.run(&["run", "s.yaml", "--quiet"]);
     assert_eq!(output.code, Some(0), "{output}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_record_on_a_full_disk_has_complete_lines() {
+    let environment = TestEnvironment::new();
+    let disk = environment.work().join("disk");
+    let Some(_disk) = SmallDisk::mount(&disk) else { return skipped("right to mount a disk") };
+    std::fs::write(disk.join("ballast"), vec![1; 2_500_000]).unwrap();
+    let _served = Served::start(&environment, &["--bare", "--kubeconfig", "sim"]);
+    let mut recording =
+        Running::start(&environment, &["record", "--kubeconfig", "sim", "-o", "disk/r.jsonl"]);
+    assert!(recording.line().starts_with("recording: "));
+    for number in 0..60 {
+        let map =
+            json!({ "metadata": { "name": format!("m{number}") }, "data": { "k": "x".repeat(20_000) } });
+        create(&environment, "sim", "/api/v1/namespaces/default/configmaps", &map);
+    }
+    // The full disk ends it.
+    assert_eq!(recording.child.wait().unwrap().code(), Some(2));
+    let record = environment.read("disk/r.jsonl");
+    assert!(record.ends_with('\n') && record.lines().count() > 5, "{} lines", record.lines().count());
+    let report = environment.run(&["report", "disk/r.jsonl"]);
+    assert_eq!((report.code, report.stderr.as_str()), (Some(0), ""), "{report}");
 }
 
 /// A run with every kind of event that a draft mentions.
