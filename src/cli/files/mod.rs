@@ -154,6 +154,10 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 pub(super) fn nearest_path(path: &Path) -> String {
     let is_missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
     let Some(missing) = path.ancestors().take_while(is_missing).last() else { return String::new() };
+    if missing.is_symlink() {
+        // The path is right, but its target is missing.
+        return String::new();
+    }
     let folder = missing.parent().unwrap_or(Path::new(""));
     let listed = fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let entries = listed.into_iter().flatten().filter_map(Result::ok);
