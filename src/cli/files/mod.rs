@@ -299,7 +299,7 @@ pub(super) fn create_folder(folder: &Path) -> Result<(), String> {
         .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
 }
 
-/// Creates a folder and those above it, for a program that stands in for one that does so.
+/// Creates a folder and those above it, for a program that replaces one that does so.
 ///
 /// # Errors
 /// The folder with the reason.
