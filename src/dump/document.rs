@@ -84,7 +84,8 @@ fn json_or_flow_style(path: &str, text: &str, left: &mut Limits) -> Result<Vec<V
 
 /// Returns whether a file has JSON by its name.
 fn is_named_json(path: &str) -> bool {
-    path.strip_suffix(".gz").unwrap_or(path).ends_with(".json")
+    let path = path.strip_suffix(".gz").unwrap_or(path);
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "json")
 }
 
 /// Returns whether the first name or text behind the brackets is quoted, as always in JSON and rarely in YAML.

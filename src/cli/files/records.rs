@@ -27,16 +27,16 @@ pub(in crate::cli) fn is_record(path: &Path) -> bool {
 /// The reason why the file is not a record, with the line.
 pub(in crate::cli) fn read(path: &Path) -> Result<Record, String> {
     let mut bytes = super::read_bytes(path)?;
-    let complete = complete_lines(&bytes);
-    if complete < bytes.len() {
-        bytes.truncate(complete);
-        let line = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let (complete, length) = (complete_lines(&bytes), bytes.len());
+    bytes.truncate(complete);
+    let text = super::text(&path.display().to_string(), bytes)?;
+    if complete < length {
         print_notice(&format!(
-            "{}:{line}: ignored the last line, which is incomplete: the recording was interrupted",
-            path.display()
+            "{}:{}: ignored the last line, which is incomplete: the recording was interrupted",
+            path.display(),
+            text.lines().count() + 1
         ));
     }
-    let text = super::text(&path.display().to_string(), bytes)?;
     let at = |line| format!("{}:{line}", path.display());
     Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
 }
