@@ -47,21 +47,51 @@ pub(super) fn parse(path: &str, text: &str, left: &mut Limits) -> Result<Content
     Ok(Content::Objects(objects))
 }
 
-/// Parses JSON, which is many times faster than YAML; and YAML if the text does not look like JSON.
+/// Parses JSON, which is many times faster than YAML; and YAML if the text is no JSON.
 fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
     let start = text.trim_start();
     if start.is_empty() {
         return Ok(Vec::new());
     }
     if start.starts_with(['{', '[']) {
-        match bounded::json(text, left) {
-            Ok(value) => return Ok(vec![value]),
-            // A list in YAML may begin with a bracket, too.
-            Err(bounded::Failure::Json(_)) if start.starts_with('[') => {}
-            Err(failure) => return Err(of_parser(path, failure)),
-        }
+        return json_or_flow_style(path, text, left);
     }
     bounded::yaml(text, left).map_err(|failure| of_parser(path, failure))
+}
+
+/// Parses a text that begins with a bracket: JSON, or YAML in flow style, such as a mapping in one line.
+fn json_or_flow_style(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
+    let no_json = match bounded::json(text, left) {
+        Ok(value) => return Ok(vec![value]),
+        Err(failure @ bounded::Failure::Json(_)) => failure,
+        Err(failure) => return Err(of_parser(path, failure)),
+    };
+    let (is_named, is_quoted) = (is_named_json(path), starts_with_quote(text));
+    if is_named && is_quoted {
+        // Some damaged JSON is YAML with another meaning.
+        return Err(of_parser(path, no_json));
+    }
+    // Damaged JSON takes nothing from the limits.
+    let mut left_after = left.clone();
+    match bounded::yaml(text, &mut left_after) {
+        Err(_) if is_named || is_quoted => Err(of_parser(path, no_json)),
+        parsed => {
+            *left = left_after;
+            parsed.map_err(|failure| of_parser(path, failure))
+        }
+    }
+}
+
+/// Returns whether a file has JSON by its name.
+fn is_named_json(path: &str) -> bool {
+    let path = path.strip_suffix(".gz").unwrap_or(path);
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "json")
+}
+
+/// Returns whether the first name or text behind the brackets is quoted, as always in JSON and rarely in YAML.
+fn starts_with_quote(text: &str) -> bool {
+    let is_bracket = |char: char| char.is_whitespace() || char == '{' || char == '[';
+    text.trim_start_matches(is_bracket).starts_with('"')
 }
 
 fn of_parser(path: &str, failure: bounded::Failure) -> Failure {

@@ -57,6 +57,12 @@ pub fn select(paths: impl IntoIterator<Item = String>, wanted: Wanted<'_>) -> Ve
     paths
 }
 
+/// Returns whether a file contains the attributes of the file beside it, which macOS adds to archives and to disks of other systems.
+/// It has the extension of that file, but contains no objects.
+pub fn is_apple_double(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with("._"))
+}
+
 fn is_data(path: &str) -> bool {
     let path = path.strip_suffix(".gz").unwrap_or(path);
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);

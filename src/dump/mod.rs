@@ -20,7 +20,7 @@ use windtunnel_core::{Object, Resource};
 
 pub use facts::Facts;
 use layout::is_of;
-pub use layout::{Wanted, select};
+pub use layout::{Wanted, is_apple_double, select};
 pub use must_gather::{alerts_file, log_file, object_files};
 
 /// A file: its path, with `/` between names, and its text.

@@ -77,6 +77,30 @@ fn reports_invalid_files_with_their_position() {
 }
 
 #[test]
+fn finds_objects_in_flow_style() {
+    let operator = OPERATOR.trim_end().replace('\n', ", ");
+    check(&[("x.yaml", &format!("{{{operator}}}\n"))], &CLUSTER_OPERATORS, &["dns"]);
+    let etcd = operator.replace("dns", "etcd");
+    check(&[("x.yaml", &format!("{{{operator}}}\n---\n{{{etcd}}}\n"))], &CLUSTER_OPERATORS, &["dns", "etcd"]);
+    let quoted =
+        r#"{"apiVersion": config.openshift.io/v1, "kind": ClusterOperator, "metadata": {"name": dns}}"#;
+    check(&[("x.yaml", quoted)], &CLUSTER_OPERATORS, &["dns"]);
+}
+
+#[test]
+fn reports_the_error_of_the_likely_form() {
+    let error = |path: &str, text: &str| read(&[(path, text)]).unwrap_err().remove(0);
+    for (path, text) in
+        [("a.yaml", "{\"kind\": \"Node\""), ("a.json", "{\"kind\": }"), ("a.json", "{kind: [")]
+    {
+        assert!(error(path, text).starts_with(&format!("{path}:1:")), "{text}");
+        assert!(error(path, text).contains(": expected JSON: "), "{text}: {}", error(path, text));
+    }
+    let flow = error("a.yaml", "{kind: Node, metadata: [\n");
+    assert!(flow.starts_with("a.yaml:") && !flow.contains("JSON"), "{flow}");
+}
+
+#[test]
 fn takes_alerts_from_prometheus_alerts_or_rules() {
     let alerts = |path: &str, text: &str| read(&[(path, text)]).unwrap().alerts.unwrap();
     let rules = r#"{"data": {"groups": [{"rules": [{"record": "r"}, {"alerts": [{"state": "firing"}]}]}]}}"#;
@@ -88,6 +112,12 @@ fn takes_alerts_from_prometheus_alerts_or_rules() {
     let map =
         r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"alerts": "x"}}"#;
     assert_eq!(read(&[("a.json", map)]).unwrap().alerts, None);
+}
+
+#[test]
+fn files_with_attributes_of_macos_are_recognized_by_their_names() {
+    assert!(is_apple_double("._version.yaml") && is_apple_double("dump/namespaces/._a.json.gz"));
+    assert!(!is_apple_double("dump/._folder/a.yaml") && !is_apple_double(".hidden.yaml"));
 }
 
 #[test]

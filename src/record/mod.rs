@@ -4,7 +4,9 @@ mod access;
 mod fold;
 mod lines;
 mod logs;
+mod names;
 mod parse;
+mod pattern;
 mod redact;
 mod secrets;
 #[cfg(test)]
@@ -20,7 +22,7 @@ pub(crate) use fold::Folding;
 pub use logs::{ContainerLog, log_at};
 pub use parse::RecordError;
 pub use redact::redact;
-pub use secrets::{Secrets, redact_secrets};
+pub use secrets::{Secrets, redact_secret, redact_secrets};
 pub use writer::Writer;
 
 /// The writer of objects that exist before the components start ([`WriteEvent::by`]).

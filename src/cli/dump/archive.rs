@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::cli::files;
 use crate::cli::files::input::{self, Allowance};
-use crate::dump::{Gathering, Parsed, Source, Wanted, select};
+use crate::dump::{Gathering, Parsed, Source, Wanted};
 
 /// Returns whether a file is an archive, by its name.
 pub(super) fn is_archive(path: &Path) -> bool {
@@ -56,7 +56,7 @@ pub(super) fn read(
         Ok(())
     })
     .map_err(failed)?;
-    let selected = select(names, wanted);
+    let selected = super::select_readable(path, names, wanted);
     let (mut parsed, mut problems, mut exceeded) = (Vec::new(), Vec::new(), None);
     let mut allowance = Allowance::new();
     let read = each(path, |name, size, file| {

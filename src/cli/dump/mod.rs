@@ -9,7 +9,8 @@ use std::path::Path;
 use windtunnel_core::Resource;
 
 use super::files::{self, input};
-use crate::dump::{Dump, Gathering, Source, Wanted, select};
+use super::print_notice;
+use crate::dump::{Dump, Gathering, Source, Wanted, is_apple_double, select};
 
 /// Reads the objects of `wanted` kinds from a folder with all its subfolders, from a tar archive, or from one
 /// file.
@@ -77,8 +78,12 @@ fn folder(
 ) -> Result<(usize, Vec<String>), String> {
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
+    let selected = select_readable(path, found, wanted);
+    let (dangling, readable): (Vec<_>, Vec<_>) =
+        selected.into_iter().partition(|name| is_dangling(&path.join(name)));
+    note_skipped(path, "links to missing files", &dangling);
     let (mut count, mut problems) = (0, Vec::new());
-    for name in select(found, wanted) {
+    for name in readable {
         let path = path.join(&name);
         match text(&path) {
             Ok(text) => {
@@ -89,6 +94,26 @@ fn folder(
         }
     }
     Ok((count, problems))
+}
+
+/// Selects the files that may contain wanted objects. Skips the files that macOS adds, with a notice.
+fn select_readable(path: &Path, found: Vec<String>, wanted: Wanted<'_>) -> Vec<String> {
+    let (added, selected): (Vec<_>, Vec<_>) =
+        select(found, wanted).into_iter().partition(|name| is_apple_double(name));
+    note_skipped(path, "files that macOS added, which contain no objects", &added);
+    selected
+}
+
+/// Returns whether a path is a link to nothing.
+fn is_dangling(path: &Path) -> bool {
+    path.is_symlink() && fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// Prints which files of a dump are skipped: one line, however many they are.
+fn note_skipped(path: &Path, which: &str, names: &[String]) {
+    let Some(first) = names.first() else { return };
+    let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
+    print_notice(&format!("{}: skipped {which}: {first}{more}", path.display()));
 }
 
 /// Adds a file.

@@ -127,13 +127,20 @@ fn read_source(path: &Path) -> Result<Source, Problem> {
 /// # Errors
 /// The path with the reason; for invalid UTF-8, the position of the first invalid byte.
 pub(super) fn read(path: &Path) -> Result<String, String> {
+    text(&path.display().to_string(), read_bytes(path)?)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// The path with the reason.
+fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     if path.is_dir() {
         return Err(format!("{}: expected a file, found a folder", path.display()));
     }
     #[cfg(feature = "watch")]
     read_files::remember(path);
-    let bytes = input::read(path).map_err(|error| unreadable(path, &error))?;
-    text(&path.display().to_string(), bytes)
+    input::read(path).map_err(|error| unreadable(path, &error))
 }
 
 /// Returns the error for an unreadable path; for a missing one, with the nearest existing name.
@@ -147,6 +154,10 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 pub(super) fn nearest_path(path: &Path) -> String {
     let is_missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
     let Some(missing) = path.ancestors().take_while(is_missing).last() else { return String::new() };
+    if missing.is_symlink() {
+        // The path is right, but its target is missing.
+        return String::new();
+    }
     let folder = missing.parent().unwrap_or(Path::new(""));
     let listed = fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let entries = listed.into_iter().flatten().filter_map(Result::ok);

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use serde::de::IgnoredAny;
+
+use crate::cli::print_notice;
 use crate::record::Record;
 use crate::report::ScenarioResult;
 
@@ -18,12 +21,22 @@ pub(in crate::cli) fn is_record(path: &Path) -> bool {
     read.is_ok() && start == *BEGINNING
 }
 
-/// Reads a record file.
+/// Reads a record file. Ignores an incomplete last line, with a notice.
 ///
 /// # Errors
 /// The reason why the file is not a record, with the line.
 pub(in crate::cli) fn read(path: &Path) -> Result<Record, String> {
-    let text = super::read(path)?;
+    let mut bytes = super::read_bytes(path)?;
+    let (complete, length) = (complete_lines(&bytes), bytes.len());
+    bytes.truncate(complete);
+    let text = super::text(&path.display().to_string(), bytes)?;
+    if complete < length {
+        print_notice(&format!(
+            "{}:{}: ignored the last line, which is incomplete: the recording was interrupted",
+            path.display(),
+            text.lines().count() + 1
+        ));
+    }
     let at = |line| format!("{}:{line}", path.display());
     Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
 }
@@ -43,6 +56,15 @@ pub(in crate::cli) fn check(to: &Path) -> Result<(), String> {
         (false, true) => super::check_parent(to),
         (false, false) => super::check_file(to),
     }
+}
+
+/// Returns the length of a record without an incomplete last line, which a killed machine or a full disk leaves: one that has no
+/// line break and is no JSON. The first line is always kept, since there is no record without it.
+fn complete_lines(bytes: &[u8]) -> usize {
+    let Some(last_break) = bytes.iter().rposition(|byte| *byte == b'\n') else { return bytes.len() };
+    let (lines, rest) = bytes.split_at(last_break + 1);
+    let is_json = serde_json::from_slice::<IgnoredAny>(rest).is_ok();
+    if is_json { bytes.len() } else { lines.len() }
 }
 
 /// Returns the paths for the records of scenarios, which are given by file and name. One record goes to the

@@ -1,5 +1,6 @@
 //! The connection flags that every `oc` command has.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -115,16 +116,15 @@ impl Connection {
 
     /// Reads the kubeconfig, or the default ones.
     fn read(&self) -> Result<Kubeconfig, CommandOutput> {
-        let kubeconfig = if let Some(path) = &self.kubeconfig {
-            check(path)?;
-            Kubeconfig::read_from(path)
-        } else {
-            for path in default_paths() {
-                check(&path)?;
-            }
-            Kubeconfig::read()
+        let paths = match &self.kubeconfig {
+            Some(path) => vec![path.clone()],
+            None => default_paths()?,
         };
-        kubeconfig.map_err(|error| client_error(&error_chain(&error)))
+        paths.iter().try_for_each(|path| check(path))?;
+        let merged = paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
+            Kubeconfig::read_from(path).and_then(|next| merged.merge(next))
+        });
+        merged.map_err(|error| client_error(&error_chain(&error)))
     }
 
     /// The files that the client reads for the cluster and the user of the context.
@@ -196,14 +196,30 @@ fn check(path: &Path) -> Result<(), CommandOutput> {
     }
 }
 
-/// The kubeconfigs that the client reads without a flag.
-fn default_paths() -> Vec<PathBuf> {
+/// The kubeconfigs that the client reads without a flag. As for `kubectl`, files of KUBECONFIG may be missing.
+///
+/// # Errors
+/// All of them are missing.
+fn default_paths() -> Result<Vec<PathBuf>, CommandOutput> {
     let named = std::env::var_os("KUBECONFIG").unwrap_or_default();
     let named: Vec<_> = std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect();
     if named.is_empty() {
-        return std::env::home_dir().map(|home| home.join(".kube").join("config")).into_iter().collect();
+        return Ok(std::env::home_dir().map(|home| home.join(".kube").join("config")).into_iter().collect());
     }
-    named
+    let (present, missing): (Vec<_>, Vec<_>) = named.into_iter().partition(|path| !is_missing(path));
+    if present.is_empty() {
+        let missing: Vec<String> = missing.iter().map(|path| path.display().to_string()).collect();
+        let problem = format!(
+            "KUBECONFIG: expected a kubeconfig, found no file at {}; set it to an existing file",
+            missing.join(", ")
+        );
+        return Err(client_error(&problem));
+    }
+    Ok(present)
+}
+
+fn is_missing(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Builds types whose secret fields only serde can set.

@@ -1,5 +1,6 @@
 //! `windtunnel record`: records a live cluster.
 
+mod line_file;
 mod recorder;
 mod watching;
 
@@ -19,13 +20,14 @@ use recorder::Recorder;
 use watching::{Kind, WatchUpdate, watch};
 
 /// Kinds that change constantly and are not interesting, or whose names are secrets.
-const EXCLUDED: [(&str, &str); 6] = [
+const EXCLUDED: [(&str, &str); 7] = [
     ("coordination.k8s.io", "leases"),
     ("", "events"),
     ("events.k8s.io", "events"),
     ("", "endpoints"),
     ("oauth.openshift.io", "oauthaccesstokens"),
     ("oauth.openshift.io", "oauthauthorizetokens"),
+    ("oauth.openshift.io", "useroauthaccesstokens"),
 ];
 
 /// Records until a signal, or until the time is over.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Clock, Time, after};
 use windtunnel_core::{Key, Object, Resource};
 
+use super::line_file::LineFile;
 use super::watching::WatchUpdate;
 use crate::cli::args::RecordArgs;
 use crate::cli::{Exit, files, print_notice, print_output};
@@ -23,7 +24,7 @@ pub(super) struct Recorder<'a> {
     path: &'a Path,
     /// The file, until all kinds have been listed.
     file: Option<File>,
-    writer: Option<Writer<BufWriter<File>>>,
+    writer: Option<Writer<LineFile>>,
     minor: Option<u32>,
     /// The clock of the cluster.
     clock: Arc<dyn Clock>,
@@ -105,7 +106,7 @@ impl<'a> Recorder<'a> {
             epoch,
             windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let writer = Writer::begin(BufWriter::new(file), &header);
+        let writer = Writer::begin(LineFile::new(file), &header);
         self.writer = Some(writer.map_err(|error| write_error(self.path, &error))?);
         let before = after(epoch, -INITIAL_OFFSET);
         if let Some(minor) = self.minor {

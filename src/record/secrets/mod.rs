@@ -5,6 +5,7 @@
 //! values such as certificates.
 
 mod canonical;
+mod object;
 mod search;
 mod values;
 
@@ -13,10 +14,12 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hashbrown::HashSet;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::Object;
+use windtunnel_core::resources::SECRETS;
 
+pub use self::object::redact_secret;
 use self::search::Index;
 use self::values::Parts;
 use super::{Event, Record, WriteEvent};
@@ -28,7 +31,7 @@ const SHORTEST: usize = 8;
 /// Entries that are public by convention.
 const PUBLIC: [&str; 5] = ["ca.crt", "namespace", "service-ca.crt", "tls.crt", "username"];
 /// The annotation with the last applied configuration of kubectl.
-const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(super) const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The values to hide.
 #[derive(Debug, Default)]
@@ -137,9 +140,13 @@ impl Secrets {
 
     fn hide_in_write(&self, write: &mut WriteEvent) {
         write.message = self.hide(&write.message);
+        let is_secret = write.key.is_kind(&SECRETS);
         for object in [&mut write.before, &mut write.after].into_iter().flatten() {
             let mut value = object.to_value();
-            if self.hide_in_value(&mut value) {
+            if is_secret {
+                redact_secret(&mut value);
+            }
+            if self.hide_in_value(&mut value) || is_secret {
                 *object = Object::new(value);
             }
         }
@@ -171,21 +178,12 @@ pub fn redact_secrets(answer: &mut Value) {
         Some("Secret") => redact_secret(answer),
         Some("SecretList") => items_mut(answer).for_each(redact_secret),
         Some("List") => items_mut(answer).for_each(redact_secrets),
-        Some("TokenRequest") => answer["status"]["token"] = json!(REDACTED),
-        _ => {}
-    }
-}
-
-fn redact_secret(secret: &mut Value) {
-    for (field, replacement) in [("data", STANDARD.encode(REDACTED)), ("stringData", REDACTED.to_owned())] {
-        for value in
-            secret.get_mut(field).and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
-        {
-            *value = json!(replacement);
+        Some("TokenRequest") => {
+            if let Some(token) = answer.pointer_mut("/status/token") {
+                *token = json!(REDACTED);
+            }
         }
-    }
-    if let Some(Value::Object(annotations)) = secret.pointer_mut("/metadata/annotations") {
-        annotations.remove(APPLIED);
+        _ => {}
     }
 }
 
@@ -204,6 +202,8 @@ fn entries<'a>(secret: &'a Value, field: &str) -> impl Iterator<Item = (&'a str,
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
     use super::*;
 
     fn secrets(data: &[(&str, &str)]) -> Secrets {
@@ -245,6 +245,9 @@ mod tests {
         let expected = json!({ "kind": "Secret", "data": { "on": "UkVEQUNURUQ=" },
             "metadata": { "name": "s", "annotations": { "a": "b" } } });
         assert_eq!(answer, expected);
+        let mut damaged = json!({ "kind": "TokenRequest", "status": "x" });
+        redact_secrets(&mut damaged);
+        assert_eq!(damaged["status"], "x");
     }
 
     const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi8m1u7c2dQx0m0n9Y9Zr2W0q1A\n\

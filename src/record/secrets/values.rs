@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::SHORTEST;
-use crate::record::redact::is_credential_name;
+use crate::record::names::is_credential_entry;
 
 /// The minimum length of a line, and of a text whose name does not say that it is a credential.
 const SHORTEST_UNNAMED: usize = 12;
@@ -113,7 +113,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
 fn is_credential(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_reference = REFERENCES.iter().any(|ending| lower.ends_with(ending));
-    (is_credential_name(name) || lower.ends_with("key-data")) && !is_reference
+    (is_credential_entry(name) || lower.ends_with("key-data")) && !is_reference
 }
 
 /// Returns whether the name of an entry says that it is none.

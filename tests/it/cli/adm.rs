@@ -90,6 +90,25 @@ fn adm_upgrade_reports_why_it_cannot_fetch_alerts() {
 }
 
 #[test]
+fn missing_files_of_the_variable_are_skipped_unless_all_are_missing() {
+    let environment = TestEnvironment::new();
+    let _served = serve(&environment);
+    let with_variable = |files: &str, arguments: &[&str]| {
+        let mut command = environment.command(arguments);
+        let output = command.env("KUBECONFIG", files).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for arguments in [&["clock"][..], &["rbac"], &["adm", "upgrade"]] {
+        for files in ["missing:config", "config:missing/too:"] {
+            assert_eq!(with_variable(files, arguments), (Some(0), String::new()), "{files} {arguments:?}");
+        }
+        let (code, stderr) = with_variable("missing:missing/too", arguments);
+        let expected = "error: KUBECONFIG: expected a kubeconfig, found no file at missing, missing/too; set it to an existing file\n";
+        assert!(code != Some(0) && stderr == expected, "{stderr}");
+    }
+}
+
+#[test]
 fn adm_upgrade_reports_connection_errors() {
     let environment = TestEnvironment::with(&[("config", "current-context: x\n")]);
     let check = |words: &[&str], expected: &str| {

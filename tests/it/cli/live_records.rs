@@ -8,7 +8,11 @@ use serde_json::json;
 use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::environment::TestEnvironment;
+#[cfg(unix)]
+use super::places::SmallDisk;
 use super::serve::{Served, client, run};
+#[cfg(unix)]
+use crate::skipped::skipped;
 
 /// A windtunnel process that prints its progress line by line, killed if a test fails.
 struct Running {
@@ -75,7 +79,10 @@ fn an_update_can_be_recorded_replayed_drafted_and_run() {
     let mut recording =
         Running::start(&environment, &["record", "--kubeconfig", "sim", "-o", "r.jsonl", "--all"]);
     assert!(recording.line().starts_with("recording: "));
-    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": { "k": "hunter2-hunter2" } });
+    let original = json!({ "kind": "Secret", "data": { "pin": "UElOLTY0Nw==" } }).to_string();
+    let annotations = json!({ "kapp.k14s.io/original": original, "note": "k is hunter2-hunter2" });
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "annotations": annotations },
+        "stringData": { "k": "hunter2-hunter2", "pin": "PIN-647" } });
     create(&environment, "sim", "/api/v1/namespaces/default/secrets", &secret);
     let output = environment.run(&["adm", "upgrade", "--kubeconfig", "sim", "--to", "4.18.4"]);
     assert_eq!(output.code, Some(0), "{output}");
@@ -84,7 +91,9 @@ fn an_update_can_be_recorded_replayed_drafted_and_run() {
     assert!(code == Some(0) && output.starts_with("recorded: "), "{output}");
     drop(cluster);
     let record = environment.read("r.jsonl");
-    assert!(!record.contains("hunter2") && !record.contains("aHVudGVyMi1odW50ZXIy"), "a secret");
+    for value in ["hunter2", "aHVudGVyMi1odW50ZXIy", "PIN-647", "UElOLTY0Nw"] {
+        assert!(!record.contains(value), "{value}");
+    }
     assert!(record.contains("\"name\":\"s\"") && record.contains("UkVEQUNURUQ="), "its trace");
     let header: serde_json::Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
     let epoch = jiff::Timestamp::from_millisecond(header["epoch"].as_i64().unwrap()).unwrap();
@@ -105,6 +114,30 @@ fn an_update_can_be_recorded_replayed_drafted_and_run() {
     assert_eq!(environment.run(&["lint", "s.yaml"]).to_string(), "exit 0\n1 file: 0 errors, 0 warnings\n");
     let output = environment.run(&["run", "s.yaml", "--quiet"]);
     assert_eq!(output.code, Some(0), "{output}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_record_on_a_full_disk_has_complete_lines() {
+    let environment = TestEnvironment::new();
+    let disk = environment.work().join("disk");
+    let Some(_disk) = SmallDisk::mount(&disk) else { return skipped("right to mount a disk") };
+    std::fs::write(disk.join("ballast"), vec![1; 2_500_000]).unwrap();
+    let _served = Served::start(&environment, &["--bare", "--kubeconfig", "sim"]);
+    let mut recording =
+        Running::start(&environment, &["record", "--kubeconfig", "sim", "-o", "disk/r.jsonl"]);
+    assert!(recording.line().starts_with("recording: "));
+    for number in 0..60 {
+        let map =
+            json!({ "metadata": { "name": format!("m{number}") }, "data": { "k": "x".repeat(20_000) } });
+        create(&environment, "sim", "/api/v1/namespaces/default/configmaps", &map);
+    }
+    // The full disk ends it.
+    assert_eq!(recording.child.wait().unwrap().code(), Some(2));
+    let record = environment.read("disk/r.jsonl");
+    assert!(record.ends_with('\n') && record.lines().count() > 5, "{} lines", record.lines().count());
+    let report = environment.run(&["report", "disk/r.jsonl"]);
+    assert_eq!((report.code, report.stderr.as_str()), (Some(0), ""), "{report}");
 }
 
 /// A run with every kind of event that a draft mentions.

@@ -60,6 +60,15 @@ fn an_invalid_record_is_reported_with_its_line() {
         lines[line - 1] = with;
         report(&lines.join("\n"))
     };
+    let last = record.lines().count();
+    assert!(
+        damaged(last, "{\"at\": 5\n").contains(&format!("error: r.jsonl:{last}: expected an entry")),
+        "a line break"
+    );
+    assert!(
+        damaged(last, "{\"at\": 5}").contains(&format!("error: r.jsonl:{last}: expected exactly one")),
+        "valid JSON"
+    );
     insta::assert_snapshot!(damaged(3, "{\"at\": 5"), @"
         exit 2
         --- stderr
@@ -85,6 +94,29 @@ fn an_invalid_record_is_reported_with_its_line() {
         --- stderr
         error: a: expected files named *.jsonl here, found none
         ");
+}
+
+#[test]
+fn an_incomplete_last_line_of_a_record_is_ignored() {
+    let record = record_of_calm();
+    let whole = record.trim_end().rsplit_once('\n').unwrap().0;
+    let report = |bytes: &[u8]| {
+        let environment = TestEnvironment::new();
+        environment.write("r.jsonl", bytes);
+        environment.run(&["report", "r.jsonl"])
+    };
+    let expected = report(format!("{whole}\n").as_bytes());
+    let line = record.lines().count();
+    let notice = format!(
+        "r.jsonl:{line}: ignored the last line, which is incomplete: the recording was interrupted\n"
+    );
+    for rest in [&b"{\"at\":5,\"write\":{\"by"[..], b"{", b"{\"at\":5,\"step\":\"\xc3", b"\0\0\0\0"] {
+        let output = report(&[whole.as_bytes(), b"\n", rest].concat());
+        assert_eq!((output.code, &output.stdout), (expected.code, &expected.stdout), "{output}");
+        assert_eq!(output.stderr, format!("{notice}{}", expected.stderr));
+    }
+    let complete = report(record.trim_end().as_bytes());
+    assert!(!complete.stderr.contains("ignored"), "{complete}");
 }
 
 #[test]

@@ -198,6 +198,43 @@ fn a_must_gather_and_its_archives_have_the_status_of_plain_files() {
     }
 }
 
+/// The start of every file that macOS adds.
+const APPLE_DOUBLE: &[u8] = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        \xff";
+
+#[cfg(unix)]
+#[test]
+fn files_of_macos_and_dangling_links_are_skipped_with_a_notice() {
+    let environment = plain();
+    let expected = environment.run(&["status", "--from", "dump"]);
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let files = PLAIN.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes()));
+    let added = PLAIN.iter().filter_map(|(name, _)| name.rsplit_once('/'));
+    let added = added.map(|(folder, name)| (format!("{folder}/._{name}"), APPLE_DOUBLE));
+    for (name, bytes) in files.chain(added) {
+        environment.write(&name, bytes);
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, &name, bytes).unwrap();
+    }
+    environment.write("dump.tgz", archive.into_inner().unwrap().finish().unwrap());
+    std::os::unix::fs::symlink("gone.yaml", environment.work().join("dump/link.yaml")).unwrap();
+    let check = |from: &str, notices: &str| {
+        let output = environment.run(&["status", "--from", from]);
+        assert_eq!((output.code, &output.stdout), (expected.code, &expected.stdout), "{output}");
+        assert!(output.stderr.starts_with(notices), "{output}");
+    };
+    let more = PLAIN.len() - 1;
+    let added =
+        format!("skipped files that macOS added, which contain no objects: dump/._a.yaml and {more} more\n");
+    check("dump.tgz", &format!("dump.tgz: {added}"));
+    let added = added.replace("dump/._", "._");
+    check("dump", &format!("dump: {added}dump: skipped links to missing files: link.yaml\n"));
+    // A link that the user names is required; its own name is no better one.
+    let output = environment.run(&["status", "--from", "dump/link.yaml"]);
+    assert_eq!(output.stderr, "error: dump/link.yaml: No such file or directory (os error 2)\n", "{output}");
+}
+
 #[test]
 fn as_of_selects_the_moment_and_missing_alerts_are_reported() {
     let environment = TestEnvironment::with(&PLAIN[..5]);

@@ -6,6 +6,7 @@ use serde_json::Value;
 use windtunnel_core::{Change, ChangeKind, Key, Object, Resource};
 
 use crate::backends::remote::marks::stamp::RUN;
+use crate::record::redact_secret;
 
 /// The newest known state of each object, and the changes that led there.
 #[derive(Debug, Default)]
@@ -115,14 +116,12 @@ fn with_kind(mut object: Value, resource: &Resource) -> Value {
 /// Clears the values in Secrets of others, which would otherwise appear in records and reports.
 fn hide_secrets(resource: &Resource, object: &mut Value) {
     if resource.group.is_empty() && resource.plural == "secrets" {
+        // Copies in annotations are recognized by the values.
+        redact_secret(object);
         for field in ["data", "stringData"] {
             if let Some(Value::Object(entries)) = object.get_mut(field) {
                 entries.values_mut().for_each(|value| *value = Value::from(""));
             }
-        }
-        let applied = "kubectl.kubernetes.io/last-applied-configuration";
-        if let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") {
-            annotations.remove(applied);
         }
     }
 }
@@ -198,8 +197,8 @@ mod tests {
         let mut known = Known::of(false);
         let mut secret = object("s", 1);
         secret["data"] = json!({ "password": "aHVudGVyMg==" });
-        let applied = "kubectl.kubernetes.io/last-applied-configuration";
-        secret["metadata"]["annotations"] = json!({ applied: "{\"stringData\":{\"password\":\"hunter2\"}}" });
+        let copy = "{\"stringData\":{\"password\":\"hunter2\"}}";
+        secret["metadata"]["annotations"] = json!({ "kubectl.kubernetes.io/last-applied-configuration": copy, "kapp.k14s.io/original": copy });
         known.observe(&SECRETS, secret);
         let text = known.get(&SECRETS.key("ns", "s")).unwrap().to_value().to_string();
         assert!(

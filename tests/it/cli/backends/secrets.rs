@@ -11,6 +11,8 @@ use crate::cli::serve::{client, run};
 /// Values of a Secret, plain and in base64.
 const LONG: (&str, &str) = ("correct-horse-battery", "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5");
 const SHORT: (&str, &str) = ("pw7", "cHc3");
+/// A short value that the run itself writes.
+const OWN: (&str, &str) = ("OWNPIN7", "T1dOUElONw");
 
 /// Parts of values, each of which must be hidden on its own.
 const KEY_LINES: [&str; 2] = [
@@ -23,6 +25,7 @@ const SCENARIO: &str = r"
 name: secrets
 cluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
+- apply: {apiVersion: v1, kind: Secret, metadata: {name: own, namespace: default}, stringData: {pin: OWNPIN7}}
 - run: oc get secret login -n default -o yaml
 - run: oc get secrets -n default -o json
 - run: oc get configmap parts -n default -o yaml
@@ -53,7 +56,8 @@ fn reports_contain_no_values_of_secrets() {
     run(async {
         let client = client(&environment.read("config")).await;
         let (secrets, maps) = (Api::default_namespaced(client.clone()), Api::default_namespaced(client));
-        let secret = json!({ "metadata": { "name": "login" },
+        let original = json!({ "kind": "Secret", "data": { "pin": SHORT.1 } }).to_string();
+        let secret = json!({ "metadata": { "name": "login", "annotations": { "kapp.k14s.io/original": original } },
             "data": { "password": LONG.1, "pin": SHORT.1, "enabled": "dHJ1ZQ==" } });
         let secret: k8s_openapi::api::core::v1::Secret = serde_json::from_value(secret).unwrap();
         secrets.create(&PostParams::default(), &secret).await.unwrap();
@@ -98,7 +102,8 @@ fn reports_contain_no_values_of_secrets() {
         STANDARD.encode(STANDARD.encode(PASSWORD)),
     ];
     let encoded = encoded.each_ref().map(|text| &text[12..24]);
-    let values = [LONG.0, LONG.1, SHORT.1, KEY_LINES[0], KEY_LINES[1], PASSWORD, "sw0rd%2Ffish"];
+    let values =
+        [LONG.0, LONG.1, SHORT.1, OWN.0, OWN.1, KEY_LINES[0], KEY_LINES[1], PASSWORD, "sw0rd%2Ffish"];
     for (place, text) in texts.chain(files) {
         for value in values.into_iter().chain(encoded) {
             assert!(!text.contains(value), "{place} contains {value}");
