@@ -323,9 +323,17 @@ fn junit_contains_passed_and_failed_scenarios() {
 }
 
 #[test]
-fn write_errors_are_reported_after_the_results() {
+fn write_errors_are_reported_before_the_run_or_after_the_results() {
     let environment = TestEnvironment::with(&[("calm.yaml", CALM), ("folder/file", "")]);
     let output = environment.run(&["run", "--quiet", "--junit", "folder", "--html", "folder", "calm.yaml"]);
+    insta::assert_snapshot!(output, @"
+        exit 2
+        --- stderr
+        error: folder: cannot be written: is a directory
+        error: folder: cannot be written: is a directory
+        ");
+    let output =
+        environment.run(&["run", "--quiet", "--junit", "/dev/full", "--html", "/dev/full", "calm.yaml"]);
     insta::assert_snapshot!(output, @"
         exit 2
         PASS  calm  (0:00:00 of cluster time)
@@ -333,8 +341,8 @@ fn write_errors_are_reported_after_the_results() {
 
         1 scenario: 1 passed, 0 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
         --- stderr
-        error: folder: cannot be written: is a directory
-        error: folder: cannot be written: is a directory
+        error: /dev/full: cannot be written: No space left on device (os error 28)
+        error: /dev/full: cannot be written: No space left on device (os error 28)
         ");
     assert_eq!(environment.files(), ["calm.yaml", "folder/file"]);
 }
