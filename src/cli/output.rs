@@ -21,7 +21,7 @@ pub(super) fn failure() -> Option<String> {
     FAILURE.get().map(|error| format!("standard output: cannot be written: {error}"))
 }
 
-/// Returns whether an error loses output that somebody reads. A reader such as `head` may close the pipe early.
+/// Returns whether an error loses output. A reader such as `head` may close the pipe early.
 fn is_loss(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::BrokenPipe
 }

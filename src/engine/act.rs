@@ -90,7 +90,7 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
                 version: version.to_string(),
                 known: releases.keys().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             })?;
-            (json!(version.to_string()), release.clone().for_architecture(architecture(simulation)).image)
+            (json!(version.to_string()), release.payload_image(architecture(simulation)))
         }
     };
     let force = if force { json!(true) } else { Value::Null };

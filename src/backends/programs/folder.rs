@@ -17,7 +17,7 @@ use super::volume_files::publish;
 /// The folder of a program.
 #[derive(Debug)]
 pub(super) struct Folder {
-    all: PathBuf,
+    path: PathBuf,
     /// The folder in it that the placeholder `{root}` means. The paths in the container are below it.
     root: PathBuf,
     kubeconfig: PathBuf,
@@ -47,19 +47,19 @@ pub(super) struct Access {
 }
 
 impl Folder {
-    /// Fills the folder `all`. Folders that programs share are in `shared`.
+    /// Fills the folder `path`. Folders that programs share are in `shared`.
     ///
     /// # Errors
     /// A file cannot be written; a path would lead out of the folder.
     pub(super) fn fill(
-        all: PathBuf,
+        path: PathBuf,
         shared: &Path,
         order: &ProgramOrder,
         access: &Access,
     ) -> io::Result<Self> {
         // An earlier process in the same place may have left files.
-        let _ = fs::remove_dir_all(&all);
-        let (root, kubeconfig) = (all.join("root"), all.join("kubeconfig"));
+        let _ = fs::remove_dir_all(&path);
+        let (root, kubeconfig) = (path.join("root"), path.join("kubeconfig"));
         fs::create_dir_all(&root)?;
         write(&kubeconfig, access.kubeconfig.as_bytes())?;
         let account = order.account_folder.as_ref().map(|path| {
@@ -71,7 +71,7 @@ impl Folder {
         let changing = order.mounts.iter().filter(|path| !order.files.contains_key(*path));
         let files = changing.map(|path| (path.clone(), Files::new())).collect();
         let (volumes, ports) = (BTreeMap::new(), Ports::default());
-        let mut folder = Self { all, root, kubeconfig, volumes, files, account, ports };
+        let mut folder = Self { path, root, kubeconfig, volumes, files, account, ports };
         for path in order.mounts.iter().filter(|path| order.files.contains_key(*path)) {
             write(&folder.at(path)?, &order.files[path])?;
         }
@@ -199,12 +199,12 @@ impl Folder {
 
     /// The root of the program in a namespace of its own.
     fn machine(&self, order: &ProgramOrder) -> Result<Root, String> {
-        let at = self.all.join("machine");
+        let at = self.path.join("machine");
         fs::create_dir_all(&at).map_err(|error| format!("{}: {error}", at.display()))?;
         let here = || fs::canonicalize(".").unwrap_or_else(|_| PathBuf::from("/"));
         let mut volumes = self.volumes.clone();
         // The folder for temporary files may be hidden.
-        volumes.insert(self.all.display().to_string(), self.all.clone());
+        volumes.insert(self.path.display().to_string(), self.path.clone());
         Ok(Root {
             at,
             folder: order.folder.clone().unwrap_or_else(here),

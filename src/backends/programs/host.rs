@@ -161,9 +161,9 @@ impl ProgramHost {
             url: self.serving.url(),
             token,
         };
-        let all = self.files.path().join("programs").join(order.id.replace('/', "_"));
-        let shown = all.display().to_string();
-        let folder = Folder::fill(all, &self.files.path().join("shared"), order, &access);
+        let path = self.files.path().join("programs").join(order.id.replace('/', "_"));
+        let shown = path.display().to_string();
+        let folder = Folder::fill(path, &self.files.path().join("shared"), order, &access);
         let mut folder = folder.map_err(|error| format!("{shown}: cannot be written: {error}"))?;
         let command = folder.command(order, &access, self.namespaces)?;
         let process = Process::start(&order.id, command, self.files.path(), &self.notifier())?;

@@ -1,7 +1,7 @@
 //! windtunnel's API server with the flags of `kube-apiserver`.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tokio::runtime::Handle;
 use windtunnel_apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
@@ -219,15 +219,15 @@ fn certificate(flags: &Flags) -> Result<ServerCertificate, String> {
     if let (Some(chain), Some(key)) = (flags.get("tls-cert-file"), flags.get("tls-private-key-file")) {
         return read(Path::new(chain), Path::new(key));
     }
-    let folder = flags.get("cert-dir").map(PathBuf::from);
-    let place = folder.as_ref().map(|folder| (folder.join("apiserver.crt"), folder.join("apiserver.key")));
-    if let Some((chain, key)) = place.as_ref().filter(|(chain, key)| chain.exists() && key.exists()) {
+    let folder = flags.get("cert-dir").map(Path::new);
+    let place = folder.map(|folder| (folder, folder.join("apiserver.crt"), folder.join("apiserver.key")));
+    if let Some((_, chain, key)) = place.as_ref().filter(|(_, chain, key)| chain.exists() && key.exists()) {
         return read(chain, key);
     }
     let new =
         Authority::generate().and_then(|authority| authority.server_certificate(&NAMES.map(str::to_owned)));
     let new = new.map_err(|error| error.to_string())?;
-    if let (Some(folder), Some((chain, key))) = (&folder, &place) {
+    if let Some((folder, chain, key)) = &place {
         // kube-apiserver creates it, in `WriteCert` of client-go's util/cert.
         files::create_folders(folder)?;
         files::write(chain, &new.chain_pem)?;

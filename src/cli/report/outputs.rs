@@ -26,7 +26,7 @@ pub(in crate::cli) struct Reported<'a> {
 /// The variable with the file for the summary of a GitHub Actions step.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// Checks that all requested reports can be written, before the run whose results they are to have.
+/// Checks that all requested reports can be written, before the run.
 ///
 /// # Errors
 /// All files that cannot be written.

@@ -35,7 +35,7 @@ pub(super) fn of_container(view: &View, pod: &Object, spec: &Value) -> Volumes {
         let volume = pod.list("/spec/volumes").iter().find(|volume| volume["name"] == name);
         if let Some(volume) = volume {
             let only = mount["subPath"].as_str();
-            all.mount(view, pod, volume, &resolved(path), only);
+            all.mount(view, pod, volume, &below_root(path), only);
         }
     }
     // Our API server has no admission plug-in that adds this volume to each pod.
@@ -98,7 +98,7 @@ impl Volumes {
 
 /// The path of a mount without `..`, below the root of the container, as runtimes resolve it (`SecureJoin` of
 /// filepath-securejoin). The API server accepts any path without `:`.
-fn resolved(path: &str) -> String {
+fn below_root(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/') {
         match part {
@@ -132,7 +132,7 @@ fn object_files(
 
 #[cfg(test)]
 mod tests {
-    use super::resolved;
+    use super::below_root;
 
     #[test]
     fn mounts_stay_below_the_root_of_their_container() {
@@ -143,7 +143,7 @@ mod tests {
             ("/../../../home", "/home"),
             ("/..", ""),
         ] {
-            assert_eq!(resolved(path), expected, "{path}");
+            assert_eq!(below_root(path), expected, "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The reports of operators and daemons in unusual but valid runs.
+//! The reports of operators and daemons in rare but valid runs.
 
 use super::passing;
 
@@ -36,7 +36,7 @@ timeline:
 }
 
 #[test]
-fn the_operator_of_the_old_release_reports_an_update_that_was_turned_back() {
+fn the_operator_of_the_old_release_reports_an_update_that_was_rolled_back() {
     passing(
         1,
         r#"cluster: {version: 4.18.1, nodes: {control-plane: 5, workers: 1}}

@@ -6,7 +6,7 @@ use semver::Version;
 
 use super::Environment;
 use crate::graph::{Channel, ConditionalEdges, Edge, Graph, Node, Risk, ServiceFault, matches_release};
-use crate::release::{Architecture, Release};
+use crate::release::Architecture;
 
 impl Environment {
     /// The update service's answer for a channel and an architecture. An unknown channel has no releases.
@@ -78,7 +78,7 @@ impl Environment {
             Some(channels) => channels.iter().filter_map(listing).collect(),
             None => release.channels.clone(),
         };
-        let image = image(release, architecture);
+        let image = release.payload_image(architecture);
         Some(Node { version: version.clone(), image, url: release.url.clone(), channels })
     }
 
@@ -93,10 +93,6 @@ impl Environment {
         }
         edges
     }
-}
-
-fn image(release: &Release, architecture: Architecture) -> String {
-    if architecture == Architecture::Multi { release.multi_image() } else { release.image.clone() }
 }
 
 /// The first minor of major 4 with updates to 5.0.
@@ -116,6 +112,7 @@ mod tests {
 
     use super::*;
     use crate::graph::{BlockedEdge, MatchingRule};
+    use crate::release::Release;
 
     fn version(text: &str) -> Version {
         text.parse().unwrap()

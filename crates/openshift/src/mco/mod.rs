@@ -16,6 +16,7 @@
 //! mostly Node annotations and MachineConfigPools.
 
 pub mod annotations;
+mod back_off;
 mod boot_images;
 mod config_node;
 mod controller_config;

@@ -196,8 +196,12 @@ impl Release {
     /// multi-architecture image differs.
     #[must_use]
     pub fn for_architecture(self, architecture: Architecture) -> Self {
-        let image = if architecture == Architecture::Multi { self.multi_image() } else { self.image.clone() };
-        Self { image, architecture, ..self }
+        Self { image: self.payload_image(architecture), architecture, ..self }
+    }
+
+    /// Pull spec of its image for this architecture.
+    pub fn payload_image(&self, architecture: Architecture) -> String {
+        if architecture == Architecture::Multi { self.multi_image() } else { self.image.clone() }
     }
 
     /// Pull spec of its multi-architecture image.

@@ -22,12 +22,12 @@ pub(super) fn publish(
     private: bool,
     replaced: Option<&Existing>,
 ) -> io::Result<File> {
-    let kept = replaced.filter(|replaced| !private && !replaced.is_of_stranger(path));
+    let kept = replaced.filter(|replaced| !private && !replaced.is_of_other_user(path));
     // Other users may open a file before it has its mode.
     let is_closed = private || kept.is_some();
     let (draft, mut file) = at_unused_name(path, |draft| options(is_closed).create_new(true).open(draft))?;
     if let Some(kept) = kept {
-        kept.hand_down(&file);
+        kept.apply_attributes(&file);
     }
     let written = file.write_all(bytes);
     rename(&draft, path, written)?;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 #[cfg(unix)]
-use super::links::{folder_of, is_of_stranger};
+use super::links::{folder_of, is_of_other_user};
 use super::options;
 
 /// A regular file.
@@ -21,7 +21,7 @@ impl Existing {
     /// # Errors
     /// It cannot be written, is of another user in a world-writable folder, or was replaced since.
     pub(super) fn open(&self, path: &Path) -> io::Result<File> {
-        if self.is_of_stranger(path) {
+        if self.is_of_other_user(path) {
             let why =
                 "this is another user's file in a world-writable folder; choose a path in another folder";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
@@ -35,10 +35,10 @@ impl Existing {
 #[cfg(unix)]
 impl Existing {
     /// Returns whether another user may have created it, to get the content that is meant for this path.
-    pub(super) fn is_of_stranger(&self, path: &Path) -> bool {
+    pub(super) fn is_of_other_user(&self, path: &Path) -> bool {
         let folder = fs::metadata(folder_of(path));
         // Only an administrator can mount a file.
-        folder.is_ok_and(|folder| is_of_stranger(&self.0, &folder)) && !is_mount(path)
+        folder.is_ok_and(|folder| is_of_other_user(&self.0, &folder)) && !is_mount(path)
     }
 
     /// Returns whether the system accepts another file at its name, if new files can be created beside it.
@@ -54,7 +54,7 @@ impl Existing {
     }
 
     /// Gives a new file its owner, group and mode, as far as the system permits.
-    pub(super) fn hand_down(&self, file: &File) {
+    pub(super) fn apply_attributes(&self, file: &File) {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
         let (user, group, mode) = (Some(self.0.uid()), Some(self.0.gid()), self.0.mode() & 0o777);
         let has_group = fchown(file, user, group).or_else(|_| fchown(file, None, group)).is_ok();
@@ -67,7 +67,7 @@ impl Existing {
 #[cfg(not(unix))]
 impl Existing {
     #[expect(clippy::unused_self, reason = "other systems keep other data about owners")]
-    pub(super) fn is_of_stranger(&self, _: &Path) -> bool {
+    pub(super) fn is_of_other_user(&self, _: &Path) -> bool {
         false
     }
 
@@ -77,7 +77,7 @@ impl Existing {
     }
 
     #[expect(clippy::unused_self, reason = "other systems keep other data about owners")]
-    pub(super) fn hand_down(&self, _: &File) {}
+    pub(super) fn apply_attributes(&self, _: &File) {}
 }
 
 /// Returns whether this process may replace files as if it owned them.

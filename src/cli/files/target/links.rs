@@ -21,7 +21,7 @@ fn check_link(path: &Path) -> io::Result<()> {
             return Ok(());
         };
         let folder = folder_of(&at);
-        if is_of_stranger(&link, &fs::metadata(folder)?) {
+        if is_of_other_user(&link, &fs::metadata(folder)?) {
             let why = format!(
                 "{} is another user's link in a world-writable folder; choose a path in another folder",
                 at.display()
@@ -46,7 +46,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 /// Returns whether something in a world-writable folder belongs to neither this user nor the owner of the folder.
 #[cfg(unix)]
-pub(super) fn is_of_stranger(found: &Metadata, folder: &Metadata) -> bool {
+pub(super) fn is_of_other_user(found: &Metadata, folder: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     const WORLD_WRITABLE: u32 = 0o002;
     let own_user = rustix::process::geteuid().as_raw();

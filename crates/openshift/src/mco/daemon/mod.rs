@@ -4,7 +4,6 @@
 //! The persistent state is in the node's annotations. The struct has only what a real daemon loses on a
 //! restart. The machine's [`Disk`] survives the daemon.
 
-mod back_off;
 mod certificates;
 mod changes;
 mod failures;
@@ -26,9 +25,9 @@ use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_NODES, NODES
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, Identity, Key, Object, View, Write};
 
-use self::back_off::BackOff;
 use self::kubelet_health::{KubeletHealth, has_no_kubelet};
 use super::annotations::{CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE};
+use super::back_off::BackOff;
 use super::config_node::progress_steps::{self, ProgressStep};
 use super::config_node::{self, ProgressWriter};
 use super::pace::{self, Seconds};

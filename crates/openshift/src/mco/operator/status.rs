@@ -82,7 +82,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
         Report::Working | Report::Waiting(_) if changes => {
             all.push(progressing("True", format!("{WORKING_TOWARDS}{version}")));
         }
-        // An update that is turned back before the operator completed it.
+        // An update was rolled back before the operator completed it.
         Report::Working | Report::Waiting(_) => {
             all.push(progressing("False", format!("{CLUSTER_VERSION_IS}{version}")));
         }

@@ -19,6 +19,7 @@ use windtunnel_core::{Identity, View};
 use super::plan::{Attempt, Source, attempt};
 use super::{PinnedSet, is_in_use, sets_of};
 use crate::environment::Environment;
+use crate::mco::back_off::BackOff;
 use crate::mco::{DAEMON, NAMESPACE, config_node, pace};
 
 /// How long the controller needs to write a changed set into its pools.
@@ -26,9 +27,6 @@ const SETTLE: SignedDuration = SignedDuration::from_secs(2);
 /// Seconds that the pull of an image takes, and of a slow one.
 const PULL_SECONDS: pace::Seconds = (4, 20);
 const SLOW_SECONDS: pace::Seconds = (70, 110);
-/// The first and the maximum pause after a failure.
-const BACK_OFF: (SignedDuration, SignedDuration) =
-    (SignedDuration::from_secs(1), SignedDuration::from_secs(60));
 
 /// Pulls the pinned images of one node.
 #[derive(Debug, Clone)]
@@ -42,7 +40,7 @@ pub(crate) struct ImagePrefetcher {
     sets: Vec<PinnedSet>,
     /// Images on the node, of sets that may be incomplete.
     present: BTreeSet<String>,
-    back_off: SignedDuration,
+    back_off: BackOff,
 }
 
 #[derive(Debug, Clone)]
@@ -65,7 +63,7 @@ impl ImagePrefetcher {
             phase: Phase::Checking(ready),
             sets: Vec::new(),
             present: BTreeSet::new(),
-            back_off: BACK_OFF.0,
+            back_off: BackOff::default(),
         }
     }
 
@@ -91,7 +89,7 @@ impl ImagePrefetcher {
             return;
         }
         if sets != self.sets {
-            self.back_off = BACK_OFF.0;
+            self.back_off.reset();
         }
         let Some(node) = view.get(&NODES, "", &self.node) else { return };
         for set in &sets {
@@ -147,12 +145,14 @@ impl ImagePrefetcher {
         };
         step.writes.extend(config_node::write_pinned(&self.node, view, conditions, entries, now));
         match failure {
-            None => (self.phase, self.back_off) = (Phase::Idle, BACK_OFF.0),
+            None => {
+                self.phase = Phase::Idle;
+                self.back_off.reset();
+            }
             Some(why) => {
                 let line = klog(Severity::Error, now, "pinned_image_set.go:243", why.to_owned());
                 step.effects.push(Effect::Log(line));
-                self.phase = Phase::Checking(after(now, self.back_off));
-                self.back_off = (self.back_off * 2).min(BACK_OFF.1);
+                self.phase = Phase::Checking(after(now, self.back_off.fail()));
             }
         }
     }

@@ -93,6 +93,7 @@ impl ApplyLoop {
 
     /// Replaces the manifests. The count of completed passes stays.
     pub(in crate::cvo) fn reload(&mut self, payload: Payload) {
+        self.end_waits();
         self.pass = None;
         self.progress.total = payload.total;
         self.settled = vec![None; payload.tasks.len()];

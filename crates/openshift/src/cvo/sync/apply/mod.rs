@@ -398,12 +398,19 @@ impl ApplyLoop {
         if self.progress.failure.is_none() || pass.done >= self.progress.done {
             self.progress.done = pass.done;
             self.progress.failure = None;
-            // An operator without a wait would count as one that took too long, as long as the failure is reported.
-            pass.healthy.drain(..).for_each(|operator| self.watches.stop(&operator));
+            self.end_waits();
         }
     }
 
+    /// Ends the waits for the operators that the pass found healthy. While an earlier failure is reported they continue: an
+    /// operator without a wait counts as one that took too long.
+    pub(super) fn end_waits(&mut self) {
+        let healthy = self.pass.as_mut().map(|pass| std::mem::take(&mut pass.healthy));
+        healthy.into_iter().flatten().for_each(|operator| self.watches.stop(&operator));
+    }
+
     fn end_pass(&mut self, now: Time, out: &mut Outbox) -> bool {
+        self.end_waits();
         let Some(pass) = self.pass.take() else { return false };
         let messages: Vec<&str> = pass.failures.iter().map(|failure| failure.message.as_str()).collect();
         out.info(now, "task_graph.go:564", format_args!("Result of work: [{}]", messages.join(", ")));
@@ -414,7 +421,6 @@ impl ApplyLoop {
             }
         }
         let notified = std::mem::take(&mut self.notified);
-        pass.healthy.iter().for_each(|operator| self.watches.stop(operator));
         // Also of a failed pass (`consistentReporter.Errors`).
         self.progress.done = pass.done;
         let failed = !pass.failures.is_empty();

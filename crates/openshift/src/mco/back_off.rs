@@ -1,4 +1,4 @@
-//! The pauses of a daemon after failures.
+//! The pauses of the parts of a daemon after failures.
 
 use jiff::SignedDuration;
 
