@@ -172,8 +172,9 @@ fn objects_in_an_old_storage_version_are_converted_when_read() {
 #[test]
 fn a_failed_conversion_fails_the_request_with_the_real_message() {
     let start = "conversion webhook for example.io/v1, Kind=Host";
-    let unreachable =
-        |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
+    let unreachable = |call: &HookCall| {
+        Err(HookError::no_response(&call.url(), "dial tcp 10.0.0.1:443: connect: connection refused"))
+    };
     let text = |(mut server, _): (ApiServer, CallSizes)| {
         create(&mut server, &V1, "a", &json!({ "address": "x" }));
         let reply = get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/a");
@@ -245,8 +246,9 @@ fn fields_owned_in_another_version_are_compared_in_that_version() {
 
 #[test]
 fn since_1_31_a_list_that_needs_an_unreachable_webhook_waits_for_its_cache() {
-    let unreachable =
-        |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
+    let unreachable = |call: &HookCall| {
+        Err(HookError::no_response(&call.url(), "dial tcp 10.0.0.1:443: connect: connection refused"))
+    };
     let why = "conversion webhook for example.io/v1, Kind=Host failed: Post \
                \"https://hooks.example.io/convert?timeout=30s\": dial tcp 10.0.0.1:443: connect: connection refused";
     let waits = format!("storage is (re)initializing: failed to list example.io/v2, Kind=Host: {why}");

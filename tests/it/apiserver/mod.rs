@@ -39,6 +39,8 @@ mod validation;
 mod views;
 mod watch_faults;
 #[cfg(feature = "serve")]
+mod webhook_answers;
+#[cfg(feature = "serve")]
 mod webhook_calls;
 mod webhook_waits;
 mod webhooks;

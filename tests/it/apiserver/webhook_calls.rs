@@ -85,7 +85,7 @@ async fn respond(
 }
 
 /// A CA certificate, and the configuration of a TLS server with a certificate from that CA.
-fn certificates(names: &[&str]) -> (String, ServerConfig) {
+pub(super) fn certificates(names: &[&str]) -> (String, ServerConfig) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().unwrap();
@@ -182,9 +182,11 @@ fn a_webhook_is_trusted_only_by_the_ca_bundle_of_its_configuration() {
     let url = format!("https://{}/check", hook.address);
     let mut doubting =
         server("validating", &[webhook(&json!({ "url": url, "caBundle": other }), &json!({}))]);
+    // The other authority has the same name.
     assert_eq!(
         why(&mut doubting, &format!("{url}?timeout=10s")),
-        "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+        "tls: failed to verify certificate: x509: certificate signed by unknown authority (possibly because of \"x509: \
+         ECDSA verification failure\" while trying to verify candidate authority certificate \"rcgen self signed cert\")"
     );
     assert_eq!(hook.calls.load(Ordering::SeqCst), 1);
 }
@@ -208,6 +210,40 @@ fn a_webhook_may_be_its_own_authority_for_its_own_names() {
         "tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't contain \
          any IP SANs"
     );
+}
+
+/// The message about a webhook with the certificate of `names`, if the configuration has this certificate instead of its
+/// authority. It is no authority, as the one that envtest makes.
+fn with_leaf_in_bundle(names: &[&str], change: fn(&mut CertificateParams)) -> String {
+    let mut params =
+        CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();
+    change(&mut params);
+    let (authority, key) = (CertificateParams::default(), KeyPair::generate().unwrap());
+    let (issuer, own) = (Issuer::new(authority, key), KeyPair::generate().unwrap());
+    let certificate = params.signed_by(&own, &issuer).unwrap();
+    let hook =
+        hook_with((STANDARD.encode(certificate.pem()), tls(&certificate, &own)), Duration::ZERO, allowed);
+    let mut server = server("validating", &[webhook(&by_url(&hook), &json!({}))]);
+    let (code, body) = create(&mut server);
+    let text = body["message"].as_str().unwrap_or_default();
+    assert_eq!(code, if text.is_empty() { 201 } else { 500 });
+    text.rsplit_once("x509: ").map(|(_, why)| why).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_bundle_may_have_the_certificate_of_the_webhook_itself() {
+    assert_eq!(with_leaf_in_bundle(&["127.0.0.1", "localhost"], |_| {}), "");
+    let unnamed = "cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs";
+    assert_eq!(with_leaf_in_bundle(&["localhost"], |_| {}), unnamed);
+    let expire = |params: &mut CertificateParams| params.not_after = rcgen::date_time_ymd(2020, 1, 2);
+    let expired = with_leaf_in_bundle(&["127.0.0.1"], expire);
+    assert!(expired.starts_with("certificate has expired or is not yet valid: current time "), "{expired}");
+    assert!(expired.ends_with("Z is after 2020-01-02T00:00:00Z"), "{expired}");
+    let for_clients = |params: &mut CertificateParams| {
+        params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    };
+    let misused = "certificate specifies an incompatible key usage";
+    assert_eq!(with_leaf_in_bundle(&["127.0.0.1"], for_clients), misused);
 }
 
 #[test]

@@ -186,7 +186,9 @@ fn a_denial_is_returned_with_the_message_of_the_webhook() {
 
 #[test]
 fn an_unreachable_webhook_rejects_the_request_unless_failures_are_ignored() {
-    let dead = |_: &Value| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
+    const URL: &str = "https://a.ns.svc:443/check?timeout=10s";
+    let dead =
+        |_: &Value| Err(HookError::no_response(URL, "dial tcp 10.0.0.1:443: connect: connection refused"));
     let (mut server, _) = server(dead);
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
     let reply = post(&mut server, "", &map("m"));

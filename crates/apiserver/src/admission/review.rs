@@ -74,9 +74,6 @@ pub(in crate::admission) fn response(
     mutating: bool,
 ) -> Result<Verdict, String> {
     let strict = asked["apiVersion"] == "admission.k8s.io/v1";
-    if strict {
-        check_type(asked, answer)?;
-    }
     let response = &answer["response"];
     if !response.is_object() {
         return Err("webhook response was absent".to_owned());
@@ -85,6 +82,9 @@ pub(in crate::admission) fn response(
     let (expected, got) = (text(&asked["request"]["uid"]), text(&response["uid"]));
     if strict && expected != got {
         return Err(format!("expected response.uid={}, got {}", quote(&expected), quote(&got)));
+    }
+    if strict {
+        check_type(asked, answer)?;
     }
     let warnings = response["warnings"].as_array().map(Vec::as_slice).unwrap_or_default();
     let denied = (response["allowed"] != true).then(|| denial(webhook, &response["status"]));
@@ -101,9 +101,10 @@ fn check_type(asked: &Value, answer: &Value) -> Result<(), String> {
     }
     let version = answer["apiVersion"].as_str().unwrap_or_default();
     let kind = answer["kind"].as_str().unwrap_or_default();
-    Err(format!(
-        "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {version}, Kind={kind}"
-    ))
+    // Go prints the empty group of the core API, too.
+    let slash = if version.contains('/') { "" } else { "/" };
+    let got = format!("{slash}{version}, Kind={kind}");
+    Err(format!("expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {got}"))
 }
 
 /// The patch of a response; only a mutating webhook may send one.

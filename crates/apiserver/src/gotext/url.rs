@@ -1,5 +1,7 @@
 //! URLs as Go parses them (`url.ParseRequestURI` of `net/url`), with Go's messages for invalid ones.
 
+use std::fmt;
+
 use super::quote;
 
 /// The parts of a URL.
@@ -32,6 +34,12 @@ impl Url {
         (&self.host[..at], self.host.get(at + 1..).unwrap_or(""))
     }
 
+    /// The path without escapes.
+    pub(crate) fn unescaped_path(&self) -> String {
+        // It was unescaped once when the URL was parsed.
+        unescape(&self.path, |_| Ok(()), false).unwrap_or_default()
+    }
+
     /// The parameters of the query in their order (`ParseQuery`), without invalid ones.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> {
         let readable = self.query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
@@ -41,6 +49,39 @@ impl Url {
             Some((plain(name)?, plain(value)?))
         })
     }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.host, self.path)?;
+        if self.query.is_empty() { Ok(()) } else { write!(f, "?{}", self.query) }
+    }
+}
+
+/// Cleans a path like `path.Join("/", path)` in Go: one slash between elements, no `.` or `..`, none at the end.
+pub(crate) fn clean_path(path: &str) -> String {
+    let mut elements = Vec::new();
+    for element in path.split('/') {
+        match element {
+            "" | "." => {}
+            ".." => drop(elements.pop()),
+            element => elements.push(element),
+        }
+    }
+    format!("/{}", elements.join("/"))
+}
+
+/// Escapes a path for a URL.
+pub(crate) fn escape_path(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
 }
 
 fn read(text: &str) -> Result<Url, String> {
@@ -166,6 +207,33 @@ mod tests {
         assert_eq!(url.host_and_port(), ("a.b", "8443"));
         let pairs: Vec<_> = url.parameters().collect();
         assert_eq!(pairs, [("q", "1"), ("q", "2"), ("c", "a b")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+
+    #[test]
+    fn paths_are_cleaned_and_escaped_like_those_of_kubernetes_clients() {
+        for (path, clean) in [
+            ("", "/"),
+            ("/", "/"),
+            ("//x/", "/x"),
+            ("/a/../x", "/x"),
+            ("/../x", "/x"),
+            ("/a/./b//c", "/a/b/c"),
+        ] {
+            assert_eq!(clean_path(path), clean, "{path}");
+        }
+        for (path, escaped) in [
+            ("/x y", "/x%20y"),
+            ("/a\"b|c^", "/a%22b%7Cc%5E"),
+            ("/ä?", "/%C3%A4%3F"),
+            ("/a+b@c:d$e&f;=,~", "/a+b@c:d$e&f;=,~"),
+        ] {
+            assert_eq!(escape_path(path), escaped);
+        }
+        let url = Url::parse("https://h:1/%41/%7e?a=b").unwrap();
+        assert_eq!(
+            (url.unescaped_path().as_str(), url.to_string().as_str()),
+            ("/A/~", "https://h:1/%41/%7e?a=b")
+        );
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod tls;
 mod trust;
 mod turnstile;
 mod webhooks;
+mod x509;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 
 use windtunnel_core::Identity;
 
-const SEQUENCE: u8 = 0x30;
-const OID: u8 = 0x06;
+use super::x509::der::{OID, Reader, SEQUENCE};
+
 /// `[0]`: the version, which is first if it is present.
 const VERSION: u8 = 0xa0;
 /// OID 2.5.4.3.
@@ -16,50 +16,35 @@ const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 
 /// The identity in a DER certificate; `None` if it has no common name or is malformed.
 pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
-    let (_, certificate, _) = element(certificate)?;
-    let (_, mut fields, _) = element(certificate)?;
-    if fields.first() == Some(&VERSION) {
-        fields = element(fields)?.2;
-    }
+    let mut fields = Reader(certificate).enter()?.enter()?;
+    fields.next_if(VERSION);
     // Skips serial number, signature algorithm, issuer and validity.
     for _ in 0..4 {
-        fields = element(fields)?.2;
+        fields.next()?;
     }
-    let (SEQUENCE, mut names, _) = element(fields)? else { return None };
-    let mut identity = Identity::default();
-    while !names.is_empty() {
-        let (_, mut set, rest) = element(names)?;
-        names = rest;
-        while !set.is_empty() {
-            let (_, pair, rest) = element(set)?;
-            set = rest;
-            let (OID, kind, value) = element(pair)? else { return None };
-            let (_, value, _) = element(value)?;
-            let text = String::from_utf8_lossy(value).into_owned();
+    let subject = fields.next_if(SEQUENCE)?;
+    let (user, groups) = names(subject.content)?;
+    (!user.is_empty()).then(|| Identity { user, groups, ..Identity::default() })
+}
+
+/// The common name and the organizations of a subject; `None` if it is malformed.
+pub(super) fn names(subject: &[u8]) -> Option<(String, Vec<String>)> {
+    let (mut common_name, mut organizations) = (String::new(), Vec::new());
+    let mut names = Reader(subject);
+    while !names.is_at_end() {
+        let mut set = names.enter()?;
+        while !set.is_at_end() {
+            let mut pair = set.enter()?;
+            let kind = pair.next_if(OID)?.content;
+            let text = String::from_utf8_lossy(pair.next()?.content).into_owned();
             match kind {
-                COMMON_NAME => identity.user = text,
-                ORGANIZATION => identity.groups.push(text),
+                COMMON_NAME => common_name = text,
+                ORGANIZATION => organizations.push(text),
                 _ => {}
             }
         }
     }
-    (!identity.user.is_empty()).then_some(identity)
-}
-
-/// The tag and content of the first element, and the rest.
-fn element(input: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (tag, input) = input.split_first()?;
-    let (length, input) = input.split_first()?;
-    let (length, input) = match length {
-        0..=0x7f => (usize::from(*length), input),
-        0x81..=0x84 => {
-            let (digits, rest) = input.split_at_checked(usize::from(length & 0x7f))?;
-            (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
-        }
-        _ => return None,
-    };
-    let (content, rest) = input.split_at_checked(length)?;
-    Some((*tag, content, rest))
+    Some((common_name, organizations))
 }
 
 #[cfg(test)]

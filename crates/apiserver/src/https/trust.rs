@@ -1,68 +1,96 @@
-//! The trust in the certificate of a webhook: the CA bundle of its configuration.
+//! The trust in the certificate of a webhook: the CA bundle of its configuration, or without one the authorities of the
+//! system.
 
-use std::sync::Arc;
+use std::fs;
+use std::sync::{Arc, LazyLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
-use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::crypto::{self, CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, SignatureScheme,
 };
+
+use super::x509::{self, Certificate};
+
+/// The files of the system's authorities. The first one that exists counts.
+const SYSTEM: [&str; 6] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// The authorities of the system, read once.
+static SYSTEM_ROOTS: LazyLock<Arc<[Certificate]>> = LazyLock::new(|| {
+    let pem = SYSTEM.iter().find_map(|path| fs::read(path).ok()).unwrap_or_default();
+    certificates(&pem).into()
+});
 
 /// Builds a TLS configuration that trusts the certificates of a bundle: PEM in base64, as in webhook configurations.
 ///
 /// # Errors
-/// The bundle is not base64, or one of its certificates cannot be read.
-pub(super) fn in_bundle(bundle: &str) -> Result<ClientConfig, String> {
-    let pem = STANDARD.decode(bundle).map_err(|error| format!("caBundle: {error}"))?;
-    let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem).flatten().collect();
-    let mut roots = RootCertStore::empty();
-    for certificate in &certificates {
-        roots.add(certificate.clone()).map_err(|error| error.to_string())?;
-    }
+/// TLS cannot be set up.
+pub(super) fn client(bundle: &str) -> Result<ClientConfig, String> {
+    let roots = match bundle {
+        "" => Arc::clone(&SYSTEM_ROOTS),
+        bundle => certificates(&STANDARD.decode(bundle).unwrap_or_default()).into(),
+    };
     let provider = Arc::new(ring::default_provider());
-    let config = ClientConfig::builder_with_provider(Arc::clone(&provider));
+    let verifier = Verifier { roots, provider: Arc::clone(&provider) };
+    let config = ClientConfig::builder_with_provider(provider);
     let config = config.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
-    if roots.is_empty() {
-        return Ok(config.with_root_certificates(roots).with_no_client_auth());
-    }
-    let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    let verifier = Bundle { certificates, chains: chains.map_err(|error| error.to_string())? };
-    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    let config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = config.with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
 }
 
-/// Accepts certificates that one of the bundle has signed, and those of the bundle themselves.
-///
-/// `openssl req -x509` makes the certificate of a server an authority as well. Go accepts it if the client names it
-/// (`Certificate.Verify` of crypto/x509), whereas webpki expects no authority there.
+/// The readable certificates in a PEM text.
+fn certificates(pem: &[u8]) -> Vec<Certificate> {
+    let certificates = CertificateDer::pem_slice_iter(pem).flatten();
+    certificates.filter_map(|certificate| Certificate::parse(&certificate)).collect()
+}
+
+/// The reason why a certificate is not trusted.
+#[derive(Debug, thiserror::Error)]
+#[error("tls: failed to verify certificate: {0}")]
+pub(super) struct Untrusted(String);
+
+/// Verifies certificates as Go does it. It accepts certificates that webpki rejects: one that is in the bundle itself,
+/// whether it is an authority or not.
 #[derive(Debug)]
-struct Bundle {
-    certificates: Vec<CertificateDer<'static>>,
-    chains: Arc<WebPkiServerVerifier>,
+struct Verifier {
+    roots: Arc<[Certificate]>,
+    provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Bundle {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         leaf: &CertificateDer<'_>,
         others: &[CertificateDer<'_>],
         name: &ServerName<'_>,
-        ocsp: &[u8],
+        _: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.chains.verify_server_cert(leaf, others, name, ocsp, now) {
-            // The dates are checked before.
-            Err(error) if is_authority(&error) && self.certificates.contains(leaf) => {
-                verify_server_name(&ParsedCertificate::try_from(leaf)?, name)?;
-                Ok(ServerCertVerified::assertion())
-            }
-            verified => verified,
-        }
+        let chain = [leaf].into_iter().chain(others).map(|certificate| Certificate::parse(certificate));
+        let chain: Option<Vec<Certificate>> = chain.collect();
+        let chain = chain.ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
+        let now = i64::try_from(now.as_secs()).ok().and_then(|now| Timestamp::from_second(now).ok());
+        let algorithms = &self.provider.signature_verification_algorithms;
+        x509::verify(&chain, &self.roots, &name.to_str(), now.unwrap_or_default(), algorithms)
+            .map(|()| ServerCertVerified::assertion())
+            .map_err(|why| {
+                let why = OtherError(Arc::new(Untrusted(why)));
+                Error::InvalidCertificate(CertificateError::Other(why))
+            })
     }
 
     fn verify_tls12_signature(
@@ -71,7 +99,8 @@ impl ServerCertVerifier for Bundle {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.chains.verify_tls12_signature(message, leaf, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        crypto::verify_tls12_signature(message, leaf, signature, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -80,16 +109,11 @@ impl ServerCertVerifier for Bundle {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.chains.verify_tls13_signature(message, leaf, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        crypto::verify_tls13_signature(message, leaf, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chains.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
-}
-
-/// Returns whether a certificate was rejected only because it is an authority.
-fn is_authority(error: &Error) -> bool {
-    let Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error else { return false };
-    matches!(inner.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }

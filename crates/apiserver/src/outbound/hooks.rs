@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::LostAnswer;
 
+use crate::gotext::quote;
 use crate::status::Refused;
 
 /// The most webhook calls of one request. Ends a request whose reviews differ at every restart.
@@ -74,11 +75,18 @@ impl HookCall {
     }
 }
 
-/// The error of a failed call: the text after `Post "https://...": ` in the server's message, such as
-/// `dial tcp 127.0.0.1:9: connect: connection refused`.
+/// The error of a failed call, as the server's message has it: `Post "https://...": dial tcp 127.0.0.1:9: connect: connection
+/// refused` for a call without a response, or the meaning of the response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
+
+impl HookError {
+    /// The error of a request without a response.
+    pub fn no_response(url: &str, why: &str) -> Self {
+        Self(format!("Post {}: {why}", quote(url)))
+    }
+}
 
 /// Makes the calls.
 pub trait Hooks: Send + Sync {
@@ -140,10 +148,11 @@ impl Caller {
 
 /// The error of a call without hooks.
 fn unreached(call: &HookCall) -> HookError {
-    HookError(match call.target.service.as_ref().map(|service| &service.endpoint) {
+    let why = match call.target.service.as_ref().map(|service| &service.endpoint) {
         Some(Err(why)) => why.clone(),
         _ => format!("dial tcp: lookup {}: no such host", host(&call.target.url)),
-    })
+    };
+    HookError::no_response(&call.url(), &why)
 }
 
 fn host(url: &str) -> &str {

@@ -13,6 +13,7 @@ use crate::call::Call;
 use crate::call::decode;
 use crate::gotext::quote;
 use crate::kinds::Kind;
+use crate::outbound::client_config;
 use crate::outbound::endpoint::with_service_endpoint;
 use crate::outbound::hooks::{self, HookCall};
 use crate::status::{Outcome, Refused};
@@ -142,10 +143,13 @@ impl Admitter<'_> {
         let hook = with_service_endpoint(hook, |resource, namespace, name| {
             self.objects().get(resource, namespace, name)
         });
-        let result = match call.attempt.ask(hook.clone())? {
-            Ok(answer) => review::response(&webhook.name, &hook.review, &answer, mutating)
-                .map_err(|why| format!("received invalid webhook response: {why}")),
-            Err(error) => Err(format!("failed to call webhook: Post {}: {error}", quote(&hook.url()))),
+        let result = match client_config::check_bundle(&hook.target) {
+            Err(why) => Err(format!("could not get REST client: {why}")),
+            Ok(()) => match call.attempt.ask(hook.clone())? {
+                Ok(answer) => review::response(&webhook.name, &hook.review, &answer, mutating)
+                    .map_err(|why| format!("received invalid webhook response: {why}")),
+                Err(error) => Err(format!("failed to call webhook: {error}")),
+            },
         };
         match result {
             Ok(verdict) => {

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::clock::Time;
 
 use super::Version;
-use crate::gotext::quote;
+use crate::gotext::{json_type, quote, type_name};
 use crate::names;
 use crate::outbound::client_config;
 use crate::outbound::hooks::{self, HookCall, HookError, HookTarget};
@@ -120,9 +120,7 @@ impl Conversion {
     ) -> Result<(), String> {
         let object_type = wanted.objects.first().map(|object| api_type(object)).unwrap_or_default();
         let failed = |why: String| format!("conversion webhook for {object_type} failed: {why}");
-        let answer = answer
-            .as_ref()
-            .map_err(|error| failed(format!("Post {}: {error}", quote(&wanted.call.url()))))?;
+        let answer = answer.as_ref().map_err(|error| failed(error.to_string()))?;
         let converted = objects(&wanted.call.review, answer).map_err(failed)?;
         if converted.len() != wanted.objects.len() {
             let (got, expected) = (converted.len(), wanted.objects.len());
@@ -131,9 +129,10 @@ impl Conversion {
             ));
         }
         let desired = format!("{}/{}", self.group, wanted.version);
-        for (original, converted) in wanted.objects.iter().zip(converted) {
-            check(original, converted, &desired)
-                .map_err(|why| format!("conversion webhook for {object_type} {why}"))?;
+        for (index, (original, converted)) in wanted.objects.iter().zip(converted).enumerate() {
+            let place =
+                Place { object_type: &object_type, index: (wanted.objects.len() > 1).then_some(index) };
+            check(original, converted, &desired, &place)?;
         }
         let mut cache = self.cache();
         if cache.known.len() > MAX_CACHED {
@@ -186,7 +185,9 @@ fn restore(converted: &mut Value, original: &Value) {
 /// `group/version, Kind=K`, as Go prints it.
 fn api_type(object: &Value) -> String {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
-    format!("{}, Kind={}", text("apiVersion"), text("kind"))
+    let version = text("apiVersion");
+    let slash = if version.contains('/') { "" } else { "/" };
+    format!("{slash}{version}, Kind={}", text("kind"))
 }
 
 /// The converted objects in an answer.
@@ -213,39 +214,127 @@ fn objects<'a>(asked: &Value, answer: &'a Value) -> Result<&'a [Value], String> 
     Ok(response["convertedObjects"].as_array().map(Vec::as_slice).unwrap_or_default())
 }
 
+/// The place of a converted object in an answer: its type, and its index if there are several.
+struct Place<'a> {
+    object_type: &'a str,
+    index: Option<usize>,
+}
+
+impl Place<'_> {
+    /// The error about an object.
+    fn error(&self, why: &str) -> String {
+        let what = self.index.map(|index| format!("invalid converted object at index {index}"));
+        let what = what.unwrap_or_else(|| "invalid object".to_owned());
+        format!("conversion webhook for {} returned {what}: {why}", self.object_type)
+    }
+
+    /// The error about the type of an object.
+    fn type_error(&self, why: &str) -> String {
+        let what = if self.index.is_some() { "invalid converted object" } else { "invalid object" };
+        let index = self.index.unwrap_or_default();
+        format!("conversion webhook for {} returned {what} at index {index}: {why}", self.object_type)
+    }
+
+    /// The error about metadata.
+    fn metadata_error(&self, why: &str) -> String {
+        let what = self.index.map(|index| format!(" in object at index {index}")).unwrap_or_default();
+        format!("conversion webhook for {} returned invalid metadata{what}: {why}", self.object_type)
+    }
+}
+
 /// Requires that a converted object has the desired version, and is still the same object.
-fn check(original: &Value, converted: &Value, desired: &str) -> Result<(), String> {
+fn check(original: &Value, converted: &Value, desired: &str, place: &Place<'_>) -> Result<(), String> {
+    if let Some(why) = not_an_object(converted) {
+        return Err(if place.index.is_some() { place.error(&why) } else { why });
+    }
     let text = |object: &Value, pointer: &str| {
         object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let version = text(converted, "/apiVersion");
     if version != desired {
-        return Err(format!(
-            "returned invalid object at index 0: invalid groupVersion (expected {desired}, received {version})"
-        ));
+        let why = format!("invalid groupVersion (expected {desired}, received {version})");
+        return Err(place.type_error(&why));
     }
     let (expected, kind) = (text(original, "/kind"), text(converted, "/kind"));
     if kind != expected {
-        return Err(format!(
-            "returned invalid object at index 0: invalid kind (expected {expected}, received {kind})"
-        ));
+        return Err(place.type_error(&format!("invalid kind (expected {expected}, received {kind})")));
     }
     for (what, pointer) in
         [("name", "/metadata/name"), ("namespace", "/metadata/namespace"), ("UID", "/metadata/uid")]
     {
         let (before, after) = (text(original, pointer), text(converted, pointer));
         if before != after {
-            return Err(format!("returned invalid object: must have the same {what}: {before} != {after}"));
+            return Err(place.error(&format!("must have the same {what}: {before} != {after}")));
         }
     }
-    for (key, value) in converted["metadata"]["labels"].as_object().into_iter().flatten() {
-        let wrong = names::labels::label_key(key)
-            .into_iter()
-            .chain(names::labels::label_value(value.as_str().unwrap_or_default()));
-        if let Some(why) = wrong.into_iter().next() {
-            let shown = quote(key);
-            return Err(format!("returned invalid metadata: metadata.labels: Invalid value: {shown}: {why}"));
+    check_metadata(original, converted).map_err(|why| place.metadata_error(&why))
+}
+
+/// The message of Go's decoder for a value that is no object of the API.
+fn not_an_object(converted: &Value) -> Option<String> {
+    match converted {
+        Value::Null => Some("unexpected end of JSON input".to_owned()),
+        Value::Object(map) => {
+            let has_kind = map.get("kind").and_then(Value::as_str).is_some_and(|kind| !kind.is_empty());
+            (!has_kind).then(|| format!("Object 'Kind' is missing in '{converted}'"))
+        }
+        other => {
+            let found = json_type(other);
+            Some(format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"))
+        }
+    }
+}
+
+/// Checks the metadata that a webhook may change: labels and annotations (`restoreObjectMeta`).
+fn check_metadata(original: &Value, converted: &Value) -> Result<(), String> {
+    let metadata = match &converted["metadata"] {
+        Value::Object(metadata) => metadata,
+        _ if converted.get("metadata").is_none() => {
+            return Err("missing metadata in converted object".to_owned());
+        }
+        other => return Err(format!("invalid metadata of type {} in converted object", type_name(other))),
+    };
+    for (field, path) in [("labels", "metadata.labels"), ("annotations", "metadata.annotation")] {
+        let values = match metadata.get(field) {
+            None | Some(Value::Null) => continue,
+            Some(Value::Object(values)) => values,
+            Some(other) => {
+                let found = type_name(other);
+                return Err(format!("invalid metadata.{field} of type {found} in converted object"));
+            }
+        };
+        if let Some((key, value)) = values.iter().find(|(_, value)| !value.is_string()) {
+            let found = type_name(value);
+            return Err(format!(
+                "metadata.{field}[{key}] must be a string, but is {found} in converted object"
+            ));
+        }
+        if original["metadata"][field].as_object() != Some(values) {
+            check_map(values, path, field == "labels")?;
         }
     }
     Ok(())
+}
+
+/// Checks the keys of labels or annotations, and the values of labels.
+fn check_map(values: &Map<String, Value>, path: &str, are_labels: bool) -> Result<(), String> {
+    let mut errors = Vec::new();
+    for (key, value) in values {
+        let name = if are_labels { key.clone() } else { key.to_lowercase() };
+        let mut add = |shown: &str, why: &str| {
+            errors.push(format!("{path}: Invalid value: {}: {why}", quote(shown)));
+        };
+        for why in names::labels::label_key(&name) {
+            add(key, &why);
+        }
+        let value = value.as_str().unwrap_or_default();
+        for why in names::labels::label_value(value).into_iter().filter(|_| are_labels) {
+            add(value, &why);
+        }
+    }
+    match errors.as_slice() {
+        [] => Ok(()),
+        [error] => Err(error.clone()),
+        errors => Err(format!("[{}]", errors.join(", "))),
+    }
 }

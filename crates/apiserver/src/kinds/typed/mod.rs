@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::empties::{Empty, with_empties};
 use self::plan::{Field, Plan, Shape, Struct, plan};
 use self::scalar::ScalarError;
+pub(crate) use self::scalar::check_base64;
 use super::Kind;
 use crate::facts::Scalar;
 use crate::facts::go::Zero;

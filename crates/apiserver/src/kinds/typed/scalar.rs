@@ -103,7 +103,7 @@ fn is_byte(value: &Value) -> bool {
 }
 
 /// The offset at which base64 (with padding) is invalid, as Go's `base64.CorruptInputError` counts it.
-pub(super) fn check_base64(text: &str) -> Option<usize> {
+pub(crate) fn check_base64(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut in_quantum = 0;
     let mut at = 0;
