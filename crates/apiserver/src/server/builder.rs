@@ -11,7 +11,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Resource, Write, resources};
 
 use crate::access::{self, Access, AuthorizationMode};
-use crate::admission::Admission;
+use crate::admission::{self, Admission};
 use crate::kinds::builtin;
 use crate::kinds::catalog::Catalog;
 use crate::kinds::strategy::service::ServiceNetwork;
@@ -224,8 +224,10 @@ impl Builder {
             pace: self.pace,
             expiry: Expiry::after(self.event_ttl),
             draws: Draws::new(self.seed, starts),
-            admission: Admission::new(self.service_accounts, self.plugins)
-                .with_quota_controller(self.quota_controller),
+            admission: Admission::new(admission::builtin::stages(self.plugins, |name| {
+                name != "ServiceAccount" || self.service_accounts
+            }))
+            .with_quota_controller(self.quota_controller),
             hooks: self.hooks,
             network: self.service_network,
             paths: Paths::new(self.git_version, self.documents),

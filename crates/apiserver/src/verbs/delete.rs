@@ -42,13 +42,10 @@ impl ApiServer {
         let options = self.deletion(call)?;
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
-        self.admitter().check_namespace_deletion(&kind, &call.path.name)?;
-        self.admission.check_deletion_with_plugins(call, None)?;
         let entry = self.entry(call)?;
         let object = kind.written_form(entry);
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
-        self.admission.check_deletion_with_plugins(call, Some(&object))?;
         let name = call.path.name.clone();
         self.admit_deletion(call, &call.key(), &name, &object)?;
         let mut reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
@@ -110,7 +107,7 @@ impl ApiServer {
     }
 
     /// Runs admission for a deletion. `name` is the name that admission sees: none for an object of a collection.
-    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, name: &str, object: &Stored) -> Outcome<()> {
+    fn admit_deletion(&mut self, call: &mut Call<'_>, key: &Key, name: &str, object: &Stored) -> Outcome<()> {
         if call.kind.conversion().is_some() {
             // The deletion only changes metadata, on which the conversion does not depend.
             self.convert_for_storage(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
@@ -118,8 +115,8 @@ impl ApiServer {
         let namespace = &*key.namespace;
         let shown = self.admission.stored_form(object);
         let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
-        self.admitter().mutate(call, attributes, None)?;
-        self.admitter().validate(call, attributes, None)
+        self.admit(call, attributes, None)?;
+        self.check_admission(call, attributes, None)
     }
 
     pub(crate) fn delete_object(

@@ -72,7 +72,7 @@ impl ApiServer {
         let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
         let before = owners::Before { object: &old, delta: &delta, known: entry.known_owners() };
         let owners = self.owners(call, &object, Some(before));
-        self.admitter().mutate(call, attributes, Some(&mut object))?;
+        self.admit(call, attributes, Some(&mut object))?;
         if self.admission.may_mutate() {
             // Admission cannot change the owners of fields.
             Stored::take_owners(&mut object);
@@ -112,7 +112,7 @@ impl ApiServer {
         } else if call.path.subresource == "status" {
             call.warnings.extend(validation::status_warnings(&kind, &object));
         }
-        self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        self.check_admission(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_update(call, &kind, object, owners, &entry, &old)
     }
 
@@ -228,10 +228,9 @@ impl ApiServer {
         self.derive(kind);
     }
 
-    /// Reloads the admission configuration and the priority classes if `kind` is one of theirs.
+    /// Reloads the admission configuration if `kind` is one of its kinds.
     pub(crate) fn derive(&mut self, kind: &Kind) {
         self.admission.refresh(kind, &self.store);
-        self.allocations.reload_priority_classes(kind, &self.store);
     }
 
     /// Whether the update removes the last finalizer of a terminating object, so that the object is deleted.

@@ -276,7 +276,7 @@ fn enforce(
     }
     let message =
         format!("ValidatingAdmissionPolicy '{policy}' with binding '{bound}' denied request: {why}");
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(), &message);
+    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(None), &message);
     (refused.code, refused.reason) = match denial.reason.as_str() {
         "Forbidden" => (403, "Forbidden"),
         "Unauthorized" => (401, "Unauthorized"),

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use super::decide::{CALL_LIMIT, POLICY_LIMIT, add_variables, all_met, variables};
 use super::expression::Condition;
 use super::{Binding, Policy, authority, list, params, text};
+use crate::admission::reinvocation::Reinvocation;
 use crate::admission::{Admitter, Attributes};
 use crate::apply::configured;
 use crate::call::Call;
@@ -34,19 +35,21 @@ impl Mutation {
 }
 
 impl Admitter<'_> {
-    /// Runs the mutating policies; returns whether any changed the object. With `reinvocation`, runs only the policies
-    /// with `reinvocationPolicy: IfNeeded`.
+    /// Runs the mutating policies; in a second run only those that are due.
     pub(in crate::admission) fn run_mutating_policies(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
         object: &mut Json,
-        reinvocation: bool,
-    ) -> Outcome<bool> {
-        let before = object.clone();
+        reinvocation: &mut Reinvocation,
+    ) -> Outcome<()> {
         let mut errors = Vec::new();
         let (policies, bindings) = self.admission.policies.mutating();
-        for policy in policies.iter().filter(|policy| !reinvocation || policy.reinvoked) {
+        if bindings.is_empty() {
+            return Ok(());
+        }
+        reinvocation.start(|all| &mut all.policies, Some(object));
+        for policy in policies {
             for binding in bindings.iter().filter(|binding| binding.policy == policy.name) {
                 if !self.applies(&policy.constraints, call, attributes, Some(object))? {
                     break;
@@ -56,14 +59,21 @@ impl Admitter<'_> {
                 {
                     continue;
                 }
+                let id = format!("{}/{}", policy.name, binding.name);
+                if !reinvocation.runs(|all| &all.policies, &id) {
+                    continue;
+                }
+                let before = object.clone();
                 let outcome = self.apply_mutations(policy, binding, call, attributes, object);
+                reinvocation.note(|all| &mut all.policies, &id, *object != before, policy.reinvoked);
                 if let Some(why) = outcome.err().filter(|_| !policy.ignores_failure) {
                     let (policy, binding) = (&policy.name, &binding.name);
                     errors.push(format!("policy '{policy}' with binding '{binding}' denied request: {why}"));
                 }
             }
         }
-        if errors.is_empty() { Ok(*object != before) } else { Err(refused(call, attributes, &errors)) }
+        reinvocation.end(|all| &mut all.policies, Some(object));
+        if errors.is_empty() { Ok(()) } else { Err(refused(call, attributes, object, &errors)) }
     }
 
     /// Applies the mutations of a policy for one binding, each to the result of the previous one.
@@ -135,8 +145,8 @@ fn apply_result(
 }
 
 /// The 403 error with the message of the first policy that failed.
-fn refused(call: &Call<'_>, attributes: Attributes<'_>, errors: &[String]) -> Refused {
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(), "");
+fn refused(call: &Call<'_>, attributes: Attributes<'_>, object: &Json, errors: &[String]) -> Refused {
+    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(Some(object)), "");
     refused.message = errors.first().cloned().unwrap_or_default();
     refused.reason = "Invalid";
     if let Some(details) = &mut refused.details {

@@ -6,6 +6,7 @@ use json_patch::Patch;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::admission::reinvocation::Reinvocation;
 use crate::admission::review;
 use crate::admission::webhook::Webhook;
 use crate::admission::{Admitter, Attributes};
@@ -18,44 +19,42 @@ use crate::outbound::hooks::{self, HookCall};
 use crate::status::{Outcome, Refused};
 
 impl Admitter<'_> {
-    /// Calls the mutating webhooks. Calls those with `reinvocationPolicy: IfNeeded` again if a later webhook changes the
-    /// object.
+    /// Calls the mutating webhooks, in their order; in a second run only those that are due.
     pub(in crate::admission) fn call_mutating(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
         mut object: Option<&mut Value>,
+        reinvocation: &mut Reinvocation,
     ) -> Outcome<()> {
-        let mut invoked: Vec<usize> = Vec::new();
-        let mut to_reinvoke: Vec<usize> = Vec::new();
-        for (index, webhook) in self.admission.mutating.iter().enumerate() {
-            if self.call_one_mutating(call, webhook, attributes, object.as_deref_mut())? {
-                to_reinvoke.append(&mut invoked);
-            }
-            if webhook.reinvoked {
-                invoked.push(index);
-            }
+        if self.admission.mutating.is_empty() {
+            return Ok(());
         }
-        to_reinvoke.sort_unstable();
-        for webhook in to_reinvoke.into_iter().filter_map(|index| self.admission.mutating.get(index)) {
-            self.call_one_mutating(call, webhook, attributes, object.as_deref_mut())?;
+        reinvocation.start(|all| &mut all.webhooks, object.as_deref());
+        for webhook in &self.admission.mutating {
+            let Some(kind) = self.choose_kind(call, webhook, attributes, object.as_deref())? else {
+                continue;
+            };
+            if !reinvocation.runs(|all| &all.webhooks, &webhook.id) {
+                continue;
+            }
+            let changed = self.call_one_mutating(call, webhook, &kind, attributes, object.as_deref_mut())?;
+            reinvocation.note(|all| &mut all.webhooks, &webhook.id, changed, webhook.reinvoked);
         }
+        reinvocation.end(|all| &mut all.webhooks, object.as_deref());
         Ok(())
     }
 
-    /// Calls one mutating webhook; returns whether it changed the object.
+    /// Calls one mutating webhook with the object as `kind`; returns whether it changed the object.
     fn call_one_mutating(
         &self,
         call: &mut Call<'_>,
         webhook: &Webhook,
+        kind: &Kind,
         attributes: Attributes<'_>,
         object: Option<&mut Value>,
     ) -> Outcome<bool> {
-        let Some(kind) = self.choose_kind(call, webhook, attributes, object.as_deref())? else {
-            return Ok(false);
-        };
-        let Some(patch) = self.call_webhook(call, webhook, &kind, attributes, object.as_deref(), true)?
-        else {
+        let Some(patch) = self.call_webhook(call, webhook, kind, attributes, object.as_deref(), true)? else {
             return Ok(false);
         };
         let Ok(patch) = Patch::deserialize(&patch) else {
@@ -71,7 +70,7 @@ impl Admitter<'_> {
                 quote(&webhook.name)
             )));
         };
-        let mut changed = as_kind(&kind, call, object);
+        let mut changed = as_kind(kind, call, object);
         json_patch::patch(&mut changed, &patch)
             .map_err(|error| Refused::internal_error(&error.to_string()))?;
         let mut changed = as_kind(&call.kind.clone(), call, &changed);

@@ -15,8 +15,8 @@ use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 use windtunnel_core::{Identity, Resource, Write};
 
+use crate::admission::builtin::PRIORITY_CLASSES;
 use crate::discovery;
-use crate::kinds::strategy::allocations::PRIORITY_CLASSES;
 use crate::kinds::strategy::service::ServiceNetwork;
 use crate::kinds::validation;
 use crate::metadata;
