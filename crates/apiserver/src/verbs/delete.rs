@@ -206,6 +206,7 @@ impl ApiServer {
         } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
+        self.follow_own_objects(kind, key, removed.as_deref(), now);
         self.derive(kind);
         removed
     }

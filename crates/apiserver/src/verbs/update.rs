@@ -226,6 +226,7 @@ impl ApiServer {
         } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
+        self.follow_own_objects(kind, key, old, now);
         self.derive(kind);
     }
 
