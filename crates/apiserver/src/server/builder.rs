@@ -1,5 +1,6 @@
 //! The settings of a server, and how it is built.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::kinds::strategy::service::ServiceNetwork;
 use crate::outbound::hooks::{Caller, Hooks};
 use crate::paths::Paths;
 use crate::request::Request;
+use crate::server::control_plane::MANAGER;
 use crate::server::definitions::delays::DefinitionPace;
 use crate::server::draws::Draws;
 use crate::server::expiry::Expiry;
@@ -242,7 +244,9 @@ impl Builder {
         for name in NAMESPACES {
             let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
             let write = Write::create(&resources::NAMESPACES, namespace);
-            server.handle(&Request::from_write(&write, &admin), now);
+            let request =
+                Request { user_agent: Cow::Borrowed(MANAGER), ..Request::from_write(&write, &admin) };
+            server.handle(&request, now);
         }
         server.create_system_priority_classes(now);
         server

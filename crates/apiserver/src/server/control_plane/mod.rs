@@ -8,6 +8,7 @@ mod dangling;
 mod flow;
 mod services;
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
@@ -22,7 +23,6 @@ use crate::kinds::validation;
 use crate::metadata;
 use crate::request::Request;
 use crate::server::ApiServer;
-use crate::store::FieldOwners;
 
 /// The last revision that is reserved for the server's own objects.
 const OWN_REVISIONS: u64 = 200;
@@ -32,6 +32,11 @@ const NAME: &str = "kubernetes";
 const PORT: &str = "https";
 /// The first minor that tracks the use of legacy tokens (`LegacyServiceAccountTokenTracking`).
 const TOKEN_TRACKING_SINCE: u32 = 27;
+
+/// The field manager of objects that the server creates.
+pub(crate) const MANAGER: &str = "kube-apiserver";
+/// The field manager of flow schemas and priority levels.
+const FLOW_MANAGER: &str = "api-priority-and-fairness-config-producer-v1";
 
 /// The address and port at which pods reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +60,9 @@ impl ApiServer {
         let admin = Identity::admin();
         for class in validation::system_priority_classes() {
             let write = Write::create(&PRIORITY_CLASSES, class);
-            self.handle(&Request::from_write(&write, &admin), now);
+            let request =
+                Request { user_agent: Cow::Borrowed(MANAGER), ..Request::from_write(&write, &admin) };
+            self.handle(&request, now);
         }
     }
 
@@ -68,7 +75,7 @@ impl ApiServer {
             self.create_if_missing(&CONFIG_MAPS, token_tracking(now), now);
         }
         for (resource, object) in flow::objects(now) {
-            self.create_if_missing(&resource, object, now);
+            self.create_as(FLOW_MANAGER, &resource, object, now);
         }
         let (resource, object) = services::service_range(self.allocations.network(), now);
         self.create_if_missing(&resource, object, now);
@@ -99,7 +106,12 @@ impl ApiServer {
     }
 
     /// Creates an object unless it exists.
-    fn create_if_missing(&mut self, resource: &Resource, mut object: Value, now: Time) {
+    fn create_if_missing(&mut self, resource: &Resource, object: Value, now: Time) {
+        self.create_as(MANAGER, resource, object, now);
+    }
+
+    /// Creates an object as this field manager unless it exists.
+    fn create_as(&mut self, manager: &str, resource: &Resource, mut object: Value, now: Time) {
         let Some(kind) = self.catalog.find(&resource.group, &resource.version, &resource.plural).cloned()
         else {
             return;
@@ -110,9 +122,10 @@ impl ApiServer {
         }
         object["apiVersion"] = json!(resource.api_version());
         object["kind"] = json!(resource.kind);
+        let owners = self.owners_of_own(&kind, &object, manager, now);
         object["metadata"]["uid"] = json!(self.draws.own_uid());
         object["metadata"]["creationTimestamp"] = json!(rfc3339(now));
-        self.store.put(kind.table, &key, kind.epoch(), object, FieldOwners::default());
+        self.store.put(kind.table, &key, kind.epoch(), object, owners);
         self.written(&kind, &key, None, now);
     }
 
