@@ -14,7 +14,6 @@ use crate::kinds::typed::with_empties;
 use crate::kinds::{Kind, StatusMetadata};
 use crate::request::options::{MANAGER_MAX, is_printable};
 use crate::server::ApiServer;
-use crate::server::control_plane::OWN_NAME;
 use crate::store::{FieldOwners, KnownOwners, Stored};
 use crate::verbs::etcd;
 
@@ -72,19 +71,20 @@ impl ApiServer {
         FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
     }
 
-    /// The owner of the fields of an object that the server itself creates.
-    pub(crate) fn own_fields(&self, kind: &Kind, object: &Value, now: Time) -> FieldOwners {
+    /// The owners of the fields of an object that the server creates by itself, as this manager.
+    pub(crate) fn owners_of_own(&self, kind: &Kind, object: &Value, manager: &str, now: Time) -> FieldOwners {
         if !self.managed_fields {
             return FieldOwners::default();
         }
+        let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
         let tracker = Tracker {
-            versions: Versions::new(&[], kind),
-            name: Cow::Borrowed(OWN_NAME),
+            versions: Versions::new(served, kind),
+            name: Cow::Borrowed(manager),
             subresource: "",
             reset: reset_fields(kind, ""),
             now: rfc3339(now),
         };
-        let managers = tracker.update(None, object, Managers::default());
+        let managers = tracker.update(None, &kind.tracked_form(object), Managers::default());
         FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
     }
 

@@ -37,6 +37,8 @@ const NAME: &str = "kubernetes";
 const PORT: &str = "https";
 /// The first minor that tracks the use of legacy tokens (`LegacyServiceAccountTokenTracking`).
 const TOKEN_TRACKING_SINCE: u32 = 27;
+/// The field manager of flow schemas and priority levels.
+const FLOW_MANAGER: &str = "api-priority-and-fairness-config-producer-v1";
 
 /// The address and port at which pods reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +75,7 @@ impl ApiServer {
             self.create_if_missing(&CONFIG_MAPS, token_tracking(now), now);
         }
         for (resource, object) in flow::objects(now) {
-            self.create_if_missing(&resource, object, now);
+            self.create_as(FLOW_MANAGER, &resource, object, now);
         }
         let (resource, object) = services::service_range(self.allocations.network(), now);
         self.create_if_missing(&resource, object, now);
@@ -139,7 +141,12 @@ impl ApiServer {
     }
 
     /// Creates an object unless it exists.
-    fn create_if_missing(&mut self, resource: &Resource, mut object: Value, now: Time) {
+    fn create_if_missing(&mut self, resource: &Resource, object: Value, now: Time) {
+        self.create_as(OWN_NAME, resource, object, now);
+    }
+
+    /// Creates an object as this field manager unless it exists.
+    fn create_as(&mut self, manager: &str, resource: &Resource, mut object: Value, now: Time) {
         let Some(kind) = self.catalog.find(&resource.group, &resource.version, &resource.plural).cloned()
         else {
             return;
@@ -150,9 +157,9 @@ impl ApiServer {
         }
         object["apiVersion"] = json!(resource.api_version());
         object["kind"] = json!(resource.kind);
+        let owners = self.owners_of_own(&kind, &object, manager, now);
         object["metadata"]["uid"] = json!(self.draws.own_uid());
         object["metadata"]["creationTimestamp"] = json!(rfc3339(now));
-        let owners = self.own_fields(&kind, &object, now);
         self.store.put(kind.table, &key, kind.epoch(), object, owners);
         self.written(&kind, &key, None, now);
     }
