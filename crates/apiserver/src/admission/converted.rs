@@ -14,9 +14,24 @@ use crate::status::Outcome;
 use crate::store::Stored;
 
 /// The objects of a write in one version.
+#[derive(Debug)]
 pub(super) struct Versioned<'a> {
     pub(super) object: Option<Cow<'a, Value>>,
     pub(super) old: Option<Cow<'a, Value>>,
+}
+
+/// A write in the version of the kind that a webhook or a policy asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Write<'a> {
+    pub(super) kind: &'a Kind,
+    pub(super) attributes: Attributes<'a>,
+}
+
+impl Versioned<'_> {
+    /// The attributes of the write, with the old object in this version.
+    pub(super) fn attributes<'a>(&'a self, attributes: Attributes<'a>) -> Attributes<'a> {
+        Attributes { old: self.old.as_deref(), ..attributes }
+    }
 }
 
 impl Admitter<'_> {

@@ -6,7 +6,7 @@ use json_patch::Patch;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::admission::converted::Versioned;
+use crate::admission::converted::{Versioned, Write};
 use crate::admission::reinvocation::Reinvocation;
 use crate::admission::review;
 use crate::admission::webhook::Webhook;
@@ -105,17 +105,20 @@ impl Admitter<'_> {
     /// not match.
     fn choose_kind(
         &self,
-        call: &Call<'_>,
+        call: &mut Call<'_>,
         webhook: &Webhook,
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<Option<Arc<Kind>>> {
         let chosen = webhook.matching.choose(self, &call.kind, &call.path.subresource, attributes, object)?;
-        if chosen.is_none() {
-            return Ok(None);
+        let Some(kind) = chosen else { return Ok(None) };
+        if !webhook.is_conditional() {
+            return Ok(Some(kind));
         }
-        match self.meets(&webhook.conditions, call, attributes, object) {
-            Ok(met) => Ok(chosen.filter(|_| met)),
+        let versioned = self.versioned(call, &kind, attributes, object)?;
+        let write = Write { kind: &kind, attributes: versioned.attributes(attributes) };
+        match self.meets(&webhook.conditions, call, write, versioned.object.as_deref()) {
+            Ok(met) => Ok(Some(Arc::clone(&kind)).filter(|_| met)),
             Err(_) if webhook.ignores_failure => Ok(None),
             Err(why) => Err(Refused::forbidden(&call.kind.resource, attributes.name, &why)),
         }
