@@ -10,6 +10,7 @@ pub mod cleanup;
 pub mod counter;
 pub mod endpoints;
 pub mod environment;
+pub mod event_log;
 pub mod faults;
 pub mod kubelet;
 pub mod machine;
@@ -27,12 +28,14 @@ pub mod scheduler;
 pub mod service_accounts;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod version;
 pub mod workloads;
 pub mod workqueue;
 
 use windtunnel_core::rng::Streams;
 
 pub use actor::{Actor, CloneActor, Effect, Input, Interest, Signal, Step};
+pub use version::ControllerVersion;
 
 /// The annotation of pods and pod templates. The value `true` means that a simulated program implements their
 /// containers.
@@ -64,23 +67,29 @@ pub fn kubernetes_with(
     payload: PayloadWorkloads,
     server_minor: Option<u32>,
 ) -> Vec<Box<dyn Actor>> {
+    let version = ControllerVersion::default().beside(server_minor);
+    let deployments = workloads::deployments::DeploymentController::new(streams).with_payload(payload);
+    let daemon_sets = workloads::daemon_sets::DaemonSetController::new(streams).with_payload(payload);
+    let stateful_sets = workloads::stateful_sets::StatefulSetController::new().with_payload(payload);
+    let disruption = workloads::disruption::DisruptionController::new().with_payload(payload);
+    let of_replication = workloads::replica_sets::ReplicaSetController::for_replication_controllers();
     vec![
-        Box::new(workloads::jobs::JobController::new().with_server_minor(server_minor)),
-        Box::new(node_lifecycle::NodeLifecycleController::new()),
-        Box::new(workloads::deployments::DeploymentController::new(streams).with_payload(payload)),
-        Box::new(workloads::replica_sets::ReplicaSetController::new()),
-        Box::new(workloads::daemon_sets::DaemonSetController::new(streams).with_payload(payload)),
-        Box::new(scheduler::Scheduler::new()),
+        Box::new(workloads::jobs::JobController::new().with_version(version)),
+        Box::new(node_lifecycle::NodeLifecycleController::new().with_version(version)),
+        Box::new(deployments.with_version(version)),
+        Box::new(workloads::replica_sets::ReplicaSetController::new().with_version(version)),
+        Box::new(daemon_sets.with_version(version)),
+        Box::new(scheduler::Scheduler::new().with_version(version)),
         Box::new(cleanup::pod_gc::PodGarbageCollector::new()),
         Box::new(cleanup::garbage_collector::GarbageCollector::new()),
         Box::new(cleanup::namespaces::NamespaceController::new()),
-        Box::new(workloads::disruption::DisruptionController::new()),
+        Box::new(disruption.with_version(version)),
         Box::new(service_accounts::ServiceAccountsController::new()),
         Box::new(endpoints::EndpointSliceController::new()),
         Box::new(endpoints::EndpointsController::new()),
-        Box::new(workloads::cron_jobs::CronJobController::new()),
-        Box::new(workloads::replica_sets::ReplicaSetController::for_replication_controllers()),
-        Box::new(workloads::stateful_sets::StatefulSetController::new().with_payload(payload)),
+        Box::new(workloads::cron_jobs::CronJobController::new().with_version(version)),
+        Box::new(of_replication.with_version(version)),
+        Box::new(stateful_sets.with_version(version)),
         Box::new(workloads::ttl_after_finished::TtlAfterFinishedController::new()),
         Box::new(cleanup::volume_protection::VolumeProtectionController::of_claims()),
         Box::new(cleanup::volume_protection::VolumeProtectionController::of_volumes()),

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::Write;
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{EVENT_TTL, EVENTS};
+use windtunnel_core::{Object, Resource, Write};
 
 /// From this number of different messages of one reason on, further messages are combined.
 const SIMILAR_MAX: usize = 10;
@@ -76,10 +76,31 @@ pub struct Subject {
     pub source: Value,
 }
 
+impl Subject {
+    /// An object that a component of the control plane reports about. Events about cluster-scoped objects are in
+    /// namespace `default`.
+    pub fn of(resource: &Resource, object: &Object, component: &str) -> Self {
+        let mut involved = json!({
+            "apiVersion": resource.api_version(),
+            "kind": resource.kind,
+            "name": object.name(),
+            "uid": object.uid(),
+        });
+        let namespace = object.namespace();
+        if !namespace.is_empty() {
+            involved["namespace"] = json!(namespace);
+        }
+        let namespace = if namespace.is_empty() { "default" } else { namespace }.to_owned();
+        Self { involved, namespace, source: json!({ "component": component }) }
+    }
+}
+
 /// Records the Events of one object.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     subject: Subject,
+    /// Whether Events name their reporting controller besides their source.
+    reports_controller: bool,
     recorded: BTreeMap<(bool, &'static str, String), RecordedEvent>,
     similar: BTreeMap<(bool, &'static str), Similar>,
     /// The time at which the token bucket was empty; it gains a token per `REFILL` since then. `None` before
@@ -92,6 +113,16 @@ impl Recorder {
     /// Creates a recorder without Events.
     pub fn of(subject: Subject) -> Self {
         Self { subject, ..Self::default() }
+    }
+
+    /// Sets the version of the object to which new Events refer.
+    pub(crate) fn refer_to(&mut self, object: &Object) {
+        self.subject.involved["resourceVersion"] = json!(object.resource_version());
+    }
+
+    /// Sets whether new Events name their reporting controller besides their source.
+    pub(crate) fn set_reporting(&mut self, reports_controller: bool) {
+        self.reports_controller = reports_controller;
     }
 
     /// Returns the write that records a notice; `None` if the rate limit drops it.
@@ -120,7 +151,7 @@ impl Recorder {
             return Some(Write::merge_patch(&EVENTS, &self.subject.namespace, &event.name, patch));
         }
         event.exists = true;
-        let object = json!({
+        let mut object = json!({
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": { "name": event.name, "namespace": self.subject.namespace },
@@ -133,6 +164,10 @@ impl Recorder {
             "lastTimestamp": rfc3339(now),
             "count": event.count,
         });
+        if self.reports_controller {
+            object["reportingComponent"] = self.subject.source["component"].clone();
+            object["reportingInstance"] = json!(self.subject.source["host"].as_str().unwrap_or_default());
+        }
         Some(Write::create(&EVENTS, object))
     }
 

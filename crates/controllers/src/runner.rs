@@ -197,8 +197,8 @@ impl Runner {
     }
 
     fn send(&mut self, id: ActorId, now: Time) {
-        while let Some(Request { by, identity, write }) = self.schedule.next_request(id, now) {
-            let outcome = self.feed.shared().write_by(&by, &write, &identity, now).map(without_owners);
+        while let Some(Request { agent, identity, write, .. }) = self.schedule.next_request(id, now) {
+            let outcome = self.feed.shared().write_by(&agent, &write, &identity, now).map(without_owners);
             self.take_changes();
             self.schedule.answer(id, write, outcome, now);
         }

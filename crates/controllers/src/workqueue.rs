@@ -7,13 +7,14 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::EVENTS;
 use windtunnel_core::{Answer, Key, Object, Operation, View, Write};
 
+use super::event_log::EventLog;
 use super::{Input, Step, marks};
 
 /// The delay of a retry after another client changed or deleted the object.
 const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
 
 /// The delay of a retry after any other rejection.
-const REFUSAL_PAUSE: SignedDuration = SignedDuration::from_secs(5);
+pub(crate) const REFUSAL_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
 /// The work of a controller, by object ("subject").
 ///
@@ -59,13 +60,21 @@ impl WorkQueue {
 
     /// Processes answers and returns the rejections, each with the subject of its write.
     pub fn process_answers<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
-        let mut refused = Vec::new();
+        let mut answered = self.settle_answers(answers, now);
+        answered.retain(|(_, answer)| answer.outcome.is_err());
+        answered
+    }
+
+    /// Processes answers and returns those that are not about Events, each with the subject of its write.
+    pub fn settle_answers<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
+        let mut settled = Vec::new();
         for answer in answers {
             let Some(subject) = self.unanswered.pop_front() else { break };
             // The controller does not react to its own Events, and it does not retry rejected ones.
             if answer.write.resource == EVENTS {
                 continue;
             }
+            settled.push((subject.clone(), answer));
             match &answer.outcome {
                 Ok(object) => {
                     if changed_nothing(&answer.write, object) {
@@ -82,12 +91,11 @@ impl WorkQueue {
                     };
                     if raced { marks::CONFLICT_RETRIED } else { marks::REJECTION_RETRIED }.reach();
                     let pause = if raced { CONFLICT_PAUSE } else { REFUSAL_PAUSE };
-                    self.add_at(subject.clone(), now + pause);
-                    refused.push((subject, answer));
+                    self.add_at(subject, now + pause);
                 }
             }
         }
-        refused
+        settled
     }
 
     /// Removes and returns the subjects that are due, in order.
@@ -156,6 +164,11 @@ pub trait Reconcile {
     /// Reconciles one subject and returns the writes on its behalf.
     fn sync(&mut self, subject: &Key, view: &View, now: Time) -> Vec<Write>;
 
+    /// The Events to record after each step.
+    fn events(&mut self) -> Option<&mut EventLog> {
+        None
+    }
+
     /// Reconciles all due subjects and schedules the next step.
     fn reconcile(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
@@ -165,6 +178,10 @@ pub trait Reconcile {
                     self.queue().send(&subject, write, &mut step.writes);
                 }
             }
+        }
+        let events = self.events().map(|events| events.take(input.view, input.now));
+        for (subject, write) in events.into_iter().flatten() {
+            self.queue().send(&subject, write, &mut step.writes);
         }
         step.wake_at = self.queue().next();
         step

@@ -24,7 +24,7 @@ use windtunnel_controllers::workloads::jobs::JobController;
 use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
 use windtunnel_controllers::workloads::stateful_sets::StatefulSetController;
 use windtunnel_controllers::workloads::ttl_after_finished::TtlAfterFinishedController;
-use windtunnel_controllers::{Actor, runner};
+use windtunnel_controllers::{Actor, ControllerVersion, runner};
 use windtunnel_core::rng::Streams;
 
 use crate::cli::args::controllers::{Controller, Selected};
@@ -47,29 +47,34 @@ impl Controller {
     fn actor(self, shared: &Shared, properties: &ServerProperties) -> Option<Box<dyn Actor>> {
         // Random values only affect the delays of simulated programs, and a plain API server has none.
         let streams = Streams::new(0);
+        let version = ControllerVersion::fixed(properties.minor);
         Some(match self {
             Self::All => return None,
-            Self::DaemonSets => Box::new(DaemonSetController::new(&streams)),
-            Self::Deployments => Box::new(DeploymentController::new(&streams)),
-            Self::Disruption => Box::new(DisruptionController::new()),
+            Self::DaemonSets => Box::new(DaemonSetController::new(&streams).with_version(version)),
+            Self::Deployments => Box::new(DeploymentController::new(&streams).with_version(version)),
+            Self::Disruption => Box::new(DisruptionController::new().with_version(version)),
             Self::Endpoints => Box::new(EndpointsController::new()),
             Self::EndpointSlices => Box::new(EndpointSliceController::new()),
             Self::GarbageCollector => Box::new(GarbageCollector::new()),
-            Self::CronJobs => Box::new(CronJobController::new()),
+            Self::CronJobs => Box::new(CronJobController::new().with_version(version)),
             Self::Jobs => Box::new(JobController::with_minor(properties.minor)),
             Self::ClaimProtection => Box::new(VolumeProtectionController::of_claims()),
             Self::VolumeProtection => Box::new(VolumeProtectionController::of_volumes()),
-            Self::Scheduler => Box::new(Scheduler::new()),
+            Self::Scheduler => Box::new(Scheduler::new().with_version(version)),
             Self::Namespaces => Box::new(NamespaceController::new()),
-            Self::NodeLifecycle => Box::new(NodeLifecycleController::new()),
+            Self::NodeLifecycle => {
+                Box::new(NodeLifecycleController::new().with_version(version).with_leases())
+            }
             Self::PodGarbageCollector => Box::new(PodGarbageCollector::new()),
             Self::PolicyStatus => Box::new(PolicyStatusController::new(Arc::new(shared.clone()))),
-            Self::ReplicaSets => Box::new(ReplicaSetController::new()),
-            Self::ReplicationControllers => Box::new(ReplicaSetController::for_replication_controllers()),
+            Self::ReplicaSets => Box::new(ReplicaSetController::new().with_version(version)),
+            Self::ReplicationControllers => {
+                Box::new(ReplicaSetController::for_replication_controllers().with_version(version))
+            }
             Self::ResourceQuotas => Box::new(ResourceQuotaController::new()),
             Self::RootCertificatePublisher => Box::new(RootCaPublisher::new(properties.authority.clone())),
             Self::ServiceAccounts => Box::new(ServiceAccountsController::new()),
-            Self::StatefulSets => Box::new(StatefulSetController::new()),
+            Self::StatefulSets => Box::new(StatefulSetController::new().with_version(version)),
             Self::TtlAfterFinished => Box::new(TtlAfterFinishedController::new()),
         })
     }

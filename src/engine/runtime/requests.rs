@@ -26,13 +26,13 @@ impl Simulation {
     /// Makes the remaining requests of an actor's client, and gives the actor the answers.
     fn send(&mut self, id: ActorId) -> bool {
         let now = self.now();
-        while let Some(Request { by, identity, write }) = self.schedule.next_request(id, now) {
+        while let Some(Request { by, agent, identity, write }) = self.schedule.next_request(id, now) {
             let crash = self.crash_at(&by, &write);
             if crash == Some(CrashMoment::Before) {
                 self.crash(id);
                 return false;
             }
-            let outcome = self.write(&by, &identity, &write);
+            let outcome = self.write_with(&agent, &by, &identity, &write);
             if crash == Some(CrashMoment::After) {
                 self.crash(id);
                 return false;
@@ -66,9 +66,20 @@ impl Simulation {
         who: &Identity,
         write: &Write,
     ) -> Result<Object, Refusal> {
+        self.write_with(by, by, who, write)
+    }
+
+    /// As [`Simulation::write`], with another user agent than the name of the writer in the record.
+    fn write_with(
+        &mut self,
+        agent: &str,
+        by: &str,
+        who: &Identity,
+        write: &Write,
+    ) -> Result<Object, Refusal> {
         let at = self.now();
         let before = self.view.get_key(&write.key()).cloned();
-        let outcome = self.connection.write(by, who, write, at);
+        let outcome = self.connection.write(agent, who, write, at);
         let mut removals = self.read_changes();
         removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);

@@ -1,57 +1,44 @@
-//! Admission: built-in plug-ins, policies and webhooks that change or reject a write before it is stored.
+//! Admission: plug-ins, policies and webhooks that change or reject a write before it is stored.
 //!
-//! A create, update or patch passes [`Admitter::mutate`] after its object is decoded and before the defaults and the
-//! validation of its kind. It passes [`Admitter::validate`] as the last step before it is stored. A deletion passes
-//! both, with the object to delete. Admission that is not configured costs nothing.
+//! They are one ordered list ([`chain`]). A create or an update passes all of it twice: [`ApiServer::admit`] after its object is
+//! decoded and before the defaults and the validation of its kind, and [`ApiServer::check_admission`] as the last step before it
+//! is stored. A deletion passes both with the object to delete, a connection with its options.
 
 pub(crate) mod builtin;
+pub(crate) mod chain;
+mod converted;
 mod matching;
 mod plugin;
 pub(crate) mod policy;
+mod reinvocation;
 mod review;
 pub(crate) mod webhook;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
-use windtunnel_core::requests::admission::AdmissionPlugin;
+use windtunnel_core::Resource;
+pub(crate) use windtunnel_core::requests::admission::AdmissionOperation as Operation;
 
+use self::chain::Stage;
 use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
 use super::access::Access;
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
 use super::kinds::objects::Objects;
-use super::profile::{Profile, since};
-use super::status::Outcome;
-use super::store::{Store, Stored, TableId, joined};
-use crate::call::Call;
-
-pub(crate) use plugin::PluginCluster;
-
-/// The operation of a write (`admission.Operation`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Create,
-    Update,
-    Delete,
-}
-
-impl Operation {
-    /// The name in rules and reviews.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Create => "CREATE",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
-        }
-    }
-}
+use super::metadata;
+use super::profile::Profile;
+use super::store::{Store, Stored, TableId};
 
 /// The attributes of a write beside its object (`admission.Attributes`); the other ones are in the call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attributes<'a> {
     pub(crate) operation: Operation,
+    /// The type of the object if it is not the kind of the path: a Scale, a Binding, the options of a connection.
+    pub(crate) object_type: Option<&'a Resource>,
+    /// The options of the request, such as `CreateOptions`; null for a connection.
+    pub(crate) options: &'a Value,
     /// Empty if the server has not generated it yet.
     pub(crate) name: &'a str,
     /// Empty for cluster-scoped objects.
@@ -61,33 +48,39 @@ pub(crate) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
+    /// Those of a new object.
+    pub(crate) fn create(name: &'a str, namespace: &'a str, options: &'a Value) -> Self {
+        Self { operation: Operation::Create, object_type: None, options, name, namespace, old: None }
+    }
+
     /// The name in rejections (`extractResourceName`).
-    pub(crate) fn shown_name(&self) -> &'a str {
-        if self.name.is_empty() { "Unknown" } else { self.name }
+    pub(crate) fn shown_name(&self, object: Option<&'a Value>) -> &'a str {
+        let named =
+            |field| object.map(|object| metadata::text(object, field)).filter(|text| !text.is_empty());
+        match self.name {
+            "" => named("name").or_else(|| named("generateName")).unwrap_or("Unknown"),
+            name => name,
+        }
     }
 }
 
 /// The admission configuration, parsed once per change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Admission {
+    /// In the order in which a write passes them.
+    stages: Vec<Stage>,
     mutating: Vec<Webhook>,
     validating: Vec<Webhook>,
     policies: Policies,
-    /// The table of LimitRanges, if there are any.
-    limit_ranges: Option<TableId>,
     /// The table of ResourceQuotas, if there are any.
     quotas: Option<TableId>,
-    /// Whether pods need an existing ServiceAccount.
-    service_accounts: bool,
     /// Whether a controller sets the limits in the status of quotas.
     has_quota_controller: bool,
-    /// Plug-ins from [`Builder::admission_plugin`](crate::Builder::admission_plugin).
-    plugins: Vec<Box<dyn AdmissionPlugin>>,
 }
 
 impl Admission {
-    pub(crate) fn new(service_accounts: bool, plugins: Vec<Box<dyn AdmissionPlugin>>) -> Self {
-        Self { service_accounts, plugins, ..Self::default() }
+    pub(crate) fn new(stages: Vec<Stage>) -> Self {
+        Self { stages, ..Self::default() }
     }
 
     /// Whether a controller sets the limits in the status of quotas, instead of the server.
@@ -95,7 +88,7 @@ impl Admission {
         Self { has_quota_controller, ..self }
     }
 
-    /// Whether any configured webhook or policy may change updated objects.
+    /// Whether any configured webhook or policy may change objects.
     pub(crate) fn may_mutate(&self) -> bool {
         !self.mutating.is_empty() || !self.policies.mutating_bindings.is_empty()
     }
@@ -121,13 +114,14 @@ impl Admission {
 
     /// Updates the configuration after a write of this kind.
     pub(crate) fn refresh(&mut self, kind: &Kind, store: &Store) {
-        let any = (store.count(kind.table) > 0).then_some(kind.table);
-        if kind.is_resource("", "limitranges") {
-            self.limit_ranges = any;
-        } else if kind.is_resource("", "resourcequotas") {
-            self.quotas = any;
+        if kind.is_resource("", "resourcequotas") {
+            self.quotas = (store.count(kind.table) > 0).then_some(kind.table);
         }
-        self.plugins.iter_mut().for_each(|plugin| plugin.note_change(&kind.resource));
+        for stage in &mut self.stages {
+            if let Stage::Plugin(plugin) = stage {
+                plugin.on_event(&kind.resource);
+            }
+        }
         let is_policy = policy::is_policy(kind);
         if !is_policy && !configuration::is_configuration(kind) {
             return;
@@ -173,88 +167,6 @@ pub(crate) struct Admitter<'a> {
 impl<'a> Admitter<'a> {
     fn objects(&self) -> Objects<'a> {
         Objects { catalog: self.catalog, store: self.store }
-    }
-
-    /// Runs mutating admission on the object of a write. A deletion has no object.
-    ///
-    /// # Errors
-    /// A policy or a webhook rejects the write.
-    pub(crate) fn mutate(
-        &self,
-        call: &mut Call<'_>,
-        attributes: Attributes<'_>,
-        mut object: Option<&mut Value>,
-    ) -> Outcome<()> {
-        if let Some(object) = object.as_deref_mut().filter(|_| self.admission.limit_ranges.is_some())
-            && call.kind.is_resource("", "pods")
-            && attributes.operation == Operation::Create
-        {
-            self.fill_in_limits(call, object);
-        }
-        if is_exempt(&call.kind) {
-            return Ok(());
-        }
-        // Minors that do not serve mutating policies ignore stored ones.
-        let policies = !self.admission.policies.mutating_bindings.is_empty()
-            && self.profile.minor >= since::MUTATING_POLICIES;
-        if let Some(object) = object.as_deref_mut().filter(|_| policies) {
-            self.run_mutating_policies(call, attributes, object, false)?;
-        }
-        if self.admission.mutating.is_empty() {
-            return Ok(());
-        }
-        let before = object.as_deref().filter(|_| policies).cloned();
-        self.call_mutating(call, attributes, object.as_deref_mut())?;
-        match (before, object) {
-            (Some(before), Some(object)) if before != *object => {
-                self.run_mutating_policies(call, attributes, object, true).map(drop)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Runs validating admission on the object to store and its managed fields.
-    ///
-    /// # Errors
-    /// A LimitRange, a quota, a policy, a webhook or a plug-in rejects the write.
-    pub(crate) fn validate(
-        &self,
-        call: &mut Call<'_>,
-        attributes: Attributes<'_>,
-        written: Option<(&Value, Option<&Value>)>,
-    ) -> Outcome<()> {
-        let object = written.map(|(object, _)| object);
-        if let Some(object) = object.filter(|_| self.admission.limit_ranges.is_some()) {
-            self.check_limits(call, attributes, object)?;
-        }
-        if self.admission.has_policies_or_webhooks() && !is_exempt(&call.kind) {
-            let whole = written.map(|(object, owners)| joined(object, owners));
-            self.run_policies_and_webhooks(call, attributes, whole.as_ref())?;
-        }
-        if !self.admission.plugins.is_empty() {
-            self.check_by_plugins(call, attributes, object)?;
-        }
-        // Quotas come last, so that a write that other checks reject uses none of a quota.
-        match object.filter(|_| self.admission.quotas.is_some()) {
-            Some(object) => self.check_quotas(call, attributes, object),
-            None => Ok(()),
-        }
-    }
-
-    /// Runs validating policies and webhooks.
-    fn run_policies_and_webhooks(
-        &self,
-        call: &mut Call<'_>,
-        attributes: Attributes<'_>,
-        object: Option<&Value>,
-    ) -> Outcome<()> {
-        if !self.admission.policies.validating_bindings.is_empty() {
-            self.run_policies(call, attributes, object)?;
-        }
-        if self.admission.validating.is_empty() {
-            return Ok(());
-        }
-        self.call_validating(call, attributes, object)
     }
 }
 

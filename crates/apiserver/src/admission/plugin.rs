@@ -1,116 +1,29 @@
-//! Admission plug-ins that an embedding program adds to the built-in ones.
+//! What admission plug-ins see of the server, and the errors of their rejections.
 
-use serde_json::Value;
-use windtunnel_core::requests::admission::{AdmissionRequest, AdmittingCluster, Permission};
+use serde_json::json;
+use windtunnel_core::clock::Time;
+use windtunnel_core::requests::admission::{AdmittingCluster, Permission, Rejection};
 use windtunnel_core::{Identity, Object, Resource};
 
 use crate::access::{Access, Attributes as AccessAttributes};
-use crate::admission::{Admission, Admitter, Attributes};
-use crate::call::Call;
 use crate::kinds::objects::Objects;
-use crate::metadata;
-use crate::status::{Outcome, Refused};
+use crate::outbound::hooks::Attempt;
+use crate::server::draws::Draws;
+use crate::status::Refused;
 
 /// The cluster of a plug-in.
 #[derive(Debug)]
-pub(crate) struct PluginCluster<'a> {
-    pub(crate) objects: Objects<'a>,
-    pub(crate) access: &'a mut Access,
+pub(super) struct PluginCluster<'a> {
+    pub(super) objects: Objects<'a>,
+    pub(super) access: &'a mut Access,
+    pub(super) draws: &'a mut Draws,
+    pub(super) attempt: &'a mut Attempt,
+    pub(super) warnings: &'a mut Vec<String>,
+    /// The namespace of the write.
+    pub(super) namespace: &'a str,
     /// The minor of Kubernetes 1.x.
-    pub(crate) minor: u32,
-}
-
-impl Admission {
-    /// Lets plug-ins change an object that is created.
-    ///
-    /// # Errors
-    /// A plug-in rejects it.
-    pub(crate) fn mutate_by_plugins(
-        &mut self,
-        cluster: &mut PluginCluster<'_>,
-        call: &Call<'_>,
-        object: &mut Value,
-    ) -> Outcome<()> {
-        if self.plugins.is_empty() || !call.path.subresource.is_empty() {
-            return Ok(());
-        }
-        let kind = &call.kind;
-        let name = metadata::text(object, "name").to_owned();
-        let request = AdmissionRequest {
-            resource: &kind.resource,
-            namespace: &call.path.namespace,
-            name: &name,
-            user: call.request.user,
-            old: None,
-        };
-        let mut plugins = self.plugins.iter_mut();
-        let decided = plugins.try_for_each(|plugin| plugin.mutate_created(&request, object, cluster));
-        decided.map_err(|why| {
-            let name = match metadata::text(object, "name") {
-                "" => metadata::text(object, "generateName"),
-                name => name,
-            };
-            Refused::forbidden(&kind.resource, name, &why)
-        })
-    }
-
-    /// Checks the deletion of an object with all plug-ins.
-    ///
-    /// # Errors
-    /// A plug-in rejects it.
-    pub(crate) fn check_deletion_with_plugins(&self, call: &Call<'_>, old: Option<&Value>) -> Outcome<()> {
-        let (kind, name) = (&call.kind, &*call.path.name);
-        let request = AdmissionRequest {
-            resource: &kind.resource,
-            namespace: &call.path.namespace,
-            name,
-            user: call.request.user,
-            old,
-        };
-        let mut plugins = self.plugins.iter();
-        plugins
-            .try_for_each(|plugin| plugin.check_deletion(&request))
-            .map_err(|why| Refused::forbidden(&kind.resource, name, &why))
-    }
-}
-
-impl Admitter<'_> {
-    /// Checks a write with all plug-ins.
-    ///
-    /// # Errors
-    /// A plug-in rejects it.
-    pub(super) fn check_by_plugins(
-        &self,
-        call: &mut Call<'_>,
-        attributes: Attributes<'_>,
-        object: Option<&Value>,
-    ) -> Outcome<()> {
-        if !call.path.subresource.is_empty() {
-            return Ok(());
-        }
-        let request = AdmissionRequest {
-            resource: &call.kind.resource,
-            namespace: attributes.namespace,
-            name: attributes.name,
-            user: call.request.user,
-            old: attributes.old,
-        };
-        let objects = |resource: &Resource| list(self.objects(), resource);
-        let mut warnings = Vec::new();
-        for plugin in &self.admission.plugins {
-            let found = plugin.check_write(&request, object, &objects);
-            warnings.extend(found.map_err(|message| Refused::by_webhook(403, "Forbidden", message, None))?);
-        }
-        call.warnings.extend(warnings);
-        Ok(())
-    }
-}
-
-/// All objects of a kind. Empty if the server does not have the kind.
-fn list(objects: Objects<'_>, resource: &Resource) -> Vec<Object> {
-    let kind = objects.catalog.find(&resource.group, &resource.version, &resource.plural);
-    let stored = kind.into_iter().flat_map(|kind| objects.store.list(kind.table, ""));
-    stored.map(|(_, _, entry)| Object::from(entry.served().tree())).collect()
+    pub(super) minor: u32,
+    pub(super) now: Time,
 }
 
 impl AdmittingCluster for PluginCluster<'_> {
@@ -118,12 +31,18 @@ impl AdmittingCluster for PluginCluster<'_> {
         self.objects.get(resource, namespace, name)
     }
 
-    fn objects(&self, resource: &Resource) -> Vec<Object> {
-        list(self.objects, resource)
+    fn objects(&self, resource: &Resource, namespace: &str) -> Vec<Object> {
+        let kind = self.objects.catalog.find(&resource.group, &resource.version, &resource.plural);
+        let stored = kind.into_iter().flat_map(|kind| self.objects.store.list(kind.table, namespace));
+        stored.map(|(_, _, entry)| Object::from(entry.served().tree())).collect()
     }
 
     fn kubernetes_minor(&self) -> u32 {
         self.minor
+    }
+
+    fn now(&self) -> Time {
+        self.now
     }
 
     fn allows(&mut self, user: &Identity, permission: Permission<'_>) -> bool {
@@ -136,5 +55,31 @@ impl AdmittingCluster for PluginCluster<'_> {
             ..AccessAttributes::default()
         };
         self.access.may(self.objects, user, &asked)
+    }
+
+    fn draw_name_suffix(&mut self, resource: &Resource, prefix: &str) -> String {
+        let Self { draws, attempt, namespace, .. } = self;
+        attempt.suffix(prefix, || draws.name_suffix(resource, namespace, prefix))
+    }
+
+    fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
+    }
+}
+
+/// The error of a rejected write of a kind; `name` is the name that the error shows.
+pub(super) fn refused(resource: &Resource, name: &str, rejection: Rejection) -> Refused {
+    match rejection {
+        Rejection::Forbidden(why) => Refused::forbidden(resource, name, &why),
+        Rejection::ForbiddenBecause(why, cause) => {
+            let mut refused = Refused::forbidden(resource, name, &why);
+            if let Some(details) = &mut refused.details {
+                details["causes"] = json!([cause]);
+            }
+            refused
+        }
+        Rejection::Denied(message) => Refused::by_webhook(403, "Forbidden", message, None),
+        Rejection::NotFound(resource, name) => Refused::not_found(&resource, &name),
+        Rejection::Internal(why) => Refused::internal_error(&why),
     }
 }

@@ -179,8 +179,8 @@ pub struct Attempt {
     pub(crate) uid: Option<String>,
     /// The names that were generated from its `generateName`.
     pub(crate) names: Vec<String>,
-    /// The name of the token volume that the server added to a pod.
-    pub(crate) token_volume: Option<String>,
+    /// The suffixes of other generated names, by prefix, such as that of a pod's token volume.
+    suffixes: Vec<(String, String)>,
     /// How the answer to the write gets lost, by an injected fault.
     pub(crate) lost: Option<LostAnswer>,
 }
@@ -189,6 +189,16 @@ impl Attempt {
     /// Whether no webhook has answered yet.
     pub(crate) fn is_new(&self) -> bool {
         self.answers.is_empty()
+    }
+
+    /// The suffix of a name with this prefix, drawn once for the request.
+    pub(crate) fn suffix(&mut self, prefix: &str, draw: impl FnOnce() -> String) -> String {
+        if let Some((_, suffix)) = self.suffixes.iter().find(|(known, _)| known == prefix) {
+            return suffix.clone();
+        }
+        let suffix = draw();
+        self.suffixes.push((prefix.to_owned(), suffix.clone()));
+        suffix
     }
 
     /// Records the answer to a call.

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
 
 use super::validation::{self, Validation};
-use crate::admission::{Attributes, Operation};
+use crate::admission::Attributes;
 use crate::call::Call;
 use crate::call::decode;
 use crate::kinds::{Generation, strategy};
 use crate::metadata;
-use crate::profile::since;
+use crate::profile::{Profile, since};
 use crate::reply::Reply;
 use crate::request::{Method, options};
 use crate::schema::default;
@@ -38,32 +38,23 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let owners = self.mutate_new(call, &mut object)?;
         self.complete_new(call, &mut object)?;
-        self.check_overhead(call, &object)?;
-        let attributes = Attributes {
-            operation: Operation::Create,
-            name: metadata::text(&object, "name"),
-            namespace: metadata::text(&object, "namespace"),
-            old: None,
-        };
-        self.admitter().validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        let options = options::for_admission(call.request, "CreateOptions");
+        let (name, namespace) = (metadata::text(&object, "name"), metadata::text(&object, "namespace"));
+        let attributes = Attributes::create(name, namespace, &options);
+        self.check_admission(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_new(call, object, owners)
     }
 
     /// Runs mutating admission for a new object, and returns the owners of its fields.
     fn mutate_new(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<FieldOwners> {
         validation::match_namespace(call, object)?;
-        let owners = self.owners(call, object, None);
-        self.admit_create(call, object)?;
-        self.set_service_account(call, object)?;
-        self.apply_runtime_class(call, object)?;
-        self.mutate_by_plugins(call, object)?;
+        let mut owners = self.owners(call, object, None);
+        check_definition(call, object, &self.profile)?;
         let name = metadata::text(object, "name").to_owned();
-        let namespace = metadata::text(object, "namespace").to_owned();
-        let attributes =
-            Attributes { operation: Operation::Create, name: &name, namespace: &namespace, old: None };
-        self.admitter().mutate(call, attributes, Some(object))?;
-        // Admission does not change the owners of fields.
-        Stored::take_owners(object);
+        let namespace = call.path.namespace.clone();
+        let options = options::for_admission(call.request, "CreateOptions");
+        let attributes = Attributes::create(&name, &namespace, &options);
+        self.admit_owned(call, attributes, object, &mut owners)?;
         self.check_escalation(call, object, None)?;
         Ok(owners)
     }
@@ -73,7 +64,6 @@ impl ApiServer {
         let kind = Arc::clone(&call.kind);
         let namespace = metadata::text(object, "namespace").to_owned();
         self.make_name(call, object, &namespace);
-        self.allocations.prioritise(&kind, object)?;
         call.new_name = Some(metadata::text(object, "name").to_owned());
         self.begin_metadata(call, object);
         if kind.custom.is_none() {
@@ -172,45 +162,6 @@ impl ApiServer {
         call.attempt.names.push(name);
     }
 
-    /// Rejects an object if its namespace is missing or terminating, or if its definition is terminating.
-    fn admit_create(&self, call: &Call<'_>, object: &Value) -> Outcome<()> {
-        let resource = &call.kind.resource;
-        let name = match metadata::text(object, "name") {
-            "" => metadata::text(object, "generateName"),
-            name => name,
-        };
-        let namespace = &*call.path.namespace;
-        // Validation rejects an object without a namespace.
-        if resource.namespaced && !namespace.is_empty() {
-            let Some(found) = self.store.get(self.tables.namespaces, "", namespace) else {
-                return Err(Refused::not_found(&windtunnel_core::resources::NAMESPACES, namespace));
-            };
-            if metadata::is_terminating(&found.served()) {
-                let why = format!(
-                    "unable to create new content in namespace {namespace} because it is being terminated"
-                );
-                let mut refused = Refused::forbidden(resource, name, &why);
-                if let Some(details) = &mut refused.details {
-                    details["causes"] = json!([{
-                        "reason": "NamespaceTerminating",
-                        "message": format!("namespace {namespace} is being terminated"),
-                        "field": "metadata.namespace",
-                    }]);
-                }
-                return Err(refused);
-            }
-        }
-        if call.kind.custom.as_ref().is_some_and(|custom| custom.family.terminating) {
-            let why = "create not allowed while custom resource definition is terminating";
-            return Err(if self.profile.minor < since::TERMINATING_FORBIDS {
-                Refused::not_supported_because(resource, why)
-            } else {
-                Refused::forbidden(resource, name, why)
-            });
-        }
-        Ok(())
-    }
-
     /// Sets the metadata of a new object that clients cannot choose, and removes what they must not set.
     fn begin_metadata(&mut self, call: &mut Call<'_>, object: &mut Value) {
         let uid = call.attempt.uid.get_or_insert_with(|| self.draws.uid()).clone();
@@ -229,6 +180,23 @@ impl ApiServer {
             metadata.insert("generation".to_owned(), json!(1));
         }
     }
+}
+
+/// Rejects a new object of a definition that is terminating.
+fn check_definition(call: &Call<'_>, object: &Value, profile: &Profile) -> Outcome<()> {
+    if !call.kind.custom.as_ref().is_some_and(|custom| custom.family.terminating) {
+        return Ok(());
+    }
+    let why = "create not allowed while custom resource definition is terminating";
+    let name = match metadata::text(object, "name") {
+        "" => metadata::text(object, "generateName"),
+        name => name,
+    };
+    Err(if profile.minor < since::TERMINATING_FORBIDS {
+        Refused::not_supported_because(&call.kind.resource, why)
+    } else {
+        Refused::forbidden(&call.kind.resource, name, why)
+    })
 }
 
 /// Rejects a new object with a resource version. The storage does so, which ignores versions that are no numbers.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
-use windtunnel_core::clock::rfc3339;
+use windtunnel_core::clock::{Time, rfc3339};
 
 use crate::apply::{Managers, Tracker, Versions};
 use crate::call::{Call, Owners};
@@ -68,6 +68,23 @@ impl ApiServer {
                 tracker.update(old.as_deref(), object, managers)
             }
         };
+        FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
+    }
+
+    /// The owners of the fields of an object that the server creates by itself, as this manager.
+    pub(crate) fn owners_of_own(&self, kind: &Kind, object: &Value, manager: &str, now: Time) -> FieldOwners {
+        if !self.managed_fields {
+            return FieldOwners::default();
+        }
+        let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
+        let tracker = Tracker {
+            versions: Versions::new(served, kind),
+            name: Cow::Borrowed(manager),
+            subresource: "",
+            reset: reset_fields(kind, ""),
+            now: rfc3339(now),
+        };
+        let managers = tracker.update(None, &kind.tracked_form(object), Managers::default());
         FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
     }
 

@@ -45,6 +45,7 @@ use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::environment::NodeEnvironment;
 use crate::machine::{Boot, StaticPod};
+use crate::version::Differences;
 
 /// The minor version of the kubelet while its Node does not report one.
 const MINOR_DEFAULT: u32 = 27;
@@ -222,6 +223,7 @@ impl Kubelet {
     /// Updates the status of the node.
     fn sync_node(&mut self, key: &Key, site: &SyncContext<'_>, step: &mut Step) {
         let Some(node) = site.view.get_key(key) else { return };
+        self.node_status.set_reporting(Differences::of(site.minor).reports_controller);
         let (writes, next) = self.node_status.sync(node, site.environment, site.streams, site.now);
         for write in writes {
             self.queue.send(key, write, &mut step.writes);
@@ -270,6 +272,8 @@ impl Kubelet {
         let address = self.address_of(object, site);
         let memory = memory_of(&mut self.pods, pod, object, &self.node);
         memory.address = address;
+        memory.events.refer_to(object);
+        memory.events.set_reporting(Differences::of(site.minor).reports_controller);
         let result = pod::sync(site, object, memory, &mut self.images);
         let event_writes =
             result.notices.into_iter().filter_map(|notice| memory.events.record(notice, site.now));

@@ -59,6 +59,11 @@ impl NodeStatus {
         self.boot.as_ref().map(|boot| boot.at)
     }
 
+    /// Sets whether Events name their reporting controller besides their source.
+    pub(super) fn set_reporting(&mut self, reports_controller: bool) {
+        self.events.set_reporting(reports_controller);
+    }
+
     /// Shifts the pending time when the clock is set.
     pub(super) fn leap(&mut self, by: SignedDuration) {
         self.ready_at = self.ready_at.map(|at| after(at, by));

@@ -22,12 +22,9 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// The time at which a pod is evicted. `None` if it may stay, which also cancels its timer.
+    /// The time at which a pod is evicted; `None` if it may stay.
     pub(super) fn due(&mut self, key: &Key, pod: &Object, view: &View, now: Time) -> Option<Time> {
-        let Some(span) = tolerance(pod, view) else {
-            self.cancel(key);
-            return None;
-        };
+        let span = tolerance(pod, view)?;
         if span.is_zero() {
             return Some(now);
         }
@@ -36,14 +33,17 @@ impl Timers {
         Some(timer.or_insert_with(|| (node.to_owned(), after(now, span))).1)
     }
 
-    /// Cancels the timer of a pod.
-    pub(super) fn cancel(&mut self, pod: &Key) {
-        self.by_pod.remove(pod);
+    /// Cancels the timer of a pod. Returns whether it had one.
+    pub(super) fn cancel(&mut self, pod: &Key) -> bool {
+        self.by_pod.remove(pod).is_some()
     }
 
-    /// Cancels the timers of all pods on a node without `NoExecute` taints.
-    pub(super) fn cancel_all(&mut self, node: &str) {
+    /// Cancels the timers of all pods on a node without `NoExecute` taints, and returns these pods.
+    pub(super) fn cancel_all(&mut self, node: &str) -> Vec<Key> {
+        let canceled = self.by_pod.iter().filter(|(_, (of, _))| of == node).map(|(pod, _)| pod.clone());
+        let canceled: Vec<Key> = canceled.collect();
         self.by_pod.retain(|_, (of, _)| of != node);
+        canceled
     }
 }
 

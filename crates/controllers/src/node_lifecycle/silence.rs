@@ -13,6 +13,9 @@ use super::LEASE_NAMESPACE;
 /// The minimum time after which a silent kubelet is considered unreachable (`node-monitor-grace-period`).
 const GRACE_SECONDS: i64 = 40;
 
+/// The time after which a kubelet that never posted a status is considered unreachable (`node-startup-grace-period`).
+const STARTUP_SECONDS: i64 = 60;
+
 /// The conditions that kubelets post.
 const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
@@ -21,6 +24,7 @@ const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressu
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastHeartbeats {
     by_node: BTreeMap<String, Heartbeat>,
+    expects_leases: bool,
 }
 
 /// The values of the last heartbeat, and the time at which they were first seen.
@@ -32,20 +36,46 @@ struct Heartbeat {
 }
 
 impl LastHeartbeats {
-    /// The time from which the kubelet of a node counts as silent, by its Lease and its last posted status;
-    /// `None` without a Lease.
-    pub(super) fn silence_begins(&mut self, node: &Object, view: &View, now: Time) -> Option<Time> {
-        let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name())?;
-        let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0).max(GRACE_SECONDS);
-        let posted = condition::find_in_status(node, "Ready")
-            .map_or("", |ready| ready["lastHeartbeatTime"].as_str().unwrap_or_default());
-        let renewed = lease.text("/spec/renewTime");
-        let heartbeat = self.by_node.get(node.name());
-        let at = heartbeat.filter(|heartbeat| heartbeat.renewed == renewed && heartbeat.posted == posted);
-        let at = at.map_or(now, |heartbeat| heartbeat.at);
+    /// Expects all kubelets to renew a Lease, or to post their status.
+    pub(super) fn expect_leases(&mut self) {
+        self.expects_leases = true;
+    }
+
+    /// The time from which the kubelet of a node counts as silent, by its Lease and its last posted status; `None` if it
+    /// never does. `default`: the seconds that it may be silent if all kubelets renew Leases.
+    pub(super) fn silence_begins(
+        &mut self,
+        node: &Object,
+        view: &View,
+        default: i64,
+        now: Time,
+    ) -> Option<Time> {
+        let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name());
+        let ready = condition::find_in_status(node, "Ready");
+        let Some(ready) = ready else {
+            let renewed = lease.map_or("", |lease| lease.text("/spec/renewTime"));
+            let created = node.time("/metadata/creationTimestamp").unwrap_or(now);
+            let first = if renewed.is_empty() { created } else { now };
+            return Some(self.silent_after(node, renewed, "", first, STARTUP_SECONDS));
+        };
+        if lease.is_none() && !self.expects_leases {
+            return None;
+        }
+        let grace = if self.expects_leases { default } else { GRACE_SECONDS };
+        let announced = lease.and_then(|lease| lease.number("/spec/leaseDurationSeconds")).unwrap_or(0);
+        let posted = ready["lastHeartbeatTime"].as_str().unwrap_or_default();
+        let renewed = lease.map_or("", |lease| lease.text("/spec/renewTime"));
+        Some(self.silent_after(node, renewed, posted, now, announced.max(grace)))
+    }
+
+    /// The end of the grace time after a heartbeat with these values, which counts from `first` if it is new.
+    fn silent_after(&mut self, node: &Object, renewed: &str, posted: &str, first: Time, grace: i64) -> Time {
+        let known = self.by_node.get(node.name());
+        let known = known.filter(|heartbeat| heartbeat.renewed == renewed && heartbeat.posted == posted);
+        let at = known.map_or(first, |heartbeat| heartbeat.at);
         let heartbeat = Heartbeat { renewed: renewed.to_owned(), posted: posted.to_owned(), at };
         self.by_node.insert(node.name().to_owned(), heartbeat);
-        Some(after(at, SignedDuration::from_secs(seconds)))
+        after(at, SignedDuration::from_secs(grace))
     }
 
     /// Removes the heartbeat of a deleted node.

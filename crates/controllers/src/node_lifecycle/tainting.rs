@@ -15,14 +15,14 @@ const PRESSURES: [(&str, &str); 4] = [
     ("NetworkUnavailable", "node.kubernetes.io/network-unavailable"),
 ];
 
-/// The write that corrects the managed taints of a node; `None` if they are correct.
-pub(super) fn taint(node: &Object, now: Time) -> Option<Write> {
+/// The write that corrects the managed taints of a node; `None` if they are correct. `is_disrupted`: no node is ready.
+pub(super) fn taint(node: &Object, is_disrupted: bool, now: Time) -> Option<Write> {
     let before = node.list("/spec/taints");
-    let wanted = wanted(node);
+    let wanted = wanted(node, is_disrupted);
     let same = |one: &Value, other: &Value| one["key"] == other["key"] && one["effect"] == other["effect"];
     let mut taints: Vec<Value> = before
         .iter()
-        .filter(|taint| !is_managed(taint, node) || wanted.iter().any(|wanted| same(wanted, taint)))
+        .filter(|taint| !is_managed(taint) || wanted.iter().any(|wanted| same(wanted, taint)))
         .cloned()
         .collect();
     for mut missing in wanted {
@@ -47,7 +47,7 @@ pub(super) fn has_no_execute_taint(node: &Object) -> bool {
 }
 
 /// The managed taints that the state of a node requires.
-fn wanted(node: &Object) -> Vec<Value> {
+fn wanted(node: &Object, is_disrupted: bool) -> Vec<Value> {
     let status = |kind: &str| {
         condition::find_in_status(node, kind).map_or("", |found| found["status"].as_str().unwrap_or(""))
     };
@@ -65,19 +65,18 @@ fn wanted(node: &Object) -> Vec<Value> {
         "Unknown" => UNREACHABLE,
         _ => return taints,
     };
-    taints.extend([of(key, "NoSchedule"), of(key, "NoExecute")]);
+    taints.push(of(key, "NoSchedule"));
+    if !is_disrupted {
+        taints.push(of(key, "NoExecute"));
+    }
     taints
 }
 
-/// Whether this controller manages a taint of a node. A node that has never reported `Ready` keeps the
-/// not-ready and unreachable taints that it was created with.
-fn is_managed(taint: &Value, node: &Object) -> bool {
+/// Whether this controller manages a taint. A node that never reported `Ready` has none of these.
+fn is_managed(taint: &Value) -> bool {
     let (key, effect) = (taint["key"].as_str().unwrap_or(""), taint["effect"].as_str().unwrap_or(""));
     match (key, effect) {
-        (NOT_READY | UNREACHABLE, "NoSchedule" | "NoExecute") => {
-            condition::find_in_status(node, "Ready").is_some()
-        }
-        (UNSCHEDULABLE, "NoSchedule") => true,
+        (NOT_READY | UNREACHABLE, "NoSchedule" | "NoExecute") | (UNSCHEDULABLE, "NoSchedule") => true,
         (key, "NoSchedule") => PRESSURES.iter().any(|(_, pressure)| *pressure == key),
         _ => false,
     }

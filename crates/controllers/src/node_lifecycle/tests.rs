@@ -7,6 +7,7 @@ use windtunnel_core::resources::{EVENTS, LEASES, NODES, PODS};
 use windtunnel_core::{Object, Write, condition};
 
 use super::NodeLifecycleController;
+use crate::ControllerVersion;
 use crate::testing::{Rig, check_recovery};
 
 /// Creates node `n`, new and ready, with three pods: `patient` tolerates `NoExecute` taints for five minutes,
@@ -25,6 +26,9 @@ fn prepare(rig: &mut Rig) {
         &NODES,
         json!({ "metadata": { "name": "n" }, "spec": { "taints": taints }, "status": { "conditions": conditions } }),
     );
+    // Pods are only evicted while some node is ready.
+    let ready = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+    rig.put(&NODES, json!({ "metadata": { "name": "other" }, "spec": {}, "status": ready }));
     let for_five_minutes = json!([{ "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }]);
     put_pod(rig, "patient", &for_five_minutes);
     put_pod(rig, "daemon", &json!([{ "operator": "Exists" }]));
@@ -131,6 +135,8 @@ fn an_unreachable_node_has_unknown_conditions_and_its_pods_are_evicted() {
         events(&rig),
         [
             "default Node n Normal NodeNotReady Node n status is now: NodeNotReady",
+            "default Node n Normal RegisteredNode Node n event: Registered Node n in Controller",
+            "default Node other Normal RegisteredNode Node other event: Registered Node other in Controller",
             "ns Pod daemon Warning NodeNotReady Node is not ready",
             "ns Pod patient Warning NodeNotReady Node is not ready",
             "ns Pod touchy Warning NodeNotReady Node is not ready",
@@ -210,7 +216,72 @@ fn leaves_the_pods_of_a_node_that_reports_not_ready_unchanged() {
     rig.run(10);
     assert_eq!(taints(&rig), ["own NoSchedule", "not-ready NoSchedule", "not-ready NoExecute"]);
     assert!(rig.view.list(&PODS).all(|pod| condition::is_true(pod, "Ready")));
-    assert_eq!(events(&rig), [""; 0]);
+    assert!(events(&rig).iter().all(|event| event.contains("RegisteredNode")));
+}
+
+/// The messages of the Events about evictions.
+fn evictions(rig: &Rig) -> Vec<&str> {
+    let of_controller = |event: &&Object| event["reportingComponent"] == "taint-eviction-controller";
+    rig.view.list(&EVENTS).filter(of_controller).map(|event| event.text("/message")).collect()
+}
+
+#[test]
+fn events_report_evictions_and_their_end() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    set_ready(&mut rig, "False");
+    rig.run(10);
+    assert_eq!(evictions(&rig), ["Marking for deletion Pod ns/touchy"]);
+    set_ready(&mut rig, "True");
+    rig.run(10);
+    let mut found = evictions(&rig);
+    found.sort_unstable();
+    assert_eq!(found, ["Cancelling deletion of Pod ns/patient", "Marking for deletion Pod ns/touchy"]);
+}
+
+#[test]
+fn a_node_whose_kubelet_never_reports_is_unreachable_after_a_minute() {
+    let mut rig = Rig::new();
+    rig.seat(|| Box::new(NodeLifecycleController::new()));
+    let taints = json!([{ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" }]);
+    rig.put(&NODES, json!({ "metadata": { "name": "n" }, "spec": { "taints": taints } }));
+    rig.run(59);
+    assert_eq!(taints_of(&rig), (vec![], 0), "pods may come to it");
+    rig.run(2);
+    assert_eq!(taints_of(&rig), (vec!["unreachable NoSchedule".to_owned()], 4), "no node is ready");
+    let ready = condition::find_in_status(node(&rig), "Ready").unwrap();
+    assert_eq!(ready["reason"], "NodeStatusNeverUpdated");
+    assert_eq!(ready["message"], "Kubelet never posted node status.");
+    let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+    rig.put(&NODES, json!({ "metadata": { "name": "other" }, "spec": {}, "status": status }));
+    rig.run(2);
+    assert_eq!(taints_of(&rig).0, ["unreachable NoSchedule", "unreachable NoExecute"]);
+    rig.write(&Write::delete_now(&NODES, "", "n"));
+    rig.run(1);
+    let removed = "default Node n Normal RemovingNode Node n event: Removing Node n from Controller";
+    assert!(events(&rig).iter().any(|event| event == removed), "{:#?}", events(&rig));
+}
+
+/// The taints of the node, and the number of its conditions.
+fn taints_of(rig: &Rig) -> (Vec<String>, usize) {
+    (taints(rig), node(rig).list("/status/conditions").len())
+}
+
+#[test]
+fn a_node_without_a_lease_is_unreachable_where_kubelets_renew_leases() {
+    for (minor, seconds) in [(31, 40), (36, 50)] {
+        let mut rig = Rig::new();
+        rig.seat(move || {
+            let controller = NodeLifecycleController::new().with_version(ControllerVersion::fixed(minor));
+            Box::new(controller.with_leases())
+        });
+        let ready = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+        rig.put(&NODES, json!({ "metadata": { "name": "n" }, "spec": {}, "status": ready }));
+        rig.run(seconds - 1);
+        assert!(condition::is_true(node(&rig), "Ready"));
+        rig.run(2);
+        assert_eq!(condition::find_in_status(node(&rig), "Ready").unwrap()["reason"], "NodeStatusUnknown");
+    }
 }
 
 #[test]

@@ -14,6 +14,8 @@ const RETRIES_MAX: u32 = 10;
 pub struct Request {
     /// The name of the actor.
     pub by: String,
+    /// The user agent of its client.
+    pub agent: String,
     /// The user that the API server sees.
     pub identity: Identity,
     /// The write.
@@ -37,7 +39,9 @@ impl Schedule {
         }
         if let Some(write) = slot.client.unsent.pop_front() {
             let identity = slot.actor.identity_for(&write).unwrap_or_else(|| slot.identity.clone());
-            return Some(Request { by: slot.actor.name().to_owned(), identity, write });
+            let by = slot.actor.name().to_owned();
+            let agent = agent(&by, &slot.identity);
+            return Some(Request { by, agent, identity, write });
         }
         if !slot.client.unread.is_empty() {
             slot.inbox.answers.append(&mut slot.client.unread);
@@ -70,6 +74,15 @@ impl Schedule {
         self.retries.remove(&due);
         Some(due.1)
     }
+}
+
+/// The user agent of an actor. The controllers of kube-controller-manager have service accounts in `kube-system`, and name
+/// the program before the controller.
+fn agent(name: &str, identity: &Identity) -> String {
+    if identity.user.starts_with("system:serviceaccount:kube-system:") {
+        return format!("kube-controller-manager/{name}");
+    }
+    name.to_owned()
 }
 
 /// How long the server asks a client to wait before a retry.

@@ -8,65 +8,162 @@ use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View};
 
 use crate::owners;
-use crate::scheduler::placement::is_chosen;
+use crate::scheduler::load::{Amounts, Load, lack, requests};
+use crate::scheduler::placement::{is_chosen, named_nodes};
 use crate::scheduler::taints::{self, find_untolerated, tolerated};
+use crate::version::{Differences, TaintText};
 
 /// The best node for a pod, or the scheduler's message if no node fits.
-pub(super) fn node_for<'v>(pod: &Object, view: &'v View) -> Result<&'v str, String> {
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut fitting, mut all) = (Vec::new(), 0);
+pub(super) fn node_for<'v>(
+    pod: &Object,
+    view: &'v View,
+    differences: Differences,
+) -> Result<&'v str, String> {
+    let search = Search { pod, view, load: Load::of(view), wanted: requests(pod), differences };
+    let mut rejected = Vec::new();
+    let mut fitting = Vec::new();
     for node in view.list(&NODES) {
-        all += 1;
-        match refusal(pod, node, view) {
+        match search.refusal(node, &search.others_on(node)) {
             None => fitting.push(node),
-            Some(why) => *reasons.entry(why).or_default() += 1,
+            Some(refusal) => rejected.push((node, refusal)),
         }
     }
-    if let Some(node) = fitting.into_iter().min_by_key(|node| rank(pod, node, view)) {
+    if let Some(node) = fitting.into_iter().min_by_key(|node| search.rank(node)) {
         return Ok(node.name());
     }
-    if all == 0 {
+    if rejected.is_empty() {
         return Err("no nodes available to schedule pods".to_owned());
     }
-    let mut reasons: Vec<String> = reasons.iter().map(|(why, count)| format!("{count} {why}")).collect();
-    reasons.sort();
-    Err(format!(
-        "0/{all} nodes are available: {}. preemption: 0/{all} nodes are available: {all} Preemption is not helpful \
-         for scheduling.",
-        reasons.join(", ")
-    ))
+    Err(search.explain(&rejected))
 }
 
-/// The rank of a node for a pod; the lowest is the best. Compares untolerated `PreferNoSchedule` taints, pods
-/// of the same owner, the absence of the pod's image, and the number of pods.
-fn rank(pod: &Object, node: &Object, view: &View) -> (usize, usize, bool, usize) {
-    let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
-    let untolerated = node.list("/spec/taints").iter().filter(prefers_not).count();
-    let owner = owners::controller(pod).map(|owner| &owner["uid"]);
-    let image = pod.text("/spec/containers/0/image");
-    let (mut same, mut has_image, mut all) = (0, false, 0);
-    for other in view.list(&PODS).filter(|other| other.text("/spec/nodeName") == node.name()) {
-        all += 1;
-        same += usize::from(owner.is_some() && owners::controller(other).map(|found| &found["uid"]) == owner);
-        let mut containers = other.list("/spec/initContainers").iter().chain(other.list("/spec/containers"));
-        has_image |= containers.any(|container| container["image"] == image);
-    }
-    (untolerated, same, !has_image, all)
+/// Why a node does not fit a pod.
+struct Refusal {
+    reasons: Vec<String>,
+    /// Whether the node could fit without some of its pods.
+    is_resolvable: bool,
 }
 
-/// The reason why a node does not fit a pod, from the first of the scheduler's filters that rejects it.
-fn refusal(pod: &Object, node: &Object, view: &View) -> Option<String> {
-    if node["spec"]["unschedulable"] == true && !tolerated(pod, &taints::unschedulable()) {
-        return Some("node(s) were unschedulable".to_owned());
+impl Refusal {
+    fn lasting(reason: impl Into<String>) -> Self {
+        Self { reasons: vec![reason.into()], is_resolvable: false }
     }
-    if let Some(taint) = find_untolerated(pod, node, &["NoSchedule", "NoExecute"]) {
+}
+
+/// The search of a node for a pod.
+struct Search<'s, 'v> {
+    pod: &'s Object,
+    view: &'v View,
+    load: Load<'v>,
+    /// What the pod requests.
+    wanted: Amounts,
+    differences: Differences,
+}
+
+impl<'v> Search<'_, 'v> {
+    /// The other pods on a node.
+    fn others_on(&self, node: &Object) -> Vec<&'v Object> {
+        self.load.pods_on(node.name()).to_vec()
+    }
+
+    /// The reason why a node does not fit, from the first of the scheduler's filters that rejects it. `others`: the pods on
+    /// the node.
+    fn refusal(&self, node: &Object, others: &[&Object]) -> Option<Refusal> {
+        let pod = self.pod;
+        if named_nodes(pod).is_some_and(|names| !names.contains(&node.name())) {
+            return Some(Refusal::lasting("node(s) didn't satisfy plugin(s) [NodeAffinity]"));
+        }
+        if node["spec"]["unschedulable"] == true && !tolerated(pod, &taints::unschedulable()) {
+            return Some(Refusal::lasting("node(s) were unschedulable"));
+        }
+        if let Some(taint) = find_untolerated(pod, node, &["NoSchedule", "NoExecute"]) {
+            return Some(Refusal::lasting(self.taint_reason(taint)));
+        }
+        if !is_chosen(pod, node) {
+            return Some(Refusal::lasting("node(s) didn't match Pod's node affinity/selector"));
+        }
+        let lack = lack(&self.wanted, node, others);
+        if !lack.reasons.is_empty() {
+            return Some(Refusal { reasons: lack.reasons, is_resolvable: !lack.is_lasting });
+        }
+        violates_anti_affinity(pod, node, self.view).then(|| Refusal {
+            reasons: vec!["node(s) didn't match pod anti-affinity rules".to_owned()],
+            is_resolvable: true,
+        })
+    }
+
+    fn taint_reason(&self, taint: &Value) -> String {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
-        return Some(format!("node(s) had untolerated taint {{{}: {}}}", text("key"), text("value")));
+        let shown = format!("{{{}: {}}}", text("key"), text("value"));
+        match self.differences.taints {
+            TaintText::Had => format!("node(s) had taint {shown}, that the pod didn't tolerate"),
+            TaintText::Untolerated => format!("node(s) had untolerated taint {shown}"),
+            TaintText::Unnamed => "node(s) had untolerated taint(s)".to_owned(),
+        }
     }
-    if !is_chosen(pod, node) {
-        return Some("node(s) didn't match Pod's node affinity/selector".to_owned());
+
+    /// The rank of a node; the lowest is the best. Compares untolerated `PreferNoSchedule` taints, pods of the same owner,
+    /// the absence of the pod's image, and the number of pods.
+    fn rank(&self, node: &Object) -> (usize, usize, bool, usize) {
+        let pod = self.pod;
+        let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
+        let untolerated = node.list("/spec/taints").iter().filter(prefers_not).count();
+        let owner = owners::controller(pod).map(|owner| &owner["uid"]);
+        let image = pod.text("/spec/containers/0/image");
+        let (mut same, mut has_image, mut all) = (0, false, 0);
+        for other in self.load.pods_on(node.name()) {
+            all += 1;
+            same +=
+                usize::from(owner.is_some() && owners::controller(other).map(|found| &found["uid"]) == owner);
+            let mut containers =
+                other.list("/spec/initContainers").iter().chain(other.list("/spec/containers"));
+            has_image |= containers.any(|container| container["image"] == image);
+        }
+        (untolerated, same, !has_image, all)
     }
-    violates_anti_affinity(pod, node, view).then(|| "node(s) didn't match pod anti-affinity rules".to_owned())
+
+    /// The message about a pod that fits no node: the reasons, and why the deletion of other pods would not help.
+    fn explain(&self, rejected: &[(&Object, Refusal)]) -> String {
+        let reasons = rejected.iter().flat_map(|(_, refusal)| refusal.reasons.iter().cloned());
+        let all = rejected.len();
+        let mut text = format!("0/{all} nodes are available: {}.", histogram(reasons));
+        if self.differences.deallocates_claims {
+            text += " no new claims to deallocate,";
+        }
+        if self.pod["spec"]["preemptionPolicy"] == "Never" {
+            return text + " preemption: not eligible due to preemptionPolicy=Never.";
+        }
+        let kept = rejected.iter().flat_map(|(node, refusal)| self.without_victims(node, refusal));
+        text + &format!(" preemption: 0/{all} nodes are available: {}.", histogram(kept))
+    }
+
+    /// Why a node would not fit without its pods of lower priority.
+    fn without_victims(&self, node: &Object, refusal: &Refusal) -> Vec<String> {
+        if !refusal.is_resolvable {
+            return vec!["Preemption is not helpful for scheduling".to_owned()];
+        }
+        let priority = |pod: &Object| pod.number("/spec/priority").unwrap_or(0);
+        let others = self.others_on(node);
+        let kept: Vec<&Object> =
+            others.iter().copied().filter(|other| priority(other) >= priority(self.pod)).collect();
+        if kept.len() == others.len() {
+            return vec!["No preemption victims found for incoming pod".to_owned()];
+        }
+        // The scheduler deletes no pods here, so a node that would fit then is not chosen.
+        let left = self.refusal(node, &kept);
+        left.map_or_else(|| refusal.reasons.clone(), |refusal| refusal.reasons)
+    }
+}
+
+/// Reasons with their numbers, in the order of the texts.
+fn histogram(reasons: impl Iterator<Item = String>) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in reasons {
+        *counts.entry(reason).or_default() += 1;
+    }
+    let mut texts: Vec<String> = counts.iter().map(|(why, count)| format!("{count} {why}")).collect();
+    texts.sort();
+    texts.join(", ")
 }
 
 /// Whether the required anti-affinity of a pod excludes a node because of pods in the same topology domain.

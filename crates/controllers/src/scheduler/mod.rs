@@ -1,32 +1,34 @@
 //! The scheduler: it binds pods to nodes that fit.
 //!
 //! A node fits a pod if it matches the node selector and required node affinity, if the pod tolerates its
-//! taints, and if no required anti-affinity of the pod excludes it. Of several, the scheduler prefers in this
-//! order:
+//! taints, if it has the requested resources, and if no required anti-affinity of the pod excludes it. Of several, the
+//! scheduler prefers in this order:
 //! 1. the fewest untolerated `PreferNoSchedule` taints
 //! 2. the fewest pods of the same owner
 //! 3. nodes that have the image
 //! 4. the fewest pods
 //!
-//! It ignores resources, preferences of pods, volumes and preemption.
+//! It ignores preferences and affinity of pods, ports of hosts and volumes, and deletes no pods for others (preemption).
 
+mod events;
 mod fit;
+mod load;
 pub mod placement;
 pub mod taints;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write};
 
 use super::workqueue::WorkQueue;
-use super::{Actor, Input, Interest, Step};
+use super::{Actor, ControllerVersion, Input, Interest, Step};
 use crate::owners;
 
 /// The scheduler of pods without a `schedulerName`.
@@ -38,6 +40,9 @@ pub struct Scheduler {
     queue: WorkQueue,
     /// Pods that fit no node.
     unschedulable: BTreeSet<Key>,
+    /// The Events about bindings that are not answered yet.
+    bindings: BTreeMap<Key, Write>,
+    version: ControllerVersion,
     started: bool,
 }
 
@@ -47,7 +52,14 @@ impl Scheduler {
         Self::default()
     }
 
-    fn notice(&mut self, input: &Input<'_>) {
+    /// Sets the version.
+    #[must_use]
+    pub fn with_version(self, version: ControllerVersion) -> Self {
+        Self { version, ..self }
+    }
+
+    /// Queues the pods that may be scheduled now. Returns the Events about pods that were bound.
+    fn notice(&mut self, input: &Input<'_>) -> Vec<(Key, Write)> {
         if !std::mem::replace(&mut self.started, true) {
             for pod in input.view.list(&PODS) {
                 self.queue.add(PODS.key(pod.namespace(), pod.name()));
@@ -60,12 +72,19 @@ impl Scheduler {
                 }
             } else if change.kind == ChangeKind::Deleted {
                 self.unschedulable.remove(&change.key);
+                self.bindings.remove(&change.key);
                 self.retry_unschedulable();
             } else if change.object.text("/spec/nodeName").is_empty() {
                 self.queue.add(change.key.clone());
             }
         }
-        self.queue.process_answers(input.answers, input.now);
+        let answers = self.queue.settle_answers(input.answers, input.now);
+        let bound = answers.into_iter().filter(|(_, answer)| answer.write.subresource == Some("binding"));
+        let event = |(pod, answer): (Key, &Answer)| {
+            let event = self.bindings.remove(&pod).filter(|_| answer.outcome.is_ok())?;
+            Some((pod, event))
+        };
+        bound.filter_map(event).collect()
     }
 
     fn retry_unschedulable(&mut self) {
@@ -74,14 +93,21 @@ impl Scheduler {
         }
     }
 
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Option<Write> {
+    /// The writes for a pod: its binding, or the reason why it fits no node.
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         self.unschedulable.remove(key);
-        let pod = view.get_key(key).filter(|pod| is_pending(pod))?;
-        match fit::node_for(pod, view) {
-            Ok(node) => Some(Write::bind(&key.namespace, &key.name, node)),
+        let Some(pod) = view.get_key(key).filter(|pod| is_pending(pod)) else { return Vec::new() };
+        let differences = self.version.differences_in(view);
+        match fit::node_for(pod, view, differences) {
+            Ok(node) => {
+                self.bindings.insert(key.clone(), events::scheduled(pod, node, now));
+                vec![Write::bind(&key.namespace, &key.name, node)]
+            }
             Err(why) => {
                 self.unschedulable.insert(key.clone());
-                write_unschedulable(pod, &why, now)
+                let generation = differences.observes_pods.then(|| pod.generation());
+                let condition = write_unschedulable(pod, &why, generation, now);
+                condition.into_iter().flat_map(|write| [events::failed(pod, &why, now), write]).collect()
             }
         }
     }
@@ -89,7 +115,9 @@ impl Scheduler {
 
 /// Whether a changed node may fit more pods than before.
 fn may_take_more(old: &Object, node: &Object) -> bool {
-    old["spec"] != node["spec"] || old["metadata"]["labels"] != node["metadata"]["labels"]
+    old["spec"] != node["spec"]
+        || old["metadata"]["labels"] != node["metadata"]["labels"]
+        || old["status"]["allocatable"] != node["status"]["allocatable"]
 }
 
 /// Whether a pod is to be scheduled by this scheduler.
@@ -100,8 +128,8 @@ fn is_pending(pod: &Object) -> bool {
         && owners::is_active(pod)
 }
 
-/// Sets `PodScheduled` of a pod to `False` with the reason, unless it is set already.
-fn write_unschedulable(pod: &Object, why: &str, now: Time) -> Option<Write> {
+/// Sets `PodScheduled` of a pod to `False` with the reason and the generation of the pod, unless it is set already.
+fn write_unschedulable(pod: &Object, why: &str, generation: Option<i64>, now: Time) -> Option<Write> {
     let unschedulable = Condition::new("PodScheduled", "False", "Unschedulable", why);
     if condition::find_in_status(pod, "PodScheduled")
         .is_some_and(|found| Condition::from_value(found) == unschedulable)
@@ -111,6 +139,10 @@ fn write_unschedulable(pod: &Object, why: &str, now: Time) -> Option<Write> {
     crate::marks::NO_NODE_FITS.reach();
     let mut conditions: Vec<Value> = pod.list("/status/conditions").to_vec();
     condition::set(&mut conditions, &unschedulable, now);
+    let own = conditions.iter_mut().find(|found| found["type"] == "PodScheduled");
+    if let (Some(own), Some(generation)) = (own, generation.filter(|generation| *generation > 0)) {
+        own["observedGeneration"] = json!(generation);
+    }
     let patch = json!({ "status": { "conditions": conditions } });
     Some(Write::merge_patch_status(&PODS, pod.namespace(), pod.name(), patch))
 }
@@ -129,15 +161,20 @@ impl Actor for Scheduler {
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        self.notice(input);
+        let events = self.notice(input);
         let mut step = Step::default();
         // Binds one pod per step, as each binding affects the choice for the next pod.
         for key in self.queue.take_due(input.now) {
             if !step.writes.is_empty() {
                 self.queue.add(key);
-            } else if let Some(write) = self.sync(&key, input.view, input.now) {
-                self.queue.send(&key, write, &mut step.writes);
+            } else {
+                for write in self.sync(&key, input.view, input.now) {
+                    self.queue.send(&key, write, &mut step.writes);
+                }
             }
+        }
+        for (key, event) in events {
+            self.queue.send(&key, event, &mut step.writes);
         }
         step.wake_at = self.queue.next();
         if let Some(pod) = self.unschedulable.first() {

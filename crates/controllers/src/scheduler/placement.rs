@@ -12,6 +12,20 @@ pub fn is_chosen(pod: &Object, node: &Object) -> bool {
     selected && terms.is_none_or(|terms| terms.iter().any(|term| fits(term, node)))
 }
 
+/// The names of the nodes to which the required node affinity of a pod is limited; `None` if it names none.
+pub(super) fn named_nodes(pod: &Object) -> Option<Vec<&str>> {
+    let required = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    let terms = pod.list(&format!("{required}/nodeSelectorTerms"));
+    let mut names = Vec::new();
+    for term in terms {
+        let fields = term["matchFields"].as_array().into_iter().flatten();
+        let mut named = fields.filter(|field| field["key"] == "metadata.name" && field["operator"] == "In");
+        let values = named.next()?["values"].as_array().into_iter().flatten();
+        names.extend(values.filter_map(Value::as_str));
+    }
+    (!terms.is_empty()).then_some(names)
+}
+
 /// Whether a node matches a term. An empty term matches no node.
 fn fits(term: &Value, node: &Object) -> bool {
     let list = |field: &str| term[field].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -1,10 +1,11 @@
 //! Pods to schedule.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Write, condition};
+use windtunnel_core::resources::{EVENTS, NODES, PODS};
+use windtunnel_core::{Object, Write, condition};
 
 use super::Scheduler;
+use crate::ControllerVersion;
 use crate::testing::{Rig, check_recovery};
 
 fn rig() -> Rig {
@@ -17,7 +18,9 @@ fn prepare(rig: &mut Rig) {
     rig.seat(|| Box::new(Scheduler::new()));
     for name in ["a", "b"] {
         let labels = json!({ "kubernetes.io/hostname": name });
-        rig.put(&NODES, json!({ "metadata": { "name": name, "labels": labels }, "spec": {} }));
+        let metadata = json!({ "name": name, "labels": labels });
+        let status = json!({ "allocatable": { "cpu": "4", "pods": "10" } });
+        rig.put(&NODES, json!({ "metadata": metadata, "spec": {}, "status": status }));
     }
 }
 
@@ -75,8 +78,8 @@ fn an_unschedulable_pod_reports_the_reasons_and_waits() {
     put(&mut rig, "p", &json!({}));
     assert_eq!(
         place(&rig, "p"),
-        "0/2 nodes are available: 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable. preemption: \
-         0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+        "0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. no new claims to \
+         deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
     );
     let condition =
         condition::find_in_status(rig.view.get(&PODS, "ns", "p").unwrap(), "PodScheduled").unwrap();
@@ -85,6 +88,88 @@ fn an_unschedulable_pod_reports_the_reasons_and_waits() {
     assert_eq!(place(&rig, "tolerant"), "b");
     change(&mut rig, "a", &json!({ "unschedulable": null }));
     assert_eq!(place(&rig, "p"), "a");
+}
+
+#[test]
+fn the_text_about_unschedulable_pods_depends_on_the_version() {
+    for (minor, expected) in [
+        (23, "1 node(s) had taint {k: v}, that the pod didn't tolerate. preemption: 0/1 nodes"),
+        (31, "1 node(s) had untolerated taint {k: v}. preemption: 0/1 nodes"),
+        (34, "1 node(s) had untolerated taint {k: v}. no new claims to deallocate, preemption: 0/1 nodes"),
+        (36, "1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/1 nodes"),
+    ] {
+        let mut rig = Rig::new();
+        rig.seat(move || Box::new(Scheduler::new().with_version(ControllerVersion::fixed(minor))));
+        let taints = json!([{ "key": "k", "value": "v", "effect": "NoSchedule" }]);
+        rig.put(&NODES, json!({ "metadata": { "name": "a" }, "spec": { "taints": taints } }));
+        put(&mut rig, "p", &json!({}));
+        assert!(place(&rig, "p").contains(expected), "{}", place(&rig, "p"));
+    }
+}
+
+#[test]
+fn binds_no_pod_to_a_node_that_lacks_resources() {
+    let mut rig = rig();
+    let requests = |cpu: &str| json!({ "containers": [{ "resources": { "requests": { "cpu": cpu } } }] });
+    put(&mut rig, "p", &requests("3"));
+    put(&mut rig, "q", &requests("3"));
+    put(&mut rig, "r", &requests("2"));
+    put(&mut rig, "huge", &requests("5"));
+    assert_eq!(["p", "q"].map(|pod| place(&rig, pod)), ["a", "b"]);
+    let preemption = |why: &str| {
+        format!(
+            "2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 2 {why}."
+        )
+    };
+    let why = place(&rig, "r").to_owned();
+    assert!(why.ends_with(&preemption("No preemption victims found for incoming pod")), "{why}");
+    let why = place(&rig, "huge").to_owned();
+    assert!(why.ends_with(&preemption("Preemption is not helpful for scheduling")), "{why}");
+    rig.write(&Write::delete_now(&PODS, "ns", "q"));
+    rig.run(1);
+    assert_eq!(place(&rig, "r"), "b");
+}
+
+#[test]
+fn a_node_that_reports_no_resources_has_room_for_no_pod() {
+    let mut rig = Rig::new();
+    rig.seat(|| Box::new(Scheduler::new()));
+    rig.put(&NODES, json!({ "metadata": { "name": "a" }, "spec": {} }));
+    put(&mut rig, "p", &json!({}));
+    assert!(place(&rig, "p").starts_with("0/1 nodes are available: 1 Too many pods."));
+    let allocatable = json!({ "status": { "allocatable": { "pods": "1" } } });
+    rig.write(&Write::merge_patch_status(&NODES, "", "a", allocatable));
+    rig.run(1);
+    assert_eq!(place(&rig, "p"), "a");
+}
+
+#[test]
+fn a_daemon_fits_only_the_node_that_its_affinity_names() {
+    let mut rig = rig();
+    change(&mut rig, "a", &json!({ "taints": [{ "key": "k", "effect": "NoSchedule" }] }));
+    let field = json!({ "key": "metadata.name", "operator": "In", "values": ["a"] });
+    let required = json!({ "nodeSelectorTerms": [{ "matchFields": [field] }] });
+    let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": required } });
+    put(&mut rig, "daemon", &json!({ "affinity": affinity }));
+    let expected = "0/2 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity], 1 node(s) had \
+                    untolerated taint(s).";
+    assert!(place(&rig, "daemon").starts_with(expected), "{}", place(&rig, "daemon"));
+}
+
+#[test]
+fn events_report_bindings_and_failures() {
+    let mut rig = rig();
+    put(&mut rig, "p", &json!({}));
+    put(&mut rig, "nowhere", &json!({ "nodeSelector": { "zone": "x" } }));
+    rig.run(600);
+    let fields = ["type", "reason", "action", "reportingComponent", "involvedObject/name", "message"];
+    let text = |event: &Object| fields.map(|field| event.text(&format!("/{field}")).to_owned()).join(" ");
+    let mut events: Vec<String> = rig.view.list(&EVENTS).map(text).collect();
+    events.sort();
+    let [scheduled, failed] = &events[..] else { panic!("{events:#?}") };
+    assert_eq!(*scheduled, "Normal Scheduled Binding default-scheduler p Successfully assigned ns/p to a");
+    let why = place(&rig, "nowhere");
+    assert_eq!(*failed, format!("Warning FailedScheduling Scheduling default-scheduler nowhere {why}"));
 }
 
 #[test]

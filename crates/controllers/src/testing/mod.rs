@@ -392,6 +392,9 @@ fn updated(write: &Write, old: &Object, value: &Value) -> Result<Value, Refusal>
     let mut merged = old.to_value();
     let field = if write.subresource == Some("finalize") { "spec" } else { "status" };
     merged[field] = value[field].clone();
+    if write.subresource == Some("status") && value["metadata"]["annotations"].is_object() {
+        merged["metadata"]["annotations"] = value["metadata"]["annotations"].clone();
+    }
     Ok(merged)
 }
 

@@ -3,9 +3,9 @@
 //! no pod and no webhook configuration.
 
 use serde_json::Value;
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest};
+use windtunnel_core::Object;
+use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
 use windtunnel_core::resources::{COMPATIBILITY_REQUIREMENTS, CUSTOM_RESOURCE_DEFINITIONS};
-use windtunnel_core::{Object, Resource};
 
 use crate::compatibility;
 
@@ -17,24 +17,34 @@ const WEBHOOK: &str = "compatibilityrequirement.operator.openshift.io";
 pub struct CompatibilityRequirements;
 
 impl AdmissionPlugin for CompatibilityRequirements {
-    fn check_write(
+    fn name(&self) -> &'static str {
+        WEBHOOK
+    }
+
+    fn validate(
         &self,
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
-        objects: &dyn Fn(&Resource) -> Vec<Object>,
-    ) -> Result<Vec<String>, String> {
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        if !request.subresource.is_empty() {
+            return Ok(());
+        }
         let checked = if *request.resource == COMPATIBILITY_REQUIREMENTS {
             object.map_or(Ok(Vec::new()), |object| {
                 compatibility::check_requirement(object).map(|()| Vec::new())
             })
         } else if *request.resource == CUSTOM_RESOURCE_DEFINITIONS {
-            let mut requirements = objects(&COMPATIBILITY_REQUIREMENTS);
+            let mut requirements = cluster.objects(&COMPATIBILITY_REQUIREMENTS, "");
             requirements.retain(|requirement| requirement.text("/status/crdName") == request.name);
             check_definition(&requirements, object)
         } else {
-            return Ok(Vec::new());
+            return Ok(());
         };
-        checked.map_err(|why| format!("admission webhook \"{WEBHOOK}\" denied the request: {why}"))
+        let denied = |why| format!("admission webhook \"{WEBHOOK}\" denied the request: {why}");
+        let warnings = checked.map_err(|why| Rejection::Denied(denied(why)))?;
+        warnings.into_iter().for_each(|warning| cluster.warn(warning));
+        Ok(())
     }
 }
 

@@ -1,7 +1,10 @@
 //! Objects that OpenShift's kube-apiserver does not delete: the cluster's configuration (admission plug-in
 //! `config.openshift.io/DenyDeleteClusterConfiguration`) and its namespaces (`NamespaceLifecycle` there).
 
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest};
+use serde_json::Value;
+use windtunnel_core::requests::admission::{
+    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+};
 use windtunnel_core::resources;
 
 const NAMESPACES: [&str; 4] =
@@ -14,10 +17,22 @@ const GROUP: &str = "config.openshift.io";
 pub struct ClusterConfiguration;
 
 impl AdmissionPlugin for ClusterConfiguration {
-    fn check_deletion(&self, request: &AdmissionRequest<'_>) -> Result<(), String> {
+    fn name(&self) -> &'static str {
+        "config.openshift.io/DenyDeleteClusterConfiguration"
+    }
+
+    fn mutate(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+        _: &mut Value,
+        _: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        if request.operation != AdmissionOperation::Delete {
+            return Ok(());
+        }
         let (resource, name) = (request.resource, request.name);
         if *resource == resources::NAMESPACES && NAMESPACES.contains(&name) {
-            return Err("this namespace may not be deleted".to_owned());
+            return Err(Rejection::Forbidden("this namespace may not be deleted".to_owned()));
         }
         let (group, plural) = (&*resource.group, &*resource.plural);
         let required = match plural {
@@ -26,9 +41,10 @@ impl AdmissionPlugin for ClusterConfiguration {
             "clusterversions" => Some("version"),
             _ => Some("cluster"),
         };
-        if request.old.is_none() || group != GROUP || required != Some(name) {
+        if group != GROUP || required != Some(name) {
             return Ok(());
         }
-        Err(format!("deleting required {plural}.{group} resource, named {name}, is not allowed"))
+        let why = format!("deleting required {plural}.{group} resource, named {name}, is not allowed");
+        Err(Rejection::Forbidden(why))
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use windtunnel_controllers::faults::{ANNOTATION, FaultKind, NONE};
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest};
+use windtunnel_core::Resource;
+use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, PODS};
 use windtunnel_core::text::did_you_mean;
-use windtunnel_core::{Object, Resource};
 
 /// The kinds with faults, and the names of these faults.
 const FAULTS: [(&Resource, &[&str]); 4] = [
@@ -20,29 +20,39 @@ const FAULTS: [(&Resource, &[&str]); 4] = [
 pub struct FaultAnnotations;
 
 impl AdmissionPlugin for FaultAnnotations {
-    fn check_write(
+    fn name(&self) -> &'static str {
+        "windtunnel.dev/FaultAnnotations"
+    }
+
+    fn validate(
         &self,
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
-        _: &dyn Fn(&Resource) -> Vec<Object>,
-    ) -> Result<Vec<String>, String> {
-        let value = |object: Option<&Value>| {
-            let annotations = object.and_then(|object| object.pointer("/metadata/annotations"));
-            annotations.and_then(|annotations| annotations[ANNOTATION].as_str().map(str::to_owned))
-        };
-        let Some(fault) = value(object).filter(|fault| fault != NONE) else { return Ok(Vec::new()) };
-        if value(request.old).as_deref() == Some(&fault) {
-            return Ok(Vec::new());
+        _: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        if !request.subresource.is_empty() {
+            return Ok(());
         }
-        check(request, &fault).map(|()| Vec::new())
+        let Some(fault) = new_fault(object, request.old) else { return Ok(()) };
+        check(request.resource, request.name, &fault).map_err(Rejection::Denied)
     }
 }
 
-fn check(request: &AdmissionRequest<'_>, fault: &str) -> Result<(), String> {
-    let (kind, name) = (&request.resource.kind, request.name);
-    let found = FAULTS.iter().find(|(resource, _)| {
-        (&resource.group, &resource.plural) == (&request.resource.group, &request.resource.plural)
-    });
+/// The fault that a write adds to an object.
+fn new_fault(object: Option<&Value>, old: Option<&Value>) -> Option<String> {
+    let value = |object: Option<&Value>| {
+        let annotations = object.and_then(|object| object.pointer("/metadata/annotations"));
+        annotations.and_then(|annotations| annotations[ANNOTATION].as_str().map(str::to_owned))
+    };
+    let fault = value(object).filter(|fault| fault != NONE)?;
+    (value(old).as_deref() != Some(&fault)).then_some(fault)
+}
+
+fn check(kind: &Resource, name: &str, fault: &str) -> Result<(), String> {
+    let found = FAULTS
+        .iter()
+        .find(|(resource, _)| (&resource.group, &resource.plural) == (&kind.group, &kind.plural));
+    let kind = &kind.kind;
     let Some((_, known)) = found else {
         let kinds: Vec<&str> = FAULTS.iter().map(|(resource, _)| &*resource.kind).collect();
         return Err(format!(
@@ -64,17 +74,16 @@ fn check(request: &AdmissionRequest<'_>, fault: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use windtunnel_core::Identity;
     use windtunnel_core::resources::CONFIG_MAPS;
 
     use super::*;
 
     fn refusal(resource: &Resource, old: &str, new: &str) -> String {
         let object = |fault: &str| json!({ "metadata": { "annotations": { ANNOTATION: fault } } });
-        let (old, user) = (object(old), Identity::admin());
-        let request = AdmissionRequest { resource, namespace: "", name: "x", user: &user, old: Some(&old) };
-        let answer = FaultAnnotations.check_write(&request, Some(&object(new)), &|_| Vec::new());
-        answer.err().unwrap_or_default()
+        let (old, new) = (object(old), object(new));
+        new_fault(Some(&new), Some(&old))
+            .and_then(|fault| check(resource, "x", &fault).err())
+            .unwrap_or_default()
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! Gives a new pod the overhead, the node selector and the tolerations of its runtime class (`RuntimeClass`).
+//! Gives a new pod the overhead, the node selector and the tolerations of its runtime class.
 
 use serde_json::{Value, json};
+use windtunnel_core::requests::admission::{
+    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+};
+use windtunnel_core::resources::PODS;
 use windtunnel_core::{Resource, text_of};
 
-use crate::call::Call;
 use crate::gotext::quote;
-use crate::kinds::objects::Objects;
-use crate::metadata;
-use crate::status::{Outcome, Refused};
 
 const RUNTIME_CLASSES: Resource = Resource::cluster("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses");
 
@@ -15,53 +15,58 @@ const DIFFERENT: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass
 const WITHOUT_CLASS: &str =
     "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
-/// Applies the runtime class of a new pod.
-///
-/// # Errors
-/// 403 if the class does not exist, or if the pod contradicts it.
-pub(crate) fn apply_runtime_class(objects: Objects<'_>, call: &Call<'_>, pod: &mut Value) -> Outcome<()> {
-    if !call.kind.is_resource("", "pods") {
-        return Ok(());
-    }
-    let class = class_of(objects, call, pod)?;
-    let overhead = &class["overhead"]["podFixed"];
-    if !class["overhead"].is_null() && has_overhead(pod) && pod["spec"]["overhead"] != *overhead {
-        return Err(forbidden(call, pod, DIFFERENT));
-    }
-    if !overhead.is_null() {
-        pod["spec"]["overhead"] = overhead.clone();
-    }
-    let scheduling = &class["scheduling"];
-    select_nodes(pod, &scheduling["nodeSelector"]).map_err(|why| forbidden(call, pod, &why))?;
-    tolerate(pod, &scheduling["tolerations"]);
-    Ok(())
-}
+/// The plug-in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RuntimeClass;
 
-/// Checks that a valid new pod has the overhead of its runtime class, and no other.
-///
-/// # Errors
-/// 403 if the pod contradicts its class.
-pub(crate) fn check_overhead(objects: Objects<'_>, call: &Call<'_>, pod: &Value) -> Outcome<()> {
-    if !call.kind.is_resource("", "pods") || !(has_overhead(pod) || gives_overhead(call)) {
-        return Ok(());
+impl AdmissionPlugin for RuntimeClass {
+    fn name(&self) -> &'static str {
+        "RuntimeClass"
     }
-    let class = class_of(objects, call, pod)?;
-    if class["overhead"].is_null() {
-        return Err(forbidden(call, pod, WITHOUT_CLASS));
-    }
-    if pod["spec"]["overhead"] != class["overhead"]["podFixed"] {
-        return Err(forbidden(call, pod, DIFFERENT));
-    }
-    Ok(())
-}
 
-/// Whether the client gave an overhead without resources, which is one.
-fn gives_overhead(call: &Call<'_>) -> bool {
-    call.empties.iter().any(|empty| empty.pointer == "/spec/overhead")
-}
+    fn mutate(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+        pod: &mut Value,
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        if !request.writes(&PODS) || request.operation != AdmissionOperation::Create {
+            return Ok(());
+        }
+        let class = class_of(cluster, pod)?;
+        let overhead = &class["overhead"]["podFixed"];
+        if !class["overhead"].is_null() && has_overhead(pod) && pod["spec"]["overhead"] != *overhead {
+            return Err(Rejection::Forbidden(DIFFERENT.to_owned()));
+        }
+        if !overhead.is_null() {
+            pod["spec"]["overhead"] = overhead.clone();
+        }
+        let scheduling = &class["scheduling"];
+        select_nodes(pod, &scheduling["nodeSelector"]).map_err(Rejection::Forbidden)?;
+        tolerate(pod, &scheduling["tolerations"]);
+        Ok(())
+    }
 
-fn forbidden(call: &Call<'_>, pod: &Value, why: &str) -> Refused {
-    Refused::forbidden(&call.kind.resource, metadata::text(pod, "name"), why)
+    /// Checks that a valid new pod has the overhead of its runtime class, and no other.
+    fn validate(
+        &self,
+        request: &AdmissionRequest<'_>,
+        pod: Option<&Value>,
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        let Some(pod) = pod.filter(|_| request.writes(&PODS)) else { return Ok(()) };
+        if request.operation != AdmissionOperation::Create || pod["spec"]["overhead"].is_null() {
+            return Ok(());
+        }
+        let class = class_of(cluster, pod)?;
+        if class["overhead"].is_null() {
+            return Err(Rejection::Forbidden(WITHOUT_CLASS.to_owned()));
+        }
+        if pod["spec"]["overhead"] != class["overhead"]["podFixed"] {
+            return Err(Rejection::Forbidden(DIFFERENT.to_owned()));
+        }
+        Ok(())
+    }
 }
 
 fn has_overhead(pod: &Value) -> bool {
@@ -69,11 +74,10 @@ fn has_overhead(pod: &Value) -> bool {
 }
 
 /// The runtime class of a pod; null if it names none.
-fn class_of(objects: Objects<'_>, call: &Call<'_>, pod: &Value) -> Outcome<Value> {
+fn class_of(cluster: &dyn AdmittingCluster, pod: &Value) -> Result<Value, Rejection> {
     let Some(name) = pod["spec"]["runtimeClassName"].as_str() else { return Ok(Value::Null) };
-    let found = objects.get(&RUNTIME_CLASSES, "", name);
-    let why = format!("pod rejected: RuntimeClass {} not found", quote(name));
-    Ok(found.ok_or_else(|| forbidden(call, pod, &why))?.to_value())
+    let why = || Rejection::Forbidden(format!("pod rejected: RuntimeClass {} not found", quote(name)));
+    Ok(cluster.object(&RUNTIME_CLASSES, "", name).ok_or_else(why)?.to_value())
 }
 
 /// Adds the node selector of a class.

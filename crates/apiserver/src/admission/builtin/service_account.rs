@@ -1,17 +1,16 @@
-//! Sets the ServiceAccount of a new pod and mounts its token (`ServiceAccount`).
+//! Sets the ServiceAccount of a new pod and mounts its token.
 //!
 //! It is off by default: a controller must create the ServiceAccount `default` of each namespace, and the plug-in
 //! rejects every pod without one.
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
+use windtunnel_core::requests::admission::{
+    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+};
+use windtunnel_core::resources::PODS;
 
-use crate::admission::Admission;
-use crate::call::Call;
 use crate::gotext::quote;
-use crate::kinds::objects::Objects;
-use crate::metadata;
-use crate::status::{Outcome, Refused};
 
 const SERVICE_ACCOUNTS: Resource = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
 /// The mount path of the token in a container.
@@ -21,64 +20,64 @@ const VOLUME: &str = "kube-api-access-";
 const SECONDS: u32 = 3607;
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-impl Admission {
-    /// Sets the ServiceAccount, its token volume and its image pull secrets in a new pod. `draw_suffix` draws the suffix of
-    /// a generated name, given the kind, the namespace and the prefix.
-    ///
-    /// # Errors
-    /// 403 if the ServiceAccount does not exist.
-    pub(crate) fn set_service_account(
-        &self,
-        objects: Objects<'_>,
-        call: &mut Call<'_>,
-        object: &mut Value,
-        draw_suffix: impl FnOnce(&Resource, &str, &str) -> String,
-    ) -> Outcome<()> {
-        if !self.service_accounts || !call.kind.is_resource("", "pods") {
+/// The plug-in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ServiceAccount;
+
+impl AdmissionPlugin for ServiceAccount {
+    fn name(&self) -> &'static str {
+        "ServiceAccount"
+    }
+
+    fn mutate(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+        pod: &mut Value,
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        let is_new = request.writes(&PODS) && request.operation == AdmissionOperation::Create;
+        if !is_new || pod["metadata"]["annotations"].get(MIRROR).is_some() {
             return Ok(());
         }
-        if object["metadata"]["annotations"].get(MIRROR).is_some() {
-            return Ok(());
-        }
-        let given = object["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty());
+        let given = pod["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty());
         let name = given.unwrap_or("default").to_owned();
-        let namespace = call.path.namespace.to_string();
-        let Some(account) = objects.get(&SERVICE_ACCOUNTS, &namespace, &name) else {
+        let namespace = request.namespace;
+        let Some(account) = cluster.object(&SERVICE_ACCOUNTS, namespace, &name) else {
             let quoted = quote(&name);
-            let why = format!(
+            return Err(Rejection::Forbidden(format!(
                 "error looking up service account {namespace}/{name}: serviceaccount {quoted} not found"
-            );
-            let pod = metadata::text(object, "name").to_owned();
-            return Err(Refused::forbidden(&call.kind.resource, &pod, &why));
+            )));
         };
-        let account = account.to_value();
-        object["spec"]["serviceAccountName"] = json!(name);
-        object["spec"]["serviceAccount"] = json!(name);
-        let wanted =
-            [&object["spec"]["automountServiceAccountToken"], &account["automountServiceAccountToken"]];
+        pod["spec"]["serviceAccountName"] = json!(name);
+        pod["spec"]["serviceAccount"] = json!(name);
+        let wanted = [&pod["spec"]["automountServiceAccountToken"], &account["automountServiceAccountToken"]];
         if wanted.iter().find_map(|wanted| wanted.as_bool()).unwrap_or(true) {
-            let volume = call.attempt.token_volume.get_or_insert_with(|| {
-                format!("{VOLUME}{}", draw_suffix(&call.kind.resource, &namespace, VOLUME))
+            mount_token(&mut pod["spec"], || {
+                format!("{VOLUME}{}", cluster.draw_name_suffix(request.resource, VOLUME))
             });
-            mount_token(&mut object["spec"], volume);
         }
-        let pulls = &mut object["spec"]["imagePullSecrets"];
-        if pulls.as_array().is_none_or(Vec::is_empty) && account["imagePullSecrets"].is_array() {
-            *pulls = account["imagePullSecrets"].clone();
-        } else if pulls.is_null() {
-            object["spec"].as_object_mut().and_then(|spec| spec.remove("imagePullSecrets"));
-        }
+        add_pull_secrets(&mut pod["spec"], &account["imagePullSecrets"]);
         Ok(())
     }
 }
 
+/// Gives a pod without image pull secrets those of its ServiceAccount.
+fn add_pull_secrets(spec: &mut Value, secrets: &Value) {
+    let own = &mut spec["imagePullSecrets"];
+    if own.as_array().is_none_or(Vec::is_empty) && secrets.is_array() {
+        *own = secrets.clone();
+    } else if own.is_null() {
+        spec.as_object_mut().and_then(|spec| spec.remove("imagePullSecrets"));
+    }
+}
+
 /// Mounts a token into each container that mounts nothing at the path.
-fn mount_token(spec: &mut Value, volume: &str) {
+fn mount_token(spec: &mut Value, draw_volume: impl FnOnce() -> String) {
     // Reuses a token volume that the pod already has.
     let existing =
         spec["volumes"].as_array().into_iter().flatten().filter_map(|volume| volume["name"].as_str());
     let existing = existing.into_iter().find(|name| name.starts_with(VOLUME)).map(str::to_owned);
-    let name = existing.clone().unwrap_or_else(|| volume.to_owned());
+    let name = existing.clone().unwrap_or_else(draw_volume);
     let mut used = false;
     for list in ["initContainers", "containers"] {
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {

@@ -1,14 +1,18 @@
 //! Evaluates validating policies for a write.
 
+use std::sync::Arc;
+
 use serde_json::{Value as Json, json};
 
 use super::expression::Condition;
 use super::{Binding, Constraints, Policy, Validation, authority, params};
 use crate::admission::review;
+use crate::admission::converted::Write;
 use crate::admission::{Admitter, Attributes};
 use crate::call::Call;
 use crate::cel::json;
 use crate::cel::value::{EvalError, Value};
+use crate::kinds::Kind;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
@@ -37,17 +41,17 @@ impl Admitter<'_> {
     ) -> Outcome<()> {
         let mut first = Ok(());
         for policy in &self.admission.policies.validating {
-            if !self.applies(&policy.constraints, call, attributes, object)? {
-                continue;
-            }
+            let Some(kind) = self.applies(&policy.constraints, call, attributes, object)? else { continue };
             let bindings = self.admission.policies.validating_bindings.iter();
             for binding in bindings.filter(|binding| binding.policy == policy.name) {
                 if let Some(constraints) = &binding.constraints
-                    && !self.applies(constraints, call, attributes, object)?
+                    && self.applies(constraints, call, attributes, object)?.is_none()
                 {
                     continue;
                 }
-                for denial in self.evaluate_policy(policy, binding, call, attributes, object) {
+                let versioned = self.versioned(call, &kind, attributes, object)?;
+                let write = Write { kind: &kind, attributes: versioned.attributes(attributes) };
+                for denial in self.evaluate_policy(policy, binding, call, write, versioned.object.as_deref()) {
                     let refused = enforce(policy, binding, call, attributes, &denial);
                     first = first.and(refused);
                 }
@@ -56,7 +60,7 @@ impl Admitter<'_> {
         first
     }
 
-    /// Whether match constraints select a write.
+    /// The version of the kind in which match constraints select a write; `None` if they do not.
     ///
     /// # Errors
     /// 404 if the namespace does not exist.
@@ -66,17 +70,20 @@ impl Admitter<'_> {
         call: &Call<'_>,
         attributes: Attributes<'_>,
         object: Option<&Json>,
-    ) -> Outcome<bool> {
+    ) -> Outcome<Option<Arc<Kind>>> {
         for (rules, wanted) in [(&constraints.excluded, false), (&constraints.rules, true)] {
             for (rule, names) in rules {
                 let named = names.is_empty() || names.iter().any(|name| name == attributes.name);
                 let subresource = &call.path.subresource;
-                if named && rule.choose(self, &call.kind, subresource, attributes, object)?.is_some() {
-                    return Ok(wanted);
+                if !named {
+                    continue;
+                }
+                if let Some(kind) = rule.choose(self, &call.kind, subresource, attributes, object)? {
+                    return Ok(wanted.then_some(kind));
                 }
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Evaluates a policy with each of its parameters.
@@ -85,14 +92,15 @@ impl Admitter<'_> {
         policy: &Policy,
         binding: &Binding,
         call: &Call<'_>,
-        attributes: Attributes<'_>,
+        write: Write<'_>,
         object: Option<&Json>,
     ) -> Vec<Denial> {
+        let attributes = write.attributes;
         let all = match params::collect(self, policy, binding, attributes.namespace) {
             Ok(all) => all,
             Err(why) => return failure(policy, format!("failed to configure binding: {why}")),
         };
-        let (request, namespace) = self.request_and_namespace(call, attributes, object);
+        let (request, namespace) = self.request_and_namespace(call, write, object);
         let null = Json::Null;
         let mut denials = Vec::new();
         for params in &all {
@@ -113,13 +121,11 @@ impl Admitter<'_> {
         &self,
         conditions: &[Condition],
         call: &Call<'_>,
-        attributes: Attributes<'_>,
+        write: Write<'_>,
         object: Option<&Json>,
     ) -> Result<bool, String> {
-        if conditions.is_empty() {
-            return Ok(true);
-        }
-        let (request, namespace) = self.request_and_namespace(call, attributes, object);
+        let attributes = write.attributes;
+        let (request, namespace) = self.request_and_namespace(call, write, object);
         let null = Json::Null;
         let given = [object.unwrap_or(&null), attributes.old.unwrap_or(&null), &null, &request, &namespace];
         let mut variables = variables(&given);
@@ -131,10 +137,11 @@ impl Admitter<'_> {
     pub(super) fn request_and_namespace(
         &self,
         call: &Call<'_>,
-        attributes: Attributes<'_>,
+        write: Write<'_>,
         object: Option<&Json>,
     ) -> (Json, Stored) {
-        let mut review = review::request("v1", call, &call.kind, attributes, object, attributes.old);
+        let Write { kind, attributes } = write;
+        let mut review = review::request("v1", call, kind, attributes, object, attributes.old);
         let mut request = review["request"].take();
         if let Some(map) = request.as_object_mut() {
             map.remove("object");
@@ -276,7 +283,7 @@ fn enforce(
     }
     let message =
         format!("ValidatingAdmissionPolicy '{policy}' with binding '{bound}' denied request: {why}");
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(), &message);
+    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(None), &message);
     (refused.code, refused.reason) = match denial.reason.as_str() {
         "Forbidden" => (403, "Forbidden"),
         "Unauthorized" => (401, "Unauthorized"),

@@ -5,11 +5,13 @@ use serde_json::{Value as Json, json};
 use super::decide::{CALL_LIMIT, POLICY_LIMIT, add_variables, all_met, variables};
 use super::expression::Condition;
 use super::{Binding, Policy, authority, list, params, text};
+use crate::admission::converted::Write;
+use crate::admission::reinvocation::Reinvocation;
 use crate::admission::{Admitter, Attributes};
 use crate::apply::configured;
 use crate::call::Call;
-use crate::call::decode;
 use crate::cel::json;
+use crate::kinds::Kind;
 use crate::patch::apply_operations;
 use crate::status::{Outcome, Refused};
 
@@ -34,36 +36,64 @@ impl Mutation {
 }
 
 impl Admitter<'_> {
-    /// Runs the mutating policies; returns whether any changed the object. With `reinvocation`, runs only the policies
-    /// with `reinvocationPolicy: IfNeeded`.
+    /// Runs the mutating policies; in a second run only those that are due.
     pub(in crate::admission) fn run_mutating_policies(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
         object: &mut Json,
-        reinvocation: bool,
-    ) -> Outcome<bool> {
-        let before = object.clone();
+        reinvocation: &mut Reinvocation,
+    ) -> Outcome<()> {
         let mut errors = Vec::new();
         let (policies, bindings) = self.admission.policies.mutating();
-        for policy in policies.iter().filter(|policy| !reinvocation || policy.reinvoked) {
+        if bindings.is_empty() {
+            return Ok(());
+        }
+        reinvocation.start(|all| &mut all.policies, Some(object));
+        for policy in policies {
             for binding in bindings.iter().filter(|binding| binding.policy == policy.name) {
-                if !self.applies(&policy.constraints, call, attributes, Some(object))? {
+                let Some(kind) = self.applies(&policy.constraints, call, attributes, Some(object))? else {
                     break;
-                }
+                };
                 if let Some(constraints) = &binding.constraints
-                    && !self.applies(constraints, call, attributes, Some(object))?
+                    && self.applies(constraints, call, attributes, Some(object))?.is_none()
                 {
                     continue;
                 }
-                let outcome = self.apply_mutations(policy, binding, call, attributes, object);
+                let id = format!("{}/{}", policy.name, binding.name);
+                if !reinvocation.runs(|all| &all.policies, &id) {
+                    continue;
+                }
+                let before = object.clone();
+                let outcome = self.mutate_in_version(policy, binding, call, &kind, attributes, object)?;
+                reinvocation.note(|all| &mut all.policies, &id, *object != before, policy.reinvoked);
                 if let Some(why) = outcome.err().filter(|_| !policy.ignores_failure) {
                     let (policy, binding) = (&policy.name, &binding.name);
                     errors.push(format!("policy '{policy}' with binding '{binding}' denied request: {why}"));
                 }
             }
         }
-        if errors.is_empty() { Ok(*object != before) } else { Err(refused(call, attributes, &errors)) }
+        reinvocation.end(|all| &mut all.policies, Some(object));
+        if errors.is_empty() { Ok(()) } else { Err(refused(call, attributes, object, &errors)) }
+    }
+
+    /// Applies the mutations of a policy to the object in the version that the policy matches.
+    fn mutate_in_version(
+        &self,
+        policy: &Policy,
+        binding: &Binding,
+        call: &mut Call<'_>,
+        kind: &Kind,
+        attributes: Attributes<'_>,
+        object: &mut Json,
+    ) -> Outcome<Result<(), String>> {
+        let versioned = self.versioned(call, kind, attributes, Some(object))?;
+        let mut changed = versioned.object.as_deref().cloned().unwrap_or_default();
+        let write = Write { kind, attributes: versioned.attributes(attributes) };
+        if let Err(why) = self.apply_mutations(policy, binding, call, write, &mut changed) {
+            return Ok(Err(why));
+        }
+        Ok(self.written(call, kind, attributes, changed)?.map(|changed| *object = changed))
     }
 
     /// Applies the mutations of a policy for one binding, each to the result of the previous one.
@@ -72,15 +102,16 @@ impl Admitter<'_> {
         policy: &Policy,
         binding: &Binding,
         call: &Call<'_>,
-        attributes: Attributes<'_>,
+        write: Write<'_>,
         object: &mut Json,
     ) -> Result<(), String> {
+        let Write { kind, attributes } = write;
         let all = params::collect(self, policy, binding, attributes.namespace)
             .map_err(|why| format!("failed to configure binding: {why}"))?;
         let mut budget = POLICY_LIMIT;
         for params in &all {
             for (index, mutation) in policy.mutations.iter().enumerate() {
-                let (request, namespace) = self.request_and_namespace(call, attributes, Some(object));
+                let (request, namespace) = self.request_and_namespace(call, write, Some(object));
                 let null = Json::Null;
                 let old = attributes.old.unwrap_or(&null);
                 let given = [&*object, old, params, &request, &namespace];
@@ -91,9 +122,7 @@ impl Admitter<'_> {
                 }
                 add_variables(policy, &mut variables, &mut budget);
                 let result = evaluate(&mutation.expression, &variables)?;
-                let mut changed = apply_result(mutation, call, object, result)?;
-                decode::normalise(&call.kind, &mut changed, self.profile.minor)?;
-                *object = changed;
+                *object = apply_result(mutation, kind, object, result)?;
             }
         }
         Ok(())
@@ -116,7 +145,7 @@ fn evaluate(expression: &Condition, variables: &[super::expression::Given<'_>]) 
 
 fn apply_result(
     mutation: &Mutation,
-    call: &Call<'_>,
+    kind: &Kind,
     object: &Json,
     mut result: Json,
 ) -> Result<Json, String> {
@@ -128,15 +157,14 @@ fn apply_result(
             Err(refused) => Err(format!("JSON Patch: {}", refused.message)),
         };
     }
-    let resource = &call.kind.resource;
-    result["apiVersion"] = json!(resource.api_version());
-    result["kind"] = json!(resource.kind);
-    configured(&call.kind, object, &result).map_err(|why| format!("error applying patch: {why}"))
+    result["apiVersion"] = json!(kind.resource.api_version());
+    result["kind"] = json!(kind.resource.kind);
+    configured(kind, object, &result).map_err(|why| format!("error applying patch: {why}"))
 }
 
 /// The 403 error with the message of the first policy that failed.
-fn refused(call: &Call<'_>, attributes: Attributes<'_>, errors: &[String]) -> Refused {
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(), "");
+fn refused(call: &Call<'_>, attributes: Attributes<'_>, object: &Json, errors: &[String]) -> Refused {
+    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(Some(object)), "");
     refused.message = errors.first().cloned().unwrap_or_default();
     refused.reason = "Invalid";
     if let Some(details) = &mut refused.details {

@@ -6,11 +6,12 @@ use json_patch::Patch;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::admission::converted::{Versioned, Write};
+use crate::admission::reinvocation::Reinvocation;
 use crate::admission::review;
 use crate::admission::webhook::Webhook;
 use crate::admission::{Admitter, Attributes};
 use crate::call::Call;
-use crate::call::decode;
 use crate::gotext::quote;
 use crate::kinds::Kind;
 use crate::outbound::client_config;
@@ -19,44 +20,42 @@ use crate::outbound::hooks::{self, HookCall};
 use crate::status::{Outcome, Refused};
 
 impl Admitter<'_> {
-    /// Calls the mutating webhooks. Calls those with `reinvocationPolicy: IfNeeded` again if a later webhook changes the
-    /// object.
+    /// Calls the mutating webhooks, in their order; in a second run only those that are due.
     pub(in crate::admission) fn call_mutating(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
         mut object: Option<&mut Value>,
+        reinvocation: &mut Reinvocation,
     ) -> Outcome<()> {
-        let mut invoked: Vec<usize> = Vec::new();
-        let mut to_reinvoke: Vec<usize> = Vec::new();
-        for (index, webhook) in self.admission.mutating.iter().enumerate() {
-            if self.call_one_mutating(call, webhook, attributes, object.as_deref_mut())? {
-                to_reinvoke.append(&mut invoked);
-            }
-            if webhook.reinvoked {
-                invoked.push(index);
-            }
+        if self.admission.mutating.is_empty() {
+            return Ok(());
         }
-        to_reinvoke.sort_unstable();
-        for webhook in to_reinvoke.into_iter().filter_map(|index| self.admission.mutating.get(index)) {
-            self.call_one_mutating(call, webhook, attributes, object.as_deref_mut())?;
+        reinvocation.start(|all| &mut all.webhooks, object.as_deref());
+        for webhook in &self.admission.mutating {
+            let Some(kind) = self.choose_kind(call, webhook, attributes, object.as_deref())? else {
+                continue;
+            };
+            if !reinvocation.runs(|all| &all.webhooks, &webhook.id) {
+                continue;
+            }
+            let changed = self.call_one_mutating(call, webhook, &kind, attributes, object.as_deref_mut())?;
+            reinvocation.note(|all| &mut all.webhooks, &webhook.id, changed, webhook.reinvoked);
         }
+        reinvocation.end(|all| &mut all.webhooks, object.as_deref());
         Ok(())
     }
 
-    /// Calls one mutating webhook; returns whether it changed the object.
+    /// Calls one mutating webhook with the object as `kind`; returns whether it changed the object.
     fn call_one_mutating(
         &self,
         call: &mut Call<'_>,
         webhook: &Webhook,
+        kind: &Kind,
         attributes: Attributes<'_>,
         object: Option<&mut Value>,
     ) -> Outcome<bool> {
-        let Some(kind) = self.choose_kind(call, webhook, attributes, object.as_deref())? else {
-            return Ok(false);
-        };
-        let Some(patch) = self.call_webhook(call, webhook, &kind, attributes, object.as_deref(), true)?
-        else {
+        let Some(patch) = self.call_webhook(call, webhook, kind, attributes, object.as_deref(), true)? else {
             return Ok(false);
         };
         let Ok(patch) = Patch::deserialize(&patch) else {
@@ -72,12 +71,14 @@ impl Admitter<'_> {
                 quote(&webhook.name)
             )));
         };
-        let mut changed = as_kind(&kind, call, object);
+        let mut changed = match self.versioned(call, kind, attributes, Some(object))?.object {
+            Some(versioned) => versioned.into_owned(),
+            None => return Ok(false),
+        };
         json_patch::patch(&mut changed, &patch)
             .map_err(|error| Refused::internal_error(&error.to_string()))?;
-        let mut changed = as_kind(&call.kind.clone(), call, &changed);
-        decode::normalise(&call.kind, &mut changed, self.profile.minor)
-            .map_err(|why| Refused::internal_error(&why))?;
+        let changed = self.written(call, kind, attributes, changed)?;
+        let changed = changed.map_err(|why| Refused::internal_error(&why))?;
         let differs = changed != *object;
         *object = changed;
         Ok(differs)
@@ -105,17 +106,20 @@ impl Admitter<'_> {
     /// not match.
     fn choose_kind(
         &self,
-        call: &Call<'_>,
+        call: &mut Call<'_>,
         webhook: &Webhook,
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<Option<Arc<Kind>>> {
         let chosen = webhook.matching.choose(self, &call.kind, &call.path.subresource, attributes, object)?;
-        if chosen.is_none() {
-            return Ok(None);
+        let Some(kind) = chosen else { return Ok(None) };
+        if !webhook.is_conditional() {
+            return Ok(Some(kind));
         }
-        match self.meets(&webhook.conditions, call, attributes, object) {
-            Ok(met) => Ok(chosen.filter(|_| met)),
+        let versioned = self.versioned(call, &kind, attributes, object)?;
+        let write = Write { kind: &kind, attributes: versioned.attributes(attributes) };
+        match self.meets(&webhook.conditions, call, write, versioned.object.as_deref()) {
+            Ok(met) => Ok(Some(Arc::clone(&kind)).filter(|_| met)),
             Err(_) if webhook.ignores_failure => Ok(None),
             Err(why) => Err(Refused::forbidden(&call.kind.resource, attributes.name, &why)),
         }
@@ -135,9 +139,9 @@ impl Admitter<'_> {
             let why = format!("admission webhook {} does not support dry run", quote(&webhook.name));
             return Err(Refused::bad_request(why));
         }
-        let converted = |object: Option<&Value>| object.map(|object| as_kind(kind, call, object));
-        let (new, old) = (converted(object), converted(attributes.old));
-        let mut review = review::request(webhook.review, call, kind, attributes, new.as_ref(), old.as_ref());
+        let Versioned { object, old } = self.versioned(call, kind, attributes, object)?;
+        let mut review =
+            review::request(webhook.review, call, kind, attributes, object.as_deref(), old.as_deref());
         review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
         let hook = with_service_endpoint(hook, |resource, namespace, name| {
@@ -162,18 +166,5 @@ impl Admitter<'_> {
                 quote(&webhook.name)
             ))),
         }
-    }
-}
-
-/// Converts a custom resource to the version of `kind`.
-fn as_kind(kind: &Kind, call: &Call<'_>, object: &Value) -> Value {
-    match &kind.custom {
-        Some(custom)
-            if kind.resource.version != call.kind.resource.version
-                || object["apiVersion"] != kind.resource.api_version().as_str() =>
-        {
-            custom.version.convert(object, &kind.resource.group)
-        }
-        _ => object.clone(),
     }
 }

@@ -1,6 +1,5 @@
 //! The fields that the server sets, resets and keeps when built-in kinds are written
-//! (`rest.RESTCreateStrategy`, its counterparts for other writes, and the admission plugins that every server
-//! runs).
+//! (`rest.RESTCreateStrategy` and its counterparts for other writes).
 
 pub(crate) mod allocations;
 mod claim;
@@ -56,7 +55,6 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
                 claim::pair_data_sources(object, None);
             }
         }
-        ("storage.k8s.io", "volumeattributesclasses") => protect(object, "kubernetes.io/vac-protection"),
         ("", "serviceaccounts") => name_secrets(object),
         ("apps", "daemonsets") => count_templates(object, None),
         ("discovery.k8s.io", "endpointslices") => drop_topology(kind, object, None),
@@ -192,24 +190,12 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// A new volume or claim is pending, and protected from deletion while in use
-/// (`StorageObjectInUseProtection`).
+/// A new volume or claim is pending.
 fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     object["status"] = json!({ "phase": "Pending" });
     let is_volume = kind.is_resource("", "persistentvolumes");
     if is_volume && context.minor >= since::VOLUME_PHASE_TIME {
         object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
-    }
-    protect(object, if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" });
-}
-
-/// Adds a finalizer that protects an object while it is in use.
-fn protect(object: &mut Value, protection: &str) {
-    let finalizers = metadata::metadata_mut(object).entry("finalizers").or_insert_with(|| json!([]));
-    if let Some(finalizers) = finalizers.as_array_mut()
-        && !finalizers.iter().any(|name| name == protection)
-    {
-        finalizers.push(json!(protection));
     }
 }
 

@@ -1,18 +1,15 @@
-//! Nodes: the first taint, and the fields of dynamic kubelet configuration, which no server has any more.
+//! Nodes: the fields of dynamic kubelet configuration, which no server has any more.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::drop_unless_used;
 
-/// The taint of a node that is not known to be ready (`TaintNodesByCondition`).
-const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const CONFIG_SOURCE: (&str, &str) = ("spec", "configSource");
 const CONFIG: (&str, &str) = ("status", "config");
 
 pub(super) fn prepare_create(node: &mut Value) {
     drop_unless_used(node, None, CONFIG_SOURCE);
     drop_unless_used(node, None, CONFIG);
-    add_not_ready_taint(node);
 }
 
 pub(super) fn prepare_update(node: &mut Value, old: &Value) {
@@ -23,18 +20,10 @@ pub(super) fn prepare_status(node: &mut Value, old: &Value) {
     drop_unless_used(node, Some(old), CONFIG);
 }
 
-/// Taints a new node, so that it gets no pods until it is known to be ready.
-fn add_not_ready_taint(node: &mut Value) {
-    let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    let taints = spec.entry("taints").or_insert_with(|| json!([]));
-    let Some(taints) = taints.as_array_mut() else { return };
-    if !taints.iter().any(|taint| taint["key"] == NOT_READY && taint["effect"] == "NoSchedule") {
-        taints.push(json!({ "key": NOT_READY, "effect": "NoSchedule" }));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

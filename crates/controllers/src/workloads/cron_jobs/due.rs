@@ -8,6 +8,8 @@ use super::schedule::Schedule;
 
 /// A controller that missed more starts than this reports it.
 const MISSED_MAX: i64 = 100;
+/// The error about a schedule whose starts are at the same time.
+const TOO_CLOSE: &str = "time difference between two schedules is less than 1 second";
 /// How long after a start the controller looks at the CronJob again, so that the start is in the past.
 const DELTA: SignedDuration = SignedDuration::from_millis(100);
 
@@ -47,14 +49,18 @@ fn last_handled(cron_job: &Object, now: Time) -> Time {
 }
 
 fn most_recent(earliest: Time, schedule: &Schedule, now: Time) -> Result<DueStart, String> {
-    let none = DueStart { at: None, missed_many: false };
-    let Some(first) = schedule.next(earliest).filter(|first| *first <= now) else { return Ok(none) };
-    let Some(second) = schedule.next(first).filter(|second| *second <= now) else {
+    // The real controller takes a start that never comes for one at the beginning of time, and so for two at once.
+    let Some(first) = schedule.next(earliest) else { return Err(TOO_CLOSE.to_owned()) };
+    if first > now {
+        return Ok(DueStart { at: None, missed_many: false });
+    }
+    let Some(second) = schedule.next(first) else { return Err(TOO_CLOSE.to_owned()) };
+    if second > now {
         return Ok(DueStart { at: Some(first), missed_many: false });
-    };
+    }
     let between = second.duration_since(first).as_secs();
     if between < 1 {
-        return Err("time difference between two schedules is less than 1 second".to_owned());
+        return Err(TOO_CLOSE.to_owned());
     }
     let missed = now.duration_since(first).as_secs() / between + 1;
     // An estimate for schedules whose starts are not equally far apart: the loop finds the exact start.

@@ -10,33 +10,42 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CRON_JOBS, JOBS};
-use windtunnel_core::{Identity, Key, Object, View, Write};
+use windtunnel_core::{Answer, Identity, Key, View, Write};
 
 use self::turn::Turn;
-use crate::owners;
-use crate::recorder::{Notice, Recorder, Subject};
+use crate::event_log::{EventLog, is_of_terminating_namespace};
+use crate::recorder::Notice;
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Input, Interest, Step};
+use crate::{Actor, ControllerVersion, Input, Interest, Step, owners};
 
 /// The CronJob controller of the kube-controller-manager.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct CronJobController {
     queue: WorkQueue,
-    events: BTreeMap<Key, Recorder>,
-    /// Why the API server rejected the last Job of a CronJob, until an Event says so.
-    rejected: BTreeMap<Key, String>,
+    events: EventLog,
     started: bool,
+}
+
+impl Default for CronJobController {
+    fn default() -> Self {
+        Self { queue: WorkQueue::default(), events: EventLog::of("cronjob-controller"), started: false }
+    }
 }
 
 impl CronJobController {
     /// Creates a CronJob controller.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets the version.
+    #[must_use]
+    pub fn with_version(mut self, version: ControllerVersion) -> Self {
+        self.events.set_version(version);
+        self
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -53,29 +62,22 @@ impl CronJobController {
             }
         }
         for (key, answer) in self.queue.process_answers(input.answers, input.now) {
-            if let Err(refusal) = &answer.outcome
-                && answer.write.verb() == "create"
-            {
-                self.rejected.insert(key, format!("Error creating job: {}", refusal.message));
-            }
+            self.events_of_rejection(&key, answer);
         }
     }
 
-    fn record(&mut self, key: &Key, cron_job: &Object, notice: Notice, now: Time) -> Option<Write> {
-        self.events.entry(key.clone()).or_insert_with(|| recorder(cron_job)).record(notice, now)
+    /// Adds the Event about a Job that could not be created or deleted.
+    fn events_of_rejection(&mut self, key: &Key, answer: &Answer) {
+        let Err(refusal) = &answer.outcome else { return };
+        let notice = match answer.write.verb() {
+            "create" if !is_of_terminating_namespace(refusal) && refusal.reason != "AlreadyExists" => {
+                Notice::warning("FailedCreate", format!("Error creating job: {}", refusal.message))
+            }
+            "delete" => Notice::warning("FailedDelete", format!("Deleted job: {}", refusal.message)),
+            _ => return,
+        };
+        self.events.add(key, notice);
     }
-}
-
-fn recorder(cron_job: &Object) -> Recorder {
-    let involved = json!({
-        "apiVersion": CRON_JOBS.api_version(),
-        "kind": CRON_JOBS.kind,
-        "name": cron_job.name(),
-        "namespace": cron_job.namespace(),
-        "uid": cron_job.uid(),
-    });
-    let source = json!({ "component": "cronjob-controller" });
-    Recorder::of(Subject { involved, namespace: cron_job.namespace().to_owned(), source })
 }
 
 impl Reconcile for CronJobController {
@@ -85,8 +87,7 @@ impl Reconcile for CronJobController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(cron_job) = view.get_key(key) else {
-            self.events.remove(key);
-            self.rejected.remove(key);
+            self.events.forget(key);
             self.queue.forget(key);
             return Vec::new();
         };
@@ -102,11 +103,14 @@ impl Reconcile for CronJobController {
             object["status"] = turn.status;
             writes.push(Write::update_status(&CRON_JOBS, object));
         }
-        let rejected = self.rejected.remove(key).map(|why| Notice::warning("FailedCreate", why));
-        for notice in rejected.into_iter().chain(turn.notices) {
-            writes.extend(self.record(key, cron_job, notice, now));
+        for notice in turn.notices {
+            self.events.add(key, notice);
         }
         writes
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        Some(&mut self.events)
     }
 }
 

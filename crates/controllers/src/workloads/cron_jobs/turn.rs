@@ -34,13 +34,36 @@ impl<'v> Turn<'v> {
         let mut turn = Self { cron_job, jobs, status, writes, notices, next_look: None };
         turn.delete_old_jobs();
         turn.follow_jobs();
-        if !cron_job.is_terminating() && cron_job["spec"]["suspend"] != true {
-            match turn.schedule() {
-                Ok(schedule) => turn.start(&schedule, now),
-                Err(notice) => turn.notices.push(notice),
-            }
+        if !cron_job.is_terminating() {
+            turn.start_due(now);
         }
         turn
+    }
+
+    /// Creates the Job that is due, unless the CronJob is suspended.
+    fn start_due(&mut self, now: Time) {
+        let zone = match self.zone() {
+            Ok(zone) => zone,
+            Err(notice) => return self.notices.push(notice),
+        };
+        if self.cron_job["spec"]["suspend"] == true {
+            return;
+        }
+        let text = self.cron_job.text("/spec/schedule");
+        if text.contains("TZ") {
+            let text = format!(
+                "CRON_TZ or TZ used in schedule {text:?} is not officially supported, see \
+                 https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+            );
+            self.notices.push(Notice::warning("UnsupportedSchedule", text));
+        }
+        match Schedule::parse(text, zone) {
+            Ok(schedule) => self.start(&schedule, now),
+            Err(why) => {
+                let text = format!("unparseable schedule: {text:?} : {why}");
+                self.notices.push(Notice::warning("UnparseableSchedule", text));
+            }
+        }
     }
 
     /// Deletes finished Jobs beyond the history limits, the oldest first.
@@ -145,18 +168,12 @@ impl<'v> Turn<'v> {
         }
     }
 
-    /// The schedule, or a warning about it.
-    fn schedule(&self) -> Result<Schedule, Notice> {
-        let zone = match self.cron_job["spec"]["timeZone"].as_str() {
-            None => TimeZone::UTC,
-            Some(name) => TimeZone::get(name).map_err(|_| {
-                let text = format!("invalid timeZone: {name:?}: unknown time zone {name}");
-                Notice::warning("UnknownTimeZone", text)
-            })?,
-        };
-        let text = self.cron_job.text("/spec/schedule");
-        Schedule::parse(text, zone).map_err(|why| {
-            Notice::warning("UnparseableSchedule", format!("unparseable schedule: {text:?} : {why}"))
+    /// The time zone of the schedule, or a warning about it.
+    fn zone(&self) -> Result<TimeZone, Notice> {
+        let Some(name) = self.cron_job["spec"]["timeZone"].as_str() else { return Ok(TimeZone::UTC) };
+        TimeZone::get(name).map_err(|_| {
+            let text = format!("invalid timeZone: {name:?}: unknown time zone {name}");
+            Notice::warning("UnknownTimeZone", text)
         })
     }
 
@@ -166,8 +183,9 @@ impl<'v> Turn<'v> {
         let mut seen = self.cron_job.to_value();
         seen["status"] = self.status.clone();
         let seen = Object::new(seen);
-        self.next_look = next_look(&seen, schedule, now);
-        let DueStart { at, missed_many } = match due_start(&seen, schedule, now) {
+        let due = due_start(&seen, schedule, now);
+        self.next_look = due.is_ok().then(|| next_look(&seen, schedule, now)).flatten();
+        let DueStart { at, missed_many } = match due {
             Ok(due) => due,
             Err(why) => {
                 let text = format!("invalid schedule: {} : {why}", self.cron_job.text("/spec/schedule"));

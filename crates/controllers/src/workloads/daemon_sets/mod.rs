@@ -24,10 +24,11 @@ use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 use self::daemons::{Daemons, Model};
 use crate::environment::NodeEnvironment;
-use crate::owners;
+use crate::event_log::{EventLog, add_pod_events};
+use crate::recorder::Notice;
 use crate::workloads::payload_pods::PayloadPods;
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Effect, Input, Interest, PayloadWorkloads, Step};
+use crate::{Actor, ControllerVersion, Effect, Input, Interest, PayloadWorkloads, Step, owners};
 
 /// The DaemonSet controller of kube-controller-manager.
 #[derive(Debug, Clone)]
@@ -39,6 +40,7 @@ pub struct DaemonSetController {
     available_at: BTreeMap<Key, Time>,
     /// The nodes whose programs are restarted at the end of this step.
     restarted: Vec<(Key, String)>,
+    events: EventLog,
     started: bool,
 }
 
@@ -51,8 +53,16 @@ impl DaemonSetController {
             queue: WorkQueue::default(),
             available_at: BTreeMap::new(),
             restarted: Vec::new(),
+            events: EventLog::of("daemonset-controller"),
             started: false,
         }
+    }
+
+    /// Sets the version.
+    #[must_use]
+    pub fn with_version(mut self, version: ControllerVersion) -> Self {
+        self.events.set_version(version);
+        self
     }
 
     /// Sets how DaemonSets of a payload run.
@@ -83,7 +93,25 @@ impl DaemonSetController {
                 self.queue.add(set);
             }
         }
-        self.queue.process_answers(input.answers, input.now);
+        let answers = self.queue.settle_answers(input.answers, input.now);
+        add_pod_events(&mut self.events, &DAEMON_SETS, &answers);
+    }
+
+    /// Adds the Events about ended daemons that are deleted.
+    fn add_end_events(&mut self, key: &Key, writes: &[Write], view: &View) {
+        let deletions = writes.iter().filter(|write| write.verb() == "delete" && write.resource == PODS);
+        for pod in deletions.filter_map(|write| view.get_key(&write.key())) {
+            let (namespace, name, node) = (pod.namespace(), pod.name(), pod.text("/spec/nodeName"));
+            let found = |phase: &str| format!("Found {phase} daemon pod {namespace}/{name} on node {node}");
+            let notice = match pod.text("/status/phase") {
+                "Failed" => Notice::warning("FailedDaemonPod", found("failed") + ", will try to kill it"),
+                "Succeeded" => {
+                    Notice::normal("SucceededDaemonPod", found("succeeded") + ", will try to delete it")
+                }
+                _ => continue,
+            };
+            self.events.add(key, notice);
+        }
     }
 
     /// Continues a rollout on machines.
@@ -132,6 +160,7 @@ impl Reconcile for DaemonSetController {
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(set) = view.get_key(key).filter(|set| !self.payload.runs_without_pods(set)) else {
             self.available_at.remove(key);
+            self.events.forget(key);
             return Vec::new();
         };
         if self.has_no_pods(set) {
@@ -148,10 +177,16 @@ impl Reconcile for DaemonSetController {
                 self.restarted.extend(nodes.map(|node| (key.clone(), node)));
             }
             writes.extend(revisions::revision_writes(set, &daemons, view));
-            writes.extend(daemons.next_writes());
+            let of_pods = daemons.next_writes();
+            self.add_end_events(key, &of_pods, view);
+            writes.extend(of_pods);
         }
         writes.extend(status::write_status(set, &daemons));
         writes
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        Some(&mut self.events)
     }
 }
 

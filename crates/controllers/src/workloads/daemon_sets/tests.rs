@@ -23,7 +23,9 @@ fn prepare(rig: &mut Rig) {
 }
 
 fn put_node(rig: &mut Rig, name: &str) {
-    rig.put(&NODES, json!({ "metadata": { "name": name, "labels": { "os": "linux" } }, "spec": {} }));
+    let metadata = json!({ "name": name, "labels": { "os": "linux" } });
+    let status = json!({ "allocatable": { "pods": "100" } });
+    rig.put(&NODES, json!({ "metadata": metadata, "spec": {}, "status": status }));
 }
 
 /// Runs the controllers. Makes bound pods ready and removes terminating ones.

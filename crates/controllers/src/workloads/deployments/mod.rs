@@ -6,7 +6,9 @@
 //! [`PayloadWorkloads::InPods`].
 
 mod conditions;
+mod events;
 mod rollout;
+mod scaling;
 mod sets;
 mod status;
 
@@ -20,14 +22,17 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{Answer, Change, ChangeKind, Identity, Key, Object, View, Write};
 
+use self::events::Scalings;
 use self::sets::Sets;
+use self::status::Counts;
 use crate::environment::NodeEnvironment;
-use crate::owners;
+use crate::event_log::{EventLog, is_of_terminating_namespace};
+use crate::recorder::Notice;
 use crate::workloads::payload_pods::PayloadPods;
-use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
+use crate::workqueue::{REFUSAL_PAUSE, Reconcile, WorkQueue};
+use crate::{Actor, ControllerVersion, Input, Interest, PayloadWorkloads, Step, owners};
 
 /// The minimum and maximum time until a Deployment without simulated pods is available, in seconds.
 const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
@@ -40,6 +45,11 @@ pub struct DeploymentController {
     queue: WorkQueue,
     /// The time at which the current generation of a Deployment without simulated pods is available.
     available_at: BTreeMap<Key, (i64, Time)>,
+    /// Why the API server rejected the ReplicaSet of a Deployment, and when to try again.
+    rejected: BTreeMap<Key, (String, Time)>,
+    scalings: Scalings,
+    events: EventLog,
+    version: ControllerVersion,
     started: bool,
 }
 
@@ -51,8 +61,20 @@ impl DeploymentController {
             payload: PayloadPods::default(),
             queue: WorkQueue::default(),
             available_at: BTreeMap::new(),
+            rejected: BTreeMap::new(),
+            scalings: Scalings::default(),
+            events: EventLog::of("deployment-controller"),
+            version: ControllerVersion::default(),
             started: false,
         }
+    }
+
+    /// Sets the version.
+    #[must_use]
+    pub fn with_version(mut self, version: ControllerVersion) -> Self {
+        self.version = version;
+        self.events.set_version(version);
+        self
     }
 
     /// Sets how Deployments of a payload run.
@@ -72,10 +94,37 @@ impl DeploymentController {
                 self.queue.add(deployment);
             }
         }
-        self.queue.process_answers(input.answers, input.now);
+        for (deployment, answer) in self.queue.settle_answers(input.answers, input.now) {
+            if answer.write.resource == REPLICA_SETS {
+                self.notice_set(deployment, answer, input.now);
+            }
+        }
     }
 
-    fn sync_without_pods(&mut self, key: &Key, deployment: &Object, now: Time) -> Option<Write> {
+    /// Adds the Event about a ReplicaSet that was created, scaled or rejected.
+    fn notice_set(&mut self, deployment: Key, answer: &Answer, now: Time) {
+        let scaling = self.scalings.take(&answer.write.key());
+        match &answer.outcome {
+            Ok(_) => {
+                if let Some(notice) = scaling {
+                    self.events.add(&deployment, notice);
+                }
+            }
+            Err(refusal) if answer.write.verb() == "create" && refusal.reason != "AlreadyExists" => {
+                if is_of_terminating_namespace(refusal) {
+                    return;
+                }
+                let set = &answer.write.name;
+                let why = format!("Failed to create new replica set \"{set}\": {}", refusal.message);
+                self.events.add(&deployment, Notice::warning("ReplicaSetCreateError", why.clone()));
+                self.queue.add(deployment.clone());
+                self.rejected.insert(deployment, (why, now + REFUSAL_PAUSE));
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn sync_without_pods(&mut self, key: &Key, deployment: &Object, view: &View, now: Time) -> Option<Write> {
         let generation = deployment.generation();
         if deployment.is_terminating() || deployment.number("/status/observedGeneration") == Some(generation)
         {
@@ -90,7 +139,7 @@ impl DeploymentController {
             *entry = (generation, now + takes);
         }
         if entry.1 <= now {
-            return status::all_available(deployment, now);
+            return status::all_available(deployment, self.version.differences_in(view), now);
         }
         self.queue.add_at(key.clone(), entry.1);
         None
@@ -118,28 +167,84 @@ impl Reconcile for DeploymentController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(deployment) = view.get_key(key) else {
-            self.available_at.remove(key);
+            self.forget(key);
             return Vec::new();
         };
         if self.payload.runs_without_pods(deployment) {
-            return self.sync_without_pods(key, deployment, now).into_iter().collect();
+            return self.sync_without_pods(key, deployment, view, now).into_iter().collect();
         }
         let sets = Sets::of(deployment, view);
+        let differences = self.version.differences_in(view);
         if deployment.is_terminating() {
-            return status::write_status(deployment, &sets, now).into_iter().collect();
+            let counts = Counts::of(&sets, differences);
+            return status::write_status(deployment, &sets, &counts, false, now).into_iter().collect();
         }
         if let Some(at) = conditions::deadline(deployment).filter(|at| *at > now) {
             self.queue.add_at(key.clone(), at);
         }
-        // One write at a time, as each depends on the result of the one before.
-        let mut writes = rollout::next(deployment, &sets, view);
+        let mut writes = sets::adoptions(deployment, view);
         if writes.is_empty() {
-            writes.extend(status::write_status(deployment, &sets, now));
+            writes.extend(status::write_conditions(deployment, |list| {
+                conditions::put_pause(list, deployment, now);
+            }));
+        }
+        // One write at a time, as each depends on the result of the one before.
+        if writes.is_empty() {
+            writes = self.next_writes(key, deployment, &sets, view, now);
+        }
+        self.scalings.add(&writes, view, differences.scaling);
+        writes
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        Some(&mut self.events)
+    }
+}
+
+impl DeploymentController {
+    /// The next writes for a Deployment whose ReplicaSets have all their owners.
+    fn next_writes(
+        &mut self,
+        key: &Key,
+        deployment: &Object,
+        sets: &Sets<'_>,
+        view: &View,
+        now: Time,
+    ) -> Vec<Write> {
+        if let Some(new) = sets.new {
+            self.rejected.remove(key);
+            let corrected = sets.corrected(deployment, new);
+            if let Some(write) = corrected.or_else(|| status::write_revision(deployment, new, now)) {
+                return vec![write];
+            }
+        } else if let Some((why, at)) = self.rejected.get(key).filter(|(_, at)| *at > now) {
+            self.queue.add_at(key.clone(), *at);
+            let change = |list: &mut Vec<_>| conditions::put_rejected(list, why, now);
+            let write =
+                conditions::has_deadline(deployment).then(|| status::write_conditions(deployment, change));
+            return write.flatten().into_iter().collect();
+        }
+        let is_paused = deployment["spec"]["paused"] == true;
+        let is_rolled_out = !is_paused && !scaling::is_scaled(deployment, sets);
+        let mut writes = if is_rolled_out {
+            rollout::next(deployment, sets, view)
+        } else {
+            scaling::writes(deployment, sets)
+        };
+        if writes.is_empty() && (is_paused || is_rolled_out && status::is_complete(deployment)) {
+            writes = sets.obsolete(deployment);
         }
         if writes.is_empty() {
-            writes.extend(sets.obsolete(deployment));
+            let counts = Counts::of(sets, self.version.differences_in(view));
+            writes.extend(status::write_status(deployment, sets, &counts, is_rolled_out, now));
         }
         writes
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.available_at.remove(key);
+        self.rejected.remove(key);
+        self.events.forget(key);
     }
 }
 

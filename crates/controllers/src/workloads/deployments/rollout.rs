@@ -1,9 +1,8 @@
 //! Rollouts of a Deployment: creation of the new ReplicaSet and scaling.
 
-use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
 use windtunnel_core::{Object, View, Write};
 
-use super::sets::{Sets, count, replicas_of, scaled, write_revision};
+use super::sets::{Sets, count, replicas_of, scaled};
 use crate::owners;
 use crate::workloads::shares::resolve_int_or_percent;
 
@@ -32,15 +31,13 @@ impl Bounds {
     }
 }
 
-fn is_recreated(deployment: &Object) -> bool {
+/// Whether a Deployment ends all old pods before it creates new ones.
+pub(super) fn is_recreated(deployment: &Object) -> bool {
     deployment["spec"]["strategy"]["type"] == "Recreate"
 }
 
 /// The next writes of a rollout; empty if it waits or is complete.
 pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Write> {
-    if deployment["spec"]["paused"] == true {
-        return Vec::new();
-    }
     if is_recreated(deployment) {
         let old = scale_old_sets_to_zero(deployment, sets);
         if !old.is_empty() {
@@ -55,12 +52,6 @@ pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Wri
     let Some(new) = sets.new else {
         return vec![sets.create(deployment, wanted, surge)];
     };
-    let revision = sets.revision();
-    let numbered = write_revision(new, &REPLICA_SETS, revision)
-        .or_else(|| write_revision(deployment, &DEPLOYMENTS, revision));
-    if let Some(write) = numbered {
-        return vec![write];
-    }
     if count(new, "/spec/replicas") != wanted {
         return vec![scaled(deployment, new, wanted, surge)];
     }

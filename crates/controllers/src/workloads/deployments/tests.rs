@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{DEPLOYMENTS, NODES, PODS, REPLICA_SETS};
+use windtunnel_core::resources::{DEPLOYMENTS, EVENTS, NODES, PODS, REPLICA_SETS};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Object, Write, condition};
+use windtunnel_core::{DeleteOptions, Object, Propagation, Write, condition};
 
 use super::DeploymentController;
-use super::sets::REVISION;
+use super::sets::{HISTORY, REVISION};
 use crate::cleanup::garbage_collector::GarbageCollector;
 use crate::environment::Standalone;
 use crate::kubelet::Kubelet;
@@ -25,7 +25,8 @@ fn seat_controllers(rig: &mut Rig) {
     rig.seat(|| Box::new(ReplicaSetController::new()));
     rig.seat(|| Box::new(Scheduler::new()));
     rig.seat(|| Box::new(GarbageCollector::new()));
-    rig.put(&NODES, json!({ "metadata": { "name": "n" }, "spec": {} }));
+    let status = json!({ "allocatable": { "pods": "100" } });
+    rig.put(&NODES, json!({ "metadata": { "name": "n" }, "spec": {}, "status": status }));
 }
 
 fn deployment(strategy: &Value, replicas: i64) -> Value {
@@ -124,7 +125,7 @@ fn a_rolling_update_respects_max_surge_and_max_unavailable() {
             status,
             json!({
                 "observedGeneration": 2, "replicas": 4, "updatedReplicas": 4, "readyReplicas": 4,
-                "availableReplicas": 4, "conditions": null,
+                "availableReplicas": 4, "terminatingReplicas": 0, "conditions": null,
             })
         );
     }
@@ -169,6 +170,118 @@ fn counts_revisions_and_reuses_the_replica_set_of_an_old_template() {
     }
     assert_eq!(rig.view.list(&REPLICA_SETS).count(), 2);
     assert_eq!(live(&rig).1, BTreeMap::from([("aaaa".to_owned(), 1)]));
+}
+
+#[test]
+fn a_rollback_keeps_the_former_revisions_of_the_replica_set() {
+    let mut rig = Rig::new();
+    seat_controllers(&mut rig);
+    rolled_out(&mut rig, &json!({}), 1);
+    for image in ["sha256:bbbb", "sha256:aaaa", "sha256:bbbb", "sha256:aaaa"] {
+        rig.write(&new_image(image));
+        (0..4).for_each(|_| advance(&mut rig));
+    }
+    let of = |set: &Object| [REVISION, HISTORY].map(|name| set.annotation(name).unwrap().to_owned());
+    let mut found: Vec<[String; 2]> = rig.view.list(&REPLICA_SETS).map(of).collect();
+    found.sort();
+    assert_eq!(found, [["4", "2"], ["5", "1,3"]].map(|pair| pair.map(str::to_owned)));
+    assert_eq!(conditions(&rig)[1], "Progressing=True NewReplicaSetAvailable");
+}
+
+#[test]
+fn a_replica_set_without_an_owner_is_adopted_and_found() {
+    let mut rig = Rig::new();
+    seat_controllers(&mut rig);
+    rolled_out(&mut rig, &json!({}), 1);
+    let options = DeleteOptions { propagation: Some(Propagation::Orphan), ..DeleteOptions::default() };
+    rig.write(&Write::delete_with(&DEPLOYMENTS, "ns", NAME, options));
+    rig.run(1);
+    assert_eq!(rig.view.list(&REPLICA_SETS).count(), 1);
+    rig.put(&DEPLOYMENTS, deployment(&json!({}), 2));
+    rig.run(1);
+    let sets: Vec<&Object> = rig.view.list(&REPLICA_SETS).collect();
+    assert_eq!((sets.len(), sets[0].number("/spec/replicas")), (1, Some(2)));
+    let found = "Progressing=True FoundNewReplicaSet";
+    assert!(rig.log.iter().any(|line| line.contains(found)), "{:#?}", rig.log);
+}
+
+#[test]
+fn a_pause_suspends_the_estimate_of_progress() {
+    let mut rig = Rig::new();
+    seat_controllers(&mut rig);
+    rig.put(&DEPLOYMENTS, deployment(&json!({}), 1));
+    rig.run(1);
+    let pause = |is: bool| Write::merge_patch(&DEPLOYMENTS, "ns", NAME, json!({ "spec": { "paused": is } }));
+    rig.write(&pause(true));
+    rig.run(3600);
+    assert_eq!(conditions(&rig)[1], "Progressing=Unknown DeploymentPaused");
+    rig.write(&json_scale(3));
+    rig.run(1);
+    assert_eq!(live(&rig).0, 3, "a paused Deployment is scaled");
+    rig.write(&pause(false));
+    rig.run(1);
+    assert_eq!(conditions(&rig)[1], "Progressing=Unknown DeploymentResumed");
+    rig.run(601);
+    assert_eq!(conditions(&rig)[1], "Progressing=False ProgressDeadlineExceeded");
+}
+
+fn json_scale(replicas: i64) -> Write {
+    Write::merge_patch(&DEPLOYMENTS, "ns", NAME, json!({ "spec": { "replicas": replicas } }))
+}
+
+#[test]
+fn scales_the_replica_sets_of_a_rollout_in_proportion() {
+    let mut rig = Rig::new();
+    seat_controllers(&mut rig);
+    let bounds = json!({ "maxSurge": 3, "maxUnavailable": 2 });
+    rolled_out(&mut rig, &json!({ "type": "RollingUpdate", "rollingUpdate": bounds }), 10);
+    rig.write(&new_image("sha256:bbbb"));
+    rig.run(1);
+    assert_eq!(live(&rig).1, BTreeMap::from([("aaaa".to_owned(), 8), ("bbbb".to_owned(), 5)]));
+    rig.write(&json_scale(15));
+    rig.run(1);
+    // The example of the Kubernetes documentation: five more pods, of which the larger set gets three.
+    assert_eq!(live(&rig).1, BTreeMap::from([("aaaa".to_owned(), 11), ("bbbb".to_owned(), 7)]));
+}
+
+#[test]
+fn the_generation_counts_only_changes_of_the_specification() {
+    let mut rig = Rig::new();
+    seat_controllers(&mut rig);
+    rolled_out(&mut rig, &json!({}), 1);
+    let updates = |rig: &Rig| rig.log.iter().filter(|line| line.contains("deployments.apps")).count();
+    assert!(updates(&rig) > 1);
+    assert_eq!((found(&rig).generation(), found(&rig).annotation(REVISION)), (1, Some("1")));
+}
+
+#[test]
+fn events_report_the_scaling_of_replica_sets() {
+    let mut rig = Rig::new();
+    seat_controllers(&mut rig);
+    rolled_out(&mut rig, &json!({}), 1);
+    rig.write(&new_image("sha256:bbbb"));
+    (0..4).for_each(|_| advance(&mut rig));
+    let events = rig.view.list(&EVENTS).filter(|event| event["involvedObject"]["kind"] == "Deployment");
+    let texts: Vec<String> = events
+        .inspect(|event| {
+            assert_eq!(event["reportingComponent"], "deployment-controller");
+            assert!(!event.text("/involvedObject/resourceVersion").is_empty());
+        })
+        .map(|event| event.text("/reason").to_owned() + " " + event.text("/message"))
+        .collect();
+    let set = |revision: &str| {
+        let mut sets = rig.view.list(&REPLICA_SETS);
+        sets.find(|set| set.annotation(REVISION) == Some(revision)).unwrap().name()
+    };
+    let mut expected = [
+        format!("ScalingReplicaSet Scaled down replica set {} from 1 to 0", set("1")),
+        format!("ScalingReplicaSet Scaled up replica set {} from 0 to 1", set("1")),
+        format!("ScalingReplicaSet Scaled up replica set {} from 0 to 1", set("2")),
+    ];
+    expected.sort();
+    let mut texts = texts;
+    texts.sort();
+    assert_eq!(texts, expected);
 }
 
 #[test]

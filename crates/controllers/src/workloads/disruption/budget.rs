@@ -10,6 +10,7 @@ use windtunnel_core::{Object, View, Write};
 
 use super::SCALED;
 use crate::owners::controller;
+use crate::recorder::Notice;
 use crate::workloads::shares::resolve_int_or_percent;
 
 /// The time until an evicted pod must be terminating. Later it counts as healthy again.
@@ -21,6 +22,12 @@ pub(super) struct Assessment {
     counts: Result<Counts, String>,
     /// Evicted pods that are not terminating yet, with the times of their evictions.
     disrupted: Map<String, Value>,
+    /// Pods that were evicted, but not deleted in time.
+    pub(super) kept: Vec<String>,
+    /// Whether the budget selects pods.
+    has_pods: bool,
+    /// Whether pods that the budget counts by their controllers have none.
+    has_unmanaged_pods: bool,
     /// The time when the first of those counts as healthy again.
     pub(super) recheck_at: Option<Time>,
 }
@@ -45,6 +52,7 @@ pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
         all.filter(|pod| selector_matches(selector, &pod["metadata"]["labels"])).collect();
     let mut disrupted = Map::new();
     let mut recheck_at: Option<Time> = None;
+    let mut kept = Vec::new();
     for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
         let evicted = budget["status"]["disruptedPods"].get(pod.name());
         let Some((text, at)) = evicted.and_then(|text| Some((text, parse_rfc3339(text.as_str()?)?))) else {
@@ -54,6 +62,8 @@ pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
         if healthy_at > now {
             disrupted.insert(pod.name().to_owned(), text.clone());
             recheck_at = Some(recheck_at.map_or(healthy_at, |earlier| earlier.min(healthy_at)));
+        } else {
+            kept.push(pod.name().to_owned());
         }
     }
     let healthy = pods.iter().filter(|pod| {
@@ -62,7 +72,57 @@ pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
     let healthy = count(healthy.count());
     let counts =
         required(budget, &pods, view).map(|(expected, desired)| Counts { expected, desired, healthy });
-    Assessment { counts, disrupted, recheck_at }
+    let spec = &budget["spec"];
+    let counts_by_scale = !spec["maxUnavailable"].is_null() || spec["minAvailable"].is_string();
+    Assessment {
+        counts,
+        disrupted,
+        kept,
+        has_pods: !pods.is_empty(),
+        has_unmanaged_pods: counts_by_scale && pods.iter().any(|pod| controller(pod).is_none()),
+        recheck_at,
+    }
+}
+
+impl Assessment {
+    /// The Events about the pods of a budget.
+    pub(super) fn notices(&self, budget: &Object) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        if !self.has_pods {
+            notices.push(Notice::normal("NoPods", "No matching pods found"));
+        }
+        if let Err(why) = &self.counts {
+            let text = format!("Failed to calculate the number of expected pods: {why}");
+            notices.push(Notice::warning("CalculateExpectedPodCountFailed", text));
+        } else if self.has_unmanaged_pods {
+            let text = format!(
+                "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the \
+                 status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account \
+                 for these pods please set \".spec.minAvailable\" field of the PDB to an integer value.",
+                go_selector(&budget["spec"]["selector"])
+            );
+            notices.push(Notice::warning("UnmanagedPods", text));
+        }
+        notices
+    }
+}
+
+/// A label selector as Go prints a pointer to one.
+fn go_selector(selector: &Value) -> String {
+    let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    let labels: String = labels.map(|(name, value)| format!("{name}: {},", words(value))).collect();
+    let expressions = selector["matchExpressions"].as_array().into_iter().flatten();
+    let requirement = |one: &Value| {
+        let values: Vec<String> = one["values"].as_array().into_iter().flatten().map(words).collect();
+        let (key, operator, values) = (words(&one["key"]), words(&one["operator"]), values.join(" "));
+        format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
+    };
+    let expressions: String = expressions.map(requirement).collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},\
+         MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
 }
 
 /// The expected number of pods, and the number that must be healthy.

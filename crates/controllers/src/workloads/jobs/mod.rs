@@ -26,33 +26,40 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after, rfc3339};
 use windtunnel_core::resources::{CRON_JOBS, JOBS, PODS};
-use windtunnel_core::{Answer, Identity, Key, Object, View, Write, condition};
+use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 
 use self::backoff::Failures;
 use self::ending::End;
 use self::scale::Scale;
 use self::tally::{Tally, is_tracked, untrack};
-use crate::owners;
-use crate::recorder::{Notice, Recorder, Subject};
+use crate::event_log::{EventLog, add_pod_events};
+use crate::recorder::Notice;
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Input, Interest, Step};
+use crate::{Actor, ControllerVersion, Input, Interest, Step, owners};
 
 /// The duration of a Job of a release payload.
 const PAYLOAD_JOB: SignedDuration = SignedDuration::from_secs(10);
 
 /// The Job controller of the kube-controller-manager.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct JobController {
     queue: WorkQueue,
     failures: BTreeMap<Key, Failures>,
-    events: BTreeMap<Key, Recorder>,
-    /// Events to record for Jobs.
-    notices: BTreeMap<Key, Vec<Notice>>,
-    /// The Kubernetes minor version of the controller; `None` to use the version in its ClusterOperator.
-    minor: Option<u32>,
-    /// The minor version of an API server that stays at it; `None` if the server changes with the controller.
-    server_minor: Option<u32>,
+    events: EventLog,
+    version: ControllerVersion,
     started: bool,
+}
+
+impl Default for JobController {
+    fn default() -> Self {
+        Self {
+            queue: WorkQueue::default(),
+            failures: BTreeMap::new(),
+            events: EventLog::of("job-controller"),
+            version: ControllerVersion::default(),
+            started: false,
+        }
+    }
 }
 
 impl JobController {
@@ -63,22 +70,18 @@ impl JobController {
         Self::default()
     }
 
-    /// Sets the minor version of an API server that stays at it. Its rules for the end of a Job apply, whatever the
+    /// Sets the version. The rules of an API server that stays at its version apply to the end of a Job, whatever the
     /// version of the controller.
     #[must_use]
-    pub fn with_server_minor(self, server_minor: Option<u32>) -> Self {
-        Self { server_minor, ..self }
+    pub fn with_version(mut self, version: ControllerVersion) -> Self {
+        self.version = version;
+        self.events.set_version(version);
+        self
     }
 
     /// Creates a Job controller of Kubernetes 1.`minor`, for a cluster without operators.
     pub fn with_minor(minor: u32) -> Self {
-        Self { minor: Some(minor), ..Self::default() }
-    }
-
-    /// The Kubernetes minor version of the controller.
-    fn minor_in(&self, view: &View) -> u32 {
-        let reported = || status::minor_reported(view);
-        self.minor.or_else(reported).or(self.server_minor).unwrap_or(u32::MAX)
+        Self::new().with_version(ControllerVersion::fixed(minor))
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -97,10 +100,8 @@ impl JobController {
                 self.add_owner(&change.object);
             }
         }
-        for answer in input.answers.iter().filter(|answer| answer.write.resource == PODS) {
-            self.notice_pod(answer);
-        }
-        self.queue.process_answers(input.answers, input.now);
+        let answers = self.queue.settle_answers(input.answers, input.now);
+        add_pod_events(&mut self.events, &JOBS, &answers);
     }
 
     fn add_owner(&mut self, pod: &Object) {
@@ -111,33 +112,9 @@ impl JobController {
         }
     }
 
-    /// Queues Events for created and deleted pods.
-    fn notice_pod(&mut self, answer: &Answer) {
-        let Ok(pod) = &answer.outcome else { return };
-        let notice = match answer.write.verb() {
-            "create" => Notice::normal("SuccessfulCreate", format!("Created pod: {}", pod.name())),
-            "delete" => Notice::normal("SuccessfulDelete", format!("Deleted pod: {}", answer.write.name)),
-            _ => return,
-        };
-        if let Some(job) = owners::controller_of(pod, &JOBS) {
-            self.notices.entry(job).or_default().push(notice);
-        }
-    }
-
-    /// The writes that record the queued Events of a Job.
-    fn event_writes(&mut self, job: &Object, key: &Key, now: Time) -> Vec<Write> {
-        let notices = self.notices.remove(key).unwrap_or_default();
-        let events = self.events.entry(key.clone()).or_insert_with(|| recorder(job));
-        notices.into_iter().filter_map(|notice| events.record(notice, now)).collect()
-    }
-
-    fn queue_event(&mut self, key: &Key, notice: Notice) {
-        self.notices.entry(key.clone()).or_default().push(notice);
-    }
-
     /// The writes for a Job that has not ended.
     fn run(&mut self, key: &Key, job: &Object, view: &View, now: Time) -> Vec<Write> {
-        let minor = self.minor_in(view);
+        let minor = self.version.minor_in(view);
         let is_suspended = job["spec"]["suspend"] == true;
         let Some(start) = job.time("/status/startTime").or_else(|| is_suspended.then_some(now)) else {
             return vec![status::write(job, status::begun(job, now))];
@@ -172,10 +149,16 @@ impl JobController {
         let mut status = status::with_counts(job, &tally, &scale, minor);
         match end {
             Some(end) => {
-                let required = self.server_minor.is_some_and(|server| server >= ending::REQUIRED_SINCE);
+                let required =
+                    self.version.server_minor().is_some_and(|server| server >= ending::REQUIRED_SINCE);
                 let announced = required || minor >= ending::ANNOUNCED_SINCE;
                 let is_over =
                     tally.is_settled() && scale.is_still() && !(announced && tally.terminating() > 0);
+                let completions = job.number("/spec/completions").unwrap_or(i64::MAX);
+                if is_over && end.kind == "Complete" && status["succeeded"].as_i64() > Some(completions) {
+                    let text = "Too many succeeded pods running after completion count reached";
+                    self.events.add(key, Notice::warning("TooManySucceededPods", text));
+                }
                 self.end(key, &end, announced, is_over, &mut status, now);
             }
             None => self.suspend(key, is_suspended, &mut status, now),
@@ -196,12 +179,12 @@ impl JobController {
         }
         if end.kind == "Failed" {
             status::add_condition(status, end.kind, end, now);
-            return self.queue_event(key, Notice::warning(end.reason, end.message.clone()));
+            return self.events.add(key, Notice::warning(end.reason, end.message.clone()));
         }
         let shown = if announced { end.clone() } else { end.unexplained() };
         status::add_condition(status, end.kind, &shown, now);
         status["completionTime"] = json!(rfc3339(now));
-        self.queue_event(key, Notice::normal("Completed", "Job completed"));
+        self.events.add(key, Notice::normal("Completed", "Job completed"));
     }
 
     /// Sets the condition for a suspended or resumed Job.
@@ -212,13 +195,12 @@ impl JobController {
         status::suspend(status, is_suspended, now);
         let (reason, message) =
             if is_suspended { ("Suspended", "Job suspended") } else { ("Resumed", "Job resumed") };
-        self.queue_event(key, Notice::normal(reason, message));
+        self.events.add(key, Notice::normal(reason, message));
     }
 
     fn forget(&mut self, key: &Key) {
         self.failures.remove(key);
-        self.events.remove(key);
-        self.notices.remove(key);
+        self.events.forget(key);
     }
 }
 
@@ -232,18 +214,6 @@ fn is_of_payload(job: &Object, view: &View) -> bool {
 fn release_orphan(key: &Key, view: &View) -> Vec<Write> {
     let orphan = |pod: &&Object| is_tracked(pod) && owners::controller_of(pod, &JOBS).is_none();
     view.get_key(key).filter(orphan).map(untrack).into_iter().collect()
-}
-
-fn recorder(job: &Object) -> Recorder {
-    let involved = json!({
-        "apiVersion": JOBS.api_version(),
-        "kind": JOBS.kind,
-        "name": job.name(),
-        "namespace": job.namespace(),
-        "uid": job.uid(),
-    });
-    let source = json!({ "component": "job-controller" });
-    Recorder::of(Subject { involved, namespace: job.namespace().to_owned(), source })
 }
 
 impl Reconcile for JobController {
@@ -265,13 +235,13 @@ impl Reconcile for JobController {
         let ended = condition::is_true(job, "Complete") || condition::is_true(job, "Failed");
         if ended || job.is_terminating() {
             let left = owners::pods_of(view, job).filter(|pod| is_tracked(pod));
-            let mut writes: Vec<Write> = left.map(untrack).collect();
-            writes.extend(self.event_writes(job, key, now));
-            return writes;
+            return left.map(untrack).collect();
         }
-        let mut writes = self.run(key, job, view, now);
-        writes.extend(self.event_writes(job, key, now));
-        writes
+        self.run(key, job, view, now)
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        Some(&mut self.events)
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, JOBS};
-use windtunnel_core::{Object, View, Write};
+use windtunnel_core::resources::JOBS;
+use windtunnel_core::{Object, Write};
 
 use super::ending::End;
 use super::number;
@@ -102,12 +102,4 @@ fn set(status: &mut Value, condition: &Condition, now: Time) {
         entry["lastProbeTime"] = json!(rfc3339(now));
     }
     status["conditions"] = Value::Array(list);
-}
-
-/// The Kubernetes minor version in the ClusterOperator `kube-controller-manager`.
-pub(super) fn minor_reported(view: &View) -> Option<u32> {
-    let operator = "kube-controller-manager";
-    let object = view.get(&CLUSTER_OPERATORS, "", operator)?;
-    let version = object.list("/status/versions").iter().find(|version| version["name"] == operator)?;
-    version["version"].as_str()?.split('.').nth(1)?.parse().ok()
 }

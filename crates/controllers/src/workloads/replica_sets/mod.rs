@@ -14,10 +14,10 @@ use windtunnel_core::resources::{PODS, REPLICA_SETS, REPLICATION_CONTROLLERS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{ChangeKind, Identity, Key, Object, Resource, View, Write};
 
-use crate::owners;
+use crate::event_log::{EventLog, add_pod_events};
 use crate::workloads::claims::claim_pods;
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Input, Interest, Step};
+use crate::{Actor, ControllerVersion, Input, Interest, Step, owners};
 
 /// The ReplicaSet controller of kube-controller-manager, or its ReplicationController manager.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct ReplicaSetController {
     queue: WorkQueue,
     /// The message of the last rejected pod creation.
     refusals: BTreeMap<Key, String>,
+    events: EventLog,
+    version: ControllerVersion,
     started: bool,
 }
 
@@ -47,7 +49,23 @@ impl ReplicaSetController {
     }
 
     fn for_kind(kind: Resource) -> Self {
-        Self { kind, queue: WorkQueue::default(), refusals: BTreeMap::new(), started: false }
+        let component = if kind == REPLICA_SETS { "replicaset-controller" } else { "replication-controller" };
+        Self {
+            kind,
+            queue: WorkQueue::default(),
+            refusals: BTreeMap::new(),
+            events: EventLog::of(component),
+            version: ControllerVersion::default(),
+            started: false,
+        }
+    }
+
+    /// Sets the version.
+    #[must_use]
+    pub fn with_version(mut self, version: ControllerVersion) -> Self {
+        self.version = version;
+        self.events.set_version(version);
+        self
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -70,7 +88,9 @@ impl ReplicaSetController {
                 self.add_choosers(&change.object, input.view);
             }
         }
-        for (set, answer) in self.queue.process_answers(input.answers, input.now) {
+        let answers = self.queue.settle_answers(input.answers, input.now);
+        add_pod_events(&mut self.events, &self.kind, &answers);
+        for (set, answer) in answers {
             if let (Err(refusal), "create") = (&answer.outcome, answer.write.verb()) {
                 self.refusals.insert(set, refusal.message.clone());
             }
@@ -121,6 +141,11 @@ impl ReplicaSetController {
     }
 }
 
+/// Whether a pod is terminating and has not ended.
+fn is_ending(pod: &Object) -> bool {
+    pod.is_terminating() && !matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
+}
+
 fn wanted_replicas(set: &Object) -> usize {
     usize::try_from(set.number("/spec/replicas").unwrap_or(1)).unwrap_or(0)
 }
@@ -133,9 +158,12 @@ impl Reconcile for ReplicaSetController {
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(set) = view.get_key(key) else {
             self.refusals.remove(key);
+            self.events.forget(key);
             return Vec::new();
         };
-        let pods: Vec<&Object> = owners::pods_of(view, set).filter(|pod| owners::is_active(pod)).collect();
+        let (pods, terminating): (Vec<&Object>, Vec<&Object>) = owners::pods_of(view, set)
+            .filter(|pod| owners::is_active(pod) || is_ending(pod))
+            .partition(|pod| owners::is_active(pod));
         if pods.len() >= wanted_replicas(set) {
             self.refusals.remove(key);
         }
@@ -144,14 +172,16 @@ impl Reconcile for ReplicaSetController {
         if let Some(at) = counts.recheck_at {
             self.queue.add_at(key.clone(), at);
         }
-        writes.extend(status::write_status(
-            &self.kind,
-            set,
-            &counts,
-            self.refusals.get(key).map(String::as_str),
-            now,
-        ));
+        let counts_terminating =
+            self.kind == REPLICA_SETS && self.version.differences_in(view).counts_terminating;
+        let counts = counts.with_terminating(counts_terminating.then_some(terminating.len()));
+        let refusal = self.refusals.get(key).map(String::as_str);
+        writes.extend(status::write_status(&self.kind, set, &counts, refusal, now));
         writes
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        Some(&mut self.events)
     }
 }
 

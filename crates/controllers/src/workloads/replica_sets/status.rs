@@ -13,6 +13,8 @@ pub(super) struct Counts {
     labelled: usize,
     ready: usize,
     available: usize,
+    /// `None` for controllers that do not count them.
+    terminating: Option<usize>,
     /// The time when the next ready pod becomes available.
     pub(super) recheck_at: Option<Time>,
 }
@@ -32,8 +34,14 @@ impl Counts {
             labelled: pods.iter().filter(has_labels).count(),
             ready: from.len(),
             available: from.iter().filter(|at| **at <= now).count(),
+            terminating: None,
             recheck_at: from.into_iter().filter(|at| *at > now).min(),
         }
+    }
+
+    /// Sets the count of terminating pods.
+    pub(super) fn with_terminating(self, terminating: Option<usize>) -> Self {
+        Self { terminating, ..self }
     }
 }
 
@@ -54,6 +62,9 @@ pub(super) fn write_status(
         if count > 0 {
             status[field] = json!(count);
         }
+    }
+    if let Some(terminating) = counts.terminating {
+        status["terminatingReplicas"] = json!(terminating);
     }
     let mut conditions: Vec<Value> = set.list("/status/conditions").to_vec();
     match refusal {

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
-use windtunnel_core::resources::{PODS, REPLICA_SETS, REPLICATION_CONTROLLERS};
+use windtunnel_core::resources::{EVENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS};
 use windtunnel_core::{Object, Write};
 
 use super::ReplicaSetController;
+use crate::ControllerVersion;
 use crate::testing::{Rig, check_recovery};
 
 fn prepare(rig: &mut Rig, replicas: i64) {
@@ -74,8 +75,10 @@ fn a_ready_pod_becomes_available_after_min_ready_seconds() {
     let all = names(&rig);
     get_ready(&mut rig, "n", &all);
     rig.run(5);
-    let expected =
-        json!({ "replicas": 2, "fullyLabeledReplicas": 2, "readyReplicas": 2, "observedGeneration": 1 });
+    let expected = json!({
+        "replicas": 2, "fullyLabeledReplicas": 2, "readyReplicas": 2, "terminatingReplicas": 0,
+        "observedGeneration": 1,
+    });
     assert_eq!(status(&rig), expected);
     rig.run(10);
     assert_eq!(status(&rig)["availableReplicas"], 2);
@@ -142,6 +145,37 @@ fn replication_controllers_have_their_pods_too() {
     assert_eq!(kinds.collect::<Vec<_>>(), ["ReplicationController", "ReplicationController"]);
     let status = &rig.view.get(&REPLICATION_CONTROLLERS, "ns", "web").unwrap()["status"];
     assert_eq!((&status["replicas"], &status["fullyLabeledReplicas"]), (&json!(2), &json!(2)));
+}
+
+#[test]
+fn counts_terminating_pods_since_1_35() {
+    for (minor, counted) in [(34, Value::Null), (35, json!(1))] {
+        let mut rig = Rig::new();
+        rig.seat(move || Box::new(ReplicaSetController::new().with_version(ControllerVersion::fixed(minor))));
+        let selector = json!({ "matchLabels": { "app": "web" } });
+        let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": { "nodeName": "n" } });
+        let spec = json!({ "replicas": 1, "selector": selector, "template": template });
+        rig.put(&REPLICA_SETS, json!({ "metadata": { "namespace": "ns", "name": "web" }, "spec": spec }));
+        rig.run(1);
+        let first = names(&rig)[0].clone();
+        rig.write(&Write::delete(&PODS, "ns", &first));
+        rig.run(1);
+        assert_eq!((status(&rig)["terminatingReplicas"].clone(), pods(&rig).len()), (counted, 1));
+    }
+}
+
+#[test]
+fn events_report_pods() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, 2);
+    scale(&mut rig, 1);
+    let fields = ["reportingComponent", "source/component", "involvedObject/name", "reason"];
+    let text = |event: &Object| fields.map(|field| event.text(&format!("/{field}")).to_owned()).join(" ");
+    let mut events: Vec<String> = rig.view.list(&EVENTS).map(text).collect();
+    events.sort();
+    let begin = "replicaset-controller replicaset-controller web";
+    let expected = ["SuccessfulCreate", "SuccessfulCreate", "SuccessfulDelete"];
+    assert_eq!(events, expected.map(|reason| format!("{begin} {reason}")));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The StatefulSet controller: pods with stable names and volumes, created in order and replaced in reverse order.
 
+mod events;
 mod ordinals;
 mod pods;
 mod rollout;
@@ -18,24 +19,46 @@ use windtunnel_core::{Change, Identity, Key, Object, View, Write};
 
 use self::rollout::Rollout;
 use crate::environment::NodeEnvironment;
-use crate::owners;
+use crate::event_log::EventLog;
 use crate::workloads::claims::claim_pods;
 use crate::workloads::payload_pods::PayloadPods;
 use crate::workqueue::{Reconcile, WorkQueue};
-use crate::{Actor, Input, Interest, PayloadWorkloads, Step};
+use crate::{Actor, ControllerVersion, Input, Interest, PayloadWorkloads, Step, owners};
 
 /// The StatefulSet controller of kube-controller-manager.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct StatefulSetController {
     payload: PayloadPods,
     queue: WorkQueue,
+    events: EventLog,
+    version: ControllerVersion,
     started: bool,
+}
+
+impl Default for StatefulSetController {
+    fn default() -> Self {
+        Self {
+            payload: PayloadPods::default(),
+            queue: WorkQueue::default(),
+            events: EventLog::of("statefulset-controller"),
+            version: ControllerVersion::default(),
+            started: false,
+        }
+    }
 }
 
 impl StatefulSetController {
     /// Creates a StatefulSet controller.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets the version.
+    #[must_use]
+    pub fn with_version(mut self, version: ControllerVersion) -> Self {
+        self.version = version;
+        self.events.set_version(version);
+        self
     }
 
     /// Sets how StatefulSets of a payload run.
@@ -57,7 +80,12 @@ impl StatefulSetController {
                 self.add_sets_of(change, input.view);
             }
         }
-        self.queue.process_answers(input.answers, input.now);
+        let capitalizes = self.version.differences_in(input.view).capitalizes;
+        for (set, answer) in self.queue.settle_answers(input.answers, input.now) {
+            if let Some(notice) = events::notice(&set, answer, capitalizes) {
+                self.events.add(&set, notice);
+            }
+        }
     }
 
     /// Queues the sets that a pod or a claim belongs to, or may belong to.
@@ -100,6 +128,7 @@ impl Reconcile for StatefulSetController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(set) = view.get_key(key).filter(|set| !self.payload.runs_without_pods(set)) else {
+            self.events.forget(key);
             return Vec::new();
         };
         let claims = claim_pods(set, &STATEFUL_SETS, view, |pod| selects(set, pod));
@@ -114,6 +143,10 @@ impl Reconcile for StatefulSetController {
         writes.extend(rollout.pod_writes());
         writes.extend(status::write_status(set, &rollout));
         writes
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        Some(&mut self.events)
     }
 }
 

@@ -11,8 +11,8 @@ pub struct RequestFilter {
     pub name: Option<String>,
     /// The subresource, such as `status`; empty for the object itself.
     pub subresource: Option<String>,
-    /// The client: a component or a program by its name in the timeline, a user agent up to its slash, a user, or
-    /// the last part of a user name.
+    /// The client: a component or a program by its name in the timeline, a user agent or its part before or after the
+    /// slash, a user, or the last part of a user name.
     pub by: Option<String>,
 }
 
@@ -31,7 +31,8 @@ pub struct RequestAttributes<'a> {
     pub name: &'a str,
     /// The subresource, or an empty text.
     pub subresource: &'a str,
-    /// The `User-Agent`. Simulated components use their name.
+    /// The `User-Agent`. Simulated components use their name, and controllers put that of their program and a slash
+    /// before it.
     pub agent: &'a str,
     /// The user.
     pub user: &'a str,
@@ -45,9 +46,9 @@ impl RequestFilter {
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| fits(wanted, found));
         let callers = || {
-            let agent = request.agent.split('/').next().unwrap_or_default();
+            let (program, name) = request.agent.split_once('/').unwrap_or((request.agent, ""));
             let account = request.user.rsplit(':').next().unwrap_or_default();
-            [request.agent, agent, request.user, account, request.program]
+            [request.agent, program, name, request.user, account, request.program]
         };
         is(&self.verb, request.verb)
             && is(&self.kind, request.kind)

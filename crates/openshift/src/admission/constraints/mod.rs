@@ -15,7 +15,9 @@ mod tests;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission};
+use windtunnel_core::requests::admission::{
+    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission, Rejection,
+};
 use windtunnel_core::resources::{
     CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, SECURITY_CONTEXT_CONSTRAINTS,
 };
@@ -73,20 +75,25 @@ pub struct SecurityContextConstraints {
 }
 
 impl AdmissionPlugin for SecurityContextConstraints {
-    fn mutate_created(
+    fn name(&self) -> &'static str {
+        "security.openshift.io/SecurityContextConstraint"
+    }
+
+    fn mutate(
         &mut self,
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), String> {
-        if *request.resource != PODS || pod["spec"]["os"]["name"] == "windows" {
+    ) -> Result<(), Rejection> {
+        let is_new = request.writes(&PODS) && request.operation == AdmissionOperation::Create;
+        if !is_new || pod["spec"]["os"]["name"] == "windows" {
             return Ok(());
         }
         let constraints = self.constraints(cluster);
         if constraints.is_empty() || is_exempt_namespace(cluster, request.namespace) {
             return Ok(());
         }
-        let chosen = choose(&constraints, request, pod, cluster)?;
+        let chosen = choose(&constraints, request, pod, cluster).map_err(Rejection::Forbidden)?;
         let annotations = &mut pod["metadata"]["annotations"];
         if !annotations.is_object() {
             *annotations = json!({});
@@ -95,7 +102,7 @@ impl AdmissionPlugin for SecurityContextConstraints {
         Ok(())
     }
 
-    fn note_change(&mut self, kind: &Resource) {
+    fn on_event(&mut self, kind: &Resource) {
         if *kind == SECURITY_CONTEXT_CONSTRAINTS || *kind == CUSTOM_RESOURCE_DEFINITIONS {
             self.known = None;
         }
@@ -105,7 +112,7 @@ impl AdmissionPlugin for SecurityContextConstraints {
 impl SecurityContextConstraints {
     fn constraints(&mut self, cluster: &dyn AdmittingCluster) -> Arc<[Constraint]> {
         let known = self.known.get_or_insert_with(|| {
-            let objects = cluster.objects(&SECURITY_CONTEXT_CONSTRAINTS);
+            let objects = cluster.objects(&SECURITY_CONTEXT_CONSTRAINTS, "");
             let mut all: Vec<Constraint> =
                 objects.iter().map(|object| Constraint::from_object(object)).collect();
             all.sort_by(|one, other| one.rank().cmp(&other.rank()));

@@ -1,5 +1,4 @@
-//! Pods: their initial status, what a server removes and keeps, and the additions of the admission plugins that every
-//! server runs.
+//! Pods: their initial status, and what a server removes and keeps.
 
 mod disabled;
 mod label_keys;
@@ -31,40 +30,11 @@ pub(super) fn prepare_create(object: &mut Value, context: Context<'_>) {
     object["status"] = status;
     drop_disabled(object, None, minor);
     merge_label_keys(object, minor);
-    add_default_tolerations(object);
     if minor < since::POD_GENERATION {
         metadata::metadata_mut(object).remove("generation");
     }
 }
 
-/// Adds what admission adds to each pod again if an update leaves it out: tolerations, and the priority that the pod got
-/// from its class.
 pub(super) fn prepare_update(object: &mut Value, old: &Value, minor: u32) {
     drop_disabled(object, Some(old), minor);
-    add_default_tolerations(object);
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    for field in ["priority", "preemptionPolicy"] {
-        if let Some(value) = old["spec"].get(field).filter(|_| !spec.contains_key(field)) {
-            spec.insert(field.to_owned(), value.clone());
-        }
-    }
-}
-
-/// Lets a pod stay on an unready or unreachable node for five minutes, unless it has its own tolerations
-/// (`DefaultTolerationSeconds`).
-fn add_default_tolerations(pod: &mut Value) {
-    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
-    let Some(tolerations) = tolerations.as_array_mut() else { return };
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
-        let has = tolerations.iter().any(|toleration| {
-            let keyed = toleration["key"] == key || toleration["key"].is_null();
-            keyed && (toleration["effect"] == "NoExecute" || toleration["effect"].is_null())
-        });
-        if !has {
-            tolerations.push(json!({
-                "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,
-            }));
-        }
-    }
 }

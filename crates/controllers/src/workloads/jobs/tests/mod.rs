@@ -7,6 +7,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, JOBS, PODS};
 use windtunnel_core::{DeleteOptions, Object, Propagation, View, Write, condition};
 
 use super::JobController;
+use crate::ControllerVersion;
 use crate::cleanup::garbage_collector::GarbageCollector;
 use crate::testing::{Rig, check_recovery};
 
@@ -242,8 +243,8 @@ fn without_operators_the_versions_of_controller_and_server_decide_about_announce
         (None, None, true),
     ] {
         let mut rig = Rig::new();
-        let controller = minor.map_or_else(JobController::new, JobController::with_minor);
-        rig.seat(move || Box::new(controller.clone().with_server_minor(server)));
+        let version = minor.map_or_else(ControllerVersion::default, ControllerVersion::fixed).beside(server);
+        rig.seat(move || Box::new(JobController::new().with_version(version)));
         rig.put(&JOBS, job());
         rig.run(5);
         end_pods(&mut rig, "Succeeded");

@@ -1,42 +1,58 @@
 //! LimitRanges: the default, minimum and maximum resources of pods and claims (`LimitRanger`).
 
 use serde_json::{Value, json};
+use windtunnel_core::Resource;
 use windtunnel_core::quota::amounts::{self, Amounts};
+use windtunnel_core::requests::admission::{
+    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+};
+use windtunnel_core::resources::PODS;
 
-use crate::admission::{Admitter, Attributes, Operation};
-use crate::call::Call;
 use crate::kinds::quantity::Quantity;
 use crate::metadata;
-use crate::status::{Outcome, Refused};
-use crate::store::Stored;
 
+const LIMIT_RANGES: Resource = Resource::namespaced("", "v1", "LimitRange", "limitranges");
+const CLAIMS: Resource = Resource::namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
 /// Lists the defaults that the plug-in sets.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-impl Admitter<'_> {
-    /// Sets the defaults of the namespace's LimitRanges in the containers of a new pod.
-    pub(in crate::admission) fn fill_in_limits(&self, call: &Call<'_>, object: &mut Value) {
-        for range in self.ranges(call) {
-            fill_in(object, &range);
-        }
+/// The plug-in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LimitRanger;
+
+impl AdmissionPlugin for LimitRanger {
+    fn name(&self) -> &'static str {
+        "LimitRanger"
     }
 
-    /// Checks a pod or a claim against the LimitRanges of its namespace.
-    ///
-    /// # Errors
-    /// All violations of the first LimitRange that rejects it.
-    pub(in crate::admission) fn check_limits(
+    fn mutate(
+        &mut self,
+        request: &AdmissionRequest<'_>,
+        pod: &mut Value,
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        if request.writes(&PODS) && request.operation == AdmissionOperation::Create {
+            for range in cluster.objects(&LIMIT_RANGES, request.namespace) {
+                fill_in(pod, &range);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rejects a pod or a claim with all violations of the first LimitRange that it violates.
+    fn validate(
         &self,
-        call: &Call<'_>,
-        attributes: Attributes<'_>,
-        object: &Value,
-    ) -> Outcome<()> {
-        let is_pod = call.kind.is_resource("", "pods") && attributes.operation == Operation::Create;
-        let is_claim = call.kind.is_resource("", "persistentvolumeclaims");
-        if !is_pod && !is_claim {
+        request: &AdmissionRequest<'_>,
+        object: Option<&Value>,
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        let Some(object) = object else { return Ok(()) };
+        let is_pod = request.writes(&PODS) && request.operation == AdmissionOperation::Create;
+        let is_terminating = request.old.is_some_and(metadata::is_terminating);
+        if is_terminating || !is_pod && !request.writes(&CLAIMS) {
             return Ok(());
         }
-        for range in self.ranges(call) {
+        for range in cluster.objects(&LIMIT_RANGES, request.namespace) {
             let errors =
                 if is_pod { pod_errors(&object["spec"], &range) } else { claim_errors(object, &range) };
             let why = match errors.as_slice() {
@@ -44,16 +60,9 @@ impl Admitter<'_> {
                 [only] => only.clone(),
                 all => format!("[{}]", all.join(", ")),
             };
-            return Err(Refused::forbidden(&call.kind.resource, attributes.name, &why));
+            return Err(Rejection::Forbidden(why));
         }
         Ok(())
-    }
-
-    fn ranges(&self, call: &Call<'_>) -> Vec<Stored> {
-        let Some(table) = self.admission.limit_ranges.filter(|_| call.path.subresource.is_empty()) else {
-            return Vec::new();
-        };
-        self.store.list(table, &call.path.namespace).map(|(_, _, entry)| entry.served()).collect()
     }
 }
 
