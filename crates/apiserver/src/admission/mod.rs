@@ -6,6 +6,7 @@
 
 pub(crate) mod builtin;
 pub(crate) mod chain;
+pub(crate) mod known;
 mod matching;
 mod plugin;
 pub(crate) mod policy;

@@ -5,14 +5,11 @@
 
 use windtunnel_core::Identity;
 
+use crate::der::{element, name};
+
 const SEQUENCE: u8 = 0x30;
-const OID: u8 = 0x06;
 /// `[0]`: the version, which is first if it is present.
 const VERSION: u8 = 0xa0;
-/// OID 2.5.4.3.
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-/// OID 2.5.4.10.
-const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 
 /// The identity in a DER certificate; `None` if it has no common name or is malformed.
 pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
@@ -25,41 +22,11 @@ pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
     for _ in 0..4 {
         fields = element(fields)?.2;
     }
-    let (SEQUENCE, mut names, _) = element(fields)? else { return None };
-    let mut identity = Identity::default();
-    while !names.is_empty() {
-        let (_, mut set, rest) = element(names)?;
-        names = rest;
-        while !set.is_empty() {
-            let (_, pair, rest) = element(set)?;
-            set = rest;
-            let (OID, kind, value) = element(pair)? else { return None };
-            let (_, value, _) = element(value)?;
-            let text = String::from_utf8_lossy(value).into_owned();
-            match kind {
-                COMMON_NAME => identity.user = text,
-                ORGANIZATION => identity.groups.push(text),
-                _ => {}
-            }
-        }
-    }
+    let (SEQUENCE, subject, _) = element(fields)? else { return None };
+    let subject = name(subject)?;
+    let identity =
+        Identity { user: subject.common_name, groups: subject.organizations, ..Identity::default() };
     (!identity.user.is_empty()).then_some(identity)
-}
-
-/// The tag and content of the first element, and the rest.
-fn element(input: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (tag, input) = input.split_first()?;
-    let (length, input) = input.split_first()?;
-    let (length, input) = match length {
-        0..=0x7f => (usize::from(*length), input),
-        0x81..=0x84 => {
-            let (digits, rest) = input.split_at_checked(usize::from(length & 0x7f))?;
-            (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
-        }
-        _ => return None,
-    };
-    let (content, rest) = input.split_at_checked(length)?;
-    Some((*tag, content, rest))
 }
 
 #[cfg(test)]
