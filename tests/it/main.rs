@@ -2,6 +2,8 @@
 
 mod apiserver;
 mod cli;
+#[cfg(unix)]
+mod clients;
 #[cfg(all(feature = "live", feature = "serve", feature = "gherkin"))]
 mod containers;
 mod controllers;

@@ -233,6 +233,8 @@ pub(crate) mod since {
     pub(crate) const POD_GENERATION: u32 = 33;
     /// Names of StatefulSets are DNS labels. Read.
     pub(crate) const LABELS_OF_STATEFUL_SETS: u32 = 27;
+    /// OpenAPI has the fields by which custom resources can be selected (`CustomResourceFieldSelectors`, beta). Read.
+    pub(crate) const SELECTABLE_FIELDS: u32 = 31;
     /// The version of the server names the version that it emulates and the oldest compatible one. Read.
     pub(crate) const EMULATED_VERSION: u32 = 33;
     /// The error about a continue token shows its version without quotes. Recorded.

@@ -102,6 +102,7 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
     begin: impl FnOnce() -> Result<(StartedServer, Background), String>,
 ) -> Result<Exit, String> {
     let given_token = args.token.as_deref().map(checked_token).transpose()?;
+    let client_authorities = args.client_ca_file.as_deref().map(files::read).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -115,8 +116,8 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
         let stored = shared.clone();
         let address = SocketAddr::new(args.address, args.port);
         let bare = simulated.is_none() && dumped.is_none();
-        let settings =
-            Settings { address, token: given_token.unwrap_or(token), authority, ..Settings::default() };
+        let token = given_token.unwrap_or(token);
+        let settings = Settings { address, token, authority, client_authorities, ..Settings::default() };
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
         if bare {
             let now = shared.now();

@@ -1,17 +1,23 @@
 //! The ordered list of everything that admits a write, and the way of a write through it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use windtunnel_core::Resource;
 use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
 
 use super::plugin::{self, PluginCluster};
 use super::reinvocation::Reinvocation;
-use super::{Attributes, is_exempt};
+use super::{Attributes, Operation, is_exempt};
+use crate::apply::check_entries;
 use crate::call::Call;
 use crate::kinds::objects::Objects;
+use crate::metadata;
 use crate::profile::since;
+use crate::request::options;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::joined;
+use crate::store::{FieldOwners, Stored, joined};
 
 /// One element of the list.
 #[derive(Debug, Clone)]
@@ -54,6 +60,78 @@ impl Stage {
 }
 
 impl ApiServer {
+    /// Runs mutating admission on an object and the owners of its fields, which policies and webhooks see and may change.
+    ///
+    /// # Errors
+    /// As [`ApiServer::admit`].
+    pub(crate) fn admit_owned(
+        &mut self,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: &mut Value,
+        owners: &mut FieldOwners,
+    ) -> Outcome<()> {
+        if !self.admission.may_mutate() || is_exempt(&call.kind) {
+            return self.admit(call, attributes, Some(object));
+        }
+        *object = joined(object, owners.entries.as_deref());
+        self.admit(call, attributes, Some(object))?;
+        let entries = Stored::take_owners(object);
+        if entries.as_ref() == owners.entries.as_deref() {
+            return Ok(());
+        }
+        match check_entries(entries.as_ref()) {
+            Ok(()) => *owners = FieldOwners { entries: entries.map(Arc::new), known: None },
+            Err(why) => call.warnings.push(format!(
+                ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \
+                 mutating admission controller; please fix your requests: {why}"
+            )),
+        }
+        Ok(())
+    }
+
+    /// Runs all of admission on an object that a request posts and that is not stored: a review, a Binding, an Eviction, a token
+    /// request. `object_type` is its type if the path names another one.
+    ///
+    /// # Errors
+    /// As [`ApiServer::admit`].
+    pub(crate) fn admit_posted(
+        &mut self,
+        call: &mut Call<'_>,
+        object_type: Option<&Resource>,
+        object: &mut Value,
+    ) -> Outcome<()> {
+        let options = options::for_admission(call.request, "CreateOptions");
+        let (path, given) = (call.path, metadata::text(object, "name").to_owned());
+        let name = if path.name.is_empty() { &given } else { &*path.name };
+        let attributes = Attributes { object_type, ..Attributes::create(name, &path.namespace, &options) };
+        self.admit(call, attributes, Some(object))?;
+        self.check_admission(call, attributes, Some((object, None)))
+    }
+
+    /// Runs all of admission on a connection to a pod, a node or a Service. Its object are the options of the connection.
+    ///
+    /// # Errors
+    /// As [`ApiServer::admit`].
+    pub(crate) fn admit_connection(
+        &mut self,
+        call: &mut Call<'_>,
+        options_type: &Resource,
+        options: &mut Value,
+    ) -> Outcome<()> {
+        let path = call.path;
+        let attributes = Attributes {
+            operation: Operation::Connect,
+            object_type: Some(options_type),
+            options: &Value::Null,
+            name: &path.name,
+            namespace: &path.namespace,
+            old: None,
+        };
+        self.admit(call, attributes, Some(options))?;
+        self.check_admission(call, attributes, Some((options, None)))
+    }
+
     /// Runs mutating admission on the object of a write. A deletion has no object.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 
 pub(crate) mod builtin;
 pub(crate) mod chain;
+mod converted;
 pub(crate) mod known;
 mod matching;
 mod plugin;
@@ -17,6 +18,7 @@ pub(crate) mod webhook;
 use std::borrow::Cow;
 
 use serde_json::Value;
+use windtunnel_core::Resource;
 pub(crate) use windtunnel_core::requests::admission::AdmissionOperation as Operation;
 
 use self::chain::Stage;
@@ -34,6 +36,10 @@ use super::store::{Store, Stored, TableId};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attributes<'a> {
     pub(crate) operation: Operation,
+    /// The type of the object if it is not the kind of the path: a Scale, a Binding, the options of a connection.
+    pub(crate) object_type: Option<&'a Resource>,
+    /// The options of the request, such as `CreateOptions`; null for a connection.
+    pub(crate) options: &'a Value,
     /// Empty if the server has not generated it yet.
     pub(crate) name: &'a str,
     /// Empty for cluster-scoped objects.
@@ -43,6 +49,11 @@ pub(crate) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
+    /// Those of a new object.
+    pub(crate) fn create(name: &'a str, namespace: &'a str, options: &'a Value) -> Self {
+        Self { operation: Operation::Create, object_type: None, options, name, namespace, old: None }
+    }
+
     /// The name in rejections (`extractResourceName`).
     pub(crate) fn shown_name(&self, object: Option<&'a Value>) -> &'a str {
         let named =
@@ -78,7 +89,7 @@ impl Admission {
         Self { has_quota_controller, ..self }
     }
 
-    /// Whether any configured webhook or policy may change updated objects.
+    /// Whether any configured webhook or policy may change objects.
     pub(crate) fn may_mutate(&self) -> bool {
         !self.mutating.is_empty() || !self.policies.mutating_bindings.is_empty()
     }

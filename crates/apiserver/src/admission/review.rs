@@ -3,12 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use windtunnel_core::{Identity, Resource};
 
 use crate::admission::Attributes;
 use crate::call::Call;
 use crate::gotext::quote;
 use crate::kinds::Kind;
-use crate::request::options;
 use crate::status::Refused;
 
 /// The response of a webhook.
@@ -31,24 +31,17 @@ pub(in crate::admission) fn request(
     old: Option<&Value>,
 ) -> Value {
     let (resource, asked) = (&kind.resource, &call.kind.resource);
-    let gvk = |res: &windtunnel_core::Resource| json!({ "group": res.group, "version": res.version, "kind": res.kind });
-    let gvr = |res: &windtunnel_core::Resource| json!({ "group": res.group, "version": res.version, "resource": res.plural });
+    let (matched_type, requested_type) = match attributes.object_type {
+        Some(object_type) => (object_type, object_type),
+        None => (resource, asked),
+    };
     // The namespace of a Namespace object is its own name.
     let namespace = if kind.is_resource("", "namespaces") { attributes.name } else { attributes.namespace };
-    let mut groups = call.request.user.groups.clone();
-    if !groups
-        .iter()
-        .any(|group| group.starts_with("system:authenticated") || group == "system:unauthenticated")
-    {
-        groups.push("system:authenticated".to_owned());
-    }
     let mut request = json!({
-        "kind": gvk(resource), "resource": gvr(resource),
-        "requestKind": gvk(asked), "requestResource": gvr(asked),
-        "operation": attributes.operation.name(),
-        "userInfo": { "username": call.request.user.user, "groups": groups },
-        "object": object, "oldObject": old, "dryRun": call.dry_run,
-        "options": { "kind": options::options_kind(call.request.method), "apiVersion": "meta.k8s.io/v1" },
+        "kind": type_of(matched_type), "resource": resource_of(resource),
+        "requestKind": type_of(requested_type), "requestResource": resource_of(asked),
+        "operation": attributes.operation.name(), "userInfo": user_info(call.request.user),
+        "object": object, "oldObject": old, "dryRun": call.dry_run, "options": attributes.options,
     });
     for (field, text) in [
         ("name", attributes.name),
@@ -61,6 +54,29 @@ pub(in crate::admission) fn request(
         }
     }
     json!({ "kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": request })
+}
+
+/// A `GroupVersionKind`.
+fn type_of(resource: &Resource) -> Value {
+    json!({ "group": resource.group, "version": resource.version, "kind": resource.kind })
+}
+
+/// A `GroupVersionResource`.
+fn resource_of(resource: &Resource) -> Value {
+    json!({ "group": resource.group, "version": resource.version, "resource": resource.plural })
+}
+
+/// The user of a request (`authentication/v1 UserInfo`).
+fn user_info(user: &Identity) -> Value {
+    let groups: Vec<&str> = user.all_groups().collect();
+    let mut info = json!({ "username": user.user, "groups": groups });
+    if !user.uid.is_empty() {
+        info["uid"] = json!(user.uid);
+    }
+    if !user.extra.is_empty() {
+        info["extra"] = json!(user.extra);
+    }
+    info
 }
 
 /// Reads the response to a review.

@@ -15,6 +15,7 @@ mod scale;
 mod shape;
 mod tracker;
 mod typed;
+mod valid_entries;
 mod versions;
 
 pub(crate) use configuration::configured;
@@ -22,4 +23,5 @@ pub(crate) use managers::Managers;
 pub(crate) use prune::{KUBECTL, LAST_APPLIED};
 pub(crate) use scale::Replicas;
 pub(crate) use tracker::{Applied, Tracker, failed};
+pub(crate) use valid_entries::check_entries;
 pub(crate) use versions::Versions;

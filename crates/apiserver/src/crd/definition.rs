@@ -39,7 +39,7 @@ impl Definition {
             namespaced: spec["scope"] == "Namespaced",
             versions: versions
                 .iter()
-                .map(|version| Arc::new(Version::read(version, &group, &kind)))
+                .map(|version| Arc::new(Version::read(version, versions, &group, &kind)))
                 .collect(),
             group,
             kind,

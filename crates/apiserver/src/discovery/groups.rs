@@ -41,6 +41,11 @@ const ORDER: [&str; 24] = [
     "storagemigration.k8s.io",
 ];
 
+/// Whether Kubernetes itself serves the group.
+pub(crate) fn is_builtin_group(name: &str) -> bool {
+    ORDER.contains(&name)
+}
+
 /// All groups with served kinds, the core group first.
 pub(crate) fn groups(catalog: &Catalog) -> Vec<Group> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -51,15 +56,17 @@ pub(crate) fn groups(catalog: &Catalog) -> Vec<Group> {
         }
     }
     let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
-    let mut groups: Vec<Group> =
-        found.into_iter().map(|(name, versions)| Group { name, versions: sorted(versions) }).collect();
+    let mut groups: Vec<Group> = found
+        .into_iter()
+        .map(|(name, versions)| Group { name, versions: sorted_versions(versions) })
+        .collect();
     groups.sort_by(|left, right| (rank(&left.name), &left.name).cmp(&(rank(&right.name), &right.name)));
     groups
 }
 
 /// Sorts versions: stable before beta before alpha, higher before lower, other names last
 /// (`version.CompareKubeAwareVersionStrings`).
-fn sorted(mut versions: Vec<String>) -> Vec<String> {
+pub(crate) fn sorted_versions(mut versions: Vec<String>) -> Vec<String> {
     versions.sort_by_cached_key(|version| {
         let parsed = parse(version);
         (parsed.is_none(), parsed, version.clone())
@@ -91,6 +98,6 @@ mod tests {
         let versions =
             ["v1alpha1", "foo", "v10", "v1beta2", "v2", "v1beta10", "v1", "bar"].map(str::to_owned);
         let order = ["v10", "v2", "v1", "v1beta10", "v1beta2", "v1alpha1", "bar", "foo"];
-        assert_eq!(sorted(versions.into()), order);
+        assert_eq!(sorted_versions(versions.into()), order);
     }
 }

@@ -7,7 +7,7 @@ mod resources;
 use serde_json::{Value, json};
 
 pub(crate) use aggregated::document as aggregated;
-pub(crate) use groups::{Group, groups};
+pub(crate) use groups::{Group, groups, is_builtin_group, sorted_versions};
 pub(crate) use resources::{Entry, entries};
 
 use super::kinds::Kind;

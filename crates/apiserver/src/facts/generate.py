@@ -225,6 +225,11 @@ def main():
             special = marks(prop, json_name in schema.get("required", []))
             rows["fields"].append((json_name, 0, from_schema(prop), special))
 
+    def numbered(rows, owner):
+        """The fields with their numbers. Those that only newer sources have follow the others, by number."""
+        new = [(row[0], newer(owner, row[0]), *row[2:]) for row in rows if not row[1]]
+        return [row for row in rows if row[1]] + sorted(new, key=lambda row: row[1])
+
     for key, schema in sorted(schemas.items()):
         emit(key, schema, None)
     here = pathlib.Path(__file__).parent
@@ -232,8 +237,7 @@ def main():
         text = ""
         for name, rows in sorted(types.items()):
             text += " ".join([name, *rows["special"]]) + "\n"
-            for json_name, number, kind, special in rows["fields"]:
-                number = number or newer(f"{group}.{version}.{name}", json_name)
+            for json_name, number, kind, special in numbered(rows["fields"], f"{group}.{version}.{name}"):
                 prefix, inner = kind if len(kind) == 2 else ("", kind)
                 if isinstance(inner, tuple):
                     local = inner[:2] == (group, version)

@@ -15,22 +15,29 @@ pub(crate) const ADDRESS: &str = "0xc000000000";
 
 /// Escapes the characters of JSON text that Go escapes for HTML (`json.HTMLEscape`).
 pub(crate) fn escape_html(json: String) -> String {
-    const ESCAPES: [(char, &str); 5] = [
-        ('<', "\\u003c"),
-        ('>', "\\u003e"),
-        ('&', "\\u0026"),
-        ('\u{2028}', "\\u2028"),
-        ('\u{2029}', "\\u2029"),
-    ];
-    if !json.contains(|letter| ESCAPES.iter().any(|(escaped, _)| *escaped == letter)) {
+    String::from_utf8(escape_html_bytes(json.into_bytes())).unwrap_or_default()
+}
+
+/// [`escape_html`] for text in bytes. Most texts have no such character and are returned unchanged.
+pub(crate) fn escape_html_bytes(json: Vec<u8>) -> Vec<u8> {
+    /// U+2028 and U+2029 without their last byte, which is A8 or A9.
+    const SEPARATOR: [u8; 2] = [0xe2, 0x80];
+    let is_suspect = |byte: &u8| matches!(byte, b'<' | b'>' | b'&' | 0xe2);
+    if !json.iter().any(is_suspect) {
         return json;
     }
-    let escape = |letter: char| ESCAPES.iter().find(|(escaped, _)| *escaped == letter).map(|(_, text)| *text);
-    let mut text = String::with_capacity(json.len() + 16);
-    for letter in json.chars() {
-        match escape(letter) {
-            Some(escaped) => text.push_str(escaped),
-            None => text.push(letter),
+    let mut text = Vec::with_capacity(json.len() + 16);
+    for (at, byte) in json.iter().enumerate() {
+        let is_separator = matches!(byte, 0xa8 | 0xa9) && text.ends_with(&SEPARATOR) && at > 1;
+        match byte {
+            b'<' => text.extend(b"\\u003c"),
+            b'>' => text.extend(b"\\u003e"),
+            b'&' => text.extend(b"\\u0026"),
+            last if is_separator => {
+                text.truncate(text.len() - SEPARATOR.len());
+                text.extend(if *last == 0xa8 { b"\\u2028" } else { b"\\u2029" });
+            }
+            other => text.push(*other),
         }
     }
     text

@@ -63,10 +63,11 @@ impl Tls {
         for authority in client_authorities {
             roots.add(authority)?;
         }
+        let authorities = roots.subjects();
         let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
             .build()
             .map_err(|error| Error::General(error.to_string()))?;
-        let anyone = Arc::new(Anyone(Arc::clone(&provider)));
+        let anyone = Arc::new(Anyone { provider: Arc::clone(&provider), authorities });
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(anyone)
@@ -85,9 +86,12 @@ impl Tls {
     }
 }
 
-/// Accepts every certificate in the handshake.
+/// Accepts every certificate in the handshake. Clients choose theirs by the names of the authorities.
 #[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
+struct Anyone {
+    provider: Arc<CryptoProvider>,
+    authorities: Vec<DistinguishedName>,
+}
 
 impl ClientCertVerifier for Anyone {
     fn client_auth_mandatory(&self) -> bool {
@@ -95,7 +99,7 @@ impl ClientCertVerifier for Anyone {
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
+        &self.authorities
     }
 
     fn verify_client_cert(
@@ -113,7 +117,7 @@ impl ClientCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         tokio_rustls::rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
@@ -123,11 +127,11 @@ impl ClientCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         tokio_rustls::rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

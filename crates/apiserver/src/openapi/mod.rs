@@ -7,6 +7,7 @@ mod custom;
 mod descriptions;
 mod names;
 mod operations;
+mod parameters;
 mod protobuf;
 mod types;
 
@@ -17,16 +18,16 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use windtunnel_core::clock::Time;
 
+use self::custom::Source;
 use super::discovery;
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
-use super::reply::{Reply, ReplyBody};
+use super::reply::{Reply, ReplyBody, encode};
 use super::request::Request;
 use super::status::{Outcome, Refused};
 use super::store::{Store, TableId};
 use crate::profile::since;
 use crate::reply::documents::{Document, Documents, Stamp};
-use crate::request::accept::Media;
 
 const JSON: &str = "application/json";
 /// The content type of a protobuf document. The `@` in the name that clients request is invalid in a media
@@ -100,7 +101,7 @@ fn index(api: &mut Described<'_>, request: &Request<'_>) -> Reply {
             paths.insert(path, json!({ "serverRelativeURL": url }));
         }
     }
-    let document = Document::new(Media::Json.encode(&json!({ "paths": paths })));
+    let document = Document::new(encode::document(&json!({ "paths": paths })));
     document.reply(JSON, &request.if_none_match)
 }
 
@@ -141,7 +142,7 @@ fn everything(api: &mut Described<'_>, request: &Request<'_>) -> Reply {
     let document = if protobuf {
         documents.get(stamp, "openapi v2 protobuf", || protobuf::document(&api.openapi_v2()).into())
     } else {
-        documents.get(stamp, "openapi v2", || Media::Json.encode(&api.openapi_v2()))
+        documents.get(stamp, "openapi v2", || encode::document(&api.openapi_v2()))
     };
     *api.documents = documents;
     let mut reply = document.reply(if protobuf { V2_PROTOBUF } else { JSON }, &request.if_none_match);
@@ -158,7 +159,7 @@ impl Described<'_> {
         let stamp: Stamp = (newest << 16 | kinds.len() as u64, self.minor);
         let mut documents = std::mem::take(&mut *self.documents);
         let document = documents.get(stamp, &format!("openapi v3 {group}/{version}"), || {
-            Media::Json.encode(&self.document(&kinds, Form::V3))
+            encode::document(&self.document(&kinds, Form::V3))
         });
         *self.documents = documents;
         Some(document)
@@ -175,35 +176,48 @@ impl Described<'_> {
         let mut paths = Map::new();
         for kind in kinds {
             if kind.custom.is_some() {
-                schemas.extend(custom::schemas(kind, self.raw_schema(kind), form));
+                let version = self.version_definition(kind).unwrap_or_default();
+                schemas.extend(custom::schemas(kind, &Source { version, minor: self.minor }, form));
             } else {
                 types::add_kind(&mut schemas, kind, form, self.minor);
             }
             operations::add(&mut paths, kind, form, self.minor);
         }
         types::add_shared(&mut schemas, form);
-        if kinds.iter().any(|kind| kind.custom.is_some()) {
+        let has_scale =
+            |kind: &&Kind| kind.custom.as_ref().is_some_and(|custom| custom.version.scale.is_some());
+        if kinds.iter().any(has_scale) {
             types::add_scale(&mut schemas, form);
         }
         let version = match form {
             Form::V3 if self.minor >= since::EFFECTIVE_VERSION => format!("1.{}", self.minor),
             _ => format!("v1.{}.0", self.minor),
         };
-        let info = json!({ "title": "Kubernetes", "version": version });
+        let info = if form == Form::V3 && kinds.iter().any(|kind| kind.custom.is_some()) {
+            json!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" })
+        } else {
+            json!({ "title": "Kubernetes", "version": version })
+        };
         match form {
-            Form::V2 => json!({ "swagger": "2.0", "info": info, "paths": paths, "definitions": schemas }),
+            Form::V2 => json!({
+                "swagger": "2.0", "info": info, "paths": paths, "definitions": schemas,
+                "security": [{ "BearerToken": [] }],
+                "securityDefinitions": { "BearerToken": {
+                    "type": "apiKey", "name": "authorization", "in": "header",
+                    "description": "The token of a user or of a service account.",
+                } },
+            }),
             Form::V3 => {
                 json!({ "openapi": "3.0.0", "info": info, "paths": paths, "components": { "schemas": schemas } })
             }
         }
     }
 
-    /// The schema of a custom resource, from its definition.
-    fn raw_schema(&self, kind: &Kind) -> Option<Value> {
+    /// The version of a custom resource in its definition.
+    fn version_definition(&self, kind: &Kind) -> Option<Value> {
         let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
         let definition = self.store.get(self.definitions.0, "", &name)?.served();
         let versions = definition["spec"]["versions"].as_array()?;
-        let version = versions.iter().find(|version| version["name"] == *kind.resource.version)?;
-        Some(version["schema"]["openAPIV3Schema"].clone())
+        versions.iter().find(|version| version["name"] == *kind.resource.version).cloned()
     }
 }

@@ -2,53 +2,22 @@
 
 use serde_json::{Map, Value, json};
 
+use super::parameters::{self, Parameter};
 use super::{Form, names};
 use crate::discovery::{Entry, entries};
 use crate::kinds::Kind;
+use crate::request::accept::{DOCUMENTS, LISTS};
 
-/// A query parameter: name, type and description.
-type Parameter = (&'static str, &'static str, &'static str);
-
-const PRETTY: Parameter = ("pretty", "string", "If 'true', then the output is pretty printed.");
-const DRY_RUN: Parameter =
-    ("dryRun", "string", "When present, indicates that modifications should not be persisted.");
-const FIELD_MANAGER: Parameter =
-    ("fieldManager", "string", "The name of the actor that is making these changes.");
-const FIELD_VALIDATION: Parameter = (
-    "fieldValidation",
-    "string",
-    "What the server does with unknown or duplicate fields: Ignore, Warn or Strict.",
-);
-const FORCE: Parameter = ("force", "boolean", "Take over fields of other managers (apply patches only).");
-const SELECTION: [Parameter; 10] = [
-    ("allowWatchBookmarks", "boolean", "Send events of type BOOKMARK."),
-    ("continue", "string", "The token from the previous page of the list."),
-    ("fieldSelector", "string", "Restrict the list by fields."),
-    ("labelSelector", "string", "Restrict the list by labels."),
-    ("limit", "integer", "The maximum number of objects in a response."),
-    ("resourceVersion", "string", "The resource version that the response must satisfy."),
-    (
-        "resourceVersionMatch",
-        "string",
-        "How the server applies resourceVersion to a list: Exact or NotOlderThan.",
-    ),
-    ("sendInitialEvents", "boolean", "Start a watch with events for the existing objects."),
-    ("timeoutSeconds", "integer", "The timeout of the list or watch."),
-    ("watch", "boolean", "Watch for changes."),
-];
-const DELETION: [Parameter; 4] = [
-    DRY_RUN,
-    ("gracePeriodSeconds", "integer", "The seconds until the object is deleted."),
-    ("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
-    ("propagationPolicy", "string", "How the server deletes dependents: Orphan, Background or Foreground."),
-];
-
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+/// The formats of patches. Custom resources have no strategic merge patch.
 const PATCHES: [&str; 4] = [
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
+    STRATEGIC,
     "application/apply-patch+yaml",
 ];
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// An operation to be documented.
 struct Operation<'a> {
@@ -73,21 +42,21 @@ pub(super) fn add(paths: &mut Map<String, Value>, kind: &Kind, form: Form, minor
         group => format!("/apis/{group}/{}", resource.version),
     };
     let within = if resource.namespaced { format!("{root}/namespaces/{{namespace}}") } else { root.clone() };
-    for entry in entries(kind, minor) {
+    let mut insert = |path, operations| insert(paths, path, operations, form, minor);
+    let entries = entries(kind, minor);
+    for entry in &entries {
         let can = |verb: &str| entry.verbs.contains(&verb);
         let mut item = format!("{within}/{}/{{name}}", resource.plural);
         if entry.subresource.is_empty() {
-            let collection = format!("{within}/{}", resource.plural);
-            let operations = collection_operations(&entry);
-            insert(paths, collection, operations, form);
+            insert(format!("{within}/{}", resource.plural), collection_operations(entry));
             if resource.namespaced && can("list") {
-                let all = Operation { suffix: "ForAllNamespaces", ..list(&entry) };
-                insert(paths, format!("{root}/{}", resource.plural), vec![("get", all)], form);
+                let all = Operation { suffix: "ForAllNamespaces", ..list(entry) };
+                insert(format!("{root}/{}", resource.plural), vec![("get", all)]);
             }
         } else {
             item = format!("{item}/{}", entry.subresource);
         }
-        insert(paths, item, item_operations(&entry), form);
+        insert(item, item_operations(entry));
     }
 }
 
@@ -103,18 +72,16 @@ fn list<'a>(entry: &'a Entry<'a>) -> Operation<'a> {
         entry,
         verb: "list",
         action: "list",
-        parameters: SELECTION.into(),
+        parameters: parameters::SELECTION.into(),
         body: None,
         answer: names::of_kind(entry.kind, &entry.kind.list_kind),
         suffix: "",
     }
 }
 
-const WRITES: [Parameter; 3] = [DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
-
 fn create<'a>(entry: &'a Entry<'a>) -> Operation<'a> {
     let own = own_schema(entry);
-    let parameters = WRITES.into();
+    let parameters = parameters::WRITES.into();
     Operation {
         entry,
         verb: "create",
@@ -135,13 +102,19 @@ fn collection_operations<'a>(entry: &'a Entry<'a>) -> Vec<(&'static str, Operati
         operations.push(("post", create(entry)));
     }
     if entry.verbs.contains(&"deletecollection") {
-        let parameters = DELETION.into_iter().chain(SELECTION).collect();
-        operations.push((
-            "delete",
-            Operation { verb: "deleteCollection", action: "deletecollection", parameters, ..deletion(entry) },
-        ));
+        operations.push(("delete", collection_deletion(entry)));
     }
     operations
+}
+
+/// The deletion of a collection. That of custom resources has the parameters of a list alone.
+fn collection_deletion<'a>(entry: &'a Entry<'a>) -> Operation<'a> {
+    let deletion = Operation { verb: "deleteCollection", action: "deletecollection", ..deletion(entry) };
+    if entry.kind.custom.is_some() {
+        return Operation { parameters: parameters::SELECTION.into(), body: None, ..deletion };
+    }
+    let parameters = parameters::DELETION.into_iter().chain(parameters::of_deleted_lists()).collect();
+    Operation { parameters, ..deletion }
 }
 
 fn deletion<'a>(entry: &'a Entry<'a>) -> Operation<'a> {
@@ -149,7 +122,7 @@ fn deletion<'a>(entry: &'a Entry<'a>) -> Operation<'a> {
         entry,
         verb: "delete",
         action: "delete",
-        parameters: DELETION.into(),
+        parameters: parameters::DELETION.into(),
         body: Some(format!("{}.DeleteOptions", names::META)),
         answer: format!("{}.Status", names::META),
         suffix: "",
@@ -170,13 +143,15 @@ fn item_operations<'a>(entry: &'a Entry<'a>) -> Vec<(&'static str, Operation<'a>
     };
     let mut operations = Vec::new();
     if can("get") {
-        operations.push(("get", base("read", "get", Vec::new(), None)));
+        let is_custom = entry.kind.custom.is_some();
+        let parameters = if is_custom { vec![parameters::RESOURCE_VERSION] } else { Vec::new() };
+        operations.push(("get", base("read", "get", parameters, None)));
     }
     if can("update") {
-        operations.push(("put", base("replace", "put", WRITES.into(), Some(own.clone()))));
+        operations.push(("put", base("replace", "put", parameters::WRITES.into(), Some(own.clone()))));
     }
     if can("patch") {
-        let parameters = WRITES.into_iter().chain([FORCE]).collect();
+        let parameters = parameters::WRITES.into_iter().chain([parameters::FORCE]).collect();
         operations
             .push(("patch", base("patch", "patch", parameters, Some(format!("{}.Patch", names::META)))));
     }
@@ -189,91 +164,141 @@ fn item_operations<'a>(entry: &'a Entry<'a>) -> Vec<(&'static str, Operation<'a>
     operations
 }
 
+/// Adds a path with its operations. Parameters that all of them have belong to the path.
 fn insert(
     paths: &mut Map<String, Value>,
     path: String,
-    operations: Vec<(&'static str, Operation<'_>)>,
+    mut operations: Vec<(&'static str, Operation<'_>)>,
     form: Form,
+    minor: u32,
 ) {
-    if operations.is_empty() {
-        return;
-    }
+    let Some((_, first)) = operations.first() else { return };
+    let mut shared = parameters::of_path(&path);
+    let candidates = first.parameters.clone();
+    let is_shared = |candidate: &Parameter| {
+        operations.iter().all(|(_, operation)| operation.parameters.contains(candidate))
+    };
+    shared.extend(candidates.into_iter().filter(is_shared));
     let mut item = Map::new();
-    let mut shared: Vec<Value> = ["namespace", "name"]
-        .into_iter()
-        .filter(|name| path.contains(&format!("{{{name}}}")))
-        .map(|name| parameter(name, "path", "string", "", form))
-        .collect();
-    shared.push(parameter(PRETTY.0, "query", PRETTY.1, PRETTY.2, form));
-    item.insert("parameters".to_owned(), Value::Array(shared));
-    for (method, operation) in operations {
-        item.insert(method.to_owned(), operation.to_openapi(form));
+    for (method, operation) in &mut operations {
+        operation.parameters.retain(|own| !shared.contains(own));
+        item.insert((*method).to_owned(), operation.to_openapi(form, minor));
     }
+    item.insert("parameters".to_owned(), json!(parameters::to_openapi(shared, form, minor)));
     paths.insert(path, Value::Object(item));
 }
 
-fn parameter(name: &str, place: &str, kind: &str, description: &str, form: Form) -> Value {
-    let mut parameter = json!({ "name": name, "in": place, "uniqueItems": true });
-    if !description.is_empty() {
-        parameter["description"] = json!(description);
-    }
-    if place == "path" {
-        parameter["required"] = json!(true);
-    }
-    match form {
-        Form::V2 => parameter["type"] = json!(kind),
-        Form::V3 => {
-            if let Some(map) = parameter.as_object_mut() {
-                map.remove("uniqueItems");
-            }
-            parameter["schema"] = json!({ "type": kind, "uniqueItems": true });
-        }
-    }
-    parameter
-}
-
 impl Operation<'_> {
-    fn to_openapi(&self, form: Form) -> Value {
+    fn to_openapi(&self, form: Form, minor: u32) -> Value {
         let resource = &self.entry.kind.resource;
         let own = (&*resource.group, &*resource.version, &*resource.kind);
-        let (group, version, kind) = self.entry.own_kind.unwrap_or(own);
-        let query = |(name, kind, what): &Parameter| parameter(name, "query", kind, what, form);
-        let mut parameters: Vec<Value> = self.parameters.iter().map(query).collect();
-        let description = "OK";
+        // Subresources of custom resources have the kind of the resource here.
+        let part = self.entry.own_kind.filter(|_| !self.is_custom());
+        let (group, version, kind) = part.unwrap_or(own);
+        let mut parameters = parameters::to_openapi(self.parameters.clone(), form, minor);
         let mut operation = json!({
             "tags": [names::tag(self.entry.kind)],
             "operationId": self.identifier(),
+            "responses": self.responses(form),
             "x-kubernetes-action": self.action,
             "x-kubernetes-group-version-kind": { "group": group, "version": version, "kind": kind },
         });
         match form {
             Form::V2 => {
-                if let Some(body) = &self.body {
-                    parameters.insert(0, json!({
-                        "name": "body", "in": "body", "required": self.action != "delete", "schema": form.reference(body),
-                    }));
-                }
-                operation["produces"] = json!(["application/json", "application/yaml"]);
-                operation["consumes"] = if self.action == "patch" { json!(PATCHES) } else { json!(["*/*"]) };
-                operation["responses"] =
-                    json!({ "200": { "description": description, "schema": form.reference(&self.answer) } });
+                operation["consumes"] = json!(self.consumed());
+                operation["produces"] = json!(self.produced());
+                operation["schemes"] = json!(["https"]);
+                parameters.splice(0..0, self.body_parameter());
             }
             Form::V3 => {
-                if let Some(body) = &self.body {
-                    let types: &[&str] = if self.action == "patch" { &PATCHES } else { &["*/*"] };
-                    let content =
-                        |media: &&str| ((*media).to_owned(), json!({ "schema": form.reference(body) }));
-                    operation["requestBody"] =
-                        json!({ "content": types.iter().map(content).collect::<Map<_, _>>() });
+                if let Some(body) = self.request_body() {
+                    operation["requestBody"] = body;
                 }
-                let content = json!({ "application/json": { "schema": form.reference(&self.answer) } });
-                operation["responses"] = json!({ "200": { "description": description, "content": content } });
             }
         }
         if !parameters.is_empty() {
             operation["parameters"] = Value::Array(parameters);
         }
         operation
+    }
+
+    fn is_custom(&self) -> bool {
+        self.entry.kind.custom.is_some()
+    }
+
+    /// The media types of its request body.
+    fn consumed(&self) -> Vec<&'static str> {
+        match (self.action, self.is_custom()) {
+            ("patch", true) => PATCHES.into_iter().filter(|name| *name != STRATEGIC).collect(),
+            ("patch", false) => PATCHES.into(),
+            (_, true) => vec![JSON, YAML],
+            (_, false) => vec!["*/*"],
+        }
+    }
+
+    /// The media types of its responses.
+    fn produced(&self) -> &'static [&'static str] {
+        match (self.action, self.is_custom()) {
+            (_, true) => &[JSON, YAML],
+            ("list", false) => &LISTS,
+            (_, false) => &DOCUMENTS,
+        }
+    }
+
+    /// The status codes of its responses with a body, and their descriptions.
+    fn codes(&self) -> &'static [(&'static str, &'static str)] {
+        const OK: (&str, &str) = ("200", "OK");
+        const CREATED: (&str, &str) = ("201", "Created");
+        const ACCEPTED: (&str, &str) = ("202", "Accepted");
+        match (self.action, self.is_custom()) {
+            ("post", _) => &[OK, CREATED, ACCEPTED],
+            ("put", _) | ("patch", false) => &[OK, CREATED],
+            ("delete", _) => &[OK, ACCEPTED],
+            _ => &[OK],
+        }
+    }
+
+    fn responses(&self, form: Form) -> Value {
+        let schema = form.reference(&self.answer);
+        let content = |media: &&str| ((*media).to_owned(), json!({ "schema": schema }));
+        let mut responses = json!({ "401": { "description": "Unauthorized" } });
+        for (code, description) in self.codes() {
+            responses[code] = json!({ "description": description });
+            match form {
+                Form::V2 => responses[code]["schema"] = schema.clone(),
+                Form::V3 => {
+                    let content: Map<_, _> = self.produced().iter().map(content).collect();
+                    responses[code]["content"] = Value::Object(content);
+                }
+            }
+        }
+        responses
+    }
+
+    /// The request body in OpenAPI v3. Only deletions may leave it out.
+    fn request_body(&self) -> Option<Value> {
+        let schema = Form::V3.reference(self.body.as_ref()?);
+        let content = |media: &'static str| (media.to_owned(), json!({ "schema": schema }));
+        let content: Map<_, _> = self.consumed().into_iter().map(content).collect();
+        let mut body = json!({ "content": content });
+        if self.is_body_required() {
+            body["required"] = json!(true);
+        }
+        Some(body)
+    }
+
+    /// The request body as a parameter of OpenAPI v2.
+    fn body_parameter(&self) -> Option<Value> {
+        let schema = Form::V2.reference(self.body.as_ref()?);
+        let mut body = json!({ "name": "body", "in": "body", "schema": schema });
+        if self.is_body_required() {
+            body["required"] = json!(true);
+        }
+        Some(body)
+    }
+
+    fn is_body_required(&self) -> bool {
+        !self.action.starts_with("delete")
     }
 
     /// The operation id, such as `patchAppsV1NamespacedDeploymentStatus`.

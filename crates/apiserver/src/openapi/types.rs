@@ -93,7 +93,7 @@ fn add(schemas: &mut Schemas, id: TypeId, form: Form) {
     }
     for field in &fields {
         let mut property = property(schemas, field, form);
-        if let Some(default) = default(api_type, field) {
+        if let Some(default) = default(api_type, field).filter(|_| form == Form::V3) {
             property["default"] = default;
         }
         if let Some(text) = descriptions::of_field(api_type, field.name) {
@@ -109,7 +109,14 @@ fn add(schemas: &mut Schemas, id: TypeId, form: Form) {
 }
 
 fn property(schemas: &mut Schemas, field: &Field, form: Form) -> Value {
-    let mut schema = value(schemas, &field.kind, form);
+    let mut schema = match (&field.kind, field.name) {
+        (FieldKind::Scalar(Scalar::Object), "fieldsV1") => {
+            let name = format!("{}.FieldsV1", names::META);
+            schemas.insert(name.clone(), json!({ "type": "object" }));
+            form.property(&name)
+        }
+        (kind, _) => value(schemas, kind, form),
+    };
     let list = matches!(field.kind, FieldKind::List(_));
     match &field.apply {
         ApplyMerge::Default => {}
@@ -155,7 +162,7 @@ fn value(schemas: &mut Schemas, kind: &FieldKind, form: Form) -> Value {
 /// The schema of an element, which has no siblings beside a reference.
 fn element(schemas: &mut Schemas, kind: &FieldKind, form: Form) -> Value {
     let mut schema = value(schemas, kind, form);
-    match schema["allOf"].as_array_mut() {
+    match schema.get_mut("allOf").and_then(Value::as_array_mut) {
         Some(references) => references.pop().unwrap_or_default(),
         None => schema,
     }
@@ -165,7 +172,7 @@ fn element(schemas: &mut Schemas, kind: &FieldKind, form: Form) -> Value {
 fn default(owner: &Type, field: &Field) -> Option<Value> {
     let owner = declaring(owner, field);
     let zero = go::encoding(owner.group, owner.version, owner.name, field.name).zero;
-    let is_always = zero.map_or(field.required, |zero| zero == Zero::Always);
+    let is_always = field.zero_default || zero.map_or(field.required, |zero| zero == Zero::Always);
     match &field.kind {
         FieldKind::Struct(id) if matches!(types().get(*id).name, "ObjectMeta" | "ListMeta") => {
             Some(json!({}))

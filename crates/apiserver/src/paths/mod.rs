@@ -2,18 +2,20 @@
 
 pub(super) mod health;
 mod metrics;
+mod releases;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 
-use super::reply::{Reply, ReplyBody};
+use super::reply::{Reply, ReplyBody, encode};
 use super::request::{Method, Request, ResourcePath};
 use super::status::{Outcome, Refused};
 use super::{discovery, openapi};
 use crate::access::Access;
 use crate::kinds::catalog::Catalog;
+use crate::kinds::typed::go_order::GoOrder;
 use crate::openapi::Described;
 use crate::profile::{Profile, since};
 use crate::reply::documents::Documents;
@@ -123,13 +125,15 @@ impl Served<'_> {
     fn routed(&mut self, request: &Request<'_>, parts: &[&str]) -> Option<Outcome<Reply>> {
         Some(match parts {
             ["version"] => check_route(request, &[JSON])
-                .map(|()| raw(version_info(self.profile.minor, self.paths.git_version.as_deref()))),
+                .map(|()| version(&version_info(self.profile.minor, self.paths.git_version.as_deref()))),
             [".well-known", "openid-configuration"] => check_route(request, &[JSON]).map(|()| {
-                let configuration = Reply::value(200, self.access.configuration());
+                let configuration = self.access.configuration();
+                let bytes = encode::document(&GoOrder::document("OpenIDConfiguration", &configuration));
+                let configuration = Reply::new(200, ReplyBody::Bytes { content_type: JSON, bytes });
                 Reply { headers: vec![key_caching()], ..configuration }
             }),
             ["openid", "v1", "jwks"] => check_route(request, &[KEY_SET]).map(|()| {
-                let bytes = Media::Json.encode(&self.access.key_set());
+                let bytes = encode::document(&self.access.key_set());
                 let keys = Reply::new(200, ReplyBody::Bytes { content_type: KEY_SET, bytes });
                 Reply { headers: vec![key_caching()], ..keys }
             }),
@@ -175,7 +179,7 @@ impl Served<'_> {
         let stamp = (self.definitions.1, self.profile.minor);
         let catalog = self.catalog;
         let document = self.documents.get(stamp, &format!("{root} {content_type}"), || {
-            media.encode(&discovery::aggregated(catalog, core, version))
+            media.encode(&GoOrder::object(&discovery::aggregated(catalog, core, version)))
         });
         let mut reply = document.reply(content_type, &request.if_none_match);
         reply.headers.push(("cache-control", "public".to_owned()));
@@ -236,12 +240,19 @@ fn raw(body: Value) -> Reply {
     Reply { media: Media::PrettyJson, ..Reply::value(200, body) }
 }
 
+/// The reply with a version info.
+fn version(info: &Value) -> Reply {
+    let bytes = Media::PrettyJson.encode(&GoOrder::document("VersionInfo", info));
+    Reply::new(200, ReplyBody::Bytes { content_type: JSON, bytes })
+}
+
 /// The version info of a kube-apiserver 1.`minor`. `git_version` is its full version, such as `v1.31.4`.
 fn version_info(minor: u32, git_version: Option<&str>) -> Value {
+    let git_version = git_version.map_or_else(|| format!("v1.{minor}.0"), str::to_owned);
     let mut info = json!({
         "major": "1", "minor": minor.to_string(),
-        "gitVersion": git_version.map_or_else(|| format!("v1.{minor}.0"), str::to_owned),
-        "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+        "gitCommit": releases::commit(&git_version),
+        "gitVersion": git_version, "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": "go1.24.0", "compiler": "gc", "platform": "linux/amd64",
     });
     if minor >= since::EMULATED_VERSION {

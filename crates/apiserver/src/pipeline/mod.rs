@@ -94,6 +94,7 @@ impl ApiServer {
     /// Advances a request as its user, after impersonation.
     fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         self.expire(now);
+        self.restore_own_namespaces(now);
         let step = self.advance_stages(request, now, attempt);
         self.faults.note_writes(&self.store, now);
         match (step, attempt.lost) {

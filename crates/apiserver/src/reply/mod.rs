@@ -17,6 +17,7 @@ use windtunnel_core::requests::faults::LostAnswer;
 use windtunnel_core::{Object, Refusal};
 
 use super::kinds::typed::absent_times;
+use super::kinds::typed::go_order::GoOrder;
 use super::status::Refused;
 use super::store::Stored;
 use crate::reply::followed_log::Follow;
@@ -103,6 +104,11 @@ impl List {
         self.items.iter().map(LazyObject::load)
     }
 
+    /// Whether the items are whole custom resources.
+    fn is_custom(&self) -> bool {
+        self.typed_items && self.metadata_only.is_none()
+    }
+
     /// Shows only the metadata of each object, in this version of `meta.k8s.io`.
     pub(crate) fn show_metadata(&mut self, api_version: &'static str) {
         PARTIAL_LIST.clone_into(&mut self.kind);
@@ -117,9 +123,17 @@ impl List {
 impl Serialize for List {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(4))?;
+        if self.is_custom() {
+            // A list of custom resources is a map, which has its keys sorted.
+            map.serialize_entry("apiVersion", &self.api_version)?;
+            map.serialize_entry("items", &Items(self))?;
+            map.serialize_entry("kind", &self.kind)?;
+            map.serialize_entry("metadata", &self.metadata)?;
+            return map.end();
+        }
         map.serialize_entry("kind", &self.kind)?;
         map.serialize_entry("apiVersion", &self.api_version)?;
-        map.serialize_entry("metadata", &self.metadata)?;
+        map.serialize_entry("metadata", &GoOrder::meta("ListMeta", &self.metadata))?;
         if self.metadata_only.is_some() && self.items.is_empty() {
             // Unlike other lists, this one has no list of items then (`asPartialObjectMetadataList`).
             map.serialize_entry("items", &Value::Null)?;
@@ -141,18 +155,10 @@ impl Serialize for Items<'_> {
             } else if self.0.typed_items {
                 seq.serialize_element(&item)?;
             } else {
-                seq.serialize_element(&Untyped(&item))?;
+                seq.serialize_element(&item.in_go_order().without_type())?;
             }
         }
         seq.end()
-    }
-}
-
-struct Untyped<'a>(&'a Stored);
-
-impl Serialize for Untyped<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize_fields(|name| name != "apiVersion" && name != "kind", serializer)
     }
 }
 
@@ -259,10 +265,10 @@ impl Reply {
             ReplyBody::Object(_) | ReplyBody::Value(_) | ReplyBody::List(_) | ReplyBody::Table(_)
                 if self.absent_times =>
             {
-                self.media.encode(&self.json()?)
+                self.media.encode(&GoOrder::object(&self.json()?))
             }
             ReplyBody::Object(object) => self.media.encode(object),
-            ReplyBody::Value(value) => self.media.encode(value),
+            ReplyBody::Value(value) => self.media.encode(&GoOrder::object(value)),
             ReplyBody::List(list) => self.media.encode(list),
             ReplyBody::Table(table) => self.media.encode(table),
             ReplyBody::Text(text) => return Some((PLAIN.into(), Bytes::copy_from_slice(text.as_bytes()))),

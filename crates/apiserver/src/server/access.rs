@@ -5,13 +5,20 @@ use serde_json::Value;
 use windtunnel_core::Identity;
 use windtunnel_core::clock::Time;
 
+use crate::access::tokens::token_request::TOKEN_REQUESTS;
 use crate::access::{RequestCount, UserAccess};
+use crate::apply::{Managers, Tracker, Versions};
 use crate::call::Call;
+use crate::kinds::Kind;
 use crate::kinds::objects::Objects;
-use crate::reply::Reply;
+use crate::metadata;
+use crate::reply::{Reply, ReplyBody};
 use crate::request::{Impersonate, Request};
 use crate::server::ApiServer;
 use crate::status::Outcome;
+
+/// Reviews that a real server answers itself, without the storage that tracks the owners of fields.
+const OWNERLESS: [&str; 2] = ["selfsubjectrulesreviews", "selfsubjectreviews"];
 
 impl ApiServer {
     /// Authenticates clients with this bearer token as `who` (`--token-auth-file`).
@@ -100,13 +107,35 @@ impl ApiServer {
     /// Answers an access review.
     pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.review(objects, call, &self.profile)
+        let mut reply = self.access.review(objects, call, &self.profile)?;
+        if !OWNERLESS.contains(&&*call.kind.resource.plural) {
+            let mut given = reply.json().unwrap_or_default();
+            given.as_object_mut().map(|given| given.remove("status"));
+            self.show_owners(&self.tracker(call), &given, &mut reply);
+        }
+        Ok(reply)
+    }
+
+    /// Adds the owners of the fields of a request to its answer, which is not stored.
+    fn show_owners(&self, tracker: &Tracker<'_>, given: &Value, reply: &mut Reply) {
+        let ReplyBody::Value(answer) = &mut reply.body else { return };
+        if !self.managed_fields {
+            return;
+        }
+        let managers = tracker.update(None, given, Managers::given(None));
+        if !managers.is_empty() {
+            metadata::metadata_mut(answer).insert("managedFields".to_owned(), managers.into_value());
+        }
     }
 
     /// Answers a request for a token.
     pub(crate) fn request_token(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.request_token(objects, call, &self.profile)
+        let (given, mut reply) = self.access.request_token(objects, call, &self.profile)?;
+        let kind = Kind { resource: TOKEN_REQUESTS, ..(*call.kind).clone() };
+        let tracker = Tracker { versions: Versions::new(&[], &kind), ..self.tracker(call) };
+        self.show_owners(&tracker, &given, &mut reply);
+        Ok(reply)
     }
 
     /// Counts the requests of each user from now on.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::admission::AdmissionPlugin;
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Identity, Resource, Write, resources};
+use windtunnel_core::{Resource, resources};
 
 use crate::access::{self, Access, AuthorizationMode};
 use crate::admission::known::AdmissionPlugins;
@@ -18,16 +17,12 @@ use crate::kinds::catalog::Catalog;
 use crate::kinds::strategy::service::ServiceNetwork;
 use crate::outbound::hooks::{Caller, Hooks};
 use crate::paths::Paths;
-use crate::request::Request;
 use crate::server::definitions::delays::DefinitionPace;
 use crate::server::draws::Draws;
 use crate::server::expiry::Expiry;
 use crate::server::{ApiServer, OwnTables, Parts};
 use crate::storage::Saved;
 use crate::store::Store;
-
-/// The namespaces that every cluster has.
-const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /// The settings of a new server.
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
@@ -252,14 +247,9 @@ impl Builder {
             server.store.track_changes();
         }
         server.bootstrap_control_plane(now);
-        let ApiServer { access, store, draws, .. } = &mut server;
-        access.create_defaults(store, || draws.uid(), now);
-        let admin = Identity::admin();
-        for name in NAMESPACES {
-            let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
-            let write = Write::create(&resources::NAMESPACES, namespace);
-            server.handle(&Request::from_write(&write, &admin), now);
-        }
+        let ApiServer { access, store, draws, profile, .. } = &mut server;
+        access.create_defaults(store, profile.minor, || draws.uid(), now);
+        server.create_own_namespaces(now);
         server.create_system_priority_classes(now);
         server
     }

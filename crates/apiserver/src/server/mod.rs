@@ -73,6 +73,8 @@ pub struct ApiServer {
     pub(crate) faults: Faults,
     /// Answers requests to pods.
     pub(crate) programs: Programs,
+    /// When the server creates missing namespaces of its own; `None` if there are none.
+    pub(super) missing_namespaces: Option<Time>,
 }
 
 /// The tables of kinds that the server itself uses.
@@ -136,6 +138,7 @@ impl ApiServer {
             reads: ReadLog::default(),
             faults: Faults::default(),
             programs: Programs::default(),
+            missing_namespaces: None,
         }
     }
 

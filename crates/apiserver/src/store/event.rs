@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::Bytes;
 use serde::Serialize;
 use windtunnel_core::Key;
 
 use super::{Stored, TableId};
+use crate::gotext;
 use crate::request::view::View;
 
 /// The kind of a change.
@@ -134,10 +135,10 @@ const TAIL: &[u8] = b"}\n";
 
 /// Encodes a line of a watch stream.
 pub(crate) fn watch_line(kind: &str, object: &impl Serialize) -> Bytes {
-    let mut out = BytesMut::with_capacity(1024).writer();
+    let mut out = Vec::with_capacity(1024);
+    out.extend(line_head(kind).as_bytes());
     // Writing JSON to memory cannot fail; an error would leave a line that clients reject.
-    let _ = std::io::Write::write_all(&mut out, line_head(kind).as_bytes());
     let _ = serde_json::to_writer(&mut out, object);
-    let _ = std::io::Write::write_all(&mut out, TAIL);
-    out.into_inner().freeze()
+    out.extend(TAIL);
+    gotext::escape_html_bytes(out).into()
 }

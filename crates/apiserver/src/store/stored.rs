@@ -6,9 +6,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::kinds::typed::go_order::GoOrder;
 use crate::metadata;
 use crate::request::clock_skew::ClockSkew;
 
@@ -84,26 +85,13 @@ impl Stored {
     }
 
     /// Its metadata with the owners, for serialization.
-    pub(crate) fn metadata(&self) -> impl Serialize {
-        Metadata { metadata: &self.object["metadata"], owners: self.owners.as_deref() }
+    pub(crate) fn metadata(&self) -> GoOrder<'_> {
+        GoOrder::metadata(&self.object["metadata"], self.owners.as_deref())
     }
 
-    /// Serializes only those fields of the object that `shown` selects.
-    pub(crate) fn serialize_fields<S: Serializer>(
-        &self,
-        shown: impl Fn(&str) -> bool,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let Value::Object(fields) = &*self.object else { return self.object.serialize(serializer) };
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in fields.iter().filter(|(name, _)| shown(name)) {
-            if name == "metadata" {
-                map.serialize_entry(name, &self.metadata())?;
-            } else {
-                map.serialize_entry(name, value)?;
-            }
-        }
-        map.end()
+    /// The object with the owners, for serialization in the order of Go.
+    pub(crate) fn in_go_order(&self) -> GoOrder<'_> {
+        GoOrder::owned(&self.object, self.owners.as_deref())
     }
 }
 
@@ -118,31 +106,7 @@ pub(crate) fn joined(object: &Value, owners: Option<&Value>) -> Value {
 
 impl Serialize for Stored {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.owners {
-            Some(_) => self.serialize_fields(|_| true, serializer),
-            None => self.object.serialize(serializer),
-        }
-    }
-}
-
-/// Metadata that serializes the owners at their alphabetical position.
-struct Metadata<'a> {
-    metadata: &'a Value,
-    owners: Option<&'a Value>,
-}
-
-impl Serialize for Metadata<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (Value::Object(fields), Some(owners)) = (self.metadata, self.owners) else {
-            return self.metadata.serialize(serializer);
-        };
-        let before = fields.iter().filter(|(name, _)| name.as_str() < OWNERS);
-        let after = fields.iter().filter(|(name, _)| name.as_str() > OWNERS);
-        let mut map = serializer.serialize_map(Some(fields.len() + 1))?;
-        before.into_iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
-        map.serialize_entry(OWNERS, owners)?;
-        after.into_iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
-        map.end()
+        self.in_go_order().serialize(serializer)
     }
 }
 

@@ -1,15 +1,18 @@
 //! Binds a pod to a node for a scheduler.
 
 use serde_json::{Value, json};
+use windtunnel_core::Resource;
 use windtunnel_core::clock::rfc3339;
 
-use super::success;
+use super::{complete, success};
 use crate::call::{Call, part};
 use crate::metadata;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+
+const BINDING: Resource = Resource::namespaced("", "v1", "Binding", "bindings");
 
 impl ApiServer {
     /// `POST /api/v1/namespaces/X/bindings`: the older endpoint, with the name of the pod in the body.
@@ -18,14 +21,18 @@ impl ApiServer {
         if call.request.method != Method::Post || !collection {
             return Err(Refused::method_not_allowed());
         }
-        let binding = part::body(call, &[("", "v1")], "Binding")?;
+        let mut binding = part::body(call, &[("", "v1")], "Binding")?;
+        complete(&mut binding, &BINDING, call);
+        self.admit_posted(call, None, &mut binding)?;
         let name = metadata::text(&binding, "name").to_owned();
         self.bind_pod(call, &name, &binding)
     }
 
     /// `POST .../pods/NAME/binding`.
     pub(super) fn bind(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let binding = part::body(call, &[("", "v1")], "Binding")?;
+        let mut binding = part::body(call, &[("", "v1")], "Binding")?;
+        complete(&mut binding, &BINDING, call);
+        self.admit_posted(call, Some(&BINDING), &mut binding)?;
         let name = call.path.name.to_string();
         let given = metadata::text(&binding, "name");
         if given != name {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use windtunnel_core::Resource;
 use windtunnel_core::clock::{Time, rfc3339};
 
 use super::binding::set_condition;
-use super::success;
+use super::{complete, success};
 use crate::call::{Call, part};
 use crate::kinds::Kind;
 use crate::profile::since;
@@ -19,12 +20,15 @@ use crate::{metadata, selector};
 
 /// The maximum number of evictions that the controller of a budget has not yet confirmed.
 const MAX_DISRUPTED: usize = 2000;
+const EVICTION: Resource = Resource::namespaced("policy", "v1", "Eviction", "pods");
 const BLOCKED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 
 impl ApiServer {
     /// `POST .../pods/NAME/eviction`.
     pub(super) fn evict(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let eviction = part::body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
+        let mut eviction = part::body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
+        complete(&mut eviction, &EVICTION, call);
+        self.admit_posted(call, Some(&EVICTION), &mut eviction)?;
         if metadata::text(&eviction, "name") != call.path.name {
             return Err(Refused::bad_request("name in URL does not match name in Eviction object"));
         }

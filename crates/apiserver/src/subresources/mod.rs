@@ -11,7 +11,8 @@ mod parts;
 mod proxy;
 mod scale;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use windtunnel_core::Resource;
 
 use super::kinds::custom::ScalePaths;
 use super::reply::Reply;
@@ -50,7 +51,11 @@ impl ApiServer {
         if !found.verbs.contains(&verb) {
             return Err(Refused::method_not_allowed());
         }
-        let reply = match found.name {
+        let found = found.name;
+        if matches!(found, "exec" | "attach" | "portforward" | "proxy") {
+            self.admit_connecting(call)?;
+        }
+        let reply = match found {
             "scale" => self.scale(call, &ScalePaths::of_workloads()),
             "binding" => self.bind(call),
             "eviction" => self.evict(call),
@@ -63,6 +68,13 @@ impl ApiServer {
         };
         reply.map(Some)
     }
+}
+
+/// Gives the object of a subresource its type and its namespace, which admission sees.
+fn complete(object: &mut Value, object_type: &Resource, call: &Call<'_>) {
+    object["kind"] = json!(object_type.kind);
+    object["apiVersion"] = json!(object_type.api_version());
+    object["metadata"]["namespace"] = json!(call.path.namespace);
 }
 
 /// The answer to a successful binding or eviction.

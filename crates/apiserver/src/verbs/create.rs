@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
 
 use super::validation::{self, Validation};
-use crate::admission::{Attributes, Operation};
+use crate::admission::Attributes;
 use crate::call::Call;
 use crate::call::decode;
 use crate::kinds::{Generation, strategy};
@@ -38,12 +38,9 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let owners = self.mutate_new(call, &mut object)?;
         self.complete_new(call, &mut object)?;
-        let attributes = Attributes {
-            operation: Operation::Create,
-            name: metadata::text(&object, "name"),
-            namespace: metadata::text(&object, "namespace"),
-            old: None,
-        };
+        let options = options::for_admission(call.request, "CreateOptions");
+        let (name, namespace) = (metadata::text(&object, "name"), metadata::text(&object, "namespace"));
+        let attributes = Attributes::create(name, namespace, &options);
         self.check_admission(call, attributes, Some((&object, owners.entries.as_deref())))?;
         self.store_new(call, object, owners)
     }
@@ -51,15 +48,13 @@ impl ApiServer {
     /// Runs mutating admission for a new object, and returns the owners of its fields.
     fn mutate_new(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<FieldOwners> {
         validation::match_namespace(call, object)?;
-        let owners = self.owners(call, object, None);
+        let mut owners = self.owners(call, object, None);
         check_definition(call, object, &self.profile)?;
         let name = metadata::text(object, "name").to_owned();
         let namespace = call.path.namespace.clone();
-        let attributes =
-            Attributes { operation: Operation::Create, name: &name, namespace: &namespace, old: None };
-        self.admit(call, attributes, Some(object))?;
-        // Admission does not change the owners of fields.
-        Stored::take_owners(object);
+        let options = options::for_admission(call.request, "CreateOptions");
+        let attributes = Attributes::create(&name, &namespace, &options);
+        self.admit_owned(call, attributes, object, &mut owners)?;
         self.check_escalation(call, object, None)?;
         Ok(owners)
     }

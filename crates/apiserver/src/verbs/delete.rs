@@ -47,7 +47,7 @@ impl ApiServer {
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
         let name = call.path.name.clone();
-        self.admit_deletion(call, &call.key(), &name, &object)?;
+        self.admit_deletion(call, &call.key(), &name, &object, &options)?;
         let mut reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none() && options.orphan == Some(false) {
             // Other requests for a deletion that has to wait get 200, for the sake of old clients.
@@ -84,7 +84,7 @@ impl ApiServer {
         let items: Vec<LazyObject> = items.into_iter().map(|(_, object)| object).collect();
         // Run admission for all objects before the first one is deleted: a webhook call restarts the request.
         for (key, object) in &chosen {
-            self.admit_deletion(call, key, "", object)?;
+            self.admit_deletion(call, key, "", object, &options)?;
         }
         for (key, object) in &chosen {
             self.delete_object(&kind, key, object, &options, call.now)?;
@@ -107,14 +107,33 @@ impl ApiServer {
     }
 
     /// Runs admission for a deletion. `name` is the name that admission sees: none for an object of a collection.
-    fn admit_deletion(&mut self, call: &mut Call<'_>, key: &Key, name: &str, object: &Stored) -> Outcome<()> {
+    fn admit_deletion(
+        &mut self,
+        call: &mut Call<'_>,
+        key: &Key,
+        name: &str,
+        object: &Stored,
+        options: &Deletion,
+    ) -> Outcome<()> {
         if call.kind.conversion().is_some() {
             // The deletion only changes metadata, on which the conversion does not depend.
             self.convert_for_storage(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
         }
         let namespace = &*key.namespace;
         let shown = self.admission.stored_form(object);
-        let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
+        let mut options = options.for_admission();
+        if call.kind.table == self.tables.namespaces && options["preconditions"]["uid"].is_null() {
+            // Namespaces are deleted by their uid.
+            options["preconditions"]["uid"] = object["metadata"]["uid"].clone();
+        }
+        let attributes = Attributes {
+            operation: Operation::Delete,
+            object_type: None,
+            options: &options,
+            name,
+            namespace,
+            old: Some(&shown),
+        };
         self.admit(call, attributes, None)?;
         self.check_admission(call, attributes, None)
     }
@@ -187,6 +206,7 @@ impl ApiServer {
         } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
+        self.follow_own_objects(kind, key, removed.as_deref(), now);
         self.derive(kind);
         removed
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
-use windtunnel_core::clock::rfc3339;
+use windtunnel_core::clock::{Time, rfc3339};
 
 use crate::apply::{Managers, Tracker, Versions};
 use crate::call::{Call, Owners};
@@ -14,6 +14,7 @@ use crate::kinds::typed::with_empties;
 use crate::kinds::{Kind, StatusMetadata};
 use crate::request::options::{MANAGER_MAX, is_printable};
 use crate::server::ApiServer;
+use crate::server::control_plane::OWN_NAME;
 use crate::store::{FieldOwners, KnownOwners, Stored};
 use crate::verbs::etcd;
 
@@ -68,6 +69,22 @@ impl ApiServer {
                 tracker.update(old.as_deref(), object, managers)
             }
         };
+        FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
+    }
+
+    /// The owner of the fields of an object that the server itself creates.
+    pub(crate) fn own_fields(&self, kind: &Kind, object: &Value, now: Time) -> FieldOwners {
+        if !self.managed_fields {
+            return FieldOwners::default();
+        }
+        let tracker = Tracker {
+            versions: Versions::new(&[], kind),
+            name: Cow::Borrowed(OWN_NAME),
+            subresource: "",
+            reset: reset_fields(kind, ""),
+            now: rfc3339(now),
+        };
+        let managers = tracker.update(None, object, Managers::default());
         FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
     }
 

@@ -63,19 +63,20 @@ impl ApiServer {
         call.before = Some(old.clone());
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
         let shown = self.admission.stored_form(&old);
+        let options = options::for_admission(call.request, "UpdateOptions");
         let attributes = Attributes {
             operation: Operation::Update,
+            object_type: None,
+            options: &options,
             name: &name,
             namespace: &namespace,
             old: Some(&shown),
         };
         let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
         let before = owners::Before { object: &old, delta: &delta, known: entry.known_owners() };
-        let owners = self.owners(call, &object, Some(before));
-        self.admit(call, attributes, Some(&mut object))?;
+        let mut owners = self.owners(call, &object, Some(before));
+        self.admit_owned(call, attributes, &mut object, &mut owners)?;
         if self.admission.may_mutate() {
-            // Admission cannot change the owners of fields.
-            Stored::take_owners(&mut object);
             delta = self.delta(call, &old, &object);
         }
         let status = delta.field(&object, "status");
@@ -225,6 +226,7 @@ impl ApiServer {
         } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
+        self.follow_own_objects(kind, key, old, now);
         self.derive(kind);
     }
 

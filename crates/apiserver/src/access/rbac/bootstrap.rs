@@ -1,6 +1,6 @@
 //! The roles and bindings that a kube-apiserver creates at its start (`bootstrappolicy`), from `bootstrap.txt`.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
@@ -21,15 +21,29 @@ struct Template {
     object: Value,
 }
 
-/// Parsed once per process.
-static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| parse(include_str!("bootstrap.txt")));
+const TEXT: &str = include_str!("bootstrap.txt");
+/// More than the number of any minor.
+const MINORS: usize = 64;
+
+/// The objects of a minor, parsed once per process.
+fn templates(minor: u32) -> &'static [Template] {
+    static TEMPLATES: [OnceLock<Vec<Template>>; MINORS] = [const { OnceLock::new() }; MINORS];
+    let index = usize::try_from(minor).unwrap_or(MINORS).min(MINORS - 1);
+    TEMPLATES[index].get_or_init(|| parse(TEXT, minor))
+}
 
 impl Access {
     /// Creates the default roles and bindings that do not exist.
-    pub(crate) fn create_defaults(&self, store: &mut Store, mut uid: impl FnMut() -> String, now: Time) {
+    pub(crate) fn create_defaults(
+        &self,
+        store: &mut Store,
+        minor: u32,
+        mut uid: impl FnMut() -> String,
+        now: Time,
+    ) {
         let created = json!(rfc3339(now));
         let tables = self.policy.tables();
-        for template in TEMPLATES.iter() {
+        for template in templates(minor) {
             let text = |field: &str| template.object["metadata"][field].as_str().unwrap_or_default();
             let key = template.resource.key(text("namespace"), text("name"));
             let table = table(tables, &template.resource);
@@ -53,10 +67,10 @@ fn table(tables: Tables, resource: &Resource) -> TableId {
     }
 }
 
-fn parse(text: &str) -> Vec<Template> {
+fn parse(text: &str, minor: u32) -> Vec<Template> {
     let mut templates: Vec<Template> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(words) = words(line, minor) else { continue };
         match words.as_slice() {
             [..] if line.starts_with(' ') => {
                 if let Some(template) = templates.iter_mut().rev().find(|template| has_rules(template)) {
@@ -86,6 +100,19 @@ fn parse(text: &str) -> Vec<Template> {
     }
     aggregate(&mut templates);
     templates
+}
+
+/// The words of a line; `None` if another minor has it.
+fn words(line: &str, minor: u32) -> Option<Vec<&str>> {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    let last = words.last().copied().unwrap_or_default();
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok());
+    let (since, until) = (number(last.strip_prefix("since:")), number(last.strip_prefix("until:")));
+    if since.or(until).is_some() {
+        words.pop();
+    }
+    let is_present = since.is_none_or(|since| since <= minor) && until.is_none_or(|until| minor <= until);
+    is_present.then_some(words)
 }
 
 fn has_rules(template: &Template) -> bool {
@@ -206,20 +233,23 @@ fn aggregate(templates: &mut [Template]) {
 mod tests {
     use super::*;
 
+    /// The newest minor.
+    const NEWEST: u32 = 36;
+
     #[test]
     fn parser_reads_every_line() {
-        let text = include_str!("bootstrap.txt");
-        let lines = |prefix: &str| text.lines().filter(|line| line.starts_with(prefix)).count();
-        let count =
-            |plural: &str| TEMPLATES.iter().filter(|template| template.resource.plural == plural).count();
+        let lines: Vec<&str> = TEXT.lines().filter(|line| words(line, NEWEST).is_some()).collect();
+        let lines = |prefix: &str| lines.iter().filter(|line| line.starts_with(prefix)).count();
+        let all = templates(NEWEST);
+        let count = |plural: &str| all.iter().filter(|template| template.resource.plural == plural).count();
         assert_eq!(count("clusterroles"), lines("cluster-role ") + lines("controller "));
         assert_eq!(count("clusterrolebindings"), lines("cluster-binding ") + lines("controller "));
         assert_eq!(count("roles"), lines("role "));
         assert_eq!(count("rolebindings"), lines("binding "));
-        let rules = TEMPLATES.iter().filter(|template| template.object["aggregationRule"].is_null());
+        let rules = all.iter().filter(|template| template.object["aggregationRule"].is_null());
         let rules: usize = rules.map(|template| Rule::read_all(&template.object).len()).sum();
         assert_eq!(rules, lines("  ") - lines("  aggregate "));
-        for template in TEMPLATES.iter() {
+        for template in all {
             let empty = Rule::read_all(&template.object)
                 .iter()
                 .any(|rule| rule.verbs.is_empty() || (rule.resources.is_empty() && rule.urls.is_empty()));
@@ -230,9 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn roles_depend_on_the_minor() {
+        let has = |minor: u32, name: &str| {
+            templates(minor).iter().any(|template| template.object["metadata"]["name"] == name)
+        };
+        let name = "system:controller:device-taint-eviction-controller";
+        assert!(has(36, name) && !has(35, name));
+        assert!(templates(23).iter().all(|template| !template.object.to_string().contains("since:")));
+    }
+
+    #[test]
     fn admin_includes_rules_of_edit_and_view() {
         let rules = |name: &str| {
-            let role = TEMPLATES.iter().find(|template| {
+            let role = templates(NEWEST).iter().find(|template| {
                 template.resource.plural == "clusterroles" && template.object["metadata"]["name"] == name
             });
             Rule::read_all(&role.unwrap().object)

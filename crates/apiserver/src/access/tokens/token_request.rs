@@ -19,6 +19,8 @@ use crate::status::{Outcome, Refused};
 
 const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
+/// The kind of the requests.
+pub(crate) const TOKEN_REQUESTS: Resource = Resource::namespaced(GROUP, "v1", KIND, "tokenrequests");
 /// The default lifetime of a token, in seconds.
 const DEFAULT_EXPIRATION: i64 = 3600;
 const SHORTEST: i64 = 600;
@@ -29,24 +31,24 @@ const WARN_ONLY: i64 = 3607;
 const EXTENDED: i64 = 365 * 24 * 3600;
 
 impl Access {
-    /// Answers a request for a token.
+    /// Answers a request for a token. Returns the request with its defaults, and the answer.
     pub(crate) fn request_token(
         &mut self,
         objects: Objects<'_>,
         call: &mut Call<'_>,
         profile: &Profile,
-    ) -> Outcome<Reply> {
+    ) -> Outcome<(Value, Reply)> {
         let mut request = read(call)?;
         check_place(call, &request, profile)?;
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
         let account = bound_object(objects, &SERVICE_ACCOUNTS, namespace, name)?;
         let now = call.now.as_second();
-        let spec = &mut request["spec"];
-        if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
-            spec["audiences"] = json!([ISSUER]);
+        let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
+        request["spec"]["expirationSeconds"] = json!(seconds);
+        let given = request.clone();
+        if request["spec"]["audiences"].as_array().is_none_or(Vec::is_empty) {
+            request["spec"]["audiences"] = json!([ISSUER]);
         }
-        let seconds = spec["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
-        spec["expirationSeconds"] = json!(seconds);
         check_expiration(seconds, profile)?;
         let mut bound =
             Bound { namespace: namespace.to_owned(), account: reference(&account), ..Bound::default() };
@@ -75,7 +77,7 @@ impl Access {
         if profile.minor >= since::TOKEN_REQUEST_UID {
             metadata["uid"] = json!(claims.bound.account.uid);
         }
-        Ok(Reply::value(
+        let reply = Reply::value(
             201,
             json!({
                 "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
@@ -87,7 +89,8 @@ impl Access {
                 },
                 "status": { "token": token, "expirationTimestamp": rfc3339(expires) },
             }),
-        ))
+        );
+        Ok((given, reply))
     }
 }
 

@@ -6,12 +6,12 @@ use json_patch::Patch;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::admission::converted::Versioned;
 use crate::admission::reinvocation::Reinvocation;
 use crate::admission::review;
 use crate::admission::webhook::Webhook;
 use crate::admission::{Admitter, Attributes};
 use crate::call::Call;
-use crate::call::decode;
 use crate::gotext::quote;
 use crate::kinds::Kind;
 use crate::outbound::endpoint::with_service_endpoint;
@@ -70,12 +70,14 @@ impl Admitter<'_> {
                 quote(&webhook.name)
             )));
         };
-        let mut changed = as_kind(kind, call, object);
+        let mut changed = match self.versioned(call, kind, attributes, Some(object))?.object {
+            Some(versioned) => versioned.into_owned(),
+            None => return Ok(false),
+        };
         json_patch::patch(&mut changed, &patch)
             .map_err(|error| Refused::internal_error(&error.to_string()))?;
-        let mut changed = as_kind(&call.kind.clone(), call, &changed);
-        decode::normalise(&call.kind, &mut changed, self.profile.minor)
-            .map_err(|why| Refused::internal_error(&why))?;
+        let changed = self.written(call, kind, attributes, changed)?;
+        let changed = changed.map_err(|why| Refused::internal_error(&why))?;
         let differs = changed != *object;
         *object = changed;
         Ok(differs)
@@ -133,9 +135,9 @@ impl Admitter<'_> {
             let why = format!("admission webhook {} does not support dry run", quote(&webhook.name));
             return Err(Refused::bad_request(why));
         }
-        let converted = |object: Option<&Value>| object.map(|object| as_kind(kind, call, object));
-        let (new, old) = (converted(object), converted(attributes.old));
-        let mut review = review::request(webhook.review, call, kind, attributes, new.as_ref(), old.as_ref());
+        let Versioned { object, old } = self.versioned(call, kind, attributes, object)?;
+        let mut review =
+            review::request(webhook.review, call, kind, attributes, object.as_deref(), old.as_deref());
         review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
         let hook = with_service_endpoint(hook, |resource, namespace, name| {
@@ -157,18 +159,5 @@ impl Admitter<'_> {
                 quote(&webhook.name)
             ))),
         }
-    }
-}
-
-/// Converts a custom resource to the version of `kind`.
-fn as_kind(kind: &Kind, call: &Call<'_>, object: &Value) -> Value {
-    match &kind.custom {
-        Some(custom)
-            if kind.resource.version != call.kind.resource.version
-                || object["apiVersion"] != kind.resource.api_version().as_str() =>
-        {
-            custom.version.convert(object, &kind.resource.group)
-        }
-        _ => object.clone(),
     }
 }

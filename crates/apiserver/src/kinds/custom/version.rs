@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use super::{PrinterColumn, ScalePaths};
+use crate::discovery;
 use crate::field_set::FieldSet;
 use crate::schema::rules::Rules;
 use crate::schema::{Structural, default, prune};
@@ -31,8 +32,23 @@ pub(crate) struct Version {
     pub(crate) warning: Option<String>,
 }
 
+/// The warning about a deprecated version without one of its own. It names the preferred version among those that are not
+/// deprecated, and that are preferred to the deprecated one (`defaultDeprecationWarning`).
+fn deprecation(name: &str, all: &[Value], group: &str, kind: &str) -> String {
+    let is_current = |version: &&Value| version["served"] == true && version["deprecated"] != true;
+    let current = all.iter().filter(is_current).filter_map(|version| version["name"].as_str());
+    let mut names: Vec<String> = current.chain([name]).map(str::to_owned).collect();
+    names = discovery::sorted_versions(names);
+    let mut warning = format!("{group}/{name} {kind} is deprecated");
+    if let Some(preferred) = names.first().filter(|preferred| *preferred != name) {
+        warning.push_str(&format!("; use {group}/{preferred} {kind}"));
+    }
+    warning
+}
+
 impl Version {
-    pub(crate) fn read(version: &Value, group: &str, kind: &str) -> Self {
+    /// Reads one of the versions of a definition.
+    pub(crate) fn read(version: &Value, all: &[Value], group: &str, kind: &str) -> Self {
         let name = version["name"].as_str().unwrap_or_default().to_owned();
         let schema = Structural::read(&version["schema"]["openAPIV3Schema"]);
         let selectable = version["selectableFields"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -41,7 +57,7 @@ impl Version {
         let deprecated = version["deprecated"] == true;
         let warning = deprecated.then(|| {
             let own = version["deprecationWarning"].as_str();
-            own.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
+            own.map_or_else(|| deprecation(&name, all, group, kind), str::to_owned)
         });
         Self {
             served: version["served"] == true,

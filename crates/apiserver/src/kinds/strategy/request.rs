@@ -11,6 +11,12 @@ pub(super) fn prepare_create(object: &mut Value, user: &Identity) {
         spec.remove(field);
     }
     spec.insert("username".to_owned(), json!(user.user));
+    if !user.uid.is_empty() {
+        spec.insert("uid".to_owned(), json!(user.uid));
+    }
+    if !user.extra.is_empty() {
+        spec.insert("extra".to_owned(), json!(user.extra));
+    }
     let mut groups = user.groups.clone();
     if !groups.iter().any(|group| group == "system:authenticated") {
         groups.push("system:authenticated".to_owned());

@@ -8,6 +8,7 @@
 pub(crate) mod absent_times;
 mod convert;
 mod empties;
+pub(crate) mod go_order;
 mod plan;
 mod scalar;
 mod time;

@@ -29,6 +29,8 @@ pub(super) struct Field {
     /// The structs that embed the field one in the other, from the outside to the inside.
     pub(super) via: Vec<&'static str>,
     pub(super) shape: Shape,
+    /// Its place in the order of Go's struct.
+    pub(super) place: usize,
     pub(super) zero: Zero,
     /// The first minor that has the field.
     pub(super) since: u32,
@@ -137,7 +139,8 @@ impl Plan {
             let encoding = go::encoding(owner.group, owner.version, owner.name, field.name);
             let shape = self.shape(types, &field.kind, encoding.named);
             let zero = if is_metadata(types, &field.kind) { Zero::Always } else { field.zero };
-            planned.push(Field { name: field.name, via: via.to_vec(), shape, zero, since: field.since });
+            let (place, via, since) = (planned.len(), via.to_vec(), field.since);
+            planned.push(Field { name: field.name, via, shape, place, zero, since });
         }
     }
 

@@ -5,6 +5,7 @@ mod yaml;
 use bytes::Bytes;
 use serde::Serialize;
 
+use crate::gotext;
 use crate::request::accept::Media;
 
 /// The initial buffer size, enough for most objects.
@@ -19,17 +20,27 @@ impl Media {
         }
     }
 
-    /// Encodes a value.
+    /// Encodes a value. Compact JSON ends with a newline, as Go's encoder writes it; indented JSON does not.
     pub(crate) fn encode(self, value: &impl Serialize) -> Bytes {
-        // Writing JSON to memory cannot fail.
         match self {
-            Self::Json => {
-                let mut text = Vec::with_capacity(INITIAL_CAPACITY);
-                let _ = serde_json::to_writer(&mut text, value);
-                text.into()
+            Self::Json => compact(value, b"\n"),
+            Self::PrettyJson => {
+                gotext::escape_html_bytes(serde_json::to_vec_pretty(value).unwrap_or_default()).into()
             }
-            Self::PrettyJson => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
             Self::Yaml => yaml::document(&serde_json::to_value(value).unwrap_or_default()).into(),
         }
     }
+}
+
+/// A document in compact JSON without a newline, as handlers write it that do not negotiate its format.
+pub(crate) fn document(value: &impl Serialize) -> Bytes {
+    compact(value, b"")
+}
+
+fn compact(value: &impl Serialize, end: &[u8]) -> Bytes {
+    let mut text = Vec::with_capacity(INITIAL_CAPACITY);
+    // Writing JSON to memory cannot fail.
+    let _ = serde_json::to_writer(&mut text, value);
+    text.extend(end);
+    gotext::escape_html_bytes(text).into()
 }

@@ -25,6 +25,7 @@ use windtunnel_core::clock::Time;
 use crate::kinds::Kind;
 use crate::kinds::custom::PrinterColumn;
 use crate::kinds::strategy::TEMPLATE_GENERATION;
+use crate::kinds::typed::go_order::GoOrder;
 use crate::reply::lazy_object::LazyObject;
 use crate::request::view::Include;
 use crate::store::Stored;
@@ -214,8 +215,11 @@ impl Serialize for Table {
         let mut map = serializer.serialize_map(Some(5))?;
         map.serialize_entry("kind", "Table")?;
         map.serialize_entry("apiVersion", self.api_version)?;
-        map.serialize_entry("metadata", &self.metadata)?;
-        map.serialize_entry("columnDefinitions", &self.columns)?;
+        map.serialize_entry("metadata", &GoOrder::meta("ListMeta", &self.metadata))?;
+        let columns = self.columns.as_ref().and_then(Value::as_array);
+        let column = |column| GoOrder::document("TableColumnDefinition", column);
+        let columns: Option<Vec<_>> = columns.map(|columns| columns.iter().map(column).collect());
+        map.serialize_entry("columnDefinitions", &columns)?;
         let rows: Vec<_> = self.rows.iter().map(|row| ShownRow { row, table: self }).collect();
         map.serialize_entry("rows", &rows)?;
         map.end()
@@ -232,7 +236,9 @@ impl Serialize for ShownRow<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("cells", &self.row.cells)?;
         if let Some(conditions) = &self.row.conditions {
-            map.serialize_entry("conditions", conditions)?;
+            let conditions = conditions.as_array().into_iter().flatten();
+            let conditions = conditions.map(|condition| GoOrder::document("TableRowCondition", condition));
+            map.serialize_entry("conditions", &conditions.collect::<Vec<_>>())?;
         }
         let object = || self.row.object.load();
         match self.table.include {

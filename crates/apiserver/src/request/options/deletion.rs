@@ -1,6 +1,6 @@
 //! Options of deletions (`DeleteOptions`).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use windtunnel_core::Propagation;
 
 use super::integer;
@@ -81,6 +81,40 @@ impl Deletion {
             orphan,
             dry_run,
         })
+    }
+}
+
+impl Deletion {
+    /// The options as admission sees them.
+    pub(crate) fn for_admission(&self) -> Value {
+        let mut options = json!({ "kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1" });
+        if let Some(grace) = self.grace {
+            options["gracePeriodSeconds"] = json!(grace);
+        }
+        let preconditions = [("uid", &self.uid), ("resourceVersion", &self.resource_version)];
+        for (field, given) in preconditions {
+            if let Some(given) = given {
+                options["preconditions"][field] = json!(given);
+            }
+        }
+        match (self.orphan, self.propagation) {
+            (Some(orphan), _) => options["orphanDependents"] = json!(orphan),
+            (None, Some(finalizer)) => options["propagationPolicy"] = json!(policy(finalizer)),
+            (None, None) => {}
+        }
+        if self.dry_run {
+            options["dryRun"] = json!(["All"]);
+        }
+        options
+    }
+}
+
+/// The policy that a finalizer represents.
+fn policy(finalizer: &str) -> &'static str {
+    match finalizer {
+        "foregroundDeletion" => "Foreground",
+        "orphan" => "Orphan",
+        _ => "Background",
     }
 }
 

@@ -6,8 +6,10 @@ mod write;
 
 use std::num::{IntErrorKind, ParseIntError};
 
+use serde_json::{Value, json};
+
 use crate::gotext::quote;
-use crate::request::{Method, Query};
+use crate::request::{Method, Query, Request};
 use crate::status::{Outcome, Refused};
 pub(crate) use deletion::Deletion;
 pub(crate) use write::{FieldValidation, MANAGER_MAX, PatchType, WriteOptions, is_printable};
@@ -21,6 +23,22 @@ pub(crate) fn options_kind(method: Method) -> &'static str {
         Method::Delete => "DeleteOptions",
         Method::Get | Method::Options | Method::Other => "ListOptions",
     }
+}
+
+/// The options of a create or an update as admission sees them. Those of a patch become the options of what it does.
+pub(crate) fn for_admission(request: &Request<'_>, kind: &str) -> Value {
+    let mut options = json!({ "kind": kind, "apiVersion": "meta.k8s.io/v1" });
+    let dry_run: Vec<&str> = request.query.all("dryRun").collect();
+    if !dry_run.is_empty() {
+        options["dryRun"] = json!(dry_run);
+    }
+    for field in ["fieldManager", "fieldValidation"] {
+        let given = request.query.get(field);
+        if !given.is_empty() {
+            options[field] = json!(given);
+        }
+    }
+    options
 }
 
 /// A number in the query; 0 if absent.

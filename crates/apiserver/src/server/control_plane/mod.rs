@@ -4,28 +4,33 @@
 //! They have reserved revisions and their own stream of uids, so that they do not change the revisions and uids of objects
 //! that clients create.
 
+mod addresses;
 mod dangling;
 mod flow;
+pub(crate) mod namespaces;
 mod services;
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, SERVICES};
-use windtunnel_core::{Identity, Resource, Write};
+use windtunnel_core::{Identity, Key, Resource, Write};
 
 use crate::admission::builtin::PRIORITY_CLASSES;
 use crate::discovery;
+use crate::kinds::Kind;
 use crate::kinds::strategy::service::ServiceNetwork;
 use crate::kinds::validation;
 use crate::metadata;
 use crate::request::Request;
 use crate::server::ApiServer;
-use crate::store::FieldOwners;
 
 /// The last revision that is reserved for the server's own objects.
 const OWN_REVISIONS: u64 = 200;
+/// The name of the server as a client and as a manager of fields.
+pub(crate) const OWN_NAME: &str = "kube-apiserver";
 /// The name of the Service and of its endpoints.
 const NAME: &str = "kubernetes";
 /// The name of the port.
@@ -55,7 +60,7 @@ impl ApiServer {
         let admin = Identity::admin();
         for class in validation::system_priority_classes() {
             let write = Write::create(&PRIORITY_CLASSES, class);
-            self.handle(&Request::from_write(&write, &admin), now);
+            self.handle(&own_request(&write, &admin), now);
         }
     }
 
@@ -98,6 +103,41 @@ impl ApiServer {
         }
     }
 
+    /// Updates the objects that the server derives from others after an object was written or removed; `old` is the object
+    /// before.
+    pub(crate) fn follow_own_objects(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
+        self.follow_service(kind, key, old, now);
+        self.follow_namespace(kind, now);
+    }
+
+    /// Creates the APIServices of the versions of custom resources in a group, and removes those of versions that no longer
+    /// exist. `versions` are the versions that may have changed.
+    pub(crate) fn follow_versions<'v>(
+        &mut self,
+        group: &str,
+        versions: impl IntoIterator<Item = &'v str>,
+        now: Time,
+    ) {
+        for version in versions {
+            let name = format!("{version}.{group}");
+            if discovery::kinds(&self.catalog, group, version).any(|kind| kind.custom.is_some()) {
+                let (resource, object) = services::of_custom(group, version, now);
+                self.create_if_missing(&resource, object, now);
+            } else if discovery::kinds(&self.catalog, group, version).next().is_none() {
+                self.remove_own(&services::API_SERVICES, &name, now);
+            }
+        }
+    }
+
+    /// Removes an object that the server itself created, if it exists.
+    fn remove_own(&mut self, resource: &Resource, name: &str, now: Time) {
+        let found = self.catalog.find(&resource.group, &resource.version, &resource.plural).cloned();
+        let Some(kind) = found else { return };
+        if self.store.get(kind.table, "", name).is_some() {
+            self.remove_object(&kind, &kind.key("", name), now);
+        }
+    }
+
     /// Creates an object unless it exists.
     fn create_if_missing(&mut self, resource: &Resource, mut object: Value, now: Time) {
         let Some(kind) = self.catalog.find(&resource.group, &resource.version, &resource.plural).cloned()
@@ -112,7 +152,8 @@ impl ApiServer {
         object["kind"] = json!(resource.kind);
         object["metadata"]["uid"] = json!(self.draws.own_uid());
         object["metadata"]["creationTimestamp"] = json!(rfc3339(now));
-        self.store.put(kind.table, &key, kind.epoch(), object, FieldOwners::default());
+        let owners = self.own_fields(&kind, &object, now);
+        self.store.put(kind.table, &key, kind.epoch(), object, owners);
         self.written(&kind, &key, None, now);
     }
 
@@ -135,6 +176,11 @@ impl ApiServer {
         }
         true
     }
+}
+
+/// A request of the server to itself.
+pub(crate) fn own_request<'a>(write: &'a Write, who: &'a Identity) -> Request<'a> {
+    Request { user_agent: Cow::Borrowed(OWN_NAME), ..Request::from_write(write, who) }
 }
 
 /// The Service, its Endpoints and its EndpointSlice.

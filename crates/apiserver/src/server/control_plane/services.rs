@@ -6,7 +6,8 @@ use windtunnel_core::clock::{Time, rfc3339};
 
 use crate::kinds::strategy::service::ServiceNetwork;
 
-const API_SERVICES: Resource = Resource::cluster("apiregistration.k8s.io", "v1", "APIService", "apiservices");
+pub(super) const API_SERVICES: Resource =
+    Resource::cluster("apiregistration.k8s.io", "v1", "APIService", "apiservices");
 const RANGES: Resource = Resource::cluster("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs");
 
 /// The priorities of groups.
@@ -45,30 +46,43 @@ const VERSIONS: [(&str, &str, u32); 7] = [
 /// The priority of most versions.
 const VERSION: u32 = 15;
 
+/// The priorities of the groups and versions of custom resources.
+const CUSTOM: (u32, u32) = (1000, 100);
+
+/// The APIService of a group and version of custom resources (`crdregistration`).
+pub(super) fn of_custom(group: &str, version: &str, now: Time) -> (Resource, Value) {
+    (API_SERVICES, object(group, version, CUSTOM, "true", now))
+}
+
 /// The APIService of a group and version; `None` for the group that the aggregator itself serves, and for unknown groups.
 pub(super) fn api_service(group: &str, version: &str, now: Time) -> Option<(Resource, Value)> {
     let (_, group_priority) = GROUPS.iter().find(|(name, _)| *name == group)?;
     let own = VERSIONS.iter().find(|row| (row.0, row.1) == (group, version));
+    let priorities = (*group_priority, own.map_or(VERSION, |row| row.2));
+    Some((API_SERVICES, object(group, version, priorities, "onstart", now)))
+}
+
+/// An APIService of the server itself. Its label is how the server manages it.
+fn object(group: &str, version: &str, priorities: (u32, u32), managed: &str, now: Time) -> Value {
     let mut spec = json!({
         "version": version,
-        "groupPriorityMinimum": group_priority,
-        "versionPriority": own.map_or(VERSION, |row| row.2),
+        "groupPriorityMinimum": priorities.0,
+        "versionPriority": priorities.1,
     });
     if !group.is_empty() {
         spec["group"] = json!(group);
     }
-    let object = json!({
+    json!({
         "metadata": {
             "name": format!("{version}.{group}"),
-            "labels": { "kube-aggregator.kubernetes.io/automanaged": "onstart" },
+            "labels": { "kube-aggregator.kubernetes.io/automanaged": managed },
         },
         "spec": spec,
         "status": { "conditions": [{
             "type": "Available", "status": "True", "lastTransitionTime": rfc3339(now),
             "reason": "Local", "message": "Local APIServices are always available",
         }] },
-    });
-    Some((API_SERVICES, object))
+    })
 }
 
 /// The range from which services get addresses.

@@ -3,22 +3,30 @@
 use windtunnel_core::Resource;
 
 use crate::call::Call;
+use crate::kinds::objects::Objects;
+use crate::outbound::endpoint::with_service_endpoint;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
+/// Requests the conversions that the request needs so far, and reruns the request.
+///
+/// # Errors
+/// The request stops here: it waits for the webhook, is rerun, or the webhook failed.
+pub(crate) fn run_wanted(call: &mut Call<'_>, objects: Objects<'_>) -> Outcome<()> {
+    let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
+    let Some(wanted) = conversion.next_call(call.now) else { return Ok(()) };
+    conversion.clear_wanted();
+    let find = |resource: &Resource, namespace: &str, name: &str| objects.get(resource, namespace, name);
+    let answer = call.attempt.ask(with_service_endpoint(wanted.call.clone(), find))?;
+    conversion.cache_answer(&wanted, &answer).map_err(Refused::internal)?;
+    call.attempt.request_restart();
+    Err(Refused::internal("converted"))
+}
+
 impl ApiServer {
-    /// Requests the conversions that the request needs so far, and reruns the request.
-    ///
-    /// # Errors
-    /// The request stops here: it waits for the webhook, is rerun, or the webhook failed.
+    /// As [`run_wanted`].
     pub(crate) fn run_wanted_conversions(&self, call: &mut Call<'_>) -> Outcome<()> {
-        let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
-        let Some(wanted) = conversion.next_call(call.now) else { return Ok(()) };
-        conversion.clear_wanted();
-        let answer = call.attempt.ask(self.with_service_endpoint(wanted.call.clone()))?;
-        conversion.cache_answer(&wanted, &answer).map_err(Refused::internal)?;
-        call.attempt.request_restart();
-        Err(Refused::internal("converted"))
+        run_wanted(call, self.stored_objects())
     }
 
     /// The error for a client whose request failed in a conversion webhook. Lists of a version that needs

@@ -142,6 +142,10 @@ impl ApiServer {
             let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
             let table = self.custom_table(text("/spec/group"), text("/spec/names/plural"));
             self.definitions.record_storage_change(table, now);
+            let versions = |crd: &Value| crd["spec"]["versions"].as_array().cloned().unwrap_or_default();
+            let versions: Vec<Value> = [old.map(versions).unwrap_or_default(), versions(&crd)].concat();
+            let names = versions.iter().filter_map(|version| version["name"].as_str());
+            self.follow_versions(text("/spec/group"), names, now);
         }
     }
 
@@ -262,6 +266,8 @@ impl ApiServer {
         if others.is_empty() {
             self.store.remove(self.tables.definitions, key, 0);
             self.accept_waiting(&definition.group, now);
+            let names = definition.versions.iter().map(|version| &*version.name);
+            self.follow_versions(&definition.group, names, now);
             return;
         }
         let mut next = (*stored).clone();
