@@ -214,9 +214,10 @@ impl Builder {
             0 => streams.stream("apiserver/token-id"),
             starts => streams.stream(&format!("apiserver/token-id/{starts}")),
         };
-        let own_plugins = match self.service_accounts {
-            true => self.own_plugins,
-            false => self.own_plugins.without("ServiceAccount"),
+        let own_plugins = if self.service_accounts {
+            self.own_plugins
+        } else {
+            self.own_plugins.without("ServiceAccount")
         };
         let mut server = ApiServer::from_parts(Parts {
             tables: OwnTables {

@@ -41,7 +41,7 @@ impl AdmissionPlugin for OwnerReferencesPermissionEnforcement {
         if request.operation != AdmissionOperation::Create && !may_delete(request, cluster) {
             return Err(denied("cannot set an ownerRef on a resource you can't delete"));
         }
-        let blocking = new.iter().filter(|owner| blocks(owner) && !did_block(&old, owner));
+        let blocking = new.iter().filter(|owner| blocks(owner) && !did_block(old, owner));
         check_blocking(request, blocking, cluster)
     }
 }

@@ -195,11 +195,11 @@ fn volume_reference(volume: &Value) -> Result<Option<&'static str>, String> {
         ("downwardAPI", None),
     ];
     if let Some((_, kind)) = REFERENCES.iter().find(|(source, _)| !volume[source].is_null()) {
-        return Ok(Some(kind));
+        return Ok(Some(*kind));
     }
     for source in volume["projected"]["sources"].as_array().into_iter().flatten() {
         match SOURCES.iter().find(|(name, _)| !source[name].is_null()) {
-            Some((_, Some(kind))) => return Ok(Some(kind)),
+            Some((_, Some(kind))) => return Ok(Some(*kind)),
             Some((_, None)) => {}
             None => {
                 let name = quote(text_of(volume, "name"));

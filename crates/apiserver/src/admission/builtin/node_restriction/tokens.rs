@@ -74,8 +74,8 @@ fn check_audience(kubelet: &mut Kubelet<'_>, pod: &Object) -> Result<(), Rejecti
 fn mounts(kubelet: &Kubelet<'_>, pod: &Object, audience: &str) -> bool {
     let is_for = |token: &Value| token.is_object() && text_of(token, "audience") == audience;
     pod.list("/spec/volumes").iter().any(|volume| {
-        let sources = volume["projected"]["sources"].as_array().into_iter().flatten();
-        if sources.into_iter().any(|source| is_for(&source["serviceAccountToken"])) {
+        let mut sources = volume["projected"]["sources"].as_array().into_iter().flatten();
+        if sources.any(|source| is_for(&source["serviceAccountToken"])) {
             return true;
         }
         let driver =
