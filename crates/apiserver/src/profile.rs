@@ -200,6 +200,35 @@ impl Profile {
 
 /// The first minors of changes in the behaviour of built-in kinds.
 pub(crate) mod since {
+    /// Checks of the restricted level of pod security replace those of the baseline level that they include. Read.
+    pub(crate) const POD_SECURITY_REPLACEMENTS: u32 = 24;
+    /// Pod security ignores changes of the annotation with the seccomp profile of a pod. Read.
+    pub(crate) const NO_SECCOMP_OF_PODS: u32 = 25;
+    /// Pod security warns about the level that it enforces, if that is stricter. Read.
+    pub(crate) const POD_SECURITY_WARNS_AS_IT_ENFORCES: u32 = 26;
+    /// Messages about SELinux options name users and roles without a type. Read.
+    pub(crate) const SE_LINUX_DETAILS: u32 = 26;
+    /// Pod security ignores changes of annotations with seccomp profiles of containers. Read.
+    pub(crate) const NO_SECCOMP_OF_CONTAINERS: u32 = 27;
+    /// Pod security checks the fields with AppArmor profiles. Read.
+    pub(crate) const APP_ARMOR_FIELDS: u32 = 30;
+    /// The restricted level of pod security allows image volumes. Read.
+    pub(crate) const RESTRICTED_IMAGE_VOLUMES: u32 = 33;
+    /// Of several default ingress classes, the newest one counts. Earlier, they are an error. Read.
+    pub(crate) const NEWEST_INGRESS_CLASS: u32 = 25;
+    /// Of several default storage classes, the newest one counts. Earlier, they are an error. Read.
+    pub(crate) const NEWEST_STORAGE_CLASS: u32 = 26;
+    /// The server checks the certificates that kubelets request (`AllowInsecureKubeletCertificateSigningRequests`, off).
+    /// Read.
+    pub(crate) const KUBELET_CERTIFICATES_CHECKED: u32 = 31;
+    /// Kubelets cannot change the owners of their node. Read.
+    pub(crate) const OWNERS_OF_NODES_CHECKED: u32 = 31;
+    /// Kubelets get tokens for the audiences that pods mount (`ServiceAccountNodeAudienceRestriction`, beta). Read.
+    pub(crate) const TOKEN_AUDIENCES_CHECKED: u32 = 33;
+    /// The server compares the new resources of a pod with its node (`PodResizeValidator`). Recorded.
+    pub(crate) const RESIZE_CHECKED_BY_NODE: u32 = 36;
+    /// Pods get the zone and the region of their node as labels (`PodTopologyLabelsAdmission`, beta). Recorded.
+    pub(crate) const TOPOLOGY_LABELS: u32 = 35;
     /// Pods have a generation, whatever the gate `PodObservedGenerationTracking` is. Recorded.
     pub(crate) const POD_GENERATION: u32 = 33;
     /// Names of StatefulSets are DNS labels. Read.

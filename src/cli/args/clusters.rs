@@ -103,6 +103,14 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "TIME", value_parser = ClockStart::parse,
           conflicts_with_all = ["bare", "from", "data_dir"])]
     pub(in crate::cli) clock: Option<ClockStart>,
+    /// Admission plug-ins of kube-apiserver that are off by default, to turn on in an API server alone.
+    #[arg(long, value_name = "NAME,...", default_value = "", hide_default_value = true,
+          conflicts_with_all = ["version", "scenario", "from"])]
+    pub(in crate::cli) enable_admission_plugins: String,
+    /// Admission plug-ins of kube-apiserver to turn off in an API server alone.
+    #[arg(long, value_name = "NAME,...", default_value = "", hide_default_value = true,
+          conflicts_with_all = ["version", "scenario", "from"])]
+    pub(in crate::cli) disable_admission_plugins: String,
     /// Kubernetes minor to serve, kept through updates [default: that of the cluster; 1.36 with --bare].
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,

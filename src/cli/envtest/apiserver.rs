@@ -6,7 +6,7 @@ use std::path::Path;
 use tokio::runtime::Handle;
 use windtunnel_apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
 use windtunnel_apiserver::service::Shared;
-use windtunnel_apiserver::{ApiServer, AuthorizationMode};
+use windtunnel_apiserver::{AdmissionPlugins, ApiServer, AuthorizationMode};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Clock as _, WallClock};
 
@@ -21,12 +21,13 @@ use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 
 /// Flags with an effect.
-const SUPPORTED: [&str; 11] = [
+const SUPPORTED: [&str; 12] = [
     "authorization-mode",
     "bind-address",
     "cert-dir",
     "client-ca-file",
     "disable-admission-plugins",
+    "enable-admission-plugins",
     "event-ttl",
     "secure-port",
     "service-cluster-ip-range",
@@ -143,7 +144,7 @@ fn help(minor: u32) -> String {
 }
 
 fn server(flags: &Flags, minor: u32, has_kubelets: bool) -> Result<ApiServer, String> {
-    let disabled = flags.get("disable-admission-plugins").unwrap_or_default();
+    let plugins = admission_plugins(flags, minor)?;
     let mode = match flags.get("authorization-mode") {
         Some(modes) if modes.split(',').any(|mode| mode == "AlwaysAllow") => AuthorizationMode::AlwaysAllow,
         // The default of kube-apiserver.
@@ -170,7 +171,8 @@ fn server(flags: &Flags, minor: u32, has_kubelets: bool) -> Result<ApiServer, St
     let server = builder
         .kubernetes(minor)
         .hooks(Webhooks)
-        .service_account_admission(!disabled.split(',').any(|plugin| plugin == "ServiceAccount"))
+        .own_admission_plugins(plugins)
+        .service_account_admission(true)
         .authorization_mode(mode);
     let mut server = server.build(WallClock.now());
     if let Some(path) = flags.get("token-auth-file") {
@@ -183,6 +185,19 @@ fn server(flags: &Flags, minor: u32, has_kubelets: bool) -> Result<ApiServer, St
         }
     }
     Ok(server)
+}
+
+fn admission_plugins(flags: &Flags, minor: u32) -> Result<AdmissionPlugins, String> {
+    let list = |name| flags.list(name);
+    let plugins = AdmissionPlugins::parse(
+        &list("enable-admission-plugins"),
+        &list("disable-admission-plugins"),
+        minor,
+    )?;
+    for name in plugins.unsupported() {
+        print_notice(&format!("windtunnel's kube-apiserver has no admission plug-in {name}"));
+    }
+    Ok(plugins)
 }
 
 /// Parses a line of `--token-auth-file`.

@@ -1,14 +1,14 @@
-//! Flags of Go programs: `--name=value`, `--name value` or `--name`. The last occurrence counts.
+//! Flags of Go programs: `--name=value`, `--name value` or `--name`. The last occurrence counts, except for lists.
 
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
-pub(super) struct Flags(BTreeMap<String, String>);
+pub(super) struct Flags(BTreeMap<String, Vec<String>>);
 
 impl Flags {
     /// Parses flags. Ignores other arguments, which these programs do not take.
     pub(super) fn read(words: &[String]) -> Self {
-        let mut flags = BTreeMap::new();
+        let mut flags: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
             let Some(flag) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else { continue };
@@ -16,14 +16,19 @@ impl Flags {
                 Some((name, value)) => (name, value.to_owned()),
                 None => (flag, words.next_if(|next| !next.starts_with('-')).cloned().unwrap_or_default()),
             };
-            flags.insert(name.to_owned(), value);
+            flags.entry(name.to_owned()).or_default().push(value);
         }
         Self(flags)
     }
 
     /// Returns the value of a flag, if it is set and not empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.0.get(name)?.last().map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the values of all occurrences of a flag, with commas.
+    pub(super) fn list(&self, name: &str) -> String {
+        self.0.get(name).map(|values| values.join(",")).unwrap_or_default()
     }
 
     /// Returns whether the help text is requested.
@@ -67,6 +72,7 @@ mod tests {
             (Some("3"), Some("2"), None, Some("x=y"))
         );
         assert_eq!((value("e"), flags.has("e"), flags.has("f")), (None, true, false));
+        assert_eq!((flags.list("a"), flags.list("f")), ("1,3".to_owned(), String::new()));
         assert_eq!(flags.others(&["a", "b", "c"]).collect::<Vec<_>>(), ["d", "e"]);
     }
 }

@@ -22,10 +22,10 @@ use std::sync::Arc;
 use futures::future::select;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::https::{self, Authority, Serving, Settings, Webhooks, random_token};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::storage::{DataDir, Health};
+use windtunnel_apiserver::{AdmissionPlugins, ApiServer};
 use windtunnel_core::clock::{Clock as _, WallClock};
 
 use self::beside::Beside;
@@ -209,7 +209,11 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
         return Ok(StartedServer { dumped: Some(dumped), ..started(shared) });
     }
     // As with a real server, a controller writes the limits of quotas, or nobody does.
-    let server = ApiServer::builder().kubernetes(minor(args)).hooks(Webhooks).quota_controller(true);
+    let server = ApiServer::builder()
+        .kubernetes(minor(args))
+        .hooks(Webhooks)
+        .quota_controller(true)
+        .own_admission_plugins(admission_plugins(args)?);
     let Some(folder) = &args.data_dir else {
         let shared = Shared::new(server.seed(args.seed).build(now), clock);
         return Ok(StartedServer { authority: Some(Authority::generate()?), ..started(shared) });
@@ -226,6 +230,19 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
     let report = Box::new(move |health: &Health| print_notice(&health_text(&folder, health)));
     let shared = Shared::stored(server, clock, Box::new(data), report)?;
     Ok(StartedServer { token, authority: Some(authority), ..started(shared) })
+}
+
+/// Returns the admission plug-ins of a plain API server.
+fn admission_plugins(args: &ServeArgs) -> Result<AdmissionPlugins, String> {
+    let plugins = AdmissionPlugins::parse(
+        &args.enable_admission_plugins,
+        &args.disable_admission_plugins,
+        minor(args),
+    )?;
+    for name in plugins.unsupported() {
+        print_notice(&format!("windtunnel has no admission plug-in {name}"));
+    }
+    Ok(plugins)
 }
 
 /// Returns the message that the storage rejects writes, or accepts them again.

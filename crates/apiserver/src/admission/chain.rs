@@ -16,7 +16,7 @@ use crate::metadata;
 use crate::profile::since;
 use crate::request::options;
 use crate::server::ApiServer;
-use crate::status::Outcome;
+use crate::status::{Outcome, Refused};
 use crate::store::{FieldOwners, Stored, joined};
 
 /// One element of the list.
@@ -223,7 +223,7 @@ impl ApiServer {
         let mutated = self.with_plugin(index, call, attributes, |plugin, request, cluster| {
             plugin.mutate(request, object, cluster)
         });
-        mutated.map_err(|why| plugin::refused(&call.kind.resource, attributes.shown_name(Some(object)), why))
+        mutated.map_err(|why| self.refused(call, attributes, Some(object), why))
     }
 
     fn validate_by_plugin(
@@ -236,7 +236,17 @@ impl ApiServer {
         let checked = self.with_plugin(index, call, attributes, |plugin, request, cluster| {
             plugin.validate(request, object, cluster)
         });
-        checked.map_err(|why| plugin::refused(&call.kind.resource, attributes.shown_name(object), why))
+        checked.map_err(|why| self.refused(call, attributes, object, why))
+    }
+
+    fn refused(
+        &self,
+        call: &Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
+        why: Rejection,
+    ) -> Refused {
+        plugin::refused(&call.kind.resource, attributes.shown_name(object), why, &self.profile)
     }
 
     /// Calls a plug-in of the list with the request and the cluster that it sees.

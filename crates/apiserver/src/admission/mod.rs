@@ -7,6 +7,7 @@
 pub(crate) mod builtin;
 pub(crate) mod chain;
 mod converted;
+pub(crate) mod known;
 mod matching;
 mod plugin;
 pub(crate) mod policy;

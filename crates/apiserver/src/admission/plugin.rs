@@ -2,12 +2,14 @@
 
 use serde_json::json;
 use windtunnel_core::clock::Time;
-use windtunnel_core::requests::admission::{AdmittingCluster, Permission, Rejection};
+use windtunnel_core::requests::admission::{AdmittingCluster, InvalidField, Permission, Rejection};
 use windtunnel_core::{Identity, Object, Resource};
 
 use crate::access::{Access, Attributes as AccessAttributes};
+use crate::field::FieldError;
 use crate::kinds::objects::Objects;
 use crate::outbound::hooks::Attempt;
+use crate::profile::Profile;
 use crate::server::draws::Draws;
 use crate::status::Refused;
 
@@ -37,6 +39,11 @@ impl AdmittingCluster for PluginCluster<'_> {
         stored.map(|(_, _, entry)| Object::from(entry.served().tree())).collect()
     }
 
+    fn kinds(&self, api_version: &str, kind: &str) -> Vec<Resource> {
+        let served = self.objects.catalog.served().map(|served| &served.resource);
+        served.filter(|found| found.kind == kind && found.has_api_version(api_version)).cloned().collect()
+    }
+
     fn kubernetes_minor(&self) -> u32 {
         self.minor
     }
@@ -50,6 +57,7 @@ impl AdmittingCluster for PluginCluster<'_> {
             verb: permission.verb.into(),
             group: (&*permission.resource.group).into(),
             resource: (&*permission.resource.plural).into(),
+            subresource: permission.subresource.into(),
             namespace: permission.namespace.into(),
             name: permission.name.into(),
             ..AccessAttributes::default()
@@ -68,7 +76,7 @@ impl AdmittingCluster for PluginCluster<'_> {
 }
 
 /// The error of a rejected write of a kind; `name` is the name that the error shows.
-pub(super) fn refused(resource: &Resource, name: &str, rejection: Rejection) -> Refused {
+pub(super) fn refused(resource: &Resource, name: &str, rejection: Rejection, profile: &Profile) -> Refused {
     match rejection {
         Rejection::Forbidden(why) => Refused::forbidden(resource, name, &why),
         Rejection::ForbiddenBecause(why, cause) => {
@@ -79,7 +87,15 @@ pub(super) fn refused(resource: &Resource, name: &str, rejection: Rejection) -> 
             refused
         }
         Rejection::Denied(message) => Refused::by_webhook(403, "Forbidden", message, None),
+        Rejection::Invalid(fields) => {
+            let errors: Vec<FieldError> = fields
+                .into_iter()
+                .map(|InvalidField { field, value, detail }| FieldError::invalid(field, value, detail))
+                .collect();
+            Refused::invalid(&resource.group, &resource.kind, name, &errors, profile)
+        }
         Rejection::NotFound(resource, name) => Refused::not_found(&resource, &name),
         Rejection::Internal(why) => Refused::internal_error(&why),
+        Rejection::Unclassified(message) => Refused::internal(message),
     }
 }

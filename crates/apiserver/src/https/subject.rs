@@ -5,14 +5,10 @@
 
 use windtunnel_core::Identity;
 
-use super::x509::der::{OID, Reader, SEQUENCE};
+use crate::der::{Reader, SEQUENCE, name};
 
 /// `[0]`: the version, which is first if it is present.
 const VERSION: u8 = 0xa0;
-/// OID 2.5.4.3.
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-/// OID 2.5.4.10.
-const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 
 /// The identity in a DER certificate; `None` if it has no common name or is malformed.
 pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
@@ -22,29 +18,10 @@ pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
     for _ in 0..4 {
         fields.next()?;
     }
-    let subject = fields.next_if(SEQUENCE)?;
-    let (user, groups) = names(subject.content)?;
-    (!user.is_empty()).then(|| Identity { user, groups, ..Identity::default() })
-}
-
-/// The common name and the organizations of a subject; `None` if it is malformed.
-pub(super) fn names(subject: &[u8]) -> Option<(String, Vec<String>)> {
-    let (mut common_name, mut organizations) = (String::new(), Vec::new());
-    let mut names = Reader(subject);
-    while !names.is_at_end() {
-        let mut set = names.enter()?;
-        while !set.is_at_end() {
-            let mut pair = set.enter()?;
-            let kind = pair.next_if(OID)?.content;
-            let text = String::from_utf8_lossy(pair.next()?.content).into_owned();
-            match kind {
-                COMMON_NAME => common_name = text,
-                ORGANIZATION => organizations.push(text),
-                _ => {}
-            }
-        }
-    }
-    Some((common_name, organizations))
+    let subject = name(fields.next_if(SEQUENCE)?.content)?;
+    let identity =
+        Identity { user: subject.common_name, groups: subject.organizations, ..Identity::default() };
+    (!identity.user.is_empty()).then_some(identity)
 }
 
 #[cfg(test)]

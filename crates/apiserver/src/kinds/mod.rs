@@ -9,7 +9,7 @@ mod forms;
 pub(crate) mod objects;
 mod quality;
 pub(crate) mod strategy;
-mod templates;
+pub(crate) mod templates;
 pub(crate) mod typed;
 pub(crate) mod validation;
 pub(crate) mod view;

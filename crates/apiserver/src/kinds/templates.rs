@@ -1,6 +1,6 @@
 //! Places of the templates of pods.
 
-use super::Kind;
+use windtunnel_core::Resource;
 
 /// The kinds with templates, and the paths of the templates.
 const TEMPLATES: [(&str, &str, &[&str]); 8] = [
@@ -15,7 +15,7 @@ const TEMPLATES: [(&str, &str, &[&str]); 8] = [
 ];
 
 /// The path of the template in objects of a kind.
-pub(in crate::kinds) fn template_path(kind: &Kind) -> Option<&'static [&'static str]> {
-    let row = TEMPLATES.iter().find(|(group, plural, _)| kind.is_resource(group, plural));
+pub(crate) fn template_path(kind: &Resource) -> Option<&'static [&'static str]> {
+    let row = TEMPLATES.iter().find(|(group, plural, _)| kind.group == *group && kind.plural == *plural);
     row.map(|(_, _, path)| *path)
 }

@@ -10,6 +10,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Resource, resources};
 
 use crate::access::{self, Access, AuthorizationMode};
+use crate::admission::known::AdmissionPlugins;
 use crate::admission::{self, Admission};
 use crate::kinds::builtin;
 use crate::kinds::catalog::Catalog;
@@ -39,6 +40,7 @@ pub struct Builder {
     pace: DefinitionPace,
     service_accounts: bool,
     quota_controller: bool,
+    own_plugins: AdmissionPlugins,
     plugins: Vec<Box<dyn AdmissionPlugin>>,
     event_ttl: SignedDuration,
     service_network: ServiceNetwork,
@@ -60,6 +62,7 @@ impl Default for Builder {
             pace: DefinitionPace::default(),
             service_accounts: false,
             quota_controller: false,
+            own_plugins: AdmissionPlugins::default(),
             plugins: Vec::new(),
             event_ttl: SignedDuration::from_hours(1),
             service_network: ServiceNetwork::default(),
@@ -172,6 +175,13 @@ impl Builder {
         Self { quota_controller, ..self }
     }
 
+    /// Which of Kubernetes' own admission plug-ins the server has. By default those that are on in its minor, without
+    /// `ServiceAccount`.
+    #[must_use]
+    pub fn own_admission_plugins(self, plugins: AdmissionPlugins) -> Self {
+        Self { own_plugins: plugins, ..self }
+    }
+
     /// Adds an admission plug-in. Plug-ins run in the order in which they are added.
     #[must_use]
     pub fn admission_plugin(mut self, plugin: impl AdmissionPlugin + 'static) -> Self {
@@ -204,6 +214,11 @@ impl Builder {
             0 => streams.stream("apiserver/token-id"),
             starts => streams.stream(&format!("apiserver/token-id/{starts}")),
         };
+        let own_plugins = if self.service_accounts {
+            self.own_plugins
+        } else {
+            self.own_plugins.without("ServiceAccount")
+        };
         let mut server = ApiServer::from_parts(Parts {
             tables: OwnTables {
                 definitions: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
@@ -220,7 +235,7 @@ impl Builder {
             expiry: Expiry::after(self.event_ttl),
             draws: Draws::new(self.seed, starts),
             admission: Admission::new(admission::builtin::stages(self.plugins, |name| {
-                name != "ServiceAccount" || self.service_accounts
+                own_plugins.has(name, self.minor)
             }))
             .with_quota_controller(self.quota_controller),
             hooks: self.hooks,

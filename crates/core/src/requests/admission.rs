@@ -132,10 +132,25 @@ pub enum Rejection {
     ForbiddenBecause(String, Value),
     /// 403 with this whole message.
     Denied(String),
+    /// 422 with the message `KIND "NAME" is invalid: ...` for these fields.
+    Invalid(Vec<InvalidField>),
     /// 404 for an object of this kind and name.
     NotFound(Resource, String),
     /// 500 with the message `Internal error occurred: TEXT`.
     Internal(String),
+    /// 500 with this whole message and without a reason.
+    Unclassified(String),
+}
+
+/// A field with an invalid value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvalidField {
+    /// The path of the field.
+    pub field: String,
+    /// Its value.
+    pub value: Value,
+    /// What is wrong with it.
+    pub detail: String,
 }
 
 /// A permission, in the attributes of an RBAC rule.
@@ -145,6 +160,8 @@ pub struct Permission<'a> {
     pub verb: &'a str,
     /// The kind.
     pub resource: &'a Resource,
+    /// The subresource; empty for the objects themselves.
+    pub subresource: &'a str,
     /// The namespace; empty for cluster-wide permissions.
     pub namespace: &'a str,
     /// The name of the object.
@@ -158,6 +175,9 @@ pub trait AdmittingCluster {
 
     /// The objects of a kind in a namespace, in order of namespace and name; in all of them if `namespace` is empty.
     fn objects(&self, resource: &Resource, namespace: &str) -> Vec<Object>;
+
+    /// The kinds that the server has with this `apiVersion` and `kind`.
+    fn kinds(&self, api_version: &str, kind: &str) -> Vec<Resource>;
 
     /// The minor of the server's Kubernetes 1.x.
     fn kubernetes_minor(&self) -> u32;

@@ -1,7 +1,6 @@
 //! X.509 certificates of webhooks, parsed and verified as Go does it (`crypto/x509`), with Go's messages.
 
 mod chain;
-pub(super) mod der;
 mod host;
 mod signature;
 
@@ -11,8 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::subject;
-use der::{BOOLEAN, INTEGER, Reader, SEQUENCE, UTC_TIME};
+use crate::der::{BOOLEAN, INTEGER, Name, Reader, SEQUENCE, UTC_TIME, name};
 
 pub(super) use chain::verify;
 
@@ -89,7 +87,7 @@ impl Certificate {
         let mut validity = fields.enter()?;
         let (not_before, not_after) = (time(&mut validity)?, time(&mut validity)?);
         let subject = fields.next_if(SEQUENCE)?;
-        let (common_name, organizations) = subject::names(subject.content)?;
+        let Name { common_name, organizations } = name(subject.content)?;
         let mut key = fields.enter()?;
         let key_algorithm = key.next_if(SEQUENCE)?.content;
         let key = bits(key.next()?.content)?;

@@ -3,7 +3,7 @@
 use tokio_rustls::rustls::crypto::WebPkiSupportedAlgorithms;
 
 use super::Certificate;
-use super::der::{OID, Reader};
+use crate::der::{OID, Reader};
 
 /// A kind of keys and of the signatures that they make.
 struct Family {

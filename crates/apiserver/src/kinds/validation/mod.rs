@@ -1,7 +1,7 @@
 //! Validation of objects of built-in kinds, beyond their types (`pkg/apis/*/validation`).
 
 mod access;
-mod certificates;
+pub(crate) mod certificates;
 mod cluster;
 mod conditions;
 mod configuration;

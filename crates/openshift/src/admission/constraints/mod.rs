@@ -173,6 +173,7 @@ impl Users<'_> {
         let permission = Permission {
             verb: "use",
             resource: &SECURITY_CONTEXT_CONSTRAINTS,
+            subresource: "",
             namespace: self.namespace,
             name: &constraint.name,
         };

@@ -2,7 +2,7 @@
 
 mod conditions;
 pub(super) mod key_pair;
-mod pem;
+pub(crate) mod pem;
 pub(super) mod signer;
 
 use base64::Engine as _;

@@ -4,14 +4,14 @@ use base64::Engine as _;
 
 /// A PEM block.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) label: String,
-    pub(super) has_headers: bool,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Block {
+    pub(crate) label: String,
+    pub(crate) has_headers: bool,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// The well-formed blocks of a text.
-pub(super) fn blocks(text: &[u8]) -> Vec<Block> {
+pub(crate) fn blocks(text: &[u8]) -> Vec<Block> {
     let text = String::from_utf8_lossy(text);
     let mut lines = text.lines();
     let mut found = Vec::new();

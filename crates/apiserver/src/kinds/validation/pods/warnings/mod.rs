@@ -58,7 +58,7 @@ pub(in crate::kinds::validation) fn of_object(
         }
         return;
     }
-    let Some(path) = template_path(kind) else { return };
+    let Some(path) = template_path(&kind.resource) else { return };
     let value = path.iter().fold(object, |value, field| &value[*field]);
     let generation = |object: &Value| object["metadata"]["generation"].as_i64();
     let is_unchanged = |old: &Value| {

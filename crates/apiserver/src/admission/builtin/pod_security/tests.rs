@@ -1,0 +1,102 @@
+use serde_json::json;
+use windtunnel_core::Resource;
+
+use super::*;
+use crate::admission::builtin::testing::Cluster;
+
+const DEPLOYMENTS: Resource = Resource::namespaced("apps", "v1", "Deployment", "deployments");
+
+fn namespace(labels: &[(&str, &str)]) -> Value {
+    let labels: Value = labels
+        .iter()
+        .map(|(name, value)| (format!("pod-security.kubernetes.io/{name}"), json!(value)))
+        .collect();
+    json!({ "metadata": { "name": "n", "labels": labels } })
+}
+
+fn cluster(labels: &[(&str, &str)]) -> Cluster {
+    Cluster::new(36).with([(NAMESPACES, namespace(labels))])
+}
+
+fn pod(image: &str) -> Value {
+    json!({ "metadata": { "name": "p", "namespace": "n" },
+        "spec": { "hostNetwork": true, "containers": [{ "name": "a", "image": image }] } })
+}
+
+fn check(cluster: &mut Cluster, object: &Value, old: Option<&Value>) -> Result<(), Rejection> {
+    cluster.validate(&PodSecurity, &PODS, "", object, old)
+}
+
+const VIOLATION: &str = "violate PodSecurity \"baseline:latest\": host namespaces (hostNetwork=true)";
+
+#[test]
+fn pods_that_violate_the_enforced_level_are_rejected() {
+    let rejection = Rejection::Forbidden(VIOLATION.replacen("violate", "violates", 1));
+    let mut baseline = cluster(&[("enforce", "baseline")]);
+    assert_eq!(check(&mut baseline, &pod("x"), None), Err(rejection.clone()));
+    assert_eq!(check(&mut baseline, &pod("x"), Some(&pod("x"))), Ok(()), "nothing changes");
+    assert_eq!(check(&mut baseline, &pod("y"), Some(&pod("x"))), Err(rejection.clone()));
+    let mut debugged = pod("x");
+    debugged["spec"]["ephemeralContainers"] = json!([{ "name": "d", "image": "x" }]);
+    let old = pod("x");
+    let part = baseline.validate(&PodSecurity, &PODS, "ephemeralcontainers", &debugged, Some(&old));
+    assert_eq!(part, Err(rejection));
+    assert_eq!(baseline.validate(&PodSecurity, &PODS, "status", &pod("y"), Some(&old)), Ok(()));
+    assert!(baseline.warnings.is_empty());
+    assert_eq!(check(&mut cluster(&[]), &pod("x"), None), Ok(()));
+}
+
+#[test]
+fn pods_and_templates_that_violate_the_other_level_cause_warnings() {
+    let warning = [format!("would {VIOLATION}")];
+    let mut warns = cluster(&[("warn", "baseline")]);
+    assert_eq!(check(&mut warns, &pod("x"), None), Ok(()));
+    assert_eq!(warns.warnings, warning);
+    let deployment =
+        json!({ "metadata": { "name": "d", "namespace": "n" }, "spec": { "template": pod("x") } });
+    for labels in [("enforce", "baseline"), ("warn", "baseline")] {
+        let mut cluster = cluster(&[labels]);
+        assert_eq!(cluster.validate(&PodSecurity, &DEPLOYMENTS, "", &deployment, None), Ok(()));
+        assert_eq!(cluster.warnings, warning);
+        assert_eq!(cluster.validate(&PodSecurity, &DEPLOYMENTS, "scale", &deployment, None), Ok(()));
+        assert_eq!(cluster.warnings.len(), 1);
+    }
+    let mut earlier = cluster(&[("enforce", "baseline")]).at(25);
+    assert_eq!(earlier.validate(&PodSecurity, &DEPLOYMENTS, "", &deployment, None), Ok(()));
+    assert!(earlier.warnings.is_empty());
+}
+
+#[test]
+fn namespaces_need_valid_labels() {
+    let invalid = namespace(&[("enforce", "x"), ("warn-version", "1.2")]);
+    let valid = namespace(&[]);
+    let check = |object: &Value, old: Option<&Value>| {
+        Cluster::new(36).validate(&PodSecurity, &NAMESPACES, "", object, old)
+    };
+    let Err(Rejection::Invalid(fields)) = check(&invalid, None) else { panic!("expected field errors") };
+    assert_eq!(fields[0].field, "metadata.labels[pod-security.kubernetes.io/enforce]");
+    assert_eq!((fields.len(), &fields[1].value), (2, &json!("1.2")));
+    assert!(check(&invalid, Some(&valid)).is_err());
+    assert_eq!(check(&invalid, Some(&invalid)), Ok(()), "the same errors as before");
+    assert_eq!(check(&valid, None), Ok(()));
+}
+
+#[test]
+fn a_stricter_level_warns_about_existing_pods() {
+    let warnings = |old: &[(&str, &str)], new: &[(&str, &str)]| {
+        let mut cluster = cluster(old).with([(PODS, pod("x"))]);
+        cluster.validate(&PodSecurity, &NAMESPACES, "", &namespace(new), Some(&namespace(old))).unwrap();
+        cluster.warnings
+    };
+    let baseline = [("enforce", "baseline")];
+    let expected = [
+        r#"existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest""#,
+        "p: host namespaces",
+    ];
+    assert_eq!(warnings(&[], &baseline), expected);
+    assert!(warnings(&baseline, &baseline).is_empty());
+    assert!(warnings(&[("enforce", "restricted")], &baseline).is_empty());
+    assert!(warnings(&baseline, &[("enforce", "privileged")]).is_empty());
+    let versions = warnings(&baseline, &[("enforce", "baseline"), ("enforce-version", "v1.30")]);
+    assert_eq!(versions.len(), 2);
+}
