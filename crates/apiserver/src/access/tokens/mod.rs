@@ -1,4 +1,4 @@
 //! Tokens of ServiceAccounts, and requests for them.
 
 pub(super) mod token;
-pub(super) mod token_request;
+pub(crate) mod token_request;

@@ -14,10 +14,11 @@ use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::profile::{Profile, since};
-use crate::reply::Reply;
 use crate::status::{Outcome, Refused};
 
 const GROUP: &str = "authentication.k8s.io";
+/// The kind of the request.
+pub(crate) const TOKEN_REQUEST: Resource = Resource::namespaced(GROUP, "v1", KIND, "tokenrequests");
 const KIND: &str = "TokenRequest";
 /// The default lifetime of a token, in seconds.
 const DEFAULT_EXPIRATION: i64 = 3600;
@@ -29,24 +30,25 @@ const WARN_ONLY: i64 = 3607;
 const EXTENDED: i64 = 365 * 24 * 3600;
 
 impl Access {
-    /// Answers a request for a token.
+    /// Answers a request for a token. Returns the request with its defaults, and the answer.
     pub(crate) fn request_token(
         &mut self,
         objects: Objects<'_>,
         call: &mut Call<'_>,
         profile: &Profile,
-    ) -> Outcome<Reply> {
+    ) -> Outcome<(Value, Value)> {
         let mut request = read(call)?;
         check_place(call, &request, profile)?;
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
         let account = bound_object(objects, &SERVICE_ACCOUNTS, namespace, name)?;
+        check_uid(&request, &account, profile)?;
+        let given = request.clone();
         let now = call.now.as_second();
         let spec = &mut request["spec"];
         if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
             spec["audiences"] = json!([ISSUER]);
         }
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
-        spec["expirationSeconds"] = json!(seconds);
         check_expiration(seconds, profile)?;
         let mut bound =
             Bound { namespace: namespace.to_owned(), account: reference(&account), ..Bound::default() };
@@ -75,19 +77,17 @@ impl Access {
         if profile.minor >= since::TOKEN_REQUEST_UID {
             metadata["uid"] = json!(claims.bound.account.uid);
         }
-        Ok(Reply::value(
-            201,
-            json!({
-                "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
-                "metadata": metadata,
-                "spec": {
-                    "audiences": request["spec"]["audiences"],
-                    "expirationSeconds": seconds,
-                    "boundObjectRef": request["spec"]["boundObjectRef"],
-                },
-                "status": { "token": token, "expirationTimestamp": rfc3339(expires) },
-            }),
-        ))
+        let answer = json!({
+            "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
+            "metadata": metadata,
+            "spec": {
+                "audiences": request["spec"]["audiences"],
+                "expirationSeconds": seconds,
+                "boundObjectRef": request["spec"]["boundObjectRef"],
+            },
+            "status": { "token": token, "expirationTimestamp": rfc3339(expires) },
+        });
+        Ok((given, answer))
     }
 }
 
@@ -104,6 +104,19 @@ fn check_place(call: &Call<'_>, request: &Value, profile: &Profile) -> Outcome<(
         }
     }
     Ok(())
+}
+
+/// Checks that the uid in the body, if any, is that of the service account.
+fn check_uid(request: &Value, account: &Object, profile: &Profile) -> Outcome<()> {
+    let uid = metadata::text(request, "uid");
+    if profile.minor < since::TOKEN_REQUEST_UID || uid.is_empty() || uid == account.uid() {
+        return Ok(());
+    }
+    let why = format!(
+        "the UID in the token request ({uid}) does not match the UID of the service account ({})",
+        account.uid()
+    );
+    Err(Refused::conflict(&TOKEN_REQUEST, KIND, account.name(), &why))
 }
 
 fn check_expiration(seconds: i64, profile: &Profile) -> Outcome<()> {
@@ -183,6 +196,9 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
     let mut request = part::body(call, &[(GROUP, "v1")], KIND)?;
     if !request["spec"].is_object() {
         request["spec"] = json!({});
+    }
+    if request["spec"]["expirationSeconds"].is_null() {
+        request["spec"]["expirationSeconds"] = json!(DEFAULT_EXPIRATION);
     }
     Ok(request)
 }

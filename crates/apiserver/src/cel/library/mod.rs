@@ -5,7 +5,7 @@
 mod convert;
 pub(crate) mod kubernetes;
 mod lists;
-mod operators;
+pub(in crate::cel) mod operators;
 mod optional;
 mod regex;
 mod sets;
