@@ -9,8 +9,8 @@ use crate::access::rbac::binding::RoleKind;
 use crate::access::rbac::policy::Decision;
 use crate::call::Call;
 use crate::kinds::objects::Objects;
-use crate::request::Request;
 use crate::profile::since;
+use crate::request::Request;
 use crate::status::{Outcome, Refused};
 
 /// The group whose members may do everything.

@@ -30,8 +30,9 @@ impl Tracker<'_> {
     ) -> Result<Value, String> {
         let Some(last) = last.filter(|entry| !entry.fields.is_empty()) else { return Ok(merged) };
         let version = &last.manager.api_version;
-        let last_version =
-            |what: &str, why: String| format!("failed to convert {what} object to last applied version: {why}");
+        let last_version = |what: &str, why: String| {
+            format!("failed to convert {what} object to last applied version: {why}")
+        };
         let Some((before, shape)) =
             self.versions.convert(&merged, version).map_err(|why| last_version("merged", why))?
         else {
@@ -75,8 +76,9 @@ impl Tracker<'_> {
         versions.sort_by_key(|(version, _)| (*version != first, *version));
         let (mut merged, mut pruned) = (Cow::Borrowed(merged), pruned);
         for (version, owned) in versions {
-            let failed =
-                |what: &str, why: String| format!("failed to convert {what} object at version {version}: {why}");
+            let failed = |what: &str, why: String| {
+                format!("failed to convert {what} object at version {version}: {why}")
+            };
             let whole = self.versions.convert(&merged, version).map_err(|why| failed("merged", why))?;
             let Some((whole, shape)) = whole else { continue };
             let part = self.versions.convert(&pruned, version).map_err(|why| failed("pruned", why))?;

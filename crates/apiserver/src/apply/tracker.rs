@@ -85,7 +85,8 @@ impl Tracker<'_> {
         };
         for (object, what) in [(new, "new"), (old, "live")] {
             let task = format!("convert {what} object");
-            self.check_comparable(object).map_err(|why| failed(&task, object, " to smd typed", &why).message.clone())?;
+            self.check_comparable(object)
+                .map_err(|why| failed(&task, object, " to smd typed", &why).message.clone())?;
         }
         let comparison = typed::compare(old, new, shape).without(&self.reset);
         if comparison.is_undefined {

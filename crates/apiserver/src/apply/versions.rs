@@ -125,8 +125,7 @@ impl<'a> Versions<'a> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let Some(custom) = &self.own.custom else {
             let mut served = self.builtin.iter().filter(|kind| kind.is_served(self.minor));
-            let kind =
-                served.find(|kind| kind.resource.version == version && kind.resource.group == group);
+            let kind = served.find(|kind| kind.resource.version == version && kind.resource.group == group);
             return Ok(kind.map(|kind| Found::Builtin(kind)));
         };
         let found = custom.family.version(version).filter(|_| self.own.resource.group == group);

@@ -30,7 +30,9 @@ pub(crate) fn body(call: &mut Call<'_>, types: &[(&str, &str)], kind: &str) -> O
     if !known || (!given.is_empty() && given != kind) {
         let wrong = body_type::check((group, default_version, kind), &given, &version);
         // The decoder of a custom resource's Scale fails before it can name the type.
-        wrong.map_err(|refused| if call.kind.custom.is_some() { Refused::bad_request(NO_SCALE) } else { refused })?;
+        wrong.map_err(
+            |refused| if call.kind.custom.is_some() { Refused::bad_request(NO_SCALE) } else { refused },
+        )?;
     }
     let prefix = format!("{kind} in version \"{default_version}\" cannot be handled as a {kind}: ");
     let mut unknown = typed::decode_as(group, default_version, kind, &mut value)

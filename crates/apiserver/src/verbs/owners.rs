@@ -133,10 +133,8 @@ impl ApiServer {
         let kind = Kind { resource, custom: None, view: View::Storage, ..(*call.kind).clone() };
         let kind = Arc::new(kind);
         let versions = [Arc::clone(&kind)];
-        let tracker = Tracker {
-            versions: Versions::new(&versions, &kind, self.catalog.minor()),
-            ..self.tracker(call)
-        };
+        let tracker =
+            Tracker { versions: Versions::new(&versions, &kind, self.catalog.minor()), ..self.tracker(call) };
         let managers = tracker.update(None, request, Managers::default());
         Stored::new(answer, (!managers.is_empty()).then(|| Arc::new(managers.into_value())))
     }

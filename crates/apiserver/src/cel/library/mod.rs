@@ -5,6 +5,7 @@
 mod convert;
 pub(crate) mod kubernetes;
 mod lists;
+mod localized;
 pub(in crate::cel) mod operators;
 mod optional;
 mod regex;

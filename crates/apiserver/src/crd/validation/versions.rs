@@ -107,7 +107,11 @@ fn check_selectable(internal: &Internal<'_>) -> Vec<FieldError> {
         match schemas.iter().find(|(_, at)| *at == beside) {
             Some((schema, _)) => errors.extend(paths::selectable(fields, &schema["openAPIV3Schema"], &at)),
             None if is_shared => {
-                errors.push(FieldError::invalid(at, "", "may only be set when validations.schema is included"));
+                errors.push(FieldError::invalid(
+                    at,
+                    "",
+                    "may only be set when validations.schema is included",
+                ));
             }
             None => {
                 let why = "may only be set when `version.schema.openAPIV3Schema` is not included";

@@ -37,10 +37,8 @@ impl ApiServer {
         let owners = Managers::stored(object);
         let kind = scale_kind(&call.kind);
         let served = [Arc::clone(&kind)];
-        let tracker = Tracker {
-            versions: Versions::new(&served, &kind, self.catalog.minor()),
-            ..self.tracker(call)
-        };
+        let tracker =
+            Tracker { versions: Versions::new(&served, &kind, self.catalog.minor()), ..self.tracker(call) };
         let own = replicas.of_scale(&owners);
         // The converter of custom resources does not know the type of an untyped Scale.
         let unconverted = |task: &str, object: &str| {
@@ -87,10 +85,8 @@ impl ApiServer {
         let owners = Managers::stored(object);
         let kind = scale_kind(&call.kind);
         let served = [Arc::clone(&kind)];
-        let tracker = Tracker {
-            versions: Versions::new(&served, &kind, self.catalog.minor()),
-            ..self.tracker(call)
-        };
+        let tracker =
+            Tracker { versions: Versions::new(&served, &kind, self.catalog.minor()), ..self.tracker(call) };
         let managers = tracker.update(Some(current), scale, replicas.of_scale(&owners));
         let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
         call.owners = Owners::Decided(managers);
