@@ -386,6 +386,10 @@ pub(crate) mod since {
     pub(crate) const EVICTION_POLICY: u32 = 27;
     /// Tables of nodes show the architecture. Recorded for 1.36, the first minor read.
     pub(crate) const NODE_ARCHITECTURE_SHOWN: u32 = 36;
+    /// Tables of pods show why a container failed, beside others that completed. Recorded for 1.36, the first minor read.
+    pub(crate) const FAILED_CONTAINER_SHOWN: u32 = 36;
+    /// The error for an update that may not create the missing object names the user. Recorded for 1.36, the first minor read.
+    pub(crate) const CREATION_BY_UPDATE_EXPLAINED: u32 = 36;
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::access::rbac::binding::RoleKind;
 use crate::access::rbac::policy::Decision;
 use crate::call::Call;
 use crate::kinds::objects::Objects;
+use crate::profile::since;
 use crate::request::Request;
 use crate::status::{Outcome, Refused};
 
@@ -106,8 +107,16 @@ impl Access {
     }
 
     /// Checks an update that creates a missing object: the user needs the verb `create` as well.
-    pub(crate) fn check_create_on_update(&mut self, objects: Objects<'_>, call: &Call<'_>) -> Outcome<()> {
+    pub(crate) fn check_create_on_update(
+        &mut self,
+        objects: Objects<'_>,
+        call: &Call<'_>,
+        minor: u32,
+    ) -> Outcome<()> {
         let asked = Attributes { verb: "create".into(), ..Attributes::from_request(call.request) };
+        if minor >= since::CREATION_BY_UPDATE_EXPLAINED {
+            return self.check_attributes(objects, call.request.user, &asked);
+        }
         if self.may(objects, call.request.user, &asked) {
             return Ok(());
         }

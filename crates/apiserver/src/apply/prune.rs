@@ -19,31 +19,52 @@ pub(crate) const KUBECTL: &str = "kubectl";
 impl Tracker<'_> {
     /// The merged object without the fields that the manager applied last time, does not apply now, and
     /// nobody else owns.
-    pub(super) fn prune(&self, merged: Value, managers: &Managers, last: Option<&Entry>) -> Value {
-        let Some(last) = last.filter(|entry| !entry.fields.is_empty()) else { return merged };
-        let Some((before, shape)) = self.versions.convert(&merged, &last.manager.api_version) else {
-            return merged;
+    ///
+    /// # Errors
+    /// An object cannot be converted to the version of an entry.
+    pub(super) fn prune(
+        &self,
+        merged: Value,
+        managers: &Managers,
+        last: Option<&Entry>,
+    ) -> Result<Value, String> {
+        let Some(last) = last.filter(|entry| !entry.fields.is_empty()) else { return Ok(merged) };
+        let version = &last.manager.api_version;
+        let last_version = |what: &str, why: String| {
+            format!("failed to convert {what} object to last applied version: {why}")
+        };
+        let Some((before, shape)) =
+            self.versions.convert(&merged, version).map_err(|why| last_version("merged", why))?
+        else {
+            return Ok(merged);
         };
         let removed = with_named_fields(&last.fields, shape);
         let pruned = typed::remove(&before, &removed, shape);
-        let pruned = self.add_back_owned(&before, pruned, managers, &last.manager.api_version);
-        let Some((pruned, _)) = self.versions.convert(&pruned, &last.manager.api_version) else {
-            return merged;
+        let pruned = self
+            .add_back_owned(&before, pruned, managers, version)
+            .map_err(|why| format!("failed add back owned items: {why}"))?;
+        let dangling = |why| format!("failed add back dangling items: {}", last_version("pruned", why));
+        let Some((pruned, _)) = self.versions.convert(&pruned, version).map_err(dangling)? else {
+            return Ok(merged);
         };
         // Fields that this manager did not own stay, with or without another owner.
         let mut difference = with_named_fields(&typed::fields(&before, shape), shape);
         difference.subtract(&with_named_fields(&typed::fields(&pruned, shape), shape));
         let removed = difference.intersection(&removed);
         let pruned = typed::remove(&before, &removed, shape);
-        self.versions
-            .convert(&pruned, &self.versions.own())
-            .map(|(object, _)| object.into_owned())
-            .unwrap_or(merged)
+        let object = self.versions.convert(&pruned, &self.versions.own())?;
+        Ok(object.map(|(object, _)| object.into_owned()).unwrap_or(merged))
     }
 
     /// Restores the fields that any manager owns now, version by version; that of the last apply is the
     /// first.
-    fn add_back_owned(&self, merged: &Value, pruned: Value, managers: &Managers, first: &str) -> Value {
+    fn add_back_owned(
+        &self,
+        merged: &Value,
+        pruned: Value,
+        managers: &Managers,
+        first: &str,
+    ) -> Result<Value, String> {
         let mut versions: Vec<(&str, FieldSet)> = Vec::new();
         for entry in &managers.0 {
             let version = entry.manager.api_version.as_str();
@@ -55,13 +76,18 @@ impl Tracker<'_> {
         versions.sort_by_key(|(version, _)| (*version != first, *version));
         let (mut merged, mut pruned) = (Cow::Borrowed(merged), pruned);
         for (version, owned) in versions {
-            let Some((whole, shape)) = self.versions.convert(&merged, version) else { continue };
-            let Some((part, _)) = self.versions.convert(&pruned, version) else { continue };
+            let failed = |what: &str, why: String| {
+                format!("failed to convert {what} object at version {version}: {why}")
+            };
+            let whole = self.versions.convert(&merged, version).map_err(|why| failed("merged", why))?;
+            let Some((whole, shape)) = whole else { continue };
+            let part = self.versions.convert(&pruned, version).map_err(|why| failed("pruned", why))?;
+            let Some((part, _)) = part else { continue };
             let next = without_unowned(&whole, &part, &owned, shape);
             merged = Cow::Owned(whole.into_owned());
             pruned = next;
         }
-        pruned
+        Ok(pruned)
     }
 
     /// The conflicts that remain for `kubectl`, which owns the fields that it applied on the client side:

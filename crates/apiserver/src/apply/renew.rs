@@ -64,6 +64,9 @@ impl Tracker<'_> {
         if has_repeated_managers(stored) {
             return None;
         }
+        if !reconciled {
+            self.check_comparable(new).and_then(|()| self.check_comparable(old)).ok()?;
+        }
         let place = stored.iter().position(|entry| self.is_updaters(entry));
         let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
         walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
@@ -266,7 +269,7 @@ mod tests {
         let kinds = builtin::all(|| 0);
         let kind = kinds.iter().find(|kind| kind.is_resource("", "configmaps")).unwrap();
         let tracker = Tracker {
-            versions: Versions::new(&[], kind),
+            versions: Versions::new(&[], kind, 36),
             name: Cow::Borrowed("me"),
             subresource: "",
             reset: Cow::Owned(FieldSet::default()),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::facts::go::Zero;
 use crate::facts::{ApplyMerge, Field, FieldKind, PatchMerge, Scalar, TypeId, types};
 use crate::kinds::Kind;
+use crate::kinds::custom::Version;
 use crate::schema::Structural;
 use crate::schema::structural::{Additional, ListType};
 
@@ -84,12 +85,17 @@ impl<'a> Shape<'a> {
     /// The shape of a kind's objects.
     pub(crate) fn for_kind(kind: &'a Kind) -> Self {
         if let Some(custom) = &kind.custom {
-            return Self::Node { schema: &custom.version.schema, preserves: false, object: true };
+            return Self::for_version(&custom.version);
         }
         let resource = &kind.resource;
         types()
             .find(&resource.group, &resource.version, &resource.kind)
             .map_or(Self::Deduced, |id| Self::Struct { id, atomic: false })
+    }
+
+    /// The shape of custom resources of a version.
+    pub(crate) fn for_version(version: &'a Version) -> Self {
+        Self::Node { schema: &version.schema, preserves: false, object: true }
     }
 
     /// How `value` is merged at this place.

@@ -56,35 +56,64 @@ pub(crate) struct Applied {
 
 impl Tracker<'_> {
     /// The entries after an update from `old` to `new`; `old` is `None` for a new object. An existing object
-    /// without entries gets none until it is applied.
-    pub(crate) fn update(&self, old: Option<&Value>, new: &Value, mut managers: Managers) -> Managers {
+    /// without entries gets none until it is applied. A write succeeds without owners, rather than failing for their sake.
+    pub(crate) fn update(&self, old: Option<&Value>, new: &Value, managers: Managers) -> Managers {
+        if old.is_some() && managers.0.is_empty() {
+            return managers;
+        }
+        self.try_update(old, new, managers).unwrap_or_default()
+    }
+
+    /// The entries after an update.
+    ///
+    /// # Errors
+    /// The owners cannot be compared: in a version of an entry, or because of the values themselves.
+    fn try_update(
+        &self,
+        old: Option<&Value>,
+        new: &Value,
+        mut managers: Managers,
+    ) -> Result<Managers, String> {
         let shape = self.versions.shape();
         let nothing;
         let old = match old {
-            Some(_) if managers.0.is_empty() => return managers,
             Some(old) => old,
             None => {
                 nothing = self.versions.zero();
                 &nothing
             }
         };
+        for (object, what) in [(new, "new"), (old, "live")] {
+            let task = format!("convert {what} object");
+            self.check_comparable(object)
+                .map_err(|why| failed(&task, object, " to smd typed", &why).message.clone())?;
+        }
         let comparison = typed::compare(old, new, shape).without(&self.reset);
         if comparison.is_undefined {
-            // A write succeeds without owners, rather than failing for their sake.
-            return Managers::default();
+            return Err("failed to compare objects".to_owned());
         }
-        if !comparison.is_empty() {
-            self.reconcile(&mut managers);
-            // Updates are forced, so there are no conflicts.
-            let _ = self.remove_from_others(old, new, &comparison, &mut managers, None, true);
-            let mut changed = comparison.changed();
-            changed.subtract(&UNOWNED);
-            if !changed.is_empty() {
-                managers.add_update(self.manager(Operation::Update), changed, &self.now);
-            }
+        self.reconcile(&mut managers, old)?;
+        // Updates are forced, so there are no conflicts.
+        let _ = self.remove_from_others(old, new, &comparison, &mut managers, None, true)?;
+        let mut changed = comparison.changed();
+        changed.subtract(&UNOWNED);
+        if !changed.is_empty() {
+            managers.add_update(self.manager(Operation::Update), changed, &self.now);
         }
         managers.merge_oldest_updates();
-        managers
+        Ok(managers)
+    }
+
+    /// Requires that an object does not contradict its schema: a custom resource may, since an earlier schema or the lack of
+    /// validation lets it.
+    ///
+    /// # Errors
+    /// The message about its mistakes.
+    pub(super) fn check_comparable(&self, object: &Value) -> Result<(), String> {
+        if !self.versions.is_custom() {
+            return Ok(());
+        }
+        typed::validate(object, self.versions.shape(), true).map_err(|problems| Problem::text(&problems))
     }
 
     /// Applies `config` to `live`. For a new object, `live` contains only its type.
@@ -101,13 +130,15 @@ impl Tracker<'_> {
         force: bool,
     ) -> Outcome<Applied> {
         let shape = self.versions.shape();
-        typed::validate(config, shape, false).map_err(|problems| untyped("patch", config, &problems))?;
-        typed::validate(live, shape, true).map_err(|problems| untyped("live", live, &problems))?;
         let managers = if managers.0.is_empty() && !is_new {
-            self.named(BEFORE_FIRST_APPLY).update(None, live, managers)
+            self.named(BEFORE_FIRST_APPLY).try_update(None, live, managers).map_err(|why| {
+                Refused::internal(format!("failed to create manager for existing fields: {why}"))
+            })?
         } else {
             managers
         };
+        typed::validate(config, shape, false).map_err(|problems| untyped("patch", config, &problems))?;
+        typed::validate(live, shape, true).map_err(|problems| untyped("live", live, &problems))?;
         match self.try_apply(live, config, managers.clone(), force)? {
             Ok(applied) => Ok(applied),
             Err(conflicts) => match self.remaining_conflicts(live, conflicts) {
@@ -126,7 +157,7 @@ impl Tracker<'_> {
         mut managers: Managers,
         force: bool,
     ) -> Outcome<Result<Applied, Vec<Conflict>>> {
-        self.reconcile(&mut managers);
+        self.reconcile(&mut managers, live).map_err(Refused::internal)?;
         let shape = self.versions.shape();
         let merged = typed::merge(live, config, shape).map_err(|problems| {
             Refused::internal(format!("failed to merge config: {}", Problem::text(&problems)))
@@ -137,11 +168,12 @@ impl Tracker<'_> {
         let last = managers.position(&me).map(|place| managers.0.remove(place));
         let time = last.as_ref().and_then(|entry| entry.time.clone());
         managers.0.push(Entry { manager: me.clone(), time, fields });
-        let object = self.prune(merged, &managers, last.as_ref());
+        let object = self
+            .prune(merged, &managers, last.as_ref())
+            .map_err(|why| Refused::internal(format!("failed to prune fields: {why}")))?;
         let comparison = typed::compare(live, &object, shape).without(&self.reset);
-        if let Err(conflicts) =
-            self.remove_from_others(live, &object, &comparison, &mut managers, Some(&me), force)
-        {
+        let others = self.remove_from_others(live, &object, &comparison, &mut managers, Some(&me), force);
+        if let Err(conflicts) = others.map_err(Refused::internal)? {
             return Ok(Err(conflicts));
         }
         let changes = object != *live;
@@ -158,10 +190,11 @@ impl Tracker<'_> {
         Ok(Ok(Applied { object: changes.then_some(object), managers }))
     }
 
-    /// Removes changed and removed fields from the entries of all managers except one.
+    /// Removes changed and removed fields from the entries of all managers except one. Returns the changed fields of other
+    /// managers, unless the write is forced.
     ///
     /// # Errors
-    /// The changed fields of other managers, unless the write is forced.
+    /// An object cannot be converted to the version of an entry.
     fn remove_from_others(
         &self,
         old: &Value,
@@ -170,7 +203,7 @@ impl Tracker<'_> {
         managers: &mut Managers,
         except: Option<&Manager>,
         force: bool,
-    ) -> Result<(), Vec<Conflict>> {
+    ) -> Result<Result<(), Vec<Conflict>>, String> {
         let own = self.versions.own();
         let mut conflicts = Vec::new();
         let mut changes: Vec<(String, Option<(FieldSet, FieldSet)>)> =
@@ -183,10 +216,10 @@ impl Tracker<'_> {
             }
             let version = &entry.manager.api_version;
             if !changes.iter().any(|(found, _)| found == version) {
-                changes.push((version.clone(), self.changes_in(version, old, new)));
+                changes.push((version.clone(), self.changes_in(version, old, new)?));
             }
             let found = changes.iter().find(|(found, _)| found == version);
-            // Fields owned in a version that is no longer served lose their owner.
+            // Fields owned in a version that a built-in kind no longer has lose their owner.
             let Some((_, Some((changed, removed)))) = found else { continue };
             if !force {
                 let fields = entry.fields.intersection(changed);
@@ -200,15 +233,27 @@ impl Tracker<'_> {
         }
         remaining.retain(|entry| !entry.fields.is_empty());
         managers.0 = remaining;
-        if conflicts.is_empty() { Ok(()) } else { Err(conflicts) }
+        Ok(if conflicts.is_empty() { Ok(()) } else { Err(conflicts) })
     }
 
     /// The changed and the removed fields in another version.
-    fn changes_in(&self, version: &str, old: &Value, new: &Value) -> Option<(FieldSet, FieldSet)> {
-        let (old, shape) = self.versions.convert(old, version)?;
-        let (new, _) = self.versions.convert(new, version)?;
-        let comparison = typed::compare(&old, &new, shape).without(&self.reset);
-        Some((comparison.changed(), comparison.removed))
+    fn changes_in(
+        &self,
+        version: &str,
+        old: &Value,
+        new: &Value,
+    ) -> Result<Option<(FieldSet, FieldSet)>, String> {
+        let failed = |what: &str, why: String| format!("failed to convert {what} object: {why}");
+        let Some((old, shape)) = self.versions.convert(old, version).map_err(|why| failed("old", why))?
+        else {
+            return Ok(None);
+        };
+        let Some((new, _)) = self.versions.convert(new, version).map_err(|why| failed("new", why))? else {
+            return Ok(None);
+        };
+        let reset = self.versions.reset_in(version, self.subresource, &self.reset);
+        let comparison = typed::compare(&old, &new, shape).without(&reset);
+        Ok(Some((comparison.changed(), comparison.removed)))
     }
 
     /// Whether the value at a JSON pointer is inside of a list that is compared as a whole. Go compares such lists exactly:
@@ -237,13 +282,20 @@ impl Tracker<'_> {
         false
     }
 
-    /// Adapts the owned fields to the current schema.
-    fn reconcile(&self, managers: &mut Managers) {
-        for entry in &mut managers.0 {
-            if let Some(shape) = self.versions.shape_in(&entry.manager.api_version) {
+    /// Adapts the owned fields to the current schema. Entries in a version that a built-in kind no longer has are dropped.
+    ///
+    /// # Errors
+    /// The object cannot be converted to the version of an entry.
+    fn reconcile(&self, managers: &mut Managers, live: &Value) -> Result<(), String> {
+        let mut reconciled = Vec::with_capacity(managers.0.len());
+        for mut entry in std::mem::take(&mut managers.0) {
+            if let Some((_, shape)) = self.versions.convert(live, &entry.manager.api_version)? {
                 typed::reconcile(&mut entry.fields, shape);
+                reconciled.push(entry);
             }
         }
+        managers.0 = reconciled;
+        Ok(())
     }
 
     /// The name of the manager of this write.

@@ -44,6 +44,8 @@ const IN_ALL_VERSIONS: [&str; 7] = [
     "UpdateOptions",
     "WatchEvent",
 ];
+/// The versions of Scale that the scheme has besides that of `autoscaling`.
+const SCALES: [(&str, &str); 3] = [("apps", "v1beta1"), ("apps", "v1beta2"), ("extensions", "v1beta1")];
 /// The scheme that the message about an unknown kind names, by group.
 const SCHEMES: [(&str, &str); 2] = [
     ("apiextensions.k8s.io", "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"),
@@ -74,14 +76,16 @@ pub(crate) fn check(expected: TypeName<'_>, kind: &str, api_version: &str) -> Ou
         ))
     };
     let named = joined(given.0, given.1);
-    if !is_registered(given) {
+    let is_scale = given.2 == "Scale" && SCALES.contains(&(given.0, given.1));
+    if !is_scale && !is_registered(given) {
         let scheme = SCHEMES.iter().find(|(group, _)| *group == expected.0).map_or(SCHEME, |(_, file)| file);
         let kind = given.2;
         return Err(unhandled(format!(
             "no kind \"{kind}\" is registered for version \"{named}\" in scheme \"{scheme}\""
         )));
     }
-    if given.2 != expected.2 || package(given.0) != package(expected.0) && given.0 != "extensions" {
+    let is_convertible = is_scale || given.0 == "extensions" || package(given.0) == package(expected.0);
+    if given.2 != expected.2 || !is_convertible {
         let ((_, version, kind), package) = (given, package(expected.0));
         let wanted = expected.2;
         return Err(unhandled(format!(

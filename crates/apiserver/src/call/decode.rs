@@ -61,6 +61,9 @@ pub(crate) fn object_from(
             Body::Bytes(body) if call.request.method != Method::Patch => Some(body),
             _ => None,
         };
+        if kind.custom.is_some() && call.request.method == Method::Patch {
+            check_patched_type(call, &mut value, profile)?;
+        }
         check_type(&kind, &mut value, body, profile)?;
     }
     call.owners = Owners::Given(given_owners(&mut value));
@@ -78,7 +81,8 @@ pub(crate) fn object_from(
         unknown.extend(embedded);
         unknown.extend(prune::prune_changes(&mut value, schema, delta));
         let filled = default::fill(&mut value, schema);
-        let has_nulls = numbers.nulls || schema.has_null_defaults;
+        // An apply merges values that Go does not decode again, so its nulls stay.
+        let has_nulls = source == Source::Json && (numbers.nulls || schema.has_null_defaults);
         if has_nulls {
             default::drop_nulls(&mut value, schema);
         }
@@ -186,6 +190,37 @@ fn set_type(kind: &Kind, value: &mut Value) -> Result<(), String> {
         value[field] = json!(text);
     }
     Ok(())
+}
+
+/// Checks the `apiVersion` and `kind` of a patched custom resource, as its validation does. A status write restores them.
+fn check_patched_type(call: &Call<'_>, value: &mut Value, profile: &Profile) -> Outcome<()> {
+    let resource = &call.kind.resource;
+    if body_type::wrong_type(value).is_some() || value["kind"].as_str().is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    let (version, kind, expected) = (text("apiVersion"), text("kind"), resource.api_version());
+    if version.is_empty() {
+        let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+        return Err(Refused::internal_error(why));
+    }
+    if call.path.subresource == "status" {
+        (value["apiVersion"], value["kind"]) = (json!(expected), json!(resource.kind));
+        return Ok(());
+    }
+    let fields = [("kind", &kind, &*resource.kind), ("apiVersion", &version, &*expected)];
+    let wrong = fields.into_iter().filter(|(_, given, expected)| *given != expected);
+    let errors: Vec<FieldError> = wrong
+        .map(|(field, given, expected)| {
+            FieldError::invalid(field, given.as_str(), format!("must be {expected}"))
+        })
+        .collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let name = metadata::text(value, "name").to_owned();
+    Err(Refused::invalid(group, &kind, &name, &errors, profile))
 }
 
 /// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`. Errors show the body, or the

@@ -67,6 +67,9 @@ pub(crate) struct Call<'a> {
     pub(crate) shares_labels: bool,
     /// The lists and maps that the body gives without elements, and that are absent or null in the decoded object.
     pub(crate) empties: Vec<Empty>,
+    /// Whether the object is written although it equals the stored one, because its encoding differs: that of a custom
+    /// resource has the empty metadata of an apply, which every read drops.
+    pub(crate) is_encoded_anew: bool,
     /// The revision whose state a read of the cache shows, because of a fault; `None` for the present.
     pub(crate) past: Option<u64>,
     /// The difference of the client's clock, because of a fault.
@@ -103,6 +106,7 @@ impl<'a> Call<'a> {
             delta: None,
             shares_labels: false,
             empties: Vec::new(),
+            is_encoded_anew: false,
             past: None,
             skew: None,
             attempt,

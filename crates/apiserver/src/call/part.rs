@@ -10,6 +10,10 @@ use crate::request::body::{no_type, parse_as};
 use crate::request::{Body, Text};
 use crate::status::{Outcome, Refused};
 
+/// The message about a body of another type than Scale, for a custom resource.
+const NO_SCALE: &str = "no kind is registered for the type v1.Scale in scheme \
+                        \"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781\"";
+
 /// Reads and decodes the body of a subresource. `types` are the groups and versions that it may have; the first is the default.
 ///
 /// # Errors
@@ -24,7 +28,11 @@ pub(crate) fn body(call: &mut Call<'_>, types: &[(&str, &str)], kind: &str) -> O
     };
     let known = version.is_empty() || types.iter().any(|accepted| api_version(accepted) == version);
     if !known || (!given.is_empty() && given != kind) {
-        body_type::check((group, default_version, kind), &given, &version)?;
+        let wrong = body_type::check((group, default_version, kind), &given, &version);
+        // The decoder of a custom resource's Scale fails before it can name the type.
+        wrong.map_err(
+            |refused| if call.kind.custom.is_some() { Refused::bad_request(NO_SCALE) } else { refused },
+        )?;
     }
     let prefix = format!("{kind} in version \"{default_version}\" cannot be handled as a {kind}: ");
     let mut unknown = typed::decode_as(group, default_version, kind, &mut value)

@@ -140,6 +140,34 @@ fn reports_run_time_errors_like_cel_go() {
 }
 
 #[test]
+fn values_without_members_have_no_fields_and_no_elements() {
+    check(&[
+        ("has(dyn(null).a) || has(dyn(1).a) || has(dyn('s').a)", json!(false)),
+        ("dyn(null).?a.orValue(2) + dyn(1)[?0].orValue(3)", json!(5)),
+        ("[1, 2][dyn(1.0)]", json!(2)),
+    ]);
+    for (source, text) in [
+        ("dyn(null).a == 1", "no such key: a"),
+        ("dyn(1)[0] == 1", "no such key: 0"),
+        ("has(dyn([1]).a)", "unsupported index type 'string' in list"),
+        ("dyn([1]).a == 1", "unsupported index type 'string' in list"),
+    ] {
+        assert_eq!(evaluate(source, &json!({})), Err(text.to_owned()), "{source}");
+    }
+}
+
+#[test]
+fn format_writes_nested_values_as_literals_and_numbers_in_english() {
+    check(&[
+        ("'%s'.format([[1, 'a', null, 1.5]])", json!("[1, \"a\", null, 1.500000]")),
+        ("'%s'.format([{'b': 1, 'a': [b'x']}])", json!("{\"a\":[b\"x\"], \"b\":1}")),
+        ("'%s'.format([[duration('1s')]])", json!("[duration(\"1s\")]")),
+        ("'%s %f'.format([1e8, 1234567.5])", json!("1e+08 1,234,567.500000")),
+        ("'%e'.format([12345.678])", json!("1.234568×10⁰⁴")),
+    ]);
+}
+
+#[test]
 fn reports_compile_errors_with_their_position() {
     for (source, text) in [
         (

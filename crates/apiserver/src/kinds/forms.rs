@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Kind;
+use super::custom::has_api_version;
 use crate::store::{Entry, Stored};
 
 impl Kind {
@@ -22,11 +23,17 @@ impl Kind {
         if self.custom.is_none() { self.as_served(object) } else { object.clone() }
     }
 
-    /// Converts an object to the storage version.
+    /// Converts an object to the storage version. A custom resource of another version gets the defaults that every read of
+    /// the stored object fills in.
     pub(crate) fn to_storage(&self, object: Value) -> Value {
         match &self.custom {
             Some(custom) if !custom.version.storage => {
-                custom.convert(&object, &custom.family.storage, &self.resource.group)
+                let storage = &custom.family.storage;
+                let mut converted = custom.convert(&object, storage, &self.resource.group);
+                if has_api_version(&converted, &self.resource.group, &storage.name) {
+                    storage.complete(&mut converted);
+                }
+                converted
             }
             _ => object,
         }

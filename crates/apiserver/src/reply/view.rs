@@ -50,7 +50,7 @@ impl View {
     /// A Table with the row of one object.
     fn table_of_one(self, kind: &Kind, version: MetaVersion, object: &Stored, now: Time) -> Table {
         let row = [LazyObject::Loaded(object.clone())];
-        let printer = Printer::for_kind(kind, self.minor);
+        let printer = Printer::for_object(kind, object, self.minor);
         printer.table(version.api_version(), &object["metadata"], row, self.include, now)
     }
 

@@ -47,18 +47,27 @@ impl Continue {
             let shown = if minor < since::PLAIN_TOKEN_VERSION { quote(version) } else { version.to_owned() };
             return Err(invalid(format!("server does not recognize this encoded version {shown}")));
         }
-        let start = value["start"].as_str().unwrap_or_default().trim_end_matches('\u{0}').to_owned();
-        if start.is_empty() {
-            return Err(invalid(format!("encoded start key empty (version {VERSION})")));
-        }
+        let key = value["start"].as_str().unwrap_or_default();
         let revision = match value["rv"].as_i64().unwrap_or_default() {
             0 => {
                 return Err(invalid(format!("incorrect encoded start resourceVersion (version {VERSION})")));
             }
             past => u64::try_from(past).ok(),
         };
+        if key.is_empty() {
+            return Err(invalid(format!("encoded start key empty (version {VERSION})")));
+        }
+        if !is_clean(key.strip_prefix('/').unwrap_or(key)) {
+            return Err(invalid(key.to_owned()));
+        }
+        let start = key.trim_start_matches('/').trim_end_matches('\u{0}').to_owned();
         Ok(Some(Self { revision, start }))
     }
+}
+
+/// Whether a path has no part that another path is shorter without (`path.Clean`).
+fn is_clean(path: &str) -> bool {
+    path.is_empty() || path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 /// The offset of the first invalid byte of a token, as Go counts it.

@@ -5,11 +5,10 @@ use serde_json::Value;
 use windtunnel_core::Identity;
 use windtunnel_core::clock::Time;
 
-use crate::access::tokens::token_request::TOKEN_REQUESTS;
+use crate::access::tokens::token_request::TOKEN_REQUEST;
 use crate::access::{RequestCount, UserAccess};
-use crate::apply::{Managers, Tracker, Versions};
+use crate::apply::{Managers, Tracker};
 use crate::call::Call;
-use crate::kinds::Kind;
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::reply::{Reply, ReplyBody};
@@ -87,7 +86,7 @@ impl ApiServer {
     /// Checks an update that creates a missing object: the user needs the verb `create` as well.
     pub(crate) fn check_create_on_update(&mut self, call: &Call<'_>) -> Outcome<()> {
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.check_create_on_update(objects, call)
+        self.access.check_create_on_update(objects, call, self.profile.minor)
     }
 
     /// Checks a role or a binding that is created, or that replaces `old`.
@@ -131,11 +130,8 @@ impl ApiServer {
     /// Answers a request for a token.
     pub(crate) fn request_token(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        let (given, mut reply) = self.access.request_token(objects, call, &self.profile)?;
-        let kind = Kind { resource: TOKEN_REQUESTS, ..(*call.kind).clone() };
-        let tracker = Tracker { versions: Versions::new(&[], &kind), ..self.tracker(call) };
-        self.show_owners(&tracker, &given, &mut reply);
-        Ok(reply)
+        let (request, answer) = self.access.request_token(objects, call, &self.profile)?;
+        Ok(Reply::object(201, self.with_owners_of(call, TOKEN_REQUEST, &request, answer)))
     }
 
     /// Counts the requests of each user from now on.

@@ -67,11 +67,12 @@ impl ApiServer {
         let conflict = |why: &str| Err(Refused::conflict(&pods.resource, "pods/binding", name, why));
         let uid = metadata::text(binding, "uid");
         if !uid.is_empty() && uid != metadata::text(&old, "uid") {
+            let (own, namespace) = (metadata::text(&old, "uid"), &*call.path.namespace);
             let why = format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                metadata::text(&old, "uid")
+                "StorageError: invalid object, Code: 4, Key: /registry/pods/{namespace}/{name}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {own}"
             );
-            return conflict(&why);
+            return Err(Refused::conflict(&pods.resource, "pods", name, &why));
         }
         if metadata::is_terminating(&old) {
             return conflict(&format!("pod {name} is being deleted, cannot be assigned to a host"));

@@ -7,9 +7,9 @@ use crate::call::decode;
 use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::Method;
+use crate::request::options::PatchType;
 use crate::server::ApiServer;
 use crate::status::Outcome;
-use crate::verbs::patched;
 
 impl ApiServer {
     /// Reads or writes `ephemeralcontainers`, `resize` or `approval`.
@@ -17,15 +17,18 @@ impl ApiServer {
         let old = self.entry(call)?.served();
         let given = match call.request.method {
             Method::Get => return Ok(Reply::object(200, old)),
-            Method::Patch => {
-                let patched = patched(call, &old.whole())?;
-                decode::object(call, patched, &self.profile)?
+            Method::Patch if PatchType::of(call.request) == Some(PatchType::Apply) => {
+                self.applied_object(call)?.0
             }
+            Method::Patch => self.patched_object(call)?,
             _ => {
                 let body = decode::body(call)?;
                 decode::object(call, body, &self.profile)?
             }
         };
+        // A manager owns what it gives, even if the endpoint does not write it.
+        self.decide_owners(call, &given, &old);
+        (call.baseline, call.delta) = (None, None);
         let mut next = (*old).clone();
         for field in ["name", "namespace", "uid", "resourceVersion"] {
             let value = &given["metadata"][field];

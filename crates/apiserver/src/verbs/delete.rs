@@ -47,7 +47,9 @@ impl ApiServer {
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
         let name = call.path.name.clone();
-        self.admit_deletion(call, &call.key(), &name, &object, &options)?;
+        if Grace::of(&kind, &object, &options, call.now) != Grace::Pending {
+            self.admit_deletion(call, &call.key(), &name, &object, &options)?;
+        }
         let mut reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none() && options.orphan == Some(false) {
             // Other requests for a deletion that has to wait get 200, for the sake of old clients.
@@ -147,14 +149,23 @@ impl ApiServer {
         now: Time,
     ) -> Outcome<Reply> {
         check_preconditions(kind, key, object, options)?;
+        let grace = Grace::of(kind, object, options, now);
+        if grace == Grace::Pending {
+            return Ok(Reply::object(200, kind.served_form(object)));
+        }
         let (finalizers, changed) = finalizers_after(kind, object, options);
-        let grace = grace(kind, object, options);
         let has_namespace_finalizers = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         // The first deletion of a namespace only marks it.
         let marks_namespace = kind.table == self.tables.namespaces && !metadata::is_terminating(object);
-        if finalizers.is_empty() && grace == 0 && !has_namespace_finalizers && !marks_namespace {
-            let last = last_state(kind, object, now);
+        if finalizers.is_empty() && grace.is_over() && !has_namespace_finalizers && !marks_namespace {
+            let last = grace.last_state(object);
+            let is_updated = changed || !metadata::finalizers(object).is_empty();
+            if options.dry_run && is_updated && grace == Grace::None {
+                // A real server returns the object into which it would have read the updated one.
+                let nothing = Stored::new(typed::unread_object(kind), None);
+                return Ok(Reply { removed: Some(object.clone()), ..Reply::object(200, nothing) });
+            }
             if !options.dry_run && last != *object {
                 self.store.rewrite(kind.table, key, kind.epoch(), kind.to_storage((*last).clone()));
             }
@@ -167,19 +178,18 @@ impl ApiServer {
             return Ok(Reply { removed, ..Reply::value(200, body) });
         }
         let marked = metadata::is_terminating(object);
-        let shorter =
-            object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|old| grace < old);
-        if marked && !shorter && !changed {
-            return Ok(Reply::object(200, kind.served_form(object)));
-        }
         let mut next = (**object).clone();
-        mark(&mut next, &finalizers, grace, marked, now);
+        grace.mark(&mut next, now);
+        set_finalizers(&mut next, &finalizers);
         if kind.table == self.tables.namespaces {
             next["status"]["phase"] = json!("Terminating");
             metadata::metadata_mut(&mut next).remove("deletionGracePeriodSeconds");
         }
         if kind.table == self.tables.definitions && !marked {
             lifecycle::prepare_deletion(&mut next, now);
+        }
+        if next == **object {
+            return Ok(Reply::object(200, kind.served_form(object)));
         }
         if options.dry_run {
             return Ok(Reply::object(200, kind.served_form(&object.with(next))));
@@ -232,16 +242,6 @@ fn answers_with_object(kind: &Kind) -> bool {
         _ if kind.custom.is_some() => false,
         group => group == "resource.k8s.io" || group == "storage.k8s.io" && plural != "csistoragecapacities",
     }
-}
-
-/// The last state of an object that is deleted at once. A pod is first marked for deletion, which watches see.
-fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
-    if !kind.is_resource("", "pods") {
-        return object.clone();
-    }
-    let mut last = (**object).clone();
-    mark(&mut last, &[], 0, metadata::is_terminating(object), now);
-    object.with(last)
 }
 
 /// Warns a client that deletes a Job without a propagation policy.
@@ -314,42 +314,96 @@ fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<Str
     if set(&after) == set(&before) { (before, false) } else { (after, true) }
 }
 
-/// The grace period in seconds. Only pods that were scheduled and have not ended have one.
-fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
-    if !kind.is_resource("", "pods") {
-        return 0;
-    }
-    let scheduled = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
-    let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-    if !scheduled || ended {
-        return 0;
-    }
-    let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-    let grace = options.grace.unwrap_or(own);
-    if grace < 0 { 1 } else { grace }
+/// The end that a deletion gives an object (`rest.BeforeDelete`). Only pods end gracefully.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grace {
+    /// The object has no grace period, or it is over.
+    None,
+    /// The object is updated to end at a time, after a grace period in seconds.
+    Until(Time, i64),
+    /// An earlier deletion stays as it is: only a shorter grace period changes it.
+    Pending,
 }
 
-/// Marks an object for deletion, or shortens the grace period of a marked object.
-fn mark(object: &mut Value, finalizers: &[String], grace: i64, marked: bool, now: Time) {
-    let generation = object["metadata"]["generation"].as_i64().filter(|count| *count > 0 && !marked);
+impl Grace {
+    fn of(kind: &Kind, object: &Value, options: &Deletion, now: Time) -> Self {
+        if !kind.is_resource("", "pods") {
+            return Self::None;
+        }
+        let at_least_one = |seconds: i64| if seconds < 0 { 1 } else { seconds };
+        let asked = options.grace.map(at_least_one);
+        if metadata::is_terminating(object) {
+            let pending = object["metadata"]["deletionGracePeriodSeconds"].as_i64().map(at_least_one);
+            return Self::again(object, pending.unwrap_or(0), asked, now);
+        }
+        let scheduled = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+        let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+        let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+        let seconds = if scheduled && !ended { at_least_one(asked.unwrap_or(own)) } else { 0 };
+        Self::Until(after(now, seconds), seconds)
+    }
+
+    /// The end of a pod that is already terminating.
+    fn again(object: &Value, pending: i64, asked: Option<i64>, now: Time) -> Self {
+        let ends = object["metadata"]["deletionTimestamp"].as_str().and_then(parse_rfc3339);
+        match (asked, ends) {
+            _ if pending == 0 => Self::None,
+            (Some(asked), Some(ends)) if asked < pending => {
+                // The shorter period starts when the first one started.
+                let sooner = after(ends, asked.saturating_sub(pending));
+                match sooner < now {
+                    // A graceful end stays one, of the shortest period.
+                    true => Self::Until(now, asked.min(1)),
+                    false => Self::Until(sooner, asked),
+                }
+            }
+            _ => Self::Pending,
+        }
+    }
+
+    /// Whether the object can be removed at once.
+    fn is_over(self) -> bool {
+        matches!(self, Self::None | Self::Until(_, 0))
+    }
+
+    /// The last state of an object that is removed at once. A pod is first marked for deletion, which watches see.
+    fn last_state(self, object: &Stored) -> Stored {
+        let Self::Until(ends, _) = self else { return object.clone() };
+        let mut last = (**object).clone();
+        self.mark(&mut last, ends);
+        set_finalizers(&mut last, &[]);
+        object.with(last)
+    }
+
+    /// Marks an object for deletion.
+    fn mark(self, object: &mut Value, now: Time) {
+        let marked = metadata::is_terminating(object);
+        let generation = object["metadata"]["generation"].as_i64().filter(|count| *count > 0 && !marked);
+        let metadata = metadata::metadata_mut(object);
+        let before = metadata.get("deletionTimestamp").and_then(Value::as_str).and_then(parse_rfc3339);
+        let (ends, seconds) = match self {
+            Self::Until(ends, seconds) => (ends, seconds),
+            // An object that waits for its finalizers ended at its first deletion.
+            Self::None | Self::Pending => (before.filter(|before| *before <= now).unwrap_or(now), 0),
+        };
+        metadata.insert("deletionTimestamp".to_owned(), json!(rfc3339(ends)));
+        metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(seconds));
+        if let Some(count) = generation {
+            metadata.insert("generation".to_owned(), json!(count.saturating_add(1)));
+        }
+    }
+}
+
+/// A time some seconds later.
+fn after(time: Time, seconds: i64) -> Time {
+    time.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(time)
+}
+
+fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     let metadata = metadata::metadata_mut(object);
-    // A shorter grace period starts when the first one started.
-    let begun = metadata
-        .get("deletionTimestamp")
-        .and_then(Value::as_str)
-        .filter(|_| marked)
-        .and_then(parse_rfc3339)
-        .zip(metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64))
-        .and_then(|(ends, grace)| ends.checked_sub(SignedDuration::from_secs(grace)).ok());
-    let ends = begun.unwrap_or(now).checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
-    metadata.insert("deletionTimestamp".to_owned(), json!(rfc3339(ends)));
-    metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
     if finalizers.is_empty() {
         metadata.remove("finalizers");
     } else {
         metadata.insert("finalizers".to_owned(), json!(finalizers));
-    }
-    if let Some(count) = generation {
-        metadata.insert("generation".to_owned(), json!(count.saturating_add(1)));
     }
 }

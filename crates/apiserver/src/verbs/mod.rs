@@ -11,6 +11,5 @@ mod update;
 mod validation;
 mod watch;
 
-pub(crate) use patch::patched;
 pub(crate) use update::check_name;
 pub(crate) use validation::{Validation, validate_new};

@@ -5,20 +5,25 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use windtunnel_core::{Key, Resource};
 
 use crate::apply::{Managers, Tracker, Versions};
 use crate::call::{Call, Owners};
 use crate::delta::Delta;
 use crate::field_set::FieldSet;
 use crate::kinds::typed::with_empties;
+use crate::kinds::view::View;
 use crate::kinds::{Kind, StatusMetadata};
 use crate::request::options::{MANAGER_MAX, is_printable};
 use crate::server::ApiServer;
-use crate::store::{FieldOwners, KnownOwners, Stored};
+use crate::store::{Entry, FieldOwners, KnownOwners, Stored};
 use crate::verbs::etcd;
 
 /// The most bytes that the time of an entry takes.
 const TIME_BYTES: usize = 32;
+/// The field manager of the server's own controllers.
+const OWN_MANAGER: &str = "kube-apiserver";
 
 /// An object before it is updated.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +83,7 @@ impl ApiServer {
         }
         let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
         let tracker = Tracker {
-            versions: Versions::new(served, kind),
+            versions: Versions::new(served, kind, self.catalog.minor()),
             name: Cow::Borrowed(manager),
             subresource: "",
             reset: reset_fields(kind, ""),
@@ -86,6 +91,17 @@ impl ApiServer {
         };
         let managers = tracker.update(None, &kind.tracked_form(object), Managers::default());
         FieldOwners { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
+    }
+
+    /// Decides the owners after a write of a part of the object, by the whole object that the client gives. An apply has
+    /// decided them already.
+    pub(crate) fn decide_owners(&self, call: &mut Call<'_>, given: &Value, old: &Stored) {
+        if matches!(call.owners, Owners::Given(_)) {
+            let before = Before { object: old, delta: &Delta::Other, known: None };
+            let owners = self.owners(call, given, Some(before));
+            let entries = owners.entries.map(|entries| (*entries).clone());
+            call.owners = Owners::Decided(Managers::given(entries));
+        }
     }
 
     /// The object with the empty lists and maps that matter to owners: a manager that gives one owns it if Go always writes
@@ -97,12 +113,55 @@ impl ApiServer {
         })
     }
 
+    /// Stores a definition with the status that a controller of the server itself gives it. The controller owns the fields
+    /// that it sets.
+    pub(crate) fn write_definition_status(&mut self, key: &Key, definition: Value, now: Time) {
+        let Resource { group, version, plural, .. } = CUSTOM_RESOURCE_DEFINITIONS;
+        let kind = self.catalog.find(&group, &version, &plural).map(Arc::clone);
+        let entry = self.store.get(self.tables.definitions, &key.namespace, &key.name);
+        let (Some(kind), Some(old)) = (kind, entry.map(Entry::served)) else { return };
+        let mut owners = FieldOwners { entries: old.owners().cloned(), known: None };
+        if self.managed_fields {
+            let served = self.catalog.versions(&group, &plural);
+            let tracker = Tracker {
+                versions: Versions::new(served, &kind, self.catalog.minor()),
+                name: Cow::Borrowed(OWN_MANAGER),
+                subresource: "status",
+                reset: reset_fields(&kind, "status"),
+                now: rfc3339(now),
+            };
+            let managers = tracker.update(Some(&old), &definition, Managers::stored(&old));
+            owners.entries = (!managers.is_empty()).then(|| Arc::new(managers.into_value()));
+        }
+        self.store.put(self.tables.definitions, key, 0, definition, owners);
+    }
+
+    /// The answer to a request that is not stored, such as one for a token, with the owners of the fields of the request.
+    pub(crate) fn with_owners_of(
+        &self,
+        call: &Call<'_>,
+        resource: Resource,
+        request: &Value,
+        answer: Value,
+    ) -> Stored {
+        if !self.managed_fields {
+            return Stored::new(answer, None);
+        }
+        let kind = Kind { resource, custom: None, view: View::Storage, ..(*call.kind).clone() };
+        let kind = Arc::new(kind);
+        let versions = [Arc::clone(&kind)];
+        let tracker =
+            Tracker { versions: Versions::new(&versions, &kind, self.catalog.minor()), ..self.tracker(call) };
+        let managers = tracker.update(None, request, Managers::default());
+        Stored::new(answer, (!managers.is_empty()).then(|| Arc::new(managers.into_value())))
+    }
+
     /// The tracker of field owners for a write.
     pub(crate) fn tracker<'a>(&'a self, call: &'a Call<'_>) -> Tracker<'a> {
         let (kind, subresource) = (&*call.kind, &*call.path.subresource);
         let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
         Tracker {
-            versions: Versions::new(served, kind),
+            versions: Versions::new(served, kind, self.catalog.minor()),
             name: match call.request.query.get("fieldManager") {
                 "" => manager_from_user_agent(&call.request.user_agent),
                 given => Cow::Borrowed(given),

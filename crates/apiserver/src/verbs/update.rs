@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::call::decode;
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
-use crate::kinds::typed::{Empty, with_empties};
+use crate::kinds::typed::with_empties;
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
 use crate::reply::Reply;
@@ -86,9 +86,13 @@ impl ApiServer {
         if kind.table == self.tables.definitions {
             lifecycle::prepare_write(&mut object, &old, &call.path.subresource, &self.profile);
         }
-        let owners = owners::keep_times_if_unchanged(&object, owners, &old);
+        let owners = if call.is_encoded_anew {
+            owners
+        } else {
+            owners::keep_times_if_unchanged(&object, owners, &old)
+        };
         if !strategy::counts_dropped(&kind) {
-            count_generation(&kind, &mut object, &old, &call.empties);
+            count_generation(&kind, &mut object, &old, call);
         }
         strategy::complete_update(&kind, &mut object, &old);
         // With several versions, the stored object may have been checked by the schema of another one.
@@ -125,7 +129,7 @@ impl ApiServer {
             strategy::Context { minor, now: call.now, user: call.request.user, shares_labels: false };
         strategy::prepare_part(&call.kind, object, old, &call.path.subresource, context);
         if strategy::counts_dropped(&call.kind) {
-            count_generation(&call.kind, object, old, &call.empties);
+            count_generation(&call.kind, object, old, call);
         }
         strategy::drop_disabled(&call.kind, object, old, minor);
     }
@@ -204,7 +208,7 @@ impl ApiServer {
         if !call.dry_run {
             metadata::metadata_mut(&mut object).remove("selfLink");
         }
-        if is_same(&object, &owners, &entry.stored()) {
+        if !call.is_encoded_anew && is_same(&object, &owners, &entry.stored()) {
             call.after = Some(old.clone());
             return Ok(Reply::object(200, kind.served_form(old)));
         }
@@ -320,7 +324,9 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
         StatusMetadata::Ignored => &["status"],
         StatusMetadata::Taken | StatusMetadata::TakenButLabels => &["status", "metadata"],
     };
-    restore(object, old, written);
+    // `ResetObjectMetaForStatus` names the metadata that it restores, and forgets this field.
+    let forgotten: &[&str] = if kind.custom.is_none() { &["generateName"] } else { &[] };
+    restore(object, old, written, forgotten);
     if kind.rules.status_metadata == StatusMetadata::TakenButLabels {
         let metadata = metadata::metadata_mut(object);
         match old["metadata"].get("labels") {
@@ -334,12 +340,12 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
 }
 
 /// Copies all top-level fields from `old`, except for those in `written`. Equal fields are not copied, for speed.
-fn restore(object: &mut Value, old: &Value, written: &[&str]) {
+fn restore(object: &mut Value, old: &Value, written: &[&str], kept_metadata: &[&str]) {
     let is_written = |name: &str| written.contains(&name);
     if !is_written("metadata")
         && let Some(before) = old["metadata"].as_object()
     {
-        take_over(metadata::metadata_mut(object), before, |_| false);
+        take_over(metadata::metadata_mut(object), before, |name| kept_metadata.contains(&name));
     }
     if let (Some(fields), Some(before)) = (object.as_object_mut(), old.as_object()) {
         take_over(fields, before, |name| name == "metadata" || is_written(name));
@@ -371,8 +377,8 @@ fn is_same(object: &Value, owners: &FieldOwners, other: &Stored) -> bool {
 }
 
 /// Increments the generation if the specification changed, or a part of the metadata that counts too. Some kinds tell an
-/// empty list or map in the body from an absent one.
-fn count_generation(kind: &Kind, object: &mut Value, old: &Value, empties: &[Empty]) {
+/// empty list or map in the body from an absent one. A status write does not count metadata.
+fn count_generation(kind: &Kind, object: &mut Value, old: &Value, call: &Call<'_>) {
     let rule = kind.rules.generation;
     let first = (rule == Generation::SpecificationFromZero).then_some(0);
     let Some(generation) = old["metadata"]["generation"].as_i64().or(first) else { return };
@@ -386,6 +392,7 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value, empties: &[Emp
     };
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
+    let (empties, part) = (&call.empties, part.filter(|_| call.path.subresource != "status"));
     let has_new_part = part.is_some_and(|part| object["metadata"].get(part) != old["metadata"].get(part));
     let gives_empty = empties.iter().any(|empty| empty.pointer.split('/').nth(1).is_some_and(relevant));
     let is_exactly_new = gives_empty && rule == Generation::ExactSpecification;

@@ -14,13 +14,12 @@ use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::profile::{Profile, since};
-use crate::reply::Reply;
 use crate::status::{Outcome, Refused};
 
 const GROUP: &str = "authentication.k8s.io";
+/// The kind of the request.
+pub(crate) const TOKEN_REQUEST: Resource = Resource::namespaced(GROUP, "v1", KIND, "tokenrequests");
 const KIND: &str = "TokenRequest";
-/// The kind of the requests.
-pub(crate) const TOKEN_REQUESTS: Resource = Resource::namespaced(GROUP, "v1", KIND, "tokenrequests");
 /// The default lifetime of a token, in seconds.
 const DEFAULT_EXPIRATION: i64 = 3600;
 const SHORTEST: i64 = 600;
@@ -37,11 +36,12 @@ impl Access {
         objects: Objects<'_>,
         call: &mut Call<'_>,
         profile: &Profile,
-    ) -> Outcome<(Value, Reply)> {
+    ) -> Outcome<(Value, Value)> {
         let mut request = read(call)?;
         check_place(call, &request, profile)?;
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
         let account = bound_object(objects, &SERVICE_ACCOUNTS, namespace, name)?;
+        check_uid(&request, &account, profile)?;
         let now = call.now.as_second();
         let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
         request["spec"]["expirationSeconds"] = json!(seconds);
@@ -77,20 +77,17 @@ impl Access {
         if profile.minor >= since::TOKEN_REQUEST_UID {
             metadata["uid"] = json!(claims.bound.account.uid);
         }
-        let reply = Reply::value(
-            201,
-            json!({
-                "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
-                "metadata": metadata,
-                "spec": {
-                    "audiences": request["spec"]["audiences"],
-                    "expirationSeconds": seconds,
-                    "boundObjectRef": request["spec"]["boundObjectRef"],
-                },
-                "status": { "token": token, "expirationTimestamp": rfc3339(expires) },
-            }),
-        );
-        Ok((given, reply))
+        let answer = json!({
+            "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
+            "metadata": metadata,
+            "spec": {
+                "audiences": request["spec"]["audiences"],
+                "expirationSeconds": seconds,
+                "boundObjectRef": request["spec"]["boundObjectRef"],
+            },
+            "status": { "token": token, "expirationTimestamp": rfc3339(expires) },
+        });
+        Ok((given, answer))
     }
 }
 
@@ -107,6 +104,19 @@ fn check_place(call: &Call<'_>, request: &Value, profile: &Profile) -> Outcome<(
         }
     }
     Ok(())
+}
+
+/// Checks that the uid in the body, if any, is that of the service account.
+fn check_uid(request: &Value, account: &Object, profile: &Profile) -> Outcome<()> {
+    let uid = metadata::text(request, "uid");
+    if profile.minor < since::TOKEN_REQUEST_UID || uid.is_empty() || uid == account.uid() {
+        return Ok(());
+    }
+    let why = format!(
+        "the UID in the token request ({uid}) does not match the UID of the service account ({})",
+        account.uid()
+    );
+    Err(Refused::conflict(&TOKEN_REQUEST, KIND, account.name(), &why))
 }
 
 fn check_expiration(seconds: i64, profile: &Profile) -> Outcome<()> {
@@ -186,6 +196,9 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
     let mut request = part::body(call, &[(GROUP, "v1")], KIND)?;
     if !request["spec"].is_object() {
         request["spec"] = json!({});
+    }
+    if request["spec"]["expirationSeconds"].is_null() {
+        request["spec"]["expirationSeconds"] = json!(DEFAULT_EXPIRATION);
     }
     Ok(request)
 }

@@ -20,10 +20,6 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
-    }
-
     /// The difference without these fields and everything below them.
     pub(crate) fn without(mut self, fields: &FieldSet) -> Self {
         for set in [&mut self.added, &mut self.modified, &mut self.removed] {

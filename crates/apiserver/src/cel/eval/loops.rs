@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::cost::all_pairs;
 use super::{Eval, LIST_COST, MAP_COST, elements};
-use crate::cel::library::sort_by_keys;
+use crate::cel::library::{operators, sort_by_keys};
 use crate::cel::syntax::{Loop, LoopKind, Node};
 use crate::cel::value::{EvalError, Key, Map, Outcome, Value};
 
@@ -147,9 +147,10 @@ impl<'a> Eval<'a, '_> {
             let Value::Map(entry) = &made else { return Err(EvalError::no_overload()) };
             for key in entry.keys() {
                 let value = entry.get(&key).transpose()?.unwrap_or(Value::Null);
-                let key = key.as_key().ok_or_else(|| EvalError::new("unsupported key type"))?;
-                if values.insert(key, value).is_some() {
-                    return Err(EvalError::new("insert failed: key already exists"));
+                let place = key.as_key().ok_or_else(|| EvalError::new("unsupported key type"))?;
+                if values.insert(place, value).is_some() {
+                    let key = operators::show_key(&key);
+                    return Err(EvalError::new(format!("insert failed: key {key} already exists")));
                 }
             }
             Ok(true)

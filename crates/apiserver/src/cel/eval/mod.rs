@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::library::Overload;
+use super::library::{Overload, operators};
 use super::syntax::{Access, Apply, Element, Entry, Kind, Literal, Node};
 use super::value::{EvalError, Key, List, Map, Outcome, Value};
 
@@ -80,14 +80,16 @@ impl<'a> Eval<'a, '_> {
         if how != Access::Presence {
             self.charge(1)?;
         }
-        let (found, optional) = match &operand {
-            Value::Map(map) => (map.field(field), false),
+        let (subject, optional) = match &operand {
             Value::Optional(None) => (None, true),
-            Value::Optional(Some(inner)) => match &**inner {
-                Value::Map(map) => (map.field(field), true),
-                _ => return Err(EvalError::no_overload()),
-            },
-            _ => return Err(EvalError::no_overload()),
+            Value::Optional(Some(inner)) => (Some(&**inner), true),
+            other => (Some(other), false),
+        };
+        let found = match subject {
+            Some(Value::Map(map)) => map.field(field),
+            Some(Value::List(_)) => return Err(EvalError::new("unsupported index type 'string' in list")),
+            // Any other value has no fields.
+            _ => None,
         };
         match how {
             Access::Presence => Ok(Value::Bool(found.is_some())),
@@ -127,7 +129,13 @@ impl<'a> Eval<'a, '_> {
             args.push(self.node(arg)?);
         }
         let Some(overload) = apply.overloads.iter().find(|overload| overload.takes(&args)) else {
-            return Err(no_overload(&apply.function.name, &args));
+            // An index is no call: it qualifies values of any type.
+            self.charge(1)?;
+            return match &*apply.function.name {
+                "_[_]" if !matches!(args.first(), Some(Value::Optional(_))) => operators::index(&args),
+                "_[_]" | "_[?_]" => operators::optional_index(&args),
+                name => Err(no_overload(name, &args)),
+            };
         };
         let outcome = match (&apply.regex, args.first()) {
             (Some(regex), Some(Value::String(text))) => Ok(Value::Bool(regex.is_match(text))),

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use windtunnel_core::text::go_float::format_g;
+
 use crate::cel::library::kubernetes::net;
 use crate::cel::library::{Row, text};
 use crate::cel::time;
 use crate::cel::value::{EvalError, Outcome, Value};
-use crate::gotext;
 
 pub(super) const ROWS: &[Row] = &[
     (0, "type(T) -> type(T)", type_of),
@@ -131,7 +132,7 @@ pub(super) fn double_text(number: f64) -> String {
     match number {
         number if number.is_nan() => "NaN".to_owned(),
         number if number.is_infinite() => if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned(),
-        number => gotext::float(number),
+        number => format_g(number),
     }
 }
 

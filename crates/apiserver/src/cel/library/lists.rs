@@ -16,7 +16,6 @@ pub(super) const ROWS: &[Row] = &[
     (0, "list(T): lastIndexOf(T) -> int", last_index_of),
     (34, "list(T): slice(int, int) -> list(T)", slice),
     (34, "list(list(T)): flatten() -> list(T)", flatten),
-    (34, "list(dyn): flatten() -> list(dyn)", flatten),
     (34, "list(dyn): flatten(int) -> list(dyn)", flatten),
     (34, "lists.range(int) -> list(int)", range),
     (34, "list(T): distinct() -> list(T)", distinct),

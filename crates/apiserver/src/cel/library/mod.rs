@@ -5,7 +5,8 @@
 mod convert;
 pub(crate) mod kubernetes;
 mod lists;
-mod operators;
+mod localized;
+pub(in crate::cel) mod operators;
 mod optional;
 mod regex;
 mod sets;

@@ -247,32 +247,43 @@ pub(crate) fn show_key(key: &Value<'_>) -> String {
     }
 }
 
-fn index<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    match args {
-        [Value::List(list), Value::Int(at)] => usize::try_from(*at)
-            .ok()
-            .and_then(|at| list.get(at))
-            .unwrap_or_else(|| Err(EvalError::new(format!("index out of bounds: {at}")))),
-        [Value::Map(map), key] => {
-            map.get(key).unwrap_or_else(|| Err(EvalError::new(format!("no such key: {}", show_key(key)))))
-        }
-        _ => Err(EvalError::no_overload()),
+pub(in crate::cel) fn index<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let [container, key] = args else { return Err(EvalError::no_overload()) };
+    match (qualify(container, key)?, container) {
+        (Some(found), _) => Ok(found),
+        (None, Value::List(_)) => Err(EvalError::new(format!("index out of bounds: {}", show_key(key)))),
+        (None, _) => Err(EvalError::new(format!("no such key: {}", show_key(key)))),
     }
 }
 
-fn optional_index<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+pub(in crate::cel) fn optional_index<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let [container, key] = args else { return Err(EvalError::no_overload()) };
     let found = match container {
         Value::Optional(None) => None,
-        Value::Optional(Some(inner)) => return optional_index(&[(**inner).clone(), key.clone()]),
-        Value::List(list) => match key {
-            Value::Int(at) => usize::try_from(*at).ok().and_then(|at| list.get(at)),
-            _ => return Err(EvalError::no_overload()),
-        },
-        Value::Map(map) => map.get(key),
-        _ => return Err(EvalError::no_overload()),
+        Value::Optional(Some(inner)) => qualify(inner, key)?,
+        container => qualify(container, key)?,
     };
-    Ok(found.transpose()?.map_or(Value::Optional(None), Value::some))
+    Ok(found.map_or(Value::Optional(None), Value::some))
+}
+
+/// The element or member of a value of any type: one without members has none (`refQualify`).
+fn qualify<'a>(container: &Value<'a>, key: &Value<'a>) -> Result<Option<Value<'a>>, EvalError> {
+    match container {
+        Value::List(list) => position(key)?.and_then(|at| list.get(at)).transpose(),
+        Value::Map(map) => map.get(key).transpose(),
+        _ => Ok(None),
+    }
+}
+
+/// The position that a key names in a list; `None` if no list has it.
+fn position(key: &Value<'_>) -> Result<Option<usize>, EvalError> {
+    match key {
+        Value::Int(at) => Ok(usize::try_from(*at).ok()),
+        Value::Uint(at) => Ok(usize::try_from(*at).ok()),
+        #[expect(clippy::cast_possible_truncation, reason = "a whole number that fits")]
+        Value::Double(at) if at.fract() == 0.0 && at.abs() < 9e15 => Ok(usize::try_from(*at as i64).ok()),
+        other => Err(EvalError::new(format!("unsupported index type '{}' in list", other.type_name()))),
+    }
 }
 
 fn is_in<'a>(args: &[Value<'a>]) -> Outcome<'a> {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::convert::double_text;
+use super::localized;
 use super::{Row, int, list, text};
 use crate::cel::time;
 use crate::cel::value::{EvalError, List, Map, Outcome, Value};
@@ -69,9 +70,6 @@ fn index_of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         return Ok(Value::Int(start));
     }
     let from = usize::try_from(start).map_err(|_| out_of_range(start))?;
-    if args.len() > 2 && from > within.len() {
-        return Err(out_of_range(start));
-    }
     let found = within.windows(wanted.len()).skip(from).position(|window| window == wanted);
     Ok(found.map_or(Value::Int(-1), |at| number(at + from)))
 }
@@ -80,7 +78,14 @@ fn last_index_of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let (within, wanted) = (chars(args, 0), chars(args, 1));
     let last = if args.len() > 2 {
         let last = int(args, 2);
-        usize::try_from(last).ok().filter(|last| *last <= within.len()).ok_or_else(|| out_of_range(last))?
+        if wanted.is_empty() {
+            return Ok(Value::Int(last));
+        }
+        let last = usize::try_from(last).map_err(|_| out_of_range(last))?;
+        if last >= within.len() {
+            return Ok(Value::Int(-1));
+        }
+        last
     } else {
         within.len()
     };
@@ -203,43 +208,65 @@ fn format<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::text(out))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "formats of numbers convert so")]
 fn clause(out: &mut String, verb: char, precision: usize, value: &Value<'_>) -> Result<(), EvalError> {
-    let wrong = || {
-        EvalError::new(format!(
-            "error during formatting: unrecognized formatting clause or type {} for %{verb}",
-            value.type_name()
-        ))
-    };
+    let wrong = || wrong_clause(verb, value);
     let float = match value {
         Value::Double(number) => Some(*number),
-        Value::Int(number) => Some(*number as f64),
-        Value::Uint(number) => Some(*number as f64),
+        Value::String(text) => match &**text {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
         _ => None,
     };
     match (verb, value) {
         ('s', value) => out.push_str(&show(value)?),
         ('d', Value::Int(number)) => out.push_str(&number.to_string()),
         ('d', Value::Uint(number)) => out.push_str(&number.to_string()),
-        ('f', _) => {
-            let _ = write!(out, "{:.precision$}", float.ok_or_else(wrong)?);
-        }
-        ('e', _) => {
-            let text = format!("{:.precision$e}", float.ok_or_else(wrong)?);
-            let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-            let exponent: i32 = exponent.parse().unwrap_or_default();
-            let _ = write!(out, "{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
-        }
+        ('f', _) => out.push_str(&localized::fixed(float.ok_or_else(wrong)?, precision)),
+        ('e', _) => out.push_str(&localized::scientific(float.ok_or_else(wrong)?, precision)),
         ('b', Value::Bool(flag)) => out.push(if *flag { '1' } else { '0' }),
         ('b', Value::Int(number)) => signed(out, *number, |n| format!("{n:b}")),
+        ('b', Value::Uint(number)) => out.push_str(&format!("{number:b}")),
         ('o', Value::Int(number)) => signed(out, *number, |n| format!("{n:o}")),
+        ('o', Value::Uint(number)) => out.push_str(&format!("{number:o}")),
         ('x', Value::Int(number)) => signed(out, *number, |n| format!("{n:x}")),
         ('X', Value::Int(number)) => signed(out, *number, |n| format!("{n:X}")),
-        ('x', Value::String(text)) => text.bytes().for_each(|byte| out.push_str(&format!("{byte:02x}"))),
-        ('X', Value::String(text)) => text.bytes().for_each(|byte| out.push_str(&format!("{byte:02X}"))),
+        ('x', Value::Uint(number)) => out.push_str(&format!("{number:x}")),
+        ('X', Value::Uint(number)) => out.push_str(&format!("{number:X}")),
+        ('x' | 'X', Value::String(text)) => hexadecimal(out, text.as_bytes(), verb),
+        ('x' | 'X', Value::Bytes(bytes)) => hexadecimal(out, bytes, verb),
         _ => return Err(wrong()),
     }
     Ok(())
+}
+
+fn hexadecimal(out: &mut String, bytes: &[u8], verb: char) {
+    for byte in bytes {
+        let _ = if verb == 'x' { write!(out, "{byte:02x}") } else { write!(out, "{byte:02X}") };
+    }
+}
+
+/// The error for a value that a clause cannot format.
+fn wrong_clause(verb: char, value: &Value<'_>) -> EvalError {
+    let given = value.type_name();
+    let why = match verb {
+        'd' => format!("decimal clause can only be used on integers, was given {given}"),
+        'f' => format!("fixed-point clause can only be used on doubles, was given {given}"),
+        'e' => format!("scientific clause can only be used on doubles, was given {given}"),
+        'b' => format!("only integers and bools can be formatted as binary, was given {given}"),
+        'o' => format!("octal clause can only be used on integers, was given {given}"),
+        'x' | 'X' => {
+            format!("only integers, byte buffers, and strings can be formatted as hex, was given {given}")
+        }
+        other => {
+            return EvalError::new(format!(
+                "could not parse formatting clause: unrecognized formatting clause \"{other}\""
+            ));
+        }
+    };
+    EvalError::new(format!("error during formatting: {why}"))
 }
 
 fn signed(out: &mut String, number: i64, show: impl Fn(u64) -> String) {
@@ -273,8 +300,26 @@ fn show(value: &Value<'_>) -> Result<String, EvalError> {
     })
 }
 
+/// Formats a value inside of a list or map, as a literal of the language.
+fn show_inside(value: &Value<'_>) -> Result<String, EvalError> {
+    Ok(match value {
+        Value::String(text) => quoted(text),
+        Value::Bytes(bytes) => format!("b{}", quoted(&String::from_utf8_lossy(bytes))),
+        Value::Double(number) if number.is_finite() => format!("{number:.6}"),
+        Value::Double(number) => quoted(&double_text(*number)),
+        Value::Timestamp(_) => format!("timestamp({})", quoted(&show(value)?)),
+        Value::Duration(_) => format!("duration({})", quoted(&show(value)?)),
+        Value::Type(name) => format!("type({name})"),
+        other => show(other)?,
+    })
+}
+
+fn quoted(text: &str) -> String {
+    crate::gotext::quote(text)
+}
+
 fn show_list(items: &List<'_>) -> Result<String, EvalError> {
-    let texts = items.iter().map(|item| show(&item?)).collect::<Result<Vec<_>, EvalError>>()?;
+    let texts = items.iter().map(|item| show_inside(&item?)).collect::<Result<Vec<_>, EvalError>>()?;
     Ok(format!("[{}]", texts.join(", ")))
 }
 
@@ -282,8 +327,9 @@ fn show_map(map: &Map<'_>) -> Result<String, EvalError> {
     let mut texts = Vec::new();
     for key in map.keys() {
         let value = map.get(&key).transpose()?.unwrap_or(Value::Null);
-        texts.push(format!("{}: {}", show(&key)?, show(&value)?));
+        texts.push((show_inside(&key)?, show_inside(&value)?));
     }
     texts.sort();
+    let texts: Vec<String> = texts.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
     Ok(format!("{{{}}}", texts.join(", ")))
 }

@@ -7,8 +7,14 @@ use super::quantity::CelQuantity;
 use crate::gotext::url::Url;
 
 /// A semantic version. Comparisons ignore the build metadata.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Semver(pub(crate) semver::Version);
+
+impl PartialEq for Semver {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.cmp_precedence(&other.0).is_eq()
+    }
+}
 
 /// A value of a library type.
 #[derive(Debug, Clone, PartialEq)]

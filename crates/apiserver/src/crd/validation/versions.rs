@@ -13,6 +13,10 @@ use crate::profile::{Profile, since};
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 /// Valid formats of printer columns.
 const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,password";
+/// The path of the schema that all versions share.
+const SHARED_SCHEMA: &str = "spec.validation";
+/// The path of the selectable fields that all versions share.
+const SHARED_SELECTABLE: &str = "spec.selectableFields";
 /// Maximum length of a deprecation warning, in bytes.
 const WARNING_MAX: usize = 256;
 
@@ -70,7 +74,7 @@ fn check_schemas(internal: &Internal<'_>, old: Option<&Value>, profile: &Profile
     let mut errors = Vec::new();
     let has_status = |version: &Value| version["subresources"]["status"].is_object();
     let parts = internal.parts("schema");
-    let shared = parts.len() == 1 && parts[0].1 == "spec.validation";
+    let shared = parts.len() == 1 && parts[0].1 == SHARED_SCHEMA;
     for (index, (value, at)) in parts.iter().enumerate() {
         let schema = &value["openAPIV3Schema"];
         let name = internal.versions.get(index).map_or("", |version| text(version, "/name"));
@@ -89,12 +93,30 @@ fn check_schemas(internal: &Internal<'_>, old: Option<&Value>, profile: &Profile
     errors
 }
 
+/// Validates selectable fields by the schema that is beside them in the internal form, where either may be shared alone.
 fn check_selectable(internal: &Internal<'_>) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    for (index, (value, at)) in internal.parts("selectableFields").into_iter().enumerate() {
-        let schema = internal.versions.get(index).map(|version| &version["schema"]["openAPIV3Schema"]);
-        if let (Some(fields), Some(schema)) = (value.as_array(), schema.filter(|schema| schema.is_object())) {
-            errors.extend(paths::selectable(fields, schema, &at));
+    let schemas = internal.parts("schema");
+    for (value, at) in internal.parts("selectableFields") {
+        let Some(fields) = value.as_array().filter(|fields| !fields.is_empty()) else { continue };
+        let is_shared = at == SHARED_SELECTABLE;
+        let beside = match at.strip_suffix(".selectableFields").filter(|_| !is_shared) {
+            Some(version) => format!("{version}.schema"),
+            None => SHARED_SCHEMA.to_owned(),
+        };
+        match schemas.iter().find(|(_, at)| *at == beside) {
+            Some((schema, _)) => errors.extend(paths::selectable(fields, &schema["openAPIV3Schema"], &at)),
+            None if is_shared => {
+                errors.push(FieldError::invalid(
+                    at,
+                    "",
+                    "may only be set when validations.schema is included",
+                ));
+            }
+            None => {
+                let why = "may only be set when `version.schema.openAPIV3Schema` is not included";
+                errors.push(FieldError::invalid(at, "", why));
+            }
         }
     }
     errors

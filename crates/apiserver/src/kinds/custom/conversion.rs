@@ -68,21 +68,20 @@ impl Conversion {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Converts an object to another version, pruned and with defaults. If the conversion is not cached,
-    /// records it as wanted and returns the object unchanged.
-    pub(crate) fn convert(&self, object: &Value, version: &Version) -> Value {
+    /// Converts an object to another version, without pruning it. If the conversion is not cached, records it as wanted and
+    /// returns `None`.
+    pub(crate) fn convert(&self, object: &Value, version: &Version) -> Option<Value> {
         let mut cache = self.cache();
         let Some(known) = cache.known.get(&key(&version.name, object)) else {
             let wanted = (version.name.clone(), Arc::new(object.clone()));
             if !cache.wanted.contains(&wanted) {
                 cache.wanted.push(wanted);
             }
-            return object.clone();
+            return None;
         };
         let mut converted = (**known).clone();
         restore(&mut converted, object);
-        version.read_as_is(&mut converted);
-        converted
+        Some(converted)
     }
 
     /// The next call to the webhook, which converts all wanted objects of one version.

@@ -15,6 +15,7 @@ use conversion::Conversion;
 pub(crate) use scale::ScalePaths;
 pub(crate) use version::Version;
 
+use crate::schema::prune;
 use crate::status::{Outcome, Refused};
 use crate::store::Entry;
 
@@ -27,22 +28,42 @@ pub(crate) struct Custom {
 }
 
 impl Custom {
-    /// Converts an object of any version to `version`.
+    /// Converts an object of any version to `version`, and prunes it. A conversion fills in no defaults. An object whose
+    /// conversion by a webhook is not known yet stays unchanged.
     pub(crate) fn convert(&self, object: &Value, version: &Version, group: &str) -> Value {
         match &self.family.conversion {
             Some(_) if has_api_version(object, group, &version.name) => object.clone(),
-            Some(conversion) => conversion.convert(object, version),
+            Some(conversion) => {
+                let converted = conversion.convert(object, version).map(|mut converted| {
+                    prune::prune(&mut converted, &version.schema);
+                    converted
+                });
+                converted.unwrap_or_else(|| object.clone())
+            }
             None => version.convert(object, group),
+        }
+    }
+
+    /// Converts an object of any version to `version`, with all fields that it has, as the owners of fields are compared.
+    pub(crate) fn convert_unpruned(&self, object: &Value, version: &Version, group: &str) -> Value {
+        match &self.family.conversion {
+            Some(conversion) => conversion.convert(object, version).unwrap_or_else(|| object.clone()),
+            None => version.renamed(object, group),
         }
     }
 }
 
 impl Family {
+    /// The version of that name, served or not.
+    pub(crate) fn version(&self, name: &str) -> Option<&Arc<Version>> {
+        self.versions.iter().find(|version| version.name == name)
+    }
+
     /// The version of a stored object that the definition no longer has.
     pub(crate) fn lost_version<'s>(&self, stored: &'s Value) -> Option<&'s str> {
         let api_version = stored["apiVersion"].as_str()?;
         let (_, name) = api_version.split_once('/')?;
-        (!self.versions.iter().any(|version| version == name)).then_some(api_version)
+        (self.version(name).is_none()).then_some(api_version)
     }
 
     /// Remembers that a stored object has such a version.
@@ -77,7 +98,7 @@ impl Family {
 }
 
 /// Whether an object has that group and version.
-fn has_api_version(object: &Value, group: &str, version: &str) -> bool {
+pub(crate) fn has_api_version(object: &Value, group: &str, version: &str) -> bool {
     let given = object["apiVersion"].as_str().and_then(|text| text.split_once('/'));
     given == Some((group, version))
 }
@@ -89,8 +110,8 @@ pub(crate) struct Family {
     pub(crate) epoch: u64,
     /// The storage version.
     pub(crate) storage: Arc<Version>,
-    /// The names of all versions.
-    pub(crate) versions: Vec<String>,
+    /// All versions, served or not.
+    pub(crate) versions: Vec<Arc<Version>>,
     /// Whether objects were stored in a version that the definition no longer has.
     pub(crate) has_lost_version: AtomicBool,
     /// Whether it is the only version.

@@ -20,7 +20,7 @@ pub(crate) struct Version {
     rules: OnceLock<Rules>,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
-    /// The fields that the status subresource resets: all except the status (`GetResetFields`).
+    /// The fields that the status subresource resets for their owners (`GetResetFields`). It does not write others either.
     pub(crate) status_reset: FieldSet,
     /// The paths that the scale subresource uses, if there is one.
     pub(crate) scale: Option<ScalePaths>,
@@ -62,7 +62,7 @@ impl Version {
         Self {
             served: version["served"] == true,
             storage: version["storage"] == true,
-            status_reset: all_but_status(&schema),
+            status_reset: FieldSet::of_names(&[&["metadata"], &["spec"]]),
             schema,
             rules: OnceLock::new(),
             status: version["subresources"]["status"].is_object(),
@@ -82,31 +82,28 @@ impl Version {
     /// defaults.
     pub(crate) fn read_stored(&self, stored: &Value, group: &str) -> Value {
         let mut object = self.convert(stored, group);
-        default::fill(&mut object, &self.schema);
-        default::drop_nulls(&mut object, &self.schema);
+        self.complete(&mut object);
         object
-    }
-
-    /// Prunes an object of this version and fills in its defaults.
-    pub(crate) fn read_as_is(&self, object: &mut Value) {
-        prune::prune(object, &self.schema);
-        default::fill(object, &self.schema);
-        default::drop_nulls(object, &self.schema);
     }
 
     /// Converts an object to this version without a webhook (conversion strategy `None`): removes fields that
     /// this version lacks, and adds no defaults.
     pub(crate) fn convert(&self, object: &Value, group: &str) -> Value {
-        let mut object = object.clone();
-        object["apiVersion"] = Value::String(format!("{group}/{}", self.name));
+        let mut object = self.renamed(object, group);
         prune::prune(&mut object, &self.schema);
         object
     }
-}
 
-fn all_but_status(schema: &Structural) -> FieldSet {
-    let mut fields = FieldSet::of_names(&[&["metadata"], &["spec"]]);
-    let others = schema.properties.keys().filter(|name| *name != "status");
-    others.for_each(|name| fields.add(FieldSet::of_names(&[&[name]])));
-    fields
+    /// A copy of the object with this version's `apiVersion`.
+    pub(super) fn renamed(&self, object: &Value, group: &str) -> Value {
+        let mut object = object.clone();
+        object["apiVersion"] = Value::String(format!("{group}/{}", self.name));
+        object
+    }
+
+    /// Fills in the defaults of an object that was converted to this version to be stored, as every read of it does.
+    pub(crate) fn complete(&self, object: &mut Value) {
+        default::fill(object, &self.schema);
+        default::drop_nulls(object, &self.schema);
+    }
 }

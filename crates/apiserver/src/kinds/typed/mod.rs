@@ -13,7 +13,7 @@ mod plan;
 mod scalar;
 mod time;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub(crate) use self::empties::{Empty, with_empties};
 use self::plan::{Field, Plan, Shape, Struct, plan};
@@ -148,6 +148,23 @@ pub(crate) fn zero_object(kind: &Kind) -> Option<Value> {
     let resource = &kind.resource;
     let index = plan.of_kind(&resource.group, &resource.version, &resource.kind)?;
     Some(plan.zero(&Shape::Struct(index)))
+}
+
+/// An object of a kind that nothing was read into, as a real server encodes it.
+pub(crate) fn unread_object(kind: &Kind) -> Value {
+    let mut object = json!({ "apiVersion": kind.resource.api_version(), "kind": kind.resource.kind });
+    let Some(zero) = zero_object(kind) else { return object };
+    let zero = kind.tracked_form(&zero).into_owned();
+    object["metadata"] = json!({});
+    if let (Some(fields), Value::Object(zero)) = (object.as_object_mut(), zero) {
+        fields.extend(zero);
+    }
+    // The internal number of these kinds is no pointer.
+    let has_number = ["deployments", "replicasets", "statefulsets"];
+    if &*kind.resource.group == "apps" && has_number.contains(&&*kind.resource.plural) {
+        object["spec"]["replicas"] = json!(0);
+    }
+    object
 }
 
 /// The zero value of a field of a kind, if the kind has that field.

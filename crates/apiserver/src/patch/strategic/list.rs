@@ -4,34 +4,38 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{At, DIRECTIVE, merge_map, unknown_directive};
+use super::{At, Change, DIRECTIVE, merge_map, unknown_directive, without_directives};
 use crate::facts::{FieldKind, PatchMerge};
 use crate::gotext;
 use crate::status::{Outcome, Refused};
 
-/// Merges the list of a patch into the original list by the strategy of the field.
+/// Merges the list of a patch into the original list by the strategy of the field. A deletion merges lists of any strategy.
 pub(super) fn merge(
     original: Vec<Value>,
     patch: Vec<Value>,
     kind: Option<&'static FieldKind>,
     how: PatchMerge,
+    change: Change,
 ) -> Outcome<Vec<Value>> {
     let key = match how {
-        PatchMerge::Default | PatchMerge::Replace => return Ok(patch),
-        PatchMerge::Merge => "",
         PatchMerge::MergeBy(key) => key,
+        PatchMerge::Default | PatchMerge::Replace if change == Change::Merge => return Ok(patch),
+        PatchMerge::Default | PatchMerge::Replace | PatchMerge::Merge => "",
     };
     if original.is_empty() && patch.is_empty() {
         return Ok(original);
     }
     let objects = are_objects(&original, &patch)?;
+    if !objects && change == Change::Deletion {
+        return Ok(original.into_iter().filter(|item| !patch.contains(item)).collect());
+    }
     if !objects {
         let mut seen = BTreeSet::new();
         let all = original.iter().chain(&patch).filter(|item| seen.insert(item.to_string()));
         return ordered(all.cloned().collect(), &patch, &original, "");
     }
     if key.is_empty() {
-        return Err(Refused::internal("cannot merge lists without merge key for type struct"));
+        return Err(Refused::internal("cannot merge lists without merge key for struct"));
     }
     let (original, patch) = directives(original, patch, key)?;
     let merged = merge_objects(original.clone(), &patch, key, element(kind))?;
@@ -54,8 +58,9 @@ pub(super) fn merge_in_order(
     }
     are_objects(&server, change.as_deref().unwrap_or_default())?;
     let merged = match (current, change) {
-        (Some(current), Some(change)) => merge(current, change, kind, how)?,
-        (Some(items), None) | (None, Some(items)) => items,
+        (Some(current), Some(change)) => merge(current, change, kind, how, Change::Merge)?,
+        (Some(items), None) => items,
+        (None, Some(items)) => items.into_iter().filter_map(without_directives).collect(),
         (None, None) => Vec::new(),
     };
     ordered(merged, order, &server, key)

@@ -94,57 +94,67 @@ fn merge_map(original: &mut Map<String, Value>, mut patch: Map<String, Value>, a
                 let name = rest
                     .strip_prefix('/')
                     .ok_or_else(|| Refused::bad_request("invalid patch format of primitive list"))?;
-                delete_from(original, name, value, at)?;
+                merge_member(original, name, value, at, Change::Deletion)?;
             }
-            None => merge_member(original, &key, value, at)?,
+            None => merge_member(original, &key, value, at, Change::Merge)?,
         }
     }
     Ok(())
 }
 
-/// Merges a member that is not a directive.
-fn merge_member(original: &mut Map<String, Value>, key: &str, mut value: Value, at: At) -> Outcome<()> {
+/// How the value of a member changes the original value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Merge,
+    /// The value of `$deleteFromPrimitiveList`, which has no effect on an absent list.
+    Deletion,
+}
+
+/// Merges a member.
+fn merge_member(
+    original: &mut Map<String, Value>,
+    key: &str,
+    value: Value,
+    at: At,
+    change: Change,
+) -> Outcome<()> {
     if value.is_null() {
         original.remove(key);
         return Ok(());
     }
-    let Some(current) = original.get_mut(key) else {
-        strategy::drop_nulls(&mut value);
-        original.insert(key.to_owned(), value);
-        return Ok(());
-    };
-    match (current, value) {
-        (Value::Object(current), Value::Object(patch)) => match at.member(key)? {
+    match (original.get_mut(key), value) {
+        (Some(Value::Object(current)), Value::Object(patch)) => match at.member(key)? {
             (_, PatchMerge::Replace) => *current = patch,
             (kind, _) => merge_map(current, patch, At::for_kind(kind))?,
         },
-        (Value::Array(current), Value::Array(patch)) => {
+        (Some(Value::Array(current)), Value::Array(patch)) => {
             let (kind, how) = at.member(key)?;
-            *current = list::merge(std::mem::take(current), patch, kind, how)?;
+            *current = list::merge(std::mem::take(current), patch, kind, how, change)?;
         }
-        (current, mut value) => {
+        (Some(current), value) if gotext::type_name(current) == gotext::type_name(&value) => *current = value,
+        (_, _) if change == Change::Deletion => {}
+        (_, mut value) => {
             strategy::drop_nulls(&mut value);
-            *current = value;
+            match without_directives(value) {
+                Some(value) => original.insert(key.to_owned(), value),
+                None => original.remove(key),
+            };
         }
     }
     Ok(())
 }
 
-/// Applies `$deleteFromPrimitiveList`.
-fn delete_from(original: &mut Map<String, Value>, name: &str, removed: Value, at: At) -> Outcome<()> {
-    if removed.is_null() {
-        original.remove(name);
-        return Ok(());
+/// A value of a patch that has no original value, without the parts that have a directive; `None` if it has one itself.
+fn without_directives(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(map) if map.contains_key(DIRECTIVE) => None,
+        Value::Object(map) => {
+            let kept = map.into_iter().filter_map(|(name, inner)| Some((name, without_directives(inner)?)));
+            Some(Value::Object(kept.collect()))
+        }
+        Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
+        other => Some(other),
     }
-    let (Some(Value::Array(current)), Value::Array(removed)) = (original.get_mut(name), removed) else {
-        return Ok(());
-    };
-    match at.member(name)? {
-        (_, PatchMerge::Merge) => current.retain(|item| !removed.contains(item)),
-        // The list is not a set: a real server then merges the elements of the directive like a patch.
-        (kind, how) => *current = list::merge(std::mem::take(current), removed, kind, how)?,
-    }
-    Ok(())
 }
 
 /// Applies `$retainKeys`: removes all other fields, and rejects a patch that sets one of them.

@@ -103,3 +103,21 @@ fn apply_rejects_invalid_patches_with_the_messages_of_go() {
         assert_eq!(patched("pods", &old, &patch).unwrap_err(), why, "{patch}");
     }
 }
+
+#[test]
+fn directives_below_an_absent_part_leave_nothing() {
+    let old = pod(&json!([{ "name": "a", "command": ["x", "y"] }]));
+    let merged = |patch: Value| patched("pods", &old, &json!({ "spec": patch })).unwrap()["spec"].clone();
+    let containers = |change: Value| merged(json!({ "containers": [change] }))["containers"][0].clone();
+    assert_eq!(
+        merged(json!({ "nodeSelector": { "$patch": "replace", "a": "b" } })).get("nodeSelector"),
+        None
+    );
+    assert_eq!(merged(json!({ "volumes": [{ "name": "v", "$patch": "delete" }] }))["volumes"], json!([]));
+    let env = json!({ "name": "a", "env": [{ "name": "A", "$patch": "delete" }, { "name": "B" }] });
+    assert_eq!(containers(env)["env"], json!([{ "name": "B" }]));
+    let command = json!({ "name": "a", "$deleteFromPrimitiveList/command": ["y"] });
+    assert_eq!(containers(command)["command"], json!(["x"]));
+    let absent = json!({ "name": "a", "$deleteFromPrimitiveList/args": ["y"] });
+    assert_eq!(containers(absent).get("args"), None);
+}

@@ -49,6 +49,18 @@ fn shared(word: &str) -> &'static str {
     TABLES.shared.get(word).map_or("", String::as_str)
 }
 
+/// The definitions of the columns of a Scale.
+pub(super) fn scale(is_custom: bool) -> Value {
+    let number = |name: &str, description: &str| definition(name, "integer", "", description, 0);
+    let (format, age) = if is_custom { ("name", "date") } else { ("", "string") };
+    json!([
+        definition("Name", "string", format, shared("@name"), 0),
+        number("Desired", "The number of replicas that should run."),
+        number("Available", "The number of replicas that were last observed."),
+        created("Age", age),
+    ])
+}
+
 /// A column definition in the API.
 pub(super) fn definition(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {
     json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })

@@ -65,6 +65,8 @@ pub(crate) struct Printer<'a> {
 enum PrintMethod<'a> {
     Builtin(&'static columns::Columns, MakeCells),
     Custom(&'a [PrinterColumn]),
+    /// Shows a Scale.
+    Scale,
     /// Shows the creation time (`rest.NewDefaultTableConvertor`).
     Created,
     /// Shows the age: the printer of kinds that have no other.
@@ -149,6 +151,13 @@ impl<'a> Printer<'a> {
         Self { kind, minor, method }
     }
 
+    /// The printer of an object of a kind, or of its Scale.
+    pub(crate) fn for_object(kind: &'a Kind, object: &Value, minor: u32) -> Self {
+        let printer = Self::for_kind(kind, minor);
+        let is_scale = object["kind"] == "Scale" && object["apiVersion"] == "autoscaling/v1";
+        if is_scale { Self { method: PrintMethod::Scale, ..printer } } else { printer }
+    }
+
     /// Creates a Table of objects at `now`. `metadata` is that of the list or of the single object.
     pub(crate) fn table(
         &self,
@@ -179,6 +188,10 @@ impl<'a> Printer<'a> {
         // A subresource may return another kind, such as Scale.
         let other = tree["kind"].as_str().is_some_and(|kind| kind != self.kind.resource.kind);
         let cells = match self.method {
+            PrintMethod::Scale => {
+                let [desired, available] = ["/spec/replicas", "/status/replicas"].map(|path| row.int(path));
+                vec![row.name(), json!(desired), json!(available), row.age()]
+            }
             _ if other => vec![row.name(), created(&row)],
             PrintMethod::Builtin(columns, cells) => columns.shown(cells(&row), self.minor),
             PrintMethod::Custom(columns) => custom::cells(columns, &row),
@@ -193,6 +206,7 @@ impl<'a> Printer<'a> {
         match self.method {
             PrintMethod::Builtin(columns, _) => columns.definitions(self.minor),
             PrintMethod::Custom(columns) => custom::definitions(columns),
+            PrintMethod::Scale => columns::scale(self.kind.custom.is_some()),
             PrintMethod::Created => json!([columns::name(), columns::created("Created At", "date")]),
             PrintMethod::Aged => json!([columns::name(), columns::created("Age", "string")]),
         }

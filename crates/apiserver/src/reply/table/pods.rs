@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::ages;
 use super::row::{Cells, NONE, Row};
+use crate::profile::since;
 
 /// A summary of the containers of a pod.
 #[derive(Default)]
@@ -110,13 +111,18 @@ fn reason(row: &Row<'_>) -> String {
 
 /// Adds the regular containers; the first one takes precedence.
 fn containers<'a>(row: &Row<'a>, sum: &mut Sum<'a>) {
-    let mut running = false;
+    let (mut running, mut failed) = (false, String::new());
     for status in row.list("/status/containerStatuses").iter().rev() {
         sum.add_restarts(status);
         let (terminated, waiting) = (&status["state"]["terminated"], &status["state"]["waiting"]);
         match waiting["reason"].as_str() {
             Some(why) if !why.is_empty() => why.clone_into(&mut sum.reason),
-            _ if terminated.is_object() => sum.reason = ending(terminated),
+            _ if terminated.is_object() => {
+                sum.reason = ending(terminated);
+                if terminated["exitCode"].as_i64().unwrap_or_default() != 0 {
+                    sum.reason.clone_into(&mut failed);
+                }
+            }
             _ if status["ready"] == true && status["state"]["running"].is_object() => {
                 running = true;
                 sum.ready += 1;
@@ -124,9 +130,16 @@ fn containers<'a>(row: &Row<'a>, sum: &mut Sum<'a>) {
             _ => {}
         }
     }
-    if sum.reason == "Completed" && running {
-        let ready = row.is_condition_true("Ready");
-        (if ready { "Running" } else { "NotReady" }).clone_into(&mut sum.reason);
+    if row.minor < since::FAILED_CONTAINER_SHOWN {
+        failed.clear();
+    }
+    if sum.reason == "Completed" {
+        sum.reason = match (running, row.is_condition_true("Ready"), failed.is_empty()) {
+            (true, true, _) => "Running".to_owned(),
+            (_, _, false) => failed,
+            (true, false, true) => "NotReady".to_owned(),
+            (false, _, true) => return,
+        };
     }
 }
 

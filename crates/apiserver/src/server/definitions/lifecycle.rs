@@ -190,7 +190,7 @@ impl ApiServer {
         let family = Arc::new(Family {
             epoch,
             storage: storage_of_all,
-            versions: definition.versions.iter().map(|version| version.name.clone()).collect(),
+            versions: definition.versions.clone(),
             has_lost_version: AtomicBool::new(false),
             has_one_version,
             terminating,
@@ -218,7 +218,7 @@ impl ApiServer {
         let message = "CustomResource deletion is in progress";
         set_terminating(&mut next, "InstanceDeletionInProgress", message, now);
         if next != *crd {
-            self.store.rewrite(self.tables.definitions, key, 0, next);
+            self.write_definition_status(key, next, now);
         }
         let definition = Definition::read(crd);
         // The schema is the same, so watches continue until the last object is deleted.

@@ -47,13 +47,13 @@ impl ApiServer {
         }
         next["status"]["conditions"] = json!(conditions);
         if next != *crd {
-            self.store.rewrite(self.tables.definitions, key, 0, next.clone());
+            self.write_definition_status(key, next.clone(), now);
         }
         if conflict.is_none() && !established {
             let done = ("True", "InitialNamesAccepted", "the initial names have been accepted");
             set_condition(&mut conditions, "Established", done, now);
             next["status"]["conditions"] = json!(conditions);
-            self.store.rewrite(self.tables.definitions, key, 0, next.clone());
+            self.write_definition_status(key, next.clone(), now);
         }
         if let Some(approval) = Approval::from_definition(crd) {
             let (status, reason, message) = approval.condition(crd);
@@ -61,7 +61,7 @@ impl ApiServer {
             set_condition(&mut conditions, kind, (status, reason, &message), now);
             let before = std::mem::replace(&mut next["status"]["conditions"], json!(conditions));
             if before != next["status"]["conditions"] {
-                self.store.rewrite(self.tables.definitions, key, 0, next);
+                self.write_definition_status(key, next, now);
             }
         }
     }

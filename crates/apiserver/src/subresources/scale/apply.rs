@@ -9,10 +9,18 @@ use crate::apply::{Applied, Managers, Replicas, Tracker, Versions};
 use crate::call::{Call, Owners};
 use crate::kinds::Kind;
 use crate::kinds::custom::ScalePaths;
+use crate::kinds::view::View;
+use crate::metadata;
 use crate::server::ApiServer;
-use crate::status::Outcome;
+use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 use crate::verbs::patch::apply;
+
+/// The kind Scale, beside the kind that has it.
+fn scale_kind(kind: &Kind) -> Arc<Kind> {
+    let plain = Kind { view: View::Storage, custom: None, defaults: None, validators: None, ..kind.clone() };
+    Arc::new(Kind { resource: SCALE, ..plain })
+}
 
 const SCALE: Resource = Resource::namespaced("autoscaling", "v1", "Scale", "scales");
 
@@ -27,16 +35,44 @@ impl ApiServer {
         let config = apply::configuration(call, &SCALE)?;
         let replicas = self.replicas(&call.kind);
         let owners = Managers::stored(object);
-        let kind = Arc::new(Kind { resource: SCALE, custom: None, ..(*call.kind).clone() });
+        let kind = scale_kind(&call.kind);
         let served = [Arc::clone(&kind)];
-        let tracker = Tracker { versions: Versions::new(&served, &kind), ..self.tracker(call) };
+        let tracker =
+            Tracker { versions: Versions::new(&served, &kind, self.catalog.minor()), ..self.tracker(call) };
         let own = replicas.of_scale(&owners);
+        // The converter of custom resources does not know the type of an untyped Scale.
+        let unconverted = |task: &str, object: &str| {
+            let target = "request to convert CR to an invalid group/version: autoscaling/v1";
+            Refused::internal(format!(
+                "{task} ({object}; autoscaling/v1, Kind=Scale) to proper version: {target}"
+            ))
+        };
+        if call.kind.custom.is_some() && own.is_empty() {
+            let task = "failed to create manager for existing fields: failed to convert live object";
+            return Err(unconverted(task, "/"));
+        }
         let Applied { object: scale, managers } =
             tracker.apply(current, &config, own, false, call.options.force)?;
+        if call.kind.custom.is_some() && scale.is_some() {
+            let (namespace, name) = (metadata::text(&config, "namespace"), metadata::text(&config, "name"));
+            return Err(unconverted("failed to convert new object", &format!("{namespace}/{name}")));
+        }
         let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
         apply::report_repeated_keys(call)?;
         call.owners = Owners::Decided(managers);
         Ok(scale.unwrap_or_else(|| current.clone()))
+    }
+
+    /// The Scale of a call with its patch, which is no apply.
+    pub(super) fn patch_scale(&self, call: &mut Call<'_>, current: &Value) -> Outcome<Value> {
+        let (patch_type, patch, repeated) = self.read_patch(call)?;
+        let scale = scale_kind(&call.kind);
+        let kind = std::mem::replace(&mut call.kind, scale);
+        let old = Stored::new(current.clone(), None);
+        let patched = self.with_patch(call, patch_type, &patch, repeated, &old);
+        call.kind = kind;
+        call.empties.clear();
+        patched
     }
 
     /// Sets the owners of the fields of an object whose Scale an update or another patch changes. Go omits a number of
@@ -47,9 +83,10 @@ impl ApiServer {
         }
         let replicas = self.replicas(&call.kind);
         let owners = Managers::stored(object);
-        let kind = Arc::new(Kind { resource: SCALE, custom: None, ..(*call.kind).clone() });
+        let kind = scale_kind(&call.kind);
         let served = [Arc::clone(&kind)];
-        let tracker = Tracker { versions: Versions::new(&served, &kind), ..self.tracker(call) };
+        let tracker =
+            Tracker { versions: Versions::new(&served, &kind, self.catalog.minor()), ..self.tracker(call) };
         let managers = tracker.update(Some(current), scale, replicas.of_scale(&owners));
         let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
         call.owners = Owners::Decided(managers);

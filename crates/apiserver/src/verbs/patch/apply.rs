@@ -23,6 +23,17 @@ use crate::verbs::update;
 
 impl ApiServer {
     pub(super) fn apply_patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let (object, is_new) = self.applied_object(call)?;
+        if is_new {
+            self.check_create_on_update(call)?;
+            return self.create_object(call, object);
+        }
+        self.update_object(call, object)
+    }
+
+    /// The decoded object of a call with the configuration that it applies, and whether the object is new. Decides the owners
+    /// of its fields.
+    pub(crate) fn applied_object(&self, call: &mut Call<'_>) -> Outcome<(Value, bool)> {
         let kind = Arc::clone(&call.kind);
         let live = match self.entry(call) {
             Ok(entry) => Some(kind.served(entry)),
@@ -47,15 +58,20 @@ impl ApiServer {
         }
         // The apply already rejected unknown fields, with another message.
         call.options.field_validation = FieldValidation::Ignore;
+        let encoded = object["metadata"].clone();
         let object = decode::object_from(call, object, Source::Map, &self.profile)
             .map_err(|refused| unconverted(refused, &kind, &config))?;
+        call.is_encoded_anew = kind.custom.is_some() && has_more_metadata(&encoded, &object["metadata"]);
         call.owners = Owners::Decided(managers);
-        if is_new {
-            self.check_create_on_update(call)?;
-            return self.create_object(call, object);
-        }
-        self.update_object(call, object)
+        Ok((object, is_new))
     }
+}
+
+/// Whether metadata has fields that its decoded form lacks, because they are empty. The server sets some fields itself.
+fn has_more_metadata(encoded: &Value, decoded: &Value) -> bool {
+    const SET_BY_SERVER: [&str; 4] = ["creationTimestamp", "managedFields", "resourceVersion", "uid"];
+    let fields = encoded.as_object().into_iter().flat_map(serde_json::Map::keys);
+    fields.filter(|name| !SET_BY_SERVER.contains(&name.as_str())).any(|name| decoded.get(name).is_none())
 }
 
 /// Whether an apply creates a missing object. For an update of the status that is an oversight of the real server, in kinds

@@ -19,6 +19,7 @@ use crate::request::options::{FieldValidation, PatchType};
 use crate::request::{Body, JSON_PATCH, MERGE_PATCH};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::store::Stored;
 
 /// The patch types of custom resources. Built-in kinds also accept strategic merge patches.
 const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-patch+yaml"];
@@ -29,6 +30,20 @@ impl ApiServer {
         if PatchType::of(call.request) == Some(PatchType::Apply) {
             return self.apply_patch(call);
         }
+        let object = self.patched_object(call)?;
+        self.update_object(call, object)
+    }
+
+    /// The decoded object of a call with its patch, which is no apply.
+    pub(crate) fn patched_object(&self, call: &mut Call<'_>) -> Outcome<Value> {
+        let (kind, patch, repeated) = self.read_patch(call)?;
+        self.set_baseline(call);
+        let old = call.kind.served(self.entry(call)?);
+        self.with_patch(call, kind, &patch, repeated, &old)
+    }
+
+    /// The type of the call's patch, the patch, and the paths of its repeated fields.
+    pub(crate) fn read_patch(&self, call: &mut Call<'_>) -> Outcome<(PatchType, Value, Vec<String>)> {
         let kind = patch_type(call)?;
         if let Body::Bytes(bytes) = &call.request.body {
             body::check_size(bytes)?;
@@ -38,23 +53,32 @@ impl ApiServer {
         if let Some(skew) = call.skew {
             skew.skew_written(&mut patch);
         }
-        self.set_baseline(call);
-        let entry = self.entry(call)?;
-        let old = call.kind.served(entry);
+        Ok((kind, patch, repeated))
+    }
+
+    /// Decodes the result of a patch of an object of the call's kind.
+    pub(crate) fn with_patch(
+        &self,
+        call: &mut Call<'_>,
+        kind: PatchType,
+        patch: &Value,
+        repeated: Vec<String>,
+        old: &Stored,
+    ) -> Outcome<Value> {
         // Only a patch that changes the owners of fields needs an object with its owners.
-        let mut object = if changes_owners(kind, &patch) {
-            merged(kind, &patch, &old.whole(), &call.kind)?
+        let mut object = if changes_owners(kind, patch) {
+            merged(kind, patch, &old.whole(), &call.kind)?
         } else {
-            merged(kind, &patch, &old, &call.kind)?
+            merged(kind, patch, old, &call.kind)?
         };
         // Error messages show the object with the owners of its fields.
         let shown = |call: &Call<'_>| {
             let old = old.whole();
-            let object = merged(kind, &patch, &old, &call.kind).unwrap_or_default();
-            printed(kind, &patch, &old, &object, &call.kind)
+            let object = merged(kind, patch, &old, &call.kind).unwrap_or_default();
+            printed(kind, patch, &old, &object, &call.kind)
         };
         if kind == PatchType::Json {
-            let problems = strict_decoding_errors(&patch, repeated);
+            let problems = strict_decoding_errors(patch, repeated);
             match call.options.field_validation {
                 FieldValidation::Ignore => {}
                 FieldValidation::Warn => call.warnings.extend(problems),
@@ -68,21 +92,20 @@ impl ApiServer {
         } else {
             call.duplicates = repeated;
         }
-        call.touched = touched(kind, &patch, &call.kind);
+        call.touched = touched(kind, patch, &call.kind);
         let decoded = if kind == PatchType::Strategic {
             decode::object_from(call, object, Source::Map, &self.profile)
         } else {
             decode::unversioned(call, &mut object).and_then(|()| decode::object(call, object, &self.profile))
         };
-        let object = decoded.map_err(|refused| {
+        decoded.map_err(|refused| {
             let shown = match kind {
-                PatchType::Strategic => gotext::plain(&patch),
+                PatchType::Strategic => gotext::plain(patch),
                 // Patch the object a second time for the message: cheaper than a copy of every patched object.
                 _ => shown(call),
             };
             undecodable(refused, &call.kind, shown, &self.profile)
-        })?;
-        self.update_object(call, object)
+        })
     }
 }
 
@@ -104,12 +127,6 @@ fn changes_owners(kind: PatchType, patch: &Value) -> bool {
     let mut operations = patch.as_array().into_iter().flatten();
     operations
         .any(|operation| ["path", "from"].iter().any(|name| operation[name].as_str().is_some_and(has_owners)))
-}
-
-/// Applies the patch of a call to a value that is derived from the object, such as its scale.
-pub(crate) fn patched(call: &Call<'_>, old: &Value) -> Outcome<Value> {
-    let kind = patch_type(call)?;
-    merged(kind, &read(call, kind)?.0, old, &call.kind)
 }
 
 /// The patch type of a call. Rejects types that the kind does not accept.

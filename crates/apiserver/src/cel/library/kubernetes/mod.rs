@@ -1,5 +1,6 @@
 //! The functions that Kubernetes adds to CEL (`k8s.io/apiserver/pkg/cel/library`).
 
+mod address;
 pub(crate) mod authorizer;
 pub(super) mod format;
 pub(super) mod json_patch;

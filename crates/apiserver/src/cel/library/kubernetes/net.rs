@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 
+use super::address;
 use crate::cel::library::{Row, text};
 use crate::cel::value::cidr::Cidr;
 use crate::cel::value::opaque::Opaque;
 use crate::cel::value::{EvalError, Outcome, Value};
+use crate::gotext::quote;
 
 /// First minor in which OpenShift's API servers have these functions (openshift/kubernetes#1911). Upstream
 /// API servers have them from 1.30.
@@ -33,29 +35,51 @@ pub(in crate::cel::library) const ROWS: &[Row] = &[
 ];
 
 fn parse_ip(text: &str) -> Result<IpAddr, String> {
-    let error = |why: &str| format!("IP Address \"{text}\" parse error during conversion from string: {why}");
-    if text.contains('%') {
-        return Err(error("IP address with zone value is not allowed"));
+    let shown = quote(text);
+    let plain = text.split('%').next().unwrap_or_default();
+    let address: IpAddr = plain.parse().map_err(|_| {
+        let why = address::mistake(text);
+        format!("IP Address {shown} parse error during conversion from string: {why}")
+    })?;
+    if plain.len() < text.len() {
+        return Err(format!("IP address {shown} with zone value is not allowed"));
     }
-    let address: IpAddr =
-        text.parse().map_err(|_| error(&format!("ParseAddr(\"{text}\"): unable to parse IP")))?;
     match address {
         IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
-            Err(error("IPv4-mapped IPv6 address is not allowed"))
+            Err(format!("IPv4-mapped IPv6 address {shown} is not allowed"))
         }
         other => Ok(other),
     }
 }
 
 fn parse_cidr(text: &str) -> Result<Cidr, String> {
-    let error = |why: &str| format!("network address parse error during conversion from string: {why}");
-    let bad = || error(&format!("netip.ParsePrefix(\"{text}\"): invalid CIDR address"));
-    let (address, prefix) = text.split_once('/').ok_or_else(bad)?;
-    let plain = prefix == "0" || (!prefix.starts_with('0') && prefix.bytes().all(|b| b.is_ascii_digit()));
-    let prefix: u8 = prefix.parse().map_err(|_| bad())?;
-    let address = parse_ip(address).map_err(|_| bad())?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    if prefix > most || !plain { Err(bad()) } else { Ok(Cidr { address, prefix }) }
+    const FAILED: &str = "network address parse error during conversion from string";
+    parse_prefix(text).map_err(|why| format!("{FAILED}: {why}"))
+}
+
+/// Parses an address and the length of its prefix (`parseCIDR`).
+fn parse_prefix(text: &str) -> Result<Cidr, String> {
+    const FAILED: &str = "network address parse error during conversion from string";
+    let shown = quote(text);
+    let error = |why: &str| format!("{FAILED}: netip.ParsePrefix({shown}): {why}");
+    let (address, bits) = text.rsplit_once('/').ok_or_else(|| error("no '/'"))?;
+    let plain = address.split('%').next().unwrap_or_default();
+    let parsed: IpAddr = plain.parse().map_err(|_| error(&address::mistake(address)))?;
+    if plain.len() < address.len() {
+        return Err(error("IPv6 zones cannot be present in a prefix"));
+    }
+    let has_form = bits.len() == 1 || !bits.starts_with(['0', '+', '-']);
+    let length = bits.parse::<u32>().ok().filter(|_| has_form);
+    let length = length.ok_or_else(|| error(&format!("bad bits after slash: {}", quote(bits))))?;
+    let most = if parsed.is_ipv4() { 32 } else { 128 };
+    let prefix = u8::try_from(length).ok().filter(|prefix| *prefix <= most);
+    let prefix = prefix.ok_or_else(|| error("prefix length out of range"))?;
+    match parsed {
+        IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
+            Err(format!("IPv4-mapped IPv6 address {shown} is not allowed"))
+        }
+        address => Ok(Cidr { address, prefix }),
+    }
 }
 
 fn ip<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -79,7 +103,7 @@ fn is_canonical<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(address.to_string() == text(args, 0)))
 }
 
-fn address(args: &[Value<'_>], index: usize) -> Result<IpAddr, EvalError> {
+fn address_argument(args: &[Value<'_>], index: usize) -> Result<IpAddr, EvalError> {
     match args.get(index) {
         Some(Value::String(text)) => parse_ip(text).map_err(EvalError::new),
         Some(Value::Opaque(opaque)) => match &**opaque {
@@ -102,19 +126,19 @@ fn network(args: &[Value<'_>], index: usize) -> Result<Cidr, EvalError> {
 }
 
 fn family<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Int(if address(args, 0)?.is_ipv4() { 4 } else { 6 }))
+    Ok(Value::Int(if address_argument(args, 0)?.is_ipv4() { 4 } else { 6 }))
 }
 
 fn is_unspecified<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(address(args, 0)?.is_unspecified()))
+    Ok(Value::Bool(address_argument(args, 0)?.is_unspecified()))
 }
 
 fn is_loopback<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(address(args, 0)?.is_loopback()))
+    Ok(Value::Bool(address_argument(args, 0)?.is_loopback()))
 }
 
 fn is_link_local_multicast<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(match address(args, 0)? {
+    Ok(Value::Bool(match address_argument(args, 0)? {
         IpAddr::V4(v4) => matches!(v4.octets(), [224, 0, 0, _]),
         IpAddr::V6(v6) => v6.octets()[0] == 0xff && v6.octets()[1] & 0x0f == 2,
     }))
@@ -128,18 +152,23 @@ fn link_local(address: IpAddr) -> bool {
 }
 
 fn is_link_local_unicast<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(link_local(address(args, 0)?)))
+    Ok(Value::Bool(link_local(address_argument(args, 0)?)))
 }
 
 fn is_global_unicast<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let address = address(args, 0)?;
+    let address = address_argument(args, 0)?;
     let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
     let other = address.is_unspecified() || address.is_loopback() || address.is_multicast();
     Ok(Value::Bool(!broadcast && !other && !link_local(address)))
 }
 
 fn contains_ip<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(network(args, 0)?.contains(address(args, 1)?)))
+    if let Some(Value::String(text)) = args.get(1)
+        && parse_ip(text).is_err()
+    {
+        return Err(EvalError::no_overload());
+    }
+    Ok(Value::Bool(network(args, 0)?.contains(address_argument(args, 1)?)))
 }
 
 fn contains_cidr<'a>(args: &[Value<'a>]) -> Outcome<'a> {

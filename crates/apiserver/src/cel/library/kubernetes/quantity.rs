@@ -24,11 +24,24 @@ pub(in crate::cel::library) const ROWS: &[Row] = &[
 const WRONG: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
+const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
+
 fn quantity<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match CelQuantity::parse(text(args, 0)) {
         Some(found) => Ok(Value::opaque(Opaque::Quantity(found))),
-        None => Err(EvalError::new(WRONG)),
+        None => Err(EvalError::new(if has_form(text(args, 0)) { WRONG_SUFFIX } else { WRONG })),
     }
+}
+
+/// Whether a text has the form of a quantity, so that only its suffix can be wrong.
+fn has_form(text: &str) -> bool {
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let suffix = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let (whole, suffix) = (text.len() - suffix.len(), suffix.strip_prefix('.').unwrap_or(suffix));
+    let rest = suffix.trim_start_matches(|c: char| c.is_ascii_digit());
+    let exponent = rest.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    (whole > 0 || rest.len() < suffix.len()) && exponent.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_quantity<'a>(args: &[Value<'a>]) -> Outcome<'a> {

@@ -3,6 +3,7 @@
 use crate::cel::library::{Row, text};
 use crate::cel::value::opaque::{Opaque, Semver};
 use crate::cel::value::{EvalError, Outcome, Value};
+use crate::gotext::quote;
 
 pub(in crate::cel::library) const ROWS: &[Row] = &[
     (33, "semver(string) -> kubernetes.Semver", semver),
@@ -21,7 +22,68 @@ fn parse(args: &[Value<'_>]) -> Result<semver::Version, EvalError> {
     let given = text(args, 0);
     let normalise = matches!(args.get(1), Some(Value::Bool(true)));
     let normalised = if normalise { self::normalise(given) } else { given.to_owned() };
-    semver::Version::parse(&normalised).map_err(|error| EvalError::new(format!("Invalid semver: {error}")))
+    semver::Version::parse(&normalised).map_err(|error| {
+        EvalError::new(mistake(&normalised).unwrap_or_else(|| format!("Invalid semver: {error}")))
+    })
+}
+
+/// The message of the real server's parser about the first mistake of a version.
+fn mistake(text: &str) -> Option<String> {
+    if text.is_empty() {
+        return Some("Version string empty".to_owned());
+    }
+    let parts: Vec<&str> = text.splitn(3, '.').collect();
+    let [major, minor, rest] = parts[..] else {
+        return Some("No Major.Minor.Patch elements found".to_owned());
+    };
+    let (rest, build) = rest.split_once('+').map_or((rest, None), |(rest, build)| (rest, Some(build)));
+    let (patch, pre) = rest.split_once('-').map_or((rest, None), |(patch, pre)| (patch, Some(pre)));
+    [("major", "Major", major), ("minor", "Minor", minor), ("patch", "Patch", patch)]
+        .into_iter()
+        .find_map(|(name, title, number)| wrong_number(name, title, number))
+        .or_else(|| pre?.split('.').find_map(wrong_prerelease))
+        .or_else(|| build?.split('.').find_map(wrong_build))
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+fn has_leading_zero(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0')
+}
+
+fn wrong_number(name: &str, title: &str, number: &str) -> Option<String> {
+    let shown = quote(number);
+    if !is_number(number) {
+        return Some(format!("Invalid character(s) found in {name} number {shown}"));
+    }
+    if has_leading_zero(number) {
+        return Some(format!("{title} number must not contain leading zeroes {shown}"));
+    }
+    number.is_empty().then(|| "strconv.ParseUint: parsing \"\": invalid syntax".to_owned())
+}
+
+fn wrong_prerelease(part: &str) -> Option<String> {
+    if part.is_empty() {
+        return Some("Prerelease is empty".to_owned());
+    }
+    if is_number(part) {
+        let why = || format!("Numeric PreRelease version must not contain leading zeroes {}", quote(part));
+        return has_leading_zero(part).then(why);
+    }
+    (!is_word(part)).then(|| format!("Invalid character(s) found in prerelease {}", quote(part)))
+}
+
+fn wrong_build(part: &str) -> Option<String> {
+    if part.is_empty() {
+        return Some("Build meta data is empty".to_owned());
+    }
+    (!is_word(part)).then(|| format!("Invalid character(s) found in build meta data {}", quote(part)))
 }
 
 /// Removes `v` and leading zeros, and adds missing numbers.

@@ -74,10 +74,29 @@ fn pod_level(munged: &mut Value, old: &Value, errors: &mut Errors<'_>) -> bool {
     }
     removed(&munged["resources"], &old["resources"], "pod-level resource", at, errors);
     keep_compute(munged, old);
-    if munged["resources"] != old["resources"] {
+    if old["resources"].is_null() && amounts(munged) == [None; 3] {
+        munged.as_object_mut().map(|spec| spec.remove("resources"));
+    }
+    if amounts(munged) != amounts(old) {
         errors.forbidden(SPEC, "only cpu and memory resources are mutable at pod-level");
     }
     true
+}
+
+/// The resources of a pod as a whole, without empty parts.
+fn amounts(spec: &Value) -> [Option<&Value>; 3] {
+    ["requests", "limits", "claims"].map(|part| given(&spec["resources"][part]))
+}
+
+/// A list or map that is not empty.
+fn given(value: &Value) -> Option<&Value> {
+    let is_empty = match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    (!is_empty).then_some(value)
 }
 
 /// Rejects requests or limits that are missing now (`resourcesRemoved`).
