@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use serde_json::{Map, Value, json};
-use windtunnel_apiserver::{ApiServer, Impersonate, Method, Poll, Query, Reply, ReplyBody, Request};
+use windtunnel_apiserver::{AdmissionPlugins, ApiServer, Impersonate, Method, Poll, Query, Reply, ReplyBody, Request};
 use windtunnel_conformance::compare::{Volatile, compare, shape, sort};
 use windtunnel_conformance::corpus::{Env, edit, expected, fill, find};
 use windtunnel_core::Identity;
@@ -59,6 +59,13 @@ fn an_earlier_minor_gives_the_responses_recorded_from_it() {
     }
 }
 
+#[test]
+fn plug_ins_that_are_off_by_default_give_the_recorded_responses() {
+    let outcome = replay(&ours("conformance/optional-admission.json"), 36);
+    assert!(outcome.replayed > 0, "no cases");
+    assert!(outcome.wrong.is_empty(), "{}", outcome.wrong.join("\n"));
+}
+
 /// The result of the cases of a file.
 #[derive(Default)]
 struct Outcome {
@@ -108,7 +115,9 @@ impl Case {
         }
         // The recorded servers of earlier minors are OpenShift's.
         let builder = ApiServer::builder().kubernetes(minor).status_ratcheting_backports(true);
-        let mut server = builder.quota_controller(true).build(now);
+        let plugins = file["plugins"].as_str().unwrap_or_default();
+        let plugins = AdmissionPlugins::parse(plugins, "", minor).unwrap();
+        let mut server = builder.quota_controller(true).own_admission_plugins(plugins).build(now);
         server.accept_token(ADMIN, Identity::admin());
         Self {
             server,

@@ -7,6 +7,7 @@ use windtunnel_core::clock::rfc3339;
 use super::{complete, success};
 use crate::call::{Call, part};
 use crate::metadata;
+use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;
@@ -85,11 +86,9 @@ impl ApiServer {
         }
         let mut pod = (*old).clone();
         pod["spec"]["nodeName"] = json!(node);
-        if let Some(annotations) = binding["metadata"]["annotations"].as_object() {
-            let own = metadata::metadata_mut(&mut pod).entry("annotations").or_insert_with(|| json!({}));
-            if let Some(own) = own.as_object_mut() {
-                own.extend(annotations.clone());
-            }
+        extend(&mut pod, "annotations", binding);
+        if self.profile.minor >= since::TOPOLOGY_LABELS {
+            extend(&mut pod, "labels", binding);
         }
         set_condition(
             &mut pod,
@@ -105,6 +104,15 @@ impl ApiServer {
             call.after = Some(stored);
         }
         Ok(success())
+    }
+}
+
+/// Adds the labels or annotations of a binding to its pod.
+fn extend(pod: &mut Value, field: &str, binding: &Value) {
+    let Some(more) = binding["metadata"][field].as_object() else { return };
+    let own = metadata::metadata_mut(pod).entry(field).or_insert_with(|| json!({}));
+    if let Some(own) = own.as_object_mut() {
+        own.extend(more.clone());
     }
 }
 
