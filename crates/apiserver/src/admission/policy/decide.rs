@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::expression::Condition;
 use super::{Binding, Constraints, Policy, Validation, authority, params};
-use crate::admission::review;
 use crate::admission::converted::Write;
+use crate::admission::review;
 use crate::admission::{Admitter, Attributes};
 use crate::call::Call;
 use crate::cel::json;
@@ -51,7 +51,8 @@ impl Admitter<'_> {
                 }
                 let versioned = self.versioned(call, &kind, attributes, object)?;
                 let write = Write { kind: &kind, attributes: versioned.attributes(attributes) };
-                for denial in self.evaluate_policy(policy, binding, call, write, versioned.object.as_deref()) {
+                for denial in self.evaluate_policy(policy, binding, call, write, versioned.object.as_deref())
+                {
                     let refused = enforce(policy, binding, call, attributes, &denial);
                     first = first.and(refused);
                 }

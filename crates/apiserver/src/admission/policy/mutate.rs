@@ -143,12 +143,7 @@ fn evaluate(expression: &Condition, variables: &[super::expression::Given<'_>]) 
     json::to_json(&value).map_err(|fault| failed(fault.text()))
 }
 
-fn apply_result(
-    mutation: &Mutation,
-    kind: &Kind,
-    object: &Json,
-    mut result: Json,
-) -> Result<Json, String> {
+fn apply_result(mutation: &Mutation, kind: &Kind, object: &Json, mut result: Json) -> Result<Json, String> {
     if mutation.is_json_patch {
         // With a failed `test` operation, the expression leaves the object unchanged on purpose.
         return match apply_operations(&result, object) {

@@ -49,6 +49,8 @@ pub(super) struct Incomplete {
     pub(super) head: http::response::Parts,
     body: Incoming,
     log: Log,
+    /// The connection may close without its sender.
+    _sender: http1::SendRequest<Full<Bytes>>,
 }
 
 impl Incomplete {
@@ -187,13 +189,14 @@ where
     tokio::spawn(connection);
     let request = request(outgoing).map_err(|error| broken(&error))?;
     let response = sender.send_request(request).await;
-    if let Some(message) = log.failure().or_else(|| failure::of_head(&log.received())) {
+    let failed = log.failure().filter(|_| response.is_err());
+    if let Some(message) = failed.or_else(|| failure::of_head(&log.received())) {
         return Err(message);
     }
     let response: Response<Incoming> =
         response.map_err(|_| "net/http: HTTP/1.x transport connection broken: unexpected EOF".to_owned())?;
     let (head, body) = response.into_parts();
-    Ok(Incomplete { head, body, log })
+    Ok(Incomplete { head, body, log, _sender: sender })
 }
 
 fn request(outgoing: &Outgoing) -> http::Result<Request<Full<Bytes>>> {

@@ -79,7 +79,10 @@ async fn post(call: &HookCall) -> Result<Value, HookError> {
     loop {
         let response = follow(&call.target, first.clone(), deadline).await?;
         match retry_after(&response) {
-            Some(wait) if retries < RETRIES_MAX => sleep_until(deadline.min(Instant::now() + wait)).await,
+            Some(wait) if retries < RETRIES_MAX => {
+                let end = Instant::now().checked_add(wait).unwrap_or(deadline);
+                sleep_until(end.min(deadline)).await;
+            }
             _ => return response::review(response, deadline, &call.review).await,
         }
         retries += 1;
