@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use serde_json::{Map, Value, json};
-use windtunnel_apiserver::{AdmissionPlugins, ApiServer, Impersonate, Method, Poll, Query, Reply, ReplyBody, Request};
+use windtunnel_apiserver::{
+    AdmissionPlugins, ApiServer, Impersonate, Method, Poll, Query, Reply, ReplyBody, Request,
+};
 use windtunnel_conformance::compare::{Volatile, compare, shape, sort};
 use windtunnel_conformance::corpus::{Env, edit, expected, fill, find};
 use windtunnel_core::Identity;

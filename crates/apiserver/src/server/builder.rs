@@ -214,11 +214,8 @@ impl Builder {
             0 => streams.stream("apiserver/token-id"),
             starts => streams.stream(&format!("apiserver/token-id/{starts}")),
         };
-        let own_plugins = if self.service_accounts {
-            self.own_plugins
-        } else {
-            self.own_plugins.without("ServiceAccount")
-        };
+        let own_plugins =
+            if self.service_accounts { self.own_plugins } else { self.own_plugins.without("ServiceAccount") };
         let mut server = ApiServer::from_parts(Parts {
             tables: OwnTables {
                 definitions: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),

@@ -33,10 +33,6 @@ impl Properties {
         self.0.iter().map(|(name, schema)| (name, schema))
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &String> {
-        self.0.iter().map(|(name, _)| name)
-    }
-
     pub(crate) fn values(&self) -> impl Iterator<Item = &Structural> {
         self.0.iter().map(|(_, schema)| schema)
     }
