@@ -74,7 +74,8 @@ pub(super) fn run(list: &str, minor: u32, program: impl Fn() -> Command) {
             if !expected.is_met(&output) {
                 let (fails, expected) = (if expected.fails { "a failure with " } else { "" }, &expected.text);
                 let found = format!("{}, {}", output.status, text(&output));
-                problems.push(format!("{time}: {}\nexpected {fails}`{expected}`, found {found}", item.command));
+                problems
+                    .push(format!("{time}: {}\nexpected {fails}`{expected}`, found {found}", item.command));
             }
         }
     }
