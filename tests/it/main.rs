@@ -2,7 +2,7 @@
 
 mod apiserver;
 mod cli;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "serve"))]
 mod clients;
 #[cfg(all(feature = "live", feature = "serve", feature = "gherkin"))]
 mod containers;

@@ -190,11 +190,11 @@ fn curl_gets_indented_json() {
     let admin = Identity::admin();
     let mut request = Request::new(Method::Get, "/api/v1/namespaces/default", &admin);
     let text = |reply: Reply| String::from_utf8(reply.encode().unwrap().1.to_vec()).unwrap();
-    assert!(text(server.handle(&request, now())).starts_with("{\"apiVersion\""));
+    assert!(text(server.handle(&request, now())).starts_with("{\"kind\""));
     request.user_agent = "curl/8.5".into();
-    assert!(text(server.handle(&request, now())).starts_with("{\n  \"apiVersion\""));
+    assert!(text(server.handle(&request, now())).starts_with("{\n  \"kind\""));
     request.query = Query::parse("pretty=false");
-    assert!(text(server.handle(&request, now())).starts_with("{\"apiVersion\""));
+    assert!(text(server.handle(&request, now())).starts_with("{\"kind\""));
 }
 
 #[test]

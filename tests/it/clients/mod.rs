@@ -6,9 +6,8 @@ mod uses;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-use crate::cli::environment::TestEnvironment;
+use crate::cli::environment::{TestEnvironment, pause};
 use crate::cli::serve::Served;
 
 /// The folder with the uses.
@@ -76,7 +75,7 @@ fn list(name: &str) -> String {
 
 /// Runs the uses of kubectl with the official release of a minor.
 fn use_kubectl(minor: u32) {
-    let Some([kubectl]) = crate::real::programs([&format!("kubectl-1.{minor}")]) else { return };
+    let Some([kubectl]) = crate::real::programs([&*format!("kubectl-1.{minor}")]) else { return };
     let cluster = Cluster::start();
     uses::run(&list("kubectl.txt"), minor, || cluster.command(&kubectl, "files"));
 }
@@ -108,8 +107,8 @@ fn kubectl_1_37_works_twice() {
 
 /// Runs the uses of Helm with a major release.
 fn use_helm(major: u32) {
-    let names = [&*format!("helm-{major}"), "kubectl-1.36"];
-    let Some([helm, kubectl]) = crate::real::programs(names) else { return };
+    let helm = format!("helm-{major}");
+    let Some([helm, kubectl]) = crate::real::programs([&*helm, "kubectl-1.36"]) else { return };
     let cluster = Cluster::start();
     cluster.output(&kubectl, "files", &["apply", "-f", "node.yaml"]);
     uses::run(&list("helm.txt"), major, || cluster.command(&helm, ""));
@@ -173,8 +172,8 @@ fn an_operator_of_kopf_handles_two_changes() {
     for wanted in ["1", "2", "3"] {
         cluster.output(&kubectl, "files", &["scale", "pelican/pete", "--replicas", wanted]);
         let is_handled = |_: &u32| {
-            std::thread::sleep(Duration::from_millis(100));
-            replicas(&kubectl) == wanted
+            pause(100);
+            replicas(kubectl.as_path()) == wanted
         };
         assert!((0..300).find(is_handled).is_some(), "kopf did not handle the change to {wanted}");
     }

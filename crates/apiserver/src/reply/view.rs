@@ -6,6 +6,7 @@ use windtunnel_core::clock::Time;
 
 use crate::kinds::Kind;
 use crate::kinds::typed::absent_times;
+use crate::kinds::typed::go_order::GoOrder;
 use crate::profile::since;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Printer, Table, without_encoded_fields};
@@ -60,7 +61,7 @@ impl View {
             Shape::Whole if self.minor < since::ABSENT_TIMES_OMITTED => {
                 let mut object = object.to_value();
                 absent_times::write(&mut object);
-                store::watch_line(event, &object)
+                store::watch_line(event, &GoOrder::object(&object))
             }
             Shape::Whole => store::watch_line(event, object),
             Shape::Metadata(version) | Shape::MetadataList(version) => {

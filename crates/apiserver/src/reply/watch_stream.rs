@@ -219,7 +219,7 @@ impl Watch {
     /// The line of a watch that cannot continue at its position.
     fn expired_line(&self, current: u64) -> Bytes {
         let text = format!("too old resource version: {} ({current})", self.cursor);
-        store::watch_line("ERROR", &Refused::expired(text).body())
+        store::error_line(&Refused::expired(text).body())
     }
 
     /// The table of its kind.
@@ -259,8 +259,7 @@ impl Watch {
             return;
         };
         if let Err(why) = conversion.cache_answer(&wanted, answer) {
-            self.initial
-                .push_back(Initial::Error(store::watch_line("ERROR", &Refused::internal(why).body())));
+            self.initial.push_back(Initial::Error(store::error_line(&Refused::internal(why).body())));
             self.ends = Time::MIN;
         }
     }

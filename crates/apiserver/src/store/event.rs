@@ -4,10 +4,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::Value;
 use windtunnel_core::Key;
 
 use super::{Stored, TableId};
 use crate::gotext;
+use crate::kinds::typed::go_order::GoOrder;
 use crate::request::view::View;
 
 /// The kind of a change.
@@ -132,6 +134,11 @@ fn line_head(kind: &str) -> String {
 
 /// The text after the object in a line.
 const TAIL: &[u8] = b"}\n";
+
+/// Encodes the line of an error, given its Status.
+pub(crate) fn error_line(status: &Value) -> Bytes {
+    watch_line("ERROR", &GoOrder::object(status))
+}
 
 /// Encodes a line of a watch stream.
 pub(crate) fn watch_line(kind: &str, object: &impl Serialize) -> Bytes {

@@ -223,4 +223,4 @@ impl Store {
     }
 }
 
-pub(crate) use event::watch_line;
+pub(crate) use event::{error_line, watch_line};

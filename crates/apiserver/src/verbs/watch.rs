@@ -123,7 +123,7 @@ impl ApiServer {
         }
         if let Some(future) = requested.filter(|requested| *requested > revision) {
             // A real server first waits some seconds for that revision.
-            let line = store::watch_line("ERROR", &Refused::too_large_version(future, revision).body());
+            let line = store::error_line(&Refused::too_large_version(future, revision).body());
             return (future, VecDeque::from([Initial::Error(line)]));
         }
         let (objects, revision) = match self.cached_objects(call) {
