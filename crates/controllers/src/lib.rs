@@ -93,5 +93,6 @@ pub fn kubernetes_with(
         Box::new(workloads::ttl_after_finished::TtlAfterFinishedController::new()),
         Box::new(cleanup::volume_protection::VolumeProtectionController::of_claims()),
         Box::new(cleanup::volume_protection::VolumeProtectionController::of_volumes()),
+        Box::new(workloads::autoscaling::AutoscalerController::new().with_version(version)),
     ]
 }

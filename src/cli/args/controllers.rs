@@ -36,6 +36,9 @@ pub(in crate::cli) enum Controller {
     /// Deletes dependents of deleted owners, or orphans them.
     #[value(name = "garbage-collector-controller")]
     GarbageCollector,
+    /// Keeps workloads within the bounds of their HorizontalPodAutoscalers. There are no metrics.
+    #[value(name = "horizontal-pod-autoscaler-controller")]
+    Autoscalers,
     /// Creates the pods of Jobs, enforces limits, and sets conditions.
     #[value(name = "job-controller")]
     Jobs,

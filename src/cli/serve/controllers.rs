@@ -16,6 +16,7 @@ use windtunnel_controllers::policy_status::PolicyStatusController;
 use windtunnel_controllers::resource_quota::ResourceQuotaController;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
+use windtunnel_controllers::workloads::autoscaling::AutoscalerController;
 use windtunnel_controllers::workloads::cron_jobs::CronJobController;
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
 use windtunnel_controllers::workloads::deployments::DeploymentController;
@@ -57,6 +58,7 @@ impl Controller {
             Self::EndpointSlices => Box::new(EndpointSliceController::new()),
             Self::GarbageCollector => Box::new(GarbageCollector::new()),
             Self::CronJobs => Box::new(CronJobController::new().with_version(version)),
+            Self::Autoscalers => Box::new(AutoscalerController::new().with_version(version)),
             Self::Jobs => Box::new(JobController::with_minor(properties.minor)),
             Self::ClaimProtection => Box::new(VolumeProtectionController::of_claims()),
             Self::VolumeProtection => Box::new(VolumeProtectionController::of_volumes()),

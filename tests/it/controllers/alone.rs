@@ -56,7 +56,8 @@ fn web() -> (Value, Value) {
 
 /// Creates a ready node without the taint of new nodes.
 async fn put_node(client: &kube::Client, name: &str) {
-    let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+    let ready = json!({ "type": "Ready", "status": "True" });
+    let status = json!({ "allocatable": { "pods": "10" }, "conditions": [ready] });
     let nodes: Api<Node> = Api::all(client.clone());
     create(&nodes, json!({ "metadata": { "name": name }, "status": status })).await;
     let untaint = Patch::Merge(json!({ "spec": { "taints": null } }));
@@ -232,6 +233,8 @@ async fn the_node_lifecycle_controller_taints_a_node_whose_kubelet_is_silent() {
     let client = beside(NodeLifecycleController::new());
     let nodes: Api<Node> = Api::all(client.clone());
     put_node(&client, "a").await;
+    // Pods are only evicted while some node is ready.
+    put_node(&client, "b").await;
     let renewed = json!({ "renewTime": "2024-01-01T00:00:00.000000Z", "leaseDurationSeconds": 40 });
     create(
         &Api::<Lease>::namespaced(client, "kube-node-lease"),

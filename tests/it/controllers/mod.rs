@@ -158,7 +158,8 @@ async fn a_deployment_rolls_out_and_a_drain_moves_its_pods_to_other_nodes() {
     }
     tokio::spawn(runner::run(server.clone(), actors));
     let client = server.client(&Identity::admin());
-    let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+    let ready = json!({ "type": "Ready", "status": "True" });
+    let status = json!({ "allocatable": { "pods": "10" }, "conditions": [ready] });
     for node in nodes {
         create(&Api::<Node>::all(client.clone()), json!({ "metadata": { "name": node }, "status": status }))
             .await;

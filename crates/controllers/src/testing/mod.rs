@@ -390,6 +390,10 @@ fn updated(write: &Write, old: &Object, value: &Value) -> Result<Value, Refusal>
         return Ok(value.clone());
     }
     let mut merged = old.to_value();
+    if write.subresource == Some("scale") {
+        merged["spec"]["replicas"] = value["spec"]["replicas"].clone();
+        return Ok(merged);
+    }
     let field = if write.subresource == Some("finalize") { "spec" } else { "status" };
     merged[field] = value[field].clone();
     if write.subresource == Some("status") && value["metadata"]["annotations"].is_object() {

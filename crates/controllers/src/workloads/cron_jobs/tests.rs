@@ -163,3 +163,18 @@ fn a_restarted_controller_continues() {
         );
     }
 }
+
+#[test]
+fn events_report_schedules_that_never_come_or_name_a_time_zone() {
+    let mut never = rig(&json!({ "schedule": "0 0 31 2 *" }));
+    never.run(3600);
+    assert_eq!(reasons(&never), ["InvalidSchedule"]);
+    let event = never.view.list(&EVENTS).next().unwrap();
+    let text = "invalid schedule: 0 0 31 2 * : time difference between two schedules is less than 1 second";
+    assert_eq!((event.text("/message"), event.text("/type")), (text, "Warning"));
+    assert_eq!(event.text("/reportingComponent"), "cronjob-controller");
+    assert_eq!(event["involvedObject"]["resourceVersion"], *cron_job(&never).resource_version());
+    let mut zoned = rig(&json!({ "schedule": "TZ=UTC */5 * * * *" }));
+    zoned.run(1);
+    assert!(reasons(&zoned).contains(&"UnsupportedSchedule"));
+}

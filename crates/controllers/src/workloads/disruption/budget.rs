@@ -11,6 +11,7 @@ use windtunnel_core::{Object, View, Write};
 use super::SCALED;
 use crate::owners::controller;
 use crate::recorder::Notice;
+use crate::workloads::go_selector::go_selector;
 use crate::workloads::shares::resolve_int_or_percent;
 
 /// The time until an evicted pod must be terminating. Later it counts as healthy again.
@@ -105,24 +106,6 @@ impl Assessment {
         }
         notices
     }
-}
-
-/// A label selector as Go prints a pointer to one.
-fn go_selector(selector: &Value) -> String {
-    let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let labels = selector["matchLabels"].as_object().into_iter().flatten();
-    let labels: String = labels.map(|(name, value)| format!("{name}: {},", words(value))).collect();
-    let expressions = selector["matchExpressions"].as_array().into_iter().flatten();
-    let requirement = |one: &Value| {
-        let values: Vec<String> = one["values"].as_array().into_iter().flatten().map(words).collect();
-        let (key, operator, values) = (words(&one["key"]), words(&one["operator"]), values.join(" "));
-        format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
-    };
-    let expressions: String = expressions.map(requirement).collect();
-    format!(
-        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},\
-         MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )
 }
 
 /// The expected number of pods, and the number that must be healthy.

@@ -1,8 +1,10 @@
 //! Budgets for pods with several kinds of owners.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
-use windtunnel_core::resources::{DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS};
+use windtunnel_core::resources::{DEPLOYMENTS, EVENTS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS};
 use windtunnel_core::{Object, Write, condition};
 
 use super::DisruptionController;
@@ -146,4 +148,51 @@ fn recovers_after_a_crash_at_each_write() {
         rig.run(60);
     };
     check_recovery(story, |rig| budget_of(rig)["status"]["disruptionsAllowed"].to_string());
+}
+
+/// The reasons of the Events about an object.
+fn reasons<'r>(rig: &'r Rig, name: &str) -> Vec<&'r str> {
+    let about = rig.view.list(&EVENTS).filter(|event| event.text("/involvedObject/name") == name);
+    let reasons: BTreeSet<&str> = about.map(|event| event.text("/reason")).collect();
+    reasons.into_iter().collect()
+}
+
+#[test]
+fn events_report_budgets_without_pods_and_pods_without_controllers() {
+    let mut rig = Rig::new();
+    rig.seat(|| Box::new(DisruptionController::new()));
+    put_budget(&mut rig, "minAvailable", &json!("50%"));
+    assert_eq!(reasons(&rig, "b"), ["NoPods"]);
+    rig.put(&PODS, pod("alone", true, &json!([])));
+    rig.run(1);
+    assert_eq!(reasons(&rig, "b"), ["NoPods", "UnmanagedPods"]);
+    let of = |reason: &str| rig.view.list(&EVENTS).find(|event| event["reason"] == reason).unwrap();
+    assert!(of("UnmanagedPods").text("/message").starts_with(
+        "Pods selected by this PodDisruptionBudget (selector: &LabelSelector{MatchLabels:map[string]string{app: web,},\
+         MatchExpressions:[]LabelSelectorRequirement{},}) were found to be unmanaged. "
+    ));
+    assert_eq!(of("NoPods").text("/source/component"), "controllermanager");
+    let lost = json!([{ "kind": "ReplicaSet", "name": "gone", "uid": "u", "controller": true }]);
+    rig.put(&PODS, pod("lost", true, &lost));
+    rig.run(1);
+    assert!(reasons(&rig, "b").contains(&"CalculateExpectedPodCountFailed"));
+}
+
+#[test]
+fn events_report_pods_of_two_budgets_and_evicted_pods_that_stay() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, &THREE);
+    put_budget(&mut rig, "minAvailable", &json!(1));
+    let evicted = json!({ "status": { "disruptedPods": { "a": rfc3339(rig.now) } } });
+    rig.write(&Write::merge_patch_status(&POD_DISRUPTION_BUDGETS, "ns", "b", evicted));
+    rig.run(130);
+    assert_eq!(reasons(&rig, "a"), ["NotDeleted"]);
+    let other = json!({ "selector": { "matchLabels": { "app": "web" } }, "minAvailable": 1 });
+    rig.put(
+        &POD_DISRUPTION_BUDGETS,
+        json!({ "metadata": { "namespace": "ns", "name": "c" }, "spec": other }),
+    );
+    rig.write(&Write::delete(&PODS, "ns", "b"));
+    rig.run(1);
+    assert_eq!(reasons(&rig, "b"), ["MultiplePodDisruptionBudgets"]);
 }

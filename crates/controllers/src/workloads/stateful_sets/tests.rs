@@ -2,14 +2,21 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
-use windtunnel_core::resources::{CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
+use windtunnel_core::resources::{
+    CONTROLLER_REVISIONS, EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS,
+};
 use windtunnel_core::{Object, Write};
 
 use super::StatefulSetController;
+use crate::ControllerVersion;
 use crate::testing::{Rig, check_recovery};
 
 fn put_set(rig: &mut Rig, spec: &Value) {
-    rig.seat(|| Box::new(StatefulSetController::new()));
+    put_set_of(rig, ControllerVersion::default(), spec);
+}
+
+fn put_set_of(rig: &mut Rig, version: ControllerVersion, spec: &Value) {
+    rig.seat(move || Box::new(StatefulSetController::new().with_version(version)));
     let mut all = json!({
         "serviceName": "db",
         "selector": { "matchLabels": { "app": "db" } },
@@ -236,4 +243,18 @@ fn recovers_after_a_crash_at_each_write() {
         settle(rig);
     };
     check_recovery(story, |rig| format!("{:?} {:?} {}", names(rig), images(rig), status(rig)));
+}
+
+#[test]
+fn events_report_pods_and_claims() {
+    for (minor, begin) in [(34, "create"), (35, "Create")] {
+        let mut rig = Rig::new();
+        let claims = json!([{ "metadata": { "name": "data" }, "spec": {} }]);
+        let spec = json!({ "replicas": 1, "volumeClaimTemplates": claims });
+        put_set_of(&mut rig, ControllerVersion::fixed(minor), &spec);
+        let texts: Vec<&str> = rig.view.list(&EVENTS).map(|event| event.text("/message")).collect();
+        let pod = format!("{begin} Pod db-0 in StatefulSet db successful");
+        let claim = format!("{begin} Claim data-db-0 Pod db-0 in StatefulSet db success");
+        assert!(texts.contains(&pod.as_str()) && texts.contains(&claim.as_str()), "{texts:?}");
+    }
 }
