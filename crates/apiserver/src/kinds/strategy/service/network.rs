@@ -45,7 +45,7 @@ impl ServiceNetwork {
     }
 
     /// All addresses in the order in which services get them.
-    pub(super) fn addresses(self) -> impl Iterator<Item = Ipv4Addr> {
+    pub(crate) fn addresses(self) -> impl Iterator<Item = Ipv4Addr> {
         let band = self.static_band().max(1);
         (band..self.size - 1).chain(1..band).map(move |place| Ipv4Addr::from(self.first + place))
     }
