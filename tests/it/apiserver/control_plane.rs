@@ -12,11 +12,11 @@ const IN_DEFAULT: &str = "/api/v1/namespaces/default";
 const SLICE: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
 
-/// Gets an object, and removes its uid, creation time and resource version.
+/// Gets an object, and removes its uid, creation time, resource version and the owners of its fields.
 fn get_comparable(server: &mut ApiServer, path: &str) -> Value {
     let mut object = get(server, path);
     let metadata = object["metadata"].as_object_mut().unwrap();
-    for field in ["uid", "creationTimestamp", "resourceVersion"] {
+    for field in ["uid", "creationTimestamp", "resourceVersion", "managedFields"] {
         assert!(metadata.remove(field).is_some(), "{path}: {field}");
     }
     object

@@ -138,7 +138,7 @@ fn custom_resources_are_scaled_by_the_paths_of_their_crd() {
         json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "v" }, "spec": {} });
     assert_eq!(answer(&mut server, Method::Post, all, &object).0, 201);
     let scale = format!("{all}/v/scale");
-    let none = "the spec replicas field \".spec.count\" does not exist";
+    let none = "Internal error occurred: the spec replicas field \".spec.count\" does not exist";
     assert_eq!(answer(&mut server, Method::Get, &scale, &Value::Null), (500, none.to_owned()));
     ask(&mut server, Method::Patch, &format!("{all}/v"), &json!({ "spec": { "count": 2 } }));
     ask(&mut server, Method::Patch, &format!("{all}/v/status"), &json!({ "status": { "pods": "a=b" } }));

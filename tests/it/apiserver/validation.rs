@@ -16,6 +16,8 @@ fn created(path: &str, body: &Value) -> String {
 /// The error for a patch of an accepted object; empty if the patch is accepted.
 fn changed(minor: u32, path: &str, body: &Value, status: &Value, patch: &Value) -> String {
     let mut server = server(minor);
+    let class = json!({ "metadata": { "name": "s" }, "provisioner": "p", "allowVolumeExpansion": true });
+    ask(&mut server, Method::Post, "/apis/storage.k8s.io/v1/storageclasses", &class);
     let made = ask(&mut server, Method::Post, path, body);
     assert_eq!(made.code, 201, "{:?}", made.json());
     let object_path = format!("{path}/{}", body["metadata"]["name"].as_str().unwrap());

@@ -287,7 +287,7 @@ const BROKEN: [(&str, &str); 7] = [
         "HTTP/1.1 307 X\r\nContent-Length: 0\r\nLocation: /a%zz\r\n\r\n",
         "failed to parse Location header \"/a%zz\": parse \"/a%zz\": invalid URL escape \"%zz\"",
     ),
-    ("HTTP/1.1 302 X\r\nContent-Length: 0\r\nLocation: /5\r\n\r\n", "stopped after 10 redirects"),
+    ("HTTP/1.1 302 X\r\nContent-Length: 0\r\nLocation: /6\r\n\r\n", "stopped after 10 redirects"),
 ];
 
 #[test]
@@ -298,7 +298,7 @@ fn broken_connections_have_the_messages_of_go() {
     });
     for (index, (answer, message)) in BROKEN.into_iter().enumerate() {
         let url =
-            if answer.contains("/5") { "/5".to_owned() } else { format!("https://HOOK/{index}?timeout=5s") };
+            if answer.contains("/6") { "/6".to_owned() } else { format!("https://HOOK/{index}?timeout=5s") };
         assert_eq!(hook.message_at(&format!("/{index}")), format!("Post \"{url}\": {message}"), "{answer}");
     }
     let short = self::hook(|_, _| "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc".to_owned());

@@ -10,7 +10,6 @@ use crate::access::attributes::Subject;
 use crate::access::rbac::rule::Rule;
 use crate::access::tokens::token::ISSUER;
 use crate::call::Call;
-use crate::call::decode;
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
@@ -22,15 +21,14 @@ use crate::status::{Outcome, Refused};
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
 impl Access {
-    /// Answers a review.
+    /// Answers a decoded review.
     pub(crate) fn review(
         &mut self,
         objects: Objects<'_>,
-        call: &mut Call<'_>,
+        call: &Call<'_>,
+        mut review: Value,
         profile: &Profile,
     ) -> Outcome<Reply> {
-        let body = decode::body(call)?;
-        let mut review = decode::object(call, body, profile)?;
         if !review["spec"].is_object() {
             review["spec"] = json!({});
         }

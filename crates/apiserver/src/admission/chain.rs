@@ -12,6 +12,7 @@ use super::{Attributes, Operation, is_exempt};
 use crate::apply::check_entries;
 use crate::call::Call;
 use crate::kinds::objects::Objects;
+use crate::kinds::typed::with_empties;
 use crate::metadata;
 use crate::profile::since;
 use crate::request::options;
@@ -105,8 +106,39 @@ impl ApiServer {
         let (path, given) = (call.path, metadata::text(object, "name").to_owned());
         let name = if path.name.is_empty() { &given } else { &*path.name };
         let attributes = Attributes { object_type, ..Attributes::create(name, &path.namespace, &options) };
+        if self.admission.has_policies_or_webhooks() {
+            let resource = object_type.unwrap_or(&call.kind.resource).clone();
+            *object = self.with_owners_of(call, resource, object, object.clone()).to_value();
+        }
         self.admit(call, attributes, Some(object))?;
-        self.check_admission(call, attributes, Some((object, None)))
+        self.check_admission(call, attributes, Some((object, None)))?;
+        Stored::take_owners(object);
+        Ok(())
+    }
+
+    /// Runs all of admission on the Scale that an update writes; `old` is the Scale before.
+    ///
+    /// # Errors
+    /// As [`ApiServer::admit`].
+    pub(crate) fn admit_scale(
+        &mut self,
+        call: &mut Call<'_>,
+        scale_type: &Resource,
+        old: &Value,
+        scale: &mut Value,
+    ) -> Outcome<()> {
+        let options = options::for_admission(call.request, "UpdateOptions");
+        let path = call.path;
+        let attributes = Attributes {
+            operation: Operation::Update,
+            object_type: Some(scale_type),
+            options: &options,
+            name: &path.name,
+            namespace: &path.namespace,
+            old: Some(old),
+        };
+        self.admit(call, attributes, Some(scale))?;
+        self.check_admission(call, attributes, Some((scale, None)))
     }
 
     /// Runs all of admission on a connection to a pod, a node or a Service. Its object are the options of the connection.
@@ -190,7 +222,10 @@ impl ApiServer {
         attributes: Attributes<'_>,
         written: Option<(&Value, Option<&Value>)>,
     ) -> Outcome<()> {
-        let object = written.map(|(object, _)| object);
+        // Plug-ins see the lists and maps that the client gave without elements.
+        let given = written.filter(|_| !call.empties.is_empty());
+        let given = given.map(|(object, _)| with_empties(object, &call.empties, |_| true).into_owned());
+        let object = given.as_ref().or(written.map(|(object, _)| object));
         let sees_owners = self.admission.has_policies_or_webhooks() && !is_exempt(&call.kind);
         let whole = written.filter(|_| sees_owners).map(|(object, owners)| joined(object, owners));
         for index in 0..self.admission.stages.len() {

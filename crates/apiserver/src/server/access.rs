@@ -5,16 +5,17 @@ use serde_json::Value;
 use windtunnel_core::Identity;
 use windtunnel_core::clock::Time;
 
-use crate::access::tokens::token_request::TOKEN_REQUEST;
+use crate::access::tokens::token_request::{self, TOKEN_REQUEST};
 use crate::access::{RequestCount, UserAccess};
 use crate::apply::{Managers, Tracker};
-use crate::call::Call;
+use crate::call::{Call, decode};
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Impersonate, Request};
 use crate::server::ApiServer;
 use crate::status::Outcome;
+use crate::subresources::complete;
 
 /// Reviews that a real server answers itself, without the storage that tracks the owners of fields.
 const OWNERLESS: [&str; 2] = ["selfsubjectrulesreviews", "selfsubjectreviews"];
@@ -105,8 +106,11 @@ impl ApiServer {
 
     /// Answers an access review.
     pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let body = decode::body(call)?;
+        let mut review = decode::object(call, body, &self.profile)?;
+        self.admit_posted(call, None, &mut review)?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        let mut reply = self.access.review(objects, call, &self.profile)?;
+        let mut reply = self.access.review(objects, call, review, &self.profile)?;
         if !OWNERLESS.contains(&&*call.kind.resource.plural) {
             let mut given = reply.json().unwrap_or_default();
             given.as_object_mut().map(|given| given.remove("status"));
@@ -129,8 +133,11 @@ impl ApiServer {
 
     /// Answers a request for a token.
     pub(crate) fn request_token(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let mut request = token_request::read(call)?;
+        complete(&mut request, &TOKEN_REQUEST, call);
+        self.admit_posted(call, Some(&TOKEN_REQUEST), &mut request)?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        let (request, answer) = self.access.request_token(objects, call, &self.profile)?;
+        let (request, answer) = self.access.request_token(objects, call, request, &self.profile)?;
         Ok(Reply::object(201, self.with_owners_of(call, TOKEN_REQUEST, &request, answer)))
     }
 

@@ -125,8 +125,8 @@ mod tests {
             let stored = Stored::split(object.clone());
             assert!(stored["metadata"].get("managedFields").is_none());
             assert_eq!(*stored.whole(), object);
-            assert_eq!(serde_json::to_string(&stored).unwrap(), object.to_string());
-            assert_eq!(serde_json::to_string(&stored.metadata()).unwrap(), object["metadata"].to_string());
+            assert_eq!(serde_json::to_value(&stored).unwrap(), object);
+            assert_eq!(serde_json::to_value(stored.metadata()).unwrap(), object["metadata"]);
         }
     }
 }

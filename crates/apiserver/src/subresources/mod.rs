@@ -71,7 +71,7 @@ impl ApiServer {
 }
 
 /// Gives the object of a subresource its type and its namespace, which admission sees.
-fn complete(object: &mut Value, object_type: &Resource, call: &Call<'_>) {
+pub(crate) fn complete(object: &mut Value, object_type: &Resource, call: &Call<'_>) {
     object["kind"] = json!(object_type.kind);
     object["apiVersion"] = json!(object_type.api_version());
     object["metadata"]["namespace"] = json!(call.path.namespace);

@@ -75,7 +75,11 @@ impl ApiServer {
         let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
         let before = owners::Before { object: &old, delta: &delta, known: entry.known_owners() };
         let mut owners = self.owners(call, &object, Some(before));
-        self.admit_owned(call, attributes, &mut object, &mut owners)?;
+        // Admission sees the Scale itself, before.
+        let is_admitted = call.path.subresource == "scale";
+        if !is_admitted {
+            self.admit_owned(call, attributes, &mut object, &mut owners)?;
+        }
         if self.admission.may_mutate() {
             delta = self.delta(call, &old, &object);
         }
@@ -117,7 +121,9 @@ impl ApiServer {
         } else if call.path.subresource == "status" {
             call.warnings.extend(validation::status_warnings(&kind, &object));
         }
-        self.check_admission(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        if !is_admitted {
+            self.check_admission(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        }
         self.store_update(call, &kind, object, owners, &entry, &old)
     }
 

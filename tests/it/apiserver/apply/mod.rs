@@ -180,7 +180,7 @@ fn kubectl_adopts_the_fields_of_its_client_side_apply() {
 }
 
 #[test]
-fn a_forced_apply_takes_fields_of_other_versions_and_ignores_removed_versions() {
+fn a_forced_apply_takes_fields_of_other_versions_and_fails_after_one_is_removed() {
     let mut server = server(36);
     define(&mut server, &["v1", "v2"]);
     let path = format!("{WIDGETS}/w");
@@ -200,10 +200,9 @@ fn a_forced_apply_takes_fields_of_other_versions_and_ignores_removed_versions() 
         ]
     );
     define(&mut server, &["v1"]);
-    let (code, applied) = apply(&mut server, &path, "one", &widget("v1", &json!({ "s": "c" })));
-    assert_eq!((code, &applied["spec"]["s"]), (200, &json!("c")), "{applied}");
-    assert_eq!(owners(&applied), [entry("one", "Apply", fields(json!({ "f:s": {} })))]);
-    assert_eq!(applied["spec"].get("set"), None, "the manager no longer applies the field");
+    let (code, rejected) = apply(&mut server, &path, "one", &widget("v1", &json!({ "s": "c" })));
+    let why = "request to convert CR to an invalid group/version: example.io/v2";
+    assert_eq!((code, &rejected["message"]), (500, &json!(why)));
 }
 
 #[test]

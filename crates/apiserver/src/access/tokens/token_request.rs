@@ -34,17 +34,16 @@ impl Access {
     pub(crate) fn request_token(
         &mut self,
         objects: Objects<'_>,
-        call: &mut Call<'_>,
+        call: &Call<'_>,
+        mut request: Value,
         profile: &Profile,
     ) -> Outcome<(Value, Value)> {
-        let mut request = read(call)?;
         check_place(call, &request, profile)?;
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
         let account = bound_object(objects, &SERVICE_ACCOUNTS, namespace, name)?;
         check_uid(&request, &account, profile)?;
         let now = call.now.as_second();
         let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
-        request["spec"]["expirationSeconds"] = json!(seconds);
         let given = request.clone();
         if request["spec"]["audiences"].as_array().is_none_or(Vec::is_empty) {
             request["spec"]["audiences"] = json!([ISSUER]);
@@ -192,10 +191,14 @@ fn reference(object: &Object) -> Reference {
     Reference { name: object.name().to_owned(), uid: object.uid().to_owned() }
 }
 
-fn read(call: &mut Call<'_>) -> Outcome<Value> {
+/// Reads a request for a token, with its defaults.
+pub(crate) fn read(call: &mut Call<'_>) -> Outcome<Value> {
     let mut request = part::body(call, &[(GROUP, "v1")], KIND)?;
     if !request["spec"].is_object() {
         request["spec"] = json!({});
+    }
+    if request["spec"]["expirationSeconds"].is_null() {
+        request["spec"]["expirationSeconds"] = json!(DEFAULT_EXPIRATION);
     }
     if request["spec"]["expirationSeconds"].is_null() {
         request["spec"]["expirationSeconds"] = json!(DEFAULT_EXPIRATION);

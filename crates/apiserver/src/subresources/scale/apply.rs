@@ -22,7 +22,8 @@ fn scale_kind(kind: &Kind) -> Arc<Kind> {
     Arc::new(Kind { resource: SCALE, ..plain })
 }
 
-const SCALE: Resource = Resource::namespaced("autoscaling", "v1", "Scale", "scales");
+/// The kind of a Scale.
+pub(super) const SCALE: Resource = Resource::namespaced("autoscaling", "v1", "Scale", "scales");
 
 impl ApiServer {
     /// Applies the configuration to the Scale and returns the result. Stores the object's managed fields in the call.

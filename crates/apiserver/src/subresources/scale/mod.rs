@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::resources::DEPLOYMENTS;
 
+use self::apply::SCALE;
 use crate::call::{Call, part};
 use crate::field::FieldError;
 use crate::gotext;
@@ -19,6 +20,7 @@ use crate::selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
+use crate::subresources::complete;
 use crate::verbs::check_name;
 
 /// The number of replicas that a patch sees if a custom resource has none.
@@ -56,7 +58,7 @@ impl ApiServer {
         }
         let applies =
             call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);
-        let scale = match call.request.method {
+        let mut scale = match call.request.method {
             Method::Put => replacement.unwrap_or_default(),
             Method::Patch if applies => self.apply_scale(call, &object, &current)?,
             Method::Patch => self.patch_scale(call, &current)?,
@@ -66,6 +68,8 @@ impl ApiServer {
         if !applies {
             self.own_replicas(call, &object, &current, &scale);
         }
+        complete(&mut scale, &SCALE, call);
+        self.admit_scale(call, &SCALE, &current, &mut scale)?;
         let next = if is_custom {
             scaled_custom(&object, &scale, paths, call)?
         } else {
