@@ -94,9 +94,15 @@ pub const ROLLOUTS: &[Volatile] = &[
         part: Part::Named(&[
             "revision",
             "deployment.kubernetes.io/revision",
+            "deployment.kubernetes.io/revision-history",
             "deprecated.daemonset.template.generation",
         ]),
         why: "counts rollouts",
+    },
+    Volatile {
+        objects: Kinds::Only(&["Deployment"]),
+        part: Part::Named(&["message"]),
+        why: "may name the ReplicaSet of an earlier rollout",
     },
     Volatile {
         objects: Kinds::All,
