@@ -26,6 +26,7 @@ pub(crate) enum TaintText {
 }
 
 /// What controllers of a Kubernetes minor do in their own way.
+#[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Differences {
     /// Events name their reporting controller besides their source (kubernetes#116506).

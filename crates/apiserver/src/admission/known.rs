@@ -129,7 +129,7 @@ impl AdmissionPlugins {
     /// The enabled plug-ins that windtunnel does not have.
     pub fn unsupported(&self) -> Vec<&str> {
         let supported: Vec<&str> =
-            builtin::stages(Vec::new(), |_| true).iter().map(|stage| stage.name()).collect();
+            builtin::stages(Vec::new(), |_| true).iter().map(super::chain::Stage::name).collect();
         self.enabled.iter().map(String::as_str).filter(|name| !supported.contains(name)).collect()
     }
 

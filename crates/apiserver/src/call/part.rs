@@ -1,6 +1,7 @@
 //! Decodes bodies of subresources, whose type is not that of the object.
 
 use serde_json::{Value, json};
+use windtunnel_core::Resource;
 
 use crate::call::decode::unrecognized;
 use crate::call::{Call, body_type, mistakes};
@@ -44,6 +45,13 @@ pub(crate) fn body(call: &mut Call<'_>, types: &[(&str, &str)], kind: &str) -> O
         return Err(Refused::other_namespace());
     }
     Ok(value)
+}
+
+/// Gives the object of a subresource its type and its namespace, which admission sees.
+pub(crate) fn complete(object: &mut Value, object_type: &Resource, call: &Call<'_>) {
+    object["kind"] = json!(object_type.kind);
+    object["apiVersion"] = json!(object_type.api_version());
+    object["metadata"]["namespace"] = json!(call.path.namespace);
 }
 
 /// The body as an object.

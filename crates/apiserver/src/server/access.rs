@@ -8,14 +8,13 @@ use windtunnel_core::clock::Time;
 use crate::access::tokens::token_request::{self, TOKEN_REQUEST};
 use crate::access::{RequestCount, UserAccess};
 use crate::apply::{Managers, Tracker};
-use crate::call::{Call, decode};
+use crate::call::{Call, decode, part};
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Impersonate, Request};
 use crate::server::ApiServer;
 use crate::status::Outcome;
-use crate::subresources::complete;
 
 /// Reviews that a real server answers itself, without the storage that tracks the owners of fields.
 const OWNERLESS: [&str; 2] = ["selfsubjectrulesreviews", "selfsubjectreviews"];
@@ -134,7 +133,7 @@ impl ApiServer {
     /// Answers a request for a token.
     pub(crate) fn request_token(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut request = token_request::read(call)?;
-        complete(&mut request, &TOKEN_REQUEST, call);
+        part::complete(&mut request, &TOKEN_REQUEST, call);
         self.admit_posted(call, Some(&TOKEN_REQUEST), &mut request)?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
         let (request, answer) = self.access.request_token(objects, call, request, &self.profile)?;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::clock::rfc3339;
 
-use super::{complete, success};
+use super::success;
 use crate::call::{Call, part};
 use crate::metadata;
 use crate::profile::since;
@@ -23,7 +23,7 @@ impl ApiServer {
             return Err(Refused::method_not_allowed());
         }
         let mut binding = part::body(call, &[("", "v1")], "Binding")?;
-        complete(&mut binding, &BINDING, call);
+        part::complete(&mut binding, &BINDING, call);
         self.admit_posted(call, None, &mut binding)?;
         let name = metadata::text(&binding, "name").to_owned();
         self.bind_pod(call, &name, &binding)
@@ -32,7 +32,7 @@ impl ApiServer {
     /// `POST .../pods/NAME/binding`.
     pub(super) fn bind(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut binding = part::body(call, &[("", "v1")], "Binding")?;
-        complete(&mut binding, &BINDING, call);
+        part::complete(&mut binding, &BINDING, call);
         self.admit_posted(call, Some(&BINDING), &mut binding)?;
         let name = call.path.name.to_string();
         let given = metadata::text(&binding, "name");

@@ -7,7 +7,7 @@ use windtunnel_core::Resource;
 use windtunnel_core::clock::{Time, rfc3339};
 
 use super::binding::set_condition;
-use super::{complete, success};
+use super::success;
 use crate::call::{Call, part};
 use crate::kinds::Kind;
 use crate::profile::since;
@@ -27,7 +27,7 @@ impl ApiServer {
     /// `POST .../pods/NAME/eviction`.
     pub(super) fn evict(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut eviction = part::body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
-        complete(&mut eviction, &EVICTION, call);
+        part::complete(&mut eviction, &EVICTION, call);
         self.admit_posted(call, Some(&EVICTION), &mut eviction)?;
         if metadata::text(&eviction, "name") != call.path.name {
             return Err(Refused::bad_request("name in URL does not match name in Eviction object"));

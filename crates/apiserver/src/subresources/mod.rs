@@ -11,8 +11,7 @@ mod parts;
 mod proxy;
 mod scale;
 
-use serde_json::{Value, json};
-use windtunnel_core::Resource;
+use serde_json::json;
 
 use super::kinds::custom::ScalePaths;
 use super::reply::Reply;
@@ -68,13 +67,6 @@ impl ApiServer {
         };
         reply.map(Some)
     }
-}
-
-/// Gives the object of a subresource its type and its namespace, which admission sees.
-pub(crate) fn complete(object: &mut Value, object_type: &Resource, call: &Call<'_>) {
-    object["kind"] = json!(object_type.kind);
-    object["apiVersion"] = json!(object_type.api_version());
-    object["metadata"]["namespace"] = json!(call.path.namespace);
 }
 
 /// The answer to a successful binding or eviction.

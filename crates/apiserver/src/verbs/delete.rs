@@ -351,10 +351,11 @@ impl Grace {
             (Some(asked), Some(ends)) if asked < pending => {
                 // The shorter period starts when the first one started.
                 let sooner = after(ends, asked.saturating_sub(pending));
-                match sooner < now {
+                if sooner < now {
                     // A graceful end stays one, of the shortest period.
-                    true => Self::Until(now, asked.min(1)),
-                    false => Self::Until(sooner, asked),
+                    Self::Until(now, asked.min(1))
+                } else {
+                    Self::Until(sooner, asked)
                 }
             }
             _ => Self::Pending,

@@ -42,6 +42,7 @@ impl ApiServer {
     }
 
     /// Replaces the object of the call with a decoded object.
+    #[expect(clippy::too_many_lines, reason = "the order of the stages is the point")]
     pub(crate) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         if object["metadata"].get("namespace").is_some() != kind.resource.namespaced {

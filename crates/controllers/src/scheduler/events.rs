@@ -54,6 +54,9 @@ fn truncated(message: &str) -> String {
     if message.len() <= MESSAGE_MAX {
         return message.to_owned();
     }
-    let end = message.floor_char_boundary(MESSAGE_MAX - REST.len());
+    let mut end = MESSAGE_MAX - REST.len();
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
     format!("{}{REST}", &message[..end])
 }

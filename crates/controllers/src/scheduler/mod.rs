@@ -165,12 +165,12 @@ impl Actor for Scheduler {
         let mut step = Step::default();
         // Binds one pod per step, as each binding affects the choice for the next pod.
         for key in self.queue.take_due(input.now) {
-            if !step.writes.is_empty() {
-                self.queue.add(key);
-            } else {
+            if step.writes.is_empty() {
                 for write in self.sync(&key, input.view, input.now) {
                     self.queue.send(&key, write, &mut step.writes);
                 }
+            } else {
+                self.queue.add(key);
             }
         }
         for (key, event) in events {

@@ -135,7 +135,7 @@ pub enum Rejection {
     /// 422 with the message `KIND "NAME" is invalid: ...` for these fields.
     Invalid(Vec<InvalidField>),
     /// 404 for an object of this kind and name.
-    NotFound(Resource, String),
+    NotFound(Box<Resource>, String),
     /// 500 with the message `Internal error occurred: TEXT`.
     Internal(String),
     /// 500 with this whole message and without a reason.

@@ -133,6 +133,7 @@ mod tests {
     use super::*;
     use crate::admission::builtin::testing::Cluster;
 
+    #[expect(clippy::needless_pass_by_value, reason = "the callers build it in place")]
     fn request(status: Value) -> Value {
         json!({ "metadata": { "name": "a" }, "spec": { "signerName": "example.com/x" }, "status": status })
     }

@@ -49,7 +49,7 @@ impl AdmissionPlugin for DefaultStorageClass {
         if defaults.len() > 1 && cluster.kubernetes_minor() < since::NEWEST_STORAGE_CLASS {
             return Err(too_many(&format!("{} default StorageClasses were found", defaults.len())));
         }
-        set_class(object, "storageClassName", defaults);
+        set_class(object, "storageClassName", &defaults);
         Ok(())
     }
 }
@@ -76,7 +76,7 @@ impl AdmissionPlugin for DefaultIngressClass {
                 defaults.len()
             )));
         }
-        set_class(object, "ingressClassName", defaults);
+        set_class(object, "ingressClassName", &defaults);
         Ok(())
     }
 }
@@ -96,7 +96,7 @@ fn defaults(classes: Vec<Object>, annotations: &[&str]) -> Vec<Object> {
     defaults
 }
 
-fn set_class(object: &mut Value, field: &str, defaults: Vec<Object>) {
+fn set_class(object: &mut Value, field: &str, defaults: &[Object]) {
     if let Some(class) = defaults.first() {
         object["spec"][field] = json!(class.name());
     }

@@ -27,7 +27,7 @@ impl AdmissionPlugin for NamespaceExists {
         if is_exempt || cluster.object(&NAMESPACES, "", name).is_some() {
             return Ok(());
         }
-        Err(Rejection::NotFound(NAMESPACES, name.to_owned()))
+        Err(Rejection::NotFound(Box::new(NAMESPACES), name.to_owned()))
     }
 }
 
@@ -50,6 +50,6 @@ mod tests {
         assert_eq!(check(PODS, "a"), Ok(()));
         assert_eq!(check(NODES, ""), Ok(()));
         assert_eq!(check(NAMESPACES, "b"), Ok(()));
-        assert_eq!(check(PODS, "b"), Err(Rejection::NotFound(NAMESPACES, "b".to_owned())));
+        assert_eq!(check(PODS, "b"), Err(Rejection::NotFound(Box::new(NAMESPACES), "b".to_owned())));
     }
 }

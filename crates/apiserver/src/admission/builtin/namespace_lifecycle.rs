@@ -40,7 +40,7 @@ impl AdmissionPlugin for NamespaceLifecycle {
         }
         let namespace = request.namespace;
         let Some(found) = cluster.object(&NAMESPACES, "", namespace) else {
-            return Err(Rejection::NotFound(NAMESPACES, namespace.to_owned()));
+            return Err(Rejection::NotFound(Box::new(NAMESPACES), namespace.to_owned()));
         };
         if operation == AdmissionOperation::Create && found["status"]["phase"] == "Terminating" {
             return Err(terminating(namespace));

@@ -12,7 +12,7 @@ use crate::gotext::quote;
 
 /// All kinds, in rules.
 const ALL: Resource = Resource::cluster("*", "*", "*", "*");
-/// The subresource that stands for blocking the deletion of an object.
+/// The subresource that represents blocking the deletion of an object.
 const FINALIZERS: &str = "finalizers";
 
 /// The plug-in.

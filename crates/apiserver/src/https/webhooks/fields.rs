@@ -155,7 +155,10 @@ enum Wrong {
 impl Field {
     fn check(&self, value: &Value, package: Package<'_>, path: &str) -> Result<(), Wrong> {
         let is_right = match (self, value) {
-            (Self::Text(_) | Self::ReviewText(_), Value::String(_)) | (Self::Bool, Value::Bool(_)) => true,
+            (Self::Text(_) | Self::ReviewText(_), Value::String(_))
+            | (Self::Bool, Value::Bool(_))
+            | (Self::Objects, Value::Array(_))
+            | (_, Value::Null) => true,
             (Self::Int32, Value::Number(number)) => {
                 if number.as_i64().is_none_or(|number| i32::try_from(number).is_err()) {
                     return Err(Wrong::Type(format!("number {number}"), self.type_name(package)));
@@ -181,7 +184,6 @@ impl Field {
                     other => Err(Wrong::Type(json_type(other).to_owned(), inner.type_name(package))),
                 });
             }
-            (Self::Objects, Value::Array(_)) | (_, Value::Null) => true,
             _ => false,
         };
         if is_right { Ok(()) } else { Err(Wrong::Type(json_type(value).to_owned(), self.type_name(package))) }

@@ -42,7 +42,7 @@ const CONVERSION: Review = Review {
 };
 
 /// The type of a document.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Type<'a> {
     group: &'a str,
     version: &'a str,

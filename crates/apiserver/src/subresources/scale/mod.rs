@@ -20,7 +20,6 @@ use crate::selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
-use crate::subresources::complete;
 use crate::verbs::check_name;
 
 /// The number of replicas that a patch sees if a custom resource has none.
@@ -68,7 +67,7 @@ impl ApiServer {
         if !applies {
             self.own_replicas(call, &object, &current, &scale);
         }
-        complete(&mut scale, &SCALE, call);
+        part::complete(&mut scale, &SCALE, call);
         self.admit_scale(call, &SCALE, &current, &mut scale)?;
         let next = if is_custom {
             scaled_custom(&object, &scale, paths, call)?

@@ -122,7 +122,7 @@ pub(super) fn has_deadline(deployment: &Object) -> bool {
     deadline_seconds(deployment).is_some()
 }
 
-/// The seconds that a rollout may take without progress. The largest number stands for no deadline.
+/// The seconds that a rollout may take without progress. The largest number means no deadline.
 fn deadline_seconds(deployment: &Object) -> Option<i64> {
     let seconds = deployment.number("/spec/progressDeadlineSeconds").unwrap_or(DEADLINE_DEFAULT);
     (seconds < i64::from(i32::MAX)).then_some(seconds)

@@ -86,7 +86,7 @@ fn forbidden(why: impl Into<String>) -> Rejection {
 /// The error of the lists that the server keeps, which name kinds in the singular.
 fn not_found(kind: &Resource, name: &str) -> Rejection {
     let singular = kind.kind.to_lowercase();
-    Rejection::NotFound(Resource { plural: singular.into(), ..kind.clone() }, name.to_owned())
+    Rejection::NotFound(Box::new(Resource { plural: singular.into(), ..kind.clone() }), name.to_owned())
 }
 
 fn reject<T>(why: impl Into<String>) -> Result<T, Rejection> {
@@ -137,7 +137,9 @@ fn check_claim(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
             ("status", &["capacity", "conditions", "allocatedResourceStatuses", "allocatedResources"][..]),
         ] {
             let part = claim.get_mut(part).and_then(Value::as_object_mut);
-            part.into_iter().for_each(|part| part.retain(|field, _| !fields.contains(&field.as_str())));
+            if let Some(part) = part {
+                part.retain(|field, _| !fields.contains(&field.as_str()));
+            }
         }
         claim
     };

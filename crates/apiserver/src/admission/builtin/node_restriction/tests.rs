@@ -1,3 +1,5 @@
+//! Writes of kubelets that the plug-in allows and rejects.
+
 use serde_json::json;
 use windtunnel_core::Identity;
 use windtunnel_core::resources::{NODES, PODS};

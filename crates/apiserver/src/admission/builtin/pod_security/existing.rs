@@ -91,6 +91,7 @@ mod tests {
 
     const BASELINE: Standard = Standard { level: Level::Baseline, version: Version::Latest };
 
+    #[expect(clippy::needless_pass_by_value, reason = "the callers build it in place")]
     fn pod(name: &str, spec: Value) -> Object {
         Object::new(json!({ "metadata": { "name": name }, "spec": spec }))
     }

@@ -131,7 +131,9 @@ fn check_namespace(
     if new.level != Level::Privileged && new != old && !is_relaxed {
         let name = text_of(&object["metadata"], "name");
         let pods = cluster.objects(&PODS, name);
-        existing::warnings(&pods, name, new, server).into_iter().for_each(|warning| cluster.warn(warning));
+        for warning in existing::warnings(&pods, name, new, server) {
+            cluster.warn(warning);
+        }
     }
     Ok(())
 }

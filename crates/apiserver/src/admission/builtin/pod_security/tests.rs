@@ -1,3 +1,5 @@
+//! Labels of namespaces, and the levels that they enforce.
+
 use serde_json::json;
 use windtunnel_core::Resource;
 

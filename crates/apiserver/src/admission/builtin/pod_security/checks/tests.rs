@@ -1,3 +1,5 @@
+//! Pods that each check rejects, with its texts.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,11 +11,13 @@ fn found(pod: &Value, level: Level, version: i64, server: u32) -> String {
     details(&violations(pod, Standard { level, version: Version::Minor(version) }, server))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the callers build it in place")]
 fn baseline_of(spec: Value) -> String {
     found(&json!({ "spec": spec }), Baseline, 36, 36)
 }
 
 /// A specification that satisfies the restricted level, with these changes.
+#[expect(clippy::needless_pass_by_value, reason = "the callers build it in place")]
 fn restricted_with(changes: Value) -> Value {
     let context = json!({ "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } });
     let mut spec = json!({
