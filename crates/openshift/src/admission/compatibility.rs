@@ -43,7 +43,9 @@ impl AdmissionPlugin for CompatibilityRequirements {
         };
         let denied = |why| format!("admission webhook \"{WEBHOOK}\" denied the request: {why}");
         let warnings = checked.map_err(|why| Rejection::Denied(denied(why)))?;
-        warnings.into_iter().for_each(|warning| cluster.warn(warning));
+        for warning in warnings {
+            cluster.warn(warning);
+        }
         Ok(())
     }
 }
