@@ -99,7 +99,9 @@ fn words(command: &str, kept: &BTreeMap<String, String>) -> Vec<String> {
         }
     }
     for (name, value) in kept {
-        words.iter_mut().for_each(|word| *word = word.replace(&format!("$({name})"), value));
+        for word in &mut words {
+            *word = word.replace(&format!("$({name})"), value);
+        }
     }
     words
 }

@@ -136,6 +136,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "the callers build it in place")]
     fn pod(spec: Value) -> Object {
         Object::new(json!({ "spec": spec }))
     }

@@ -241,7 +241,7 @@ fn events_report_daemons() {
     let (name, node) = (pod.name().to_owned(), pod.text("/spec/nodeName").to_owned());
     let failed = json!({ "status": { "phase": "Failed" } });
     rig.write(&Write::merge_patch_status(&PODS, "ns", &name, failed));
-    rig.run(1);
+    rig.run(5);
     let of_set = rig.view.list(&EVENTS).filter(|event| event["involvedObject"]["kind"] == "DaemonSet");
     let mut texts: Vec<String> = of_set
         .inspect(|event| assert_eq!(event["reportingComponent"], "daemonset-controller"))
