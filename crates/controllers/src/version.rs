@@ -1,7 +1,7 @@
 //! The Kubernetes version of controllers, and the table of what differs by it.
 
-use windtunnel_core::View;
-use windtunnel_core::resources::CLUSTER_OPERATORS;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, NODES};
+use windtunnel_core::{Object, View};
 
 /// How a Deployment controller words the Event about a scaled ReplicaSet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,9 +101,11 @@ impl ControllerVersion {
         self.server_minor
     }
 
-    /// The minor version. Without a ClusterOperator it is that of the API server, or the newest one if the server changes.
+    /// The minor version. Without a ClusterOperator it is that of the API server, or of the kubelets if the server changes,
+    /// or the newest one without a kubelet.
     pub(crate) fn minor_in(self, view: &View) -> u32 {
-        self.minor.or_else(|| minor_reported(view)).or(self.server_minor).unwrap_or(u32::MAX)
+        let reported = self.minor.or_else(|| minor_reported(view)).or(self.server_minor);
+        reported.or_else(|| minor_of_kubelets(view)).unwrap_or(u32::MAX)
     }
 
     /// What the controller does in its own way.
@@ -118,4 +120,11 @@ fn minor_reported(view: &View) -> Option<u32> {
     let object = view.get(&CLUSTER_OPERATORS, "", operator)?;
     let version = object.list("/status/versions").iter().find(|version| version["name"] == operator)?;
     version["version"].as_str()?.split('.').nth(1)?.parse().ok()
+}
+
+/// The newest minor version of the kubelets. None is newer than the control plane.
+fn minor_of_kubelets(view: &View) -> Option<u32> {
+    let version =
+        |node: &Object| node.text("/status/nodeInfo/kubeletVersion").split('.').nth(1)?.parse().ok();
+    view.list(&NODES).filter_map(version).max()
 }

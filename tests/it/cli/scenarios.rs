@@ -79,17 +79,17 @@ fn a_passed_scenario_prints_its_timeline_and_exits_with_0() {
     0:00:01  Pod/version--xxxxx      created                                                                                                cluster-version-operator
     0:00:01  Pod/version--xxxxx      Pending                                                                                                cluster-version-operator
     0:00:01  Pod/version--xxxxx      Init:0/4                                                                                               kubelet/master-0
-    0:00:03  Pod/version--xxxxx      Init:ErrImagePull                                                                                      kubelet/master-0
-    0:00:03  ClusterVersion/version  ReleaseAccepted=False RetrievePayload "Retrieving payload failed version="" image="quay.io/openshi...  cluster-version-operator
-    0:00:03  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
-    0:00:03  > clear update
-    0:00:03  ClusterVersion/version  request cleared                                                                                        administrator
-    0:00:03  ok clear update
+    0:00:02  Pod/version--xxxxx      Init:ErrImagePull                                                                                      kubelet/master-0
+    0:00:02  ClusterVersion/version  ReleaseAccepted=False RetrievePayload "Retrieving payload failed version="" image="quay.io/openshi...  cluster-version-operator
+    0:00:02  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
+    0:00:02  > clear update
+    0:00:02  ClusterVersion/version  request cleared                                                                                        administrator
+    0:00:02  ok clear update
 
-    PASS  a non-existent digest  (0:00:03 of cluster time)
+    PASS  a non-existent digest  (0:00:02 of cluster time)
           seed 1, record $HASH, $TIME
 
-    1 scenario: 1 passed, 0 failed; 0:00:03 of cluster time in $TIME ($N times as fast)
+    1 scenario: 1 passed, 0 failed; 0:00:02 of cluster time in $TIME ($N times as fast)
     "#);
 }
 
@@ -238,12 +238,12 @@ fn a_timeline_fits_the_width_or_is_printed_in_full() {
     0:00:01  Pod/version--xxxxx    created                  cluster-version-operator
     0:00:01  Pod/version--xxxxx    Pending                  cluster-version-operator
     0:00:01  Pod/version--xxxxx    Init:0/4                 kubelet/master-0
-    0:00:03  Pod/version--xxxxx    Init:ErrImagePull        kubelet/master-0
-    0:00:03  ClusterVersion/ve...  ReleaseAccepted=Fals...  cluster-version-operator
-    0:00:03  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIm...
-    0:00:03  > clear update
-    0:00:03  ClusterVersion/ve...  request cleared          administrator
-    0:00:03  ok clear update
+    0:00:02  Pod/version--xxxxx    Init:ErrImagePull        kubelet/master-0
+    0:00:02  ClusterVersion/ve...  ReleaseAccepted=Fals...  cluster-version-operator
+    0:00:02  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIm...
+    0:00:02  > clear update
+    0:00:02  ClusterVersion/ve...  request cleared          administrator
+    0:00:02  ok clear update
     ");
     let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
     assert_eq!(longest(&timeline("100")), 100);
@@ -306,7 +306,7 @@ fn junit_contains_passed_and_failed_scenarios() {
                 <system-out>run it again: windtunnel run s/wrong.yaml --seed 1
 
     the end of the timeline:
-    0:00:00    cluster installed: 315 objects                                                                                                              installer
+    0:00:00    cluster installed: 319 objects                                                                                                              installer
     0:01:00  ok advance 1m
     0:01:00  &gt; expect ClusterVersion/version Progressing=True within 10s
     0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s

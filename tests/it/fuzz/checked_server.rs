@@ -11,7 +11,7 @@ pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(super) const JSON: &str = "application/json-patch+json";
 
 /// Messages of errors 500 that a real server returns as well.
-const INTERNAL: [&str; 19] = [
+const INTERNAL: [&str; 20] = [
     "resourceVersion should not be set on objects to be created",
     "strconv.ParseUint: parsing",
     "resourceVersion: Invalid value",
@@ -20,6 +20,8 @@ const INTERNAL: [&str; 19] = [
     "to proper version: unable to convert unstructured object to",
     // The storage version rejects something that this version accepts.
     "failed to create typed live object",
+    // A patch removes the `apiVersion` of a custom resource.
+    "object has no apiVersion field",
     // Only in requests for the scale subresource.
     "the spec replicas field ",
     "Timeout: Too large resource version",

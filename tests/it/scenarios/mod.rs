@@ -244,7 +244,7 @@ fn wrong_expectation_of_a_scenario_fails_with_seen_state_and_pending_work() {
     let (outcome, failure) = run(&stalled_update(wrong), 1);
     insta::assert_snapshot!(redact_pod_name(&failure), @r#"
     canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
-      pending: kubelet/master-0 waits for: creating the sandbox of pods/openshift-cluster-version/version--xxxxx
+      pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
       pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
     "#);
     assert_eq!(outcome.virtual_time.as_secs(), 40, "a wait ends when its time limit is over");
@@ -411,7 +411,7 @@ mod features {
         let failure = failure("within 10 seconds ClusterVersion condition Progressing is True");
         insta::assert_snapshot!(redact_pod_name(&failure), @r#"
         within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
-          pending: kubelet/master-0 waits for: creating the sandbox of pods/openshift-cluster-version/version--xxxxx
+          pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
           pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
         "#);
     }

@@ -23,7 +23,7 @@ pub(super) fn node_for<'v>(
     let mut rejected = Vec::new();
     let mut fitting = Vec::new();
     for node in view.list(&NODES) {
-        match search.refusal(node, &search.others_on(node)) {
+        match search.refusal(node, search.load.pods_on(node.name())) {
             None => fitting.push(node),
             Some(refusal) => rejected.push((node, refusal)),
         }
@@ -61,11 +61,6 @@ struct Search<'s, 'v> {
 }
 
 impl<'v> Search<'_, 'v> {
-    /// The other pods on a node.
-    fn others_on(&self, node: &Object) -> Vec<&'v Object> {
-        self.load.pods_on(node.name()).to_vec()
-    }
-
     /// The reason why a node does not fit, from the first of the scheduler's filters that rejects it. `others`: the pods on
     /// the node.
     fn refusal(&self, node: &Object, others: &[&Object]) -> Option<Refusal> {
@@ -110,16 +105,10 @@ impl<'v> Search<'_, 'v> {
         let untolerated = node.list("/spec/taints").iter().filter(prefers_not).count();
         let owner = owners::controller(pod).map(|owner| &owner["uid"]);
         let image = pod.text("/spec/containers/0/image");
-        let (mut same, mut has_image, mut all) = (0, false, 0);
-        for other in self.load.pods_on(node.name()) {
-            all += 1;
-            same +=
-                usize::from(owner.is_some() && owners::controller(other).map(|found| &found["uid"]) == owner);
-            let mut containers =
-                other.list("/spec/initContainers").iter().chain(other.list("/spec/containers"));
-            has_image |= containers.any(|container| container["image"] == image);
-        }
-        (untolerated, same, !has_image, all)
+        let pods = self.load.pods_on(node.name());
+        let is_sibling = |other: &&&Object| owners::controller(other).map(|found| &found["uid"]) == owner;
+        let same = pods.iter().filter(|other| owner.is_some() && is_sibling(other)).count();
+        (untolerated, same, !self.load.has_image(node.name(), image), pods.len())
     }
 
     /// The message about a pod that fits no node: the reasons, and why the deletion of other pods would not help.
@@ -143,7 +132,7 @@ impl<'v> Search<'_, 'v> {
             return vec!["Preemption is not helpful for scheduling".to_owned()];
         }
         let priority = |pod: &Object| pod.number("/spec/priority").unwrap_or(0);
-        let others = self.others_on(node);
+        let others = self.load.pods_on(node.name());
         let kept: Vec<&Object> =
             others.iter().copied().filter(|other| priority(other) >= priority(self.pod)).collect();
         if kept.len() == others.len() {

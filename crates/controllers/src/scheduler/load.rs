@@ -10,28 +10,38 @@ use windtunnel_core::{Object, View};
 /// Amounts of resources by name: CPUs in thousandths, others in whole units.
 pub(super) type Amounts = BTreeMap<String, i64>;
 
-/// The pods on all nodes that have not ended.
+/// The pods of all nodes.
 pub(super) struct Load<'v> {
-    by_node: BTreeMap<&'v str, Vec<&'v Object>>,
+    running: BTreeMap<&'v str, Vec<&'v Object>>,
+    ended: BTreeMap<&'v str, Vec<&'v Object>>,
 }
 
 impl<'v> Load<'v> {
     /// Groups the pods by their nodes.
     pub(super) fn of(view: &'v View) -> Self {
-        let mut by_node: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
-        let is_over = |pod: &&Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
-        for pod in view.list(&PODS).filter(|pod| !is_over(pod)) {
-            let node = pod.text("/spec/nodeName");
-            if !node.is_empty() {
-                by_node.entry(node).or_default().push(pod);
-            }
+        let (mut running, mut ended) = (BTreeMap::new(), BTreeMap::new());
+        let is_over = |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
+        for pod in view.list(&PODS).filter(|pod| !pod.text("/spec/nodeName").is_empty()) {
+            let pods: &mut BTreeMap<_, Vec<_>> = if is_over(pod) { &mut ended } else { &mut running };
+            pods.entry(pod.text("/spec/nodeName")).or_default().push(pod);
         }
-        Self { by_node }
+        Self { running, ended }
     }
 
-    /// The pods on a node.
+    /// The pods on a node that have not ended.
     pub(super) fn pods_on(&self, node: &str) -> &[&'v Object] {
-        self.by_node.get(node).map_or(&[], Vec::as_slice)
+        self.running.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a pod on a node has pulled an image. The image stays when the pod has ended.
+    pub(super) fn has_image(&self, node: &str, image: &str) -> bool {
+        let ended = self.ended.get(node).map_or(&[][..], Vec::as_slice);
+        let mut containers = self
+            .pods_on(node)
+            .iter()
+            .chain(ended)
+            .flat_map(|pod| pod.list("/spec/initContainers").iter().chain(pod.list("/spec/containers")));
+        containers.any(|container| container["image"] == image)
     }
 }
 

@@ -1,7 +1,7 @@
 //! DaemonSets on a few nodes, with the scheduler that binds their pods.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
+use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, EVENTS, NODES, PODS};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Object, Write};
 
@@ -17,7 +17,7 @@ fn prepare(rig: &mut Rig) {
     }
     let template =
         json!({ "metadata": { "labels": { "app": "d" } }, "spec": { "nodeSelector": { "os": "linux" } } });
-    let set = json!({ "metadata": { "namespace": "ns", "name": "d" }, "spec": { "template": template } });
+    let set = json!({ "kind": "DaemonSet", "metadata": { "namespace": "ns", "name": "d" }, "spec": { "template": template } });
     rig.put(&DAEMON_SETS, set);
     settle(rig);
 }
@@ -231,4 +231,18 @@ fn processes_node_changes_only_if_they_affect_daemons() {
     assert!(!affects(Some(plain()), node(json!({ "os": "linux", "zone": "z" }), json!({}))));
     assert!(affects(Some(plain()), node(linux(), taint("own", "NoSchedule"))));
     assert!(affects(Some(plain()), node(json!({}), json!({}))));
+}
+
+#[test]
+fn events_report_daemons() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.run(1);
+    let of_set = rig.view.list(&EVENTS).filter(|event| event["involvedObject"]["kind"] == "DaemonSet");
+    let texts: Vec<String> = of_set
+        .inspect(|event| assert_eq!(event["reportingComponent"], "daemonset-controller"))
+        .map(|event| format!("{} {}", event.text("/reason"), event.text("/message")))
+        .collect();
+    assert!(!texts.is_empty());
+    assert!(texts.iter().all(|text| text.starts_with("SuccessfulCreate Created pod: d-")), "{texts:?}");
 }
