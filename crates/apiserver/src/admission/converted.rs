@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
+use windtunnel_core::Resource;
 
 use super::{Admitter, Attributes};
 use crate::call::{Call, decode};
+use crate::gotext::quote;
 use crate::kinds::typed::with_empties;
 use crate::kinds::{Kind, strategy, typed};
 use crate::server::definitions::conversions;
@@ -71,6 +73,11 @@ impl Admitter<'_> {
             let decoded = typed::decode_as(&own.group, &own.version, &own.kind, &mut changed);
             return Ok(decoded.map(|_| changed));
         }
+        if kind.custom.is_none()
+            && let Err(why) = self.check_kind(kind, &mut changed)
+        {
+            return Ok(Err(why));
+        }
         if let Err(why) = decode::normalise(kind, &mut changed, self.profile.minor) {
             return Ok(Err(why));
         }
@@ -80,6 +87,41 @@ impl Admitter<'_> {
         }
         Ok(Ok(changed))
     }
+}
+
+impl Admitter<'_> {
+    /// Rejects an object of which a mutation made another built-in kind. It is decoded first, which may fail as well.
+    fn check_kind(&self, kind: &Kind, changed: &mut Value) -> Result<(), String> {
+        let expected = (kind.resource.api_version(), &*kind.resource.kind);
+        let (version, name) = (text(changed, "apiVersion", &expected.0), text(changed, "kind", expected.1));
+        if (&*version, &*name) == (&*expected.0, expected.1) {
+            return Ok(());
+        }
+        let (group, plain_version) = version.split_once('/').unwrap_or(("", &version));
+        let is_it = |known: &Resource| {
+            (&*known.group, &*known.version, &*known.kind) == (group, plain_version, &*name)
+        };
+        let Some(found) = self.catalog.served().find(|known| is_it(&known.resource)) else {
+            return Err(format!(
+                "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                quote(&name),
+                quote(&version)
+            ));
+        };
+        decode::normalise(found, changed, self.profile.minor)?;
+        let package =
+            kind.resource.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+        Err(format!(
+            "converting ({plain_version}.{name}) to ({package}.{}): unknown conversion",
+            kind.resource.kind
+        ))
+    }
+}
+
+/// A field of text, or its default if it is empty.
+fn text(object: &Value, field: &str, default: &str) -> String {
+    let given = object[field].as_str().filter(|text| !text.is_empty());
+    given.unwrap_or(default).to_owned()
 }
 
 /// An object of a write in the version of `kind`; a conversion that needs a webhook is noted as wanted.

@@ -16,8 +16,8 @@ use crate::status::Refused;
 pub(in crate::admission) struct Verdict {
     /// The error, if the webhook rejects the write.
     pub(in crate::admission) denied: Option<Refused>,
-    /// The JSON patch of a mutating webhook.
-    pub(in crate::admission) patch: Option<Value>,
+    /// The JSON patch of a mutating webhook, not parsed yet.
+    pub(in crate::admission) patch: Option<Vec<u8>>,
     pub(in crate::admission) warnings: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ fn check_type(asked: &Value, answer: &Value) -> Result<(), String> {
 }
 
 /// The patch of a response; only a mutating webhook may send one.
-fn patch(response: &Value, mutating: bool, strict: bool) -> Result<Option<Value>, String> {
+fn patch(response: &Value, mutating: bool, strict: bool) -> Result<Option<Vec<u8>>, String> {
     let text = response["patch"].as_str().unwrap_or_default();
     let kind = response["patchType"].as_str().unwrap_or_default();
     if !mutating {
@@ -151,8 +151,7 @@ fn patch(response: &Value, mutating: bool, strict: bool) -> Result<Option<Value>
     if text.is_empty() {
         return Ok(None);
     }
-    let bytes = STANDARD.decode(text).map_err(|error| format!("illegal base64 data: {error}"))?;
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| error.to_string())
+    STANDARD.decode(text).map(Some).map_err(|error| format!("illegal base64 data: {error}"))
 }
 
 /// The error of a webhook that rejects the write (`ToStatusErr`): the webhook's status, with a code of at least 400.

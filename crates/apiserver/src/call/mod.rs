@@ -54,6 +54,8 @@ pub(crate) struct Call<'a> {
     /// The object before and after, for the log.
     pub(crate) before: Option<Stored>,
     pub(crate) after: Option<Stored>,
+    /// A new object that admission admitted, but that the storage rejected because one of its name exists.
+    pub(crate) refused_new: Option<Value>,
     /// The name of an object that is being created: from its metadata, or generated from its `generateName`.
     pub(crate) new_name: Option<String>,
     pub(crate) owners: Owners,
@@ -99,6 +101,7 @@ impl<'a> Call<'a> {
             duplicates: Vec::new(),
             before: None,
             after: None,
+            refused_new: None,
             new_name: None,
             owners: Owners::Given(None),
             baseline: None,

@@ -1,5 +1,6 @@
 //! Patches of objects: JSON patches, merge patches and strategic merge patches.
 
+mod fault;
 mod operations;
 mod printed;
 mod strategic;
@@ -11,7 +12,8 @@ use crate::kinds::Kind;
 use crate::request::options::PatchType;
 use crate::status::{Outcome, Refused};
 
-pub(crate) use operations::apply as apply_operations;
+pub(crate) use fault::Fault;
+pub(crate) use operations::apply_own;
 pub(crate) use printed::printed;
 
 /// Applies a patch of any type but apply to an object.

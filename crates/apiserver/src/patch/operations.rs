@@ -3,7 +3,8 @@
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
 
-use super::wrong_type;
+use super::fault::{self, Fault};
+use super::{cannot_unmarshal, wrong_type};
 use crate::status::{Outcome, Refused};
 
 /// The largest number of operations in one patch.
@@ -33,20 +34,43 @@ pub(crate) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
             "Request entity too large: The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}"
         )));
     }
-    if operations.iter().any(changes_root) {
-        return Err(Refused::unprocessable());
-    }
     let patch: Value = operations.iter().map(|operation| complete(operation.clone())).collect();
     let Patch(operations) = serde_json::from_value(patch).map_err(|_| Refused::unprocessable())?;
+    apply_each(operations, old).map_err(|_| Refused::unprocessable())
+}
+
+/// Applies the operations of a patch of the server's own: a webhook's or a policy's.
+///
+/// # Errors
+/// Why the first operation that does not apply does not.
+pub(crate) fn apply_own(patch: &Value, old: &Value) -> Result<Value, Fault> {
+    let operations = match patch {
+        Value::Null => &[],
+        Value::Array(operations) => operations.as_slice(),
+        other => return Err(Fault::Other(cannot_unmarshal(other, "jsonpatch.Patch"))),
+    };
+    let patch: Value = operations.iter().map(|operation| complete(operation.clone())).collect();
+    let Patch(operations) = serde_json::from_value(patch).map_err(|error| Fault::Other(error.to_string()))?;
+    apply_each(operations, old)
+}
+
+fn apply_each(operations: Vec<PatchOperation>, old: &Value) -> Result<Value, Fault> {
     let mut object = old.clone();
     let mut copied = 0;
     for operation in operations {
         let operation = add_if_missing(operation, &object);
         copied += check_growth(&operation, &object)?;
         if copied > COPIED_MAX {
-            return Err(Refused::unprocessable());
+            return Err(Fault::Other(format!(
+                "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit \
+                 {COPIED_MAX}"
+            )));
         }
-        json_patch::patch(&mut object, &[operation]).map_err(|_| Refused::unprocessable())?;
+        if changes_root(&operation)
+            || json_patch::patch(&mut object, std::slice::from_ref(&operation)).is_err()
+        {
+            return Err(fault::of(&operation, &object));
+        }
     }
     Ok(object)
 }
@@ -62,12 +86,13 @@ fn complete(mut operation: Value) -> Value {
 }
 
 /// Whether an operation adds, removes, moves or copies the whole object, which `findObject` does not find.
-fn changes_root(operation: &Value) -> bool {
-    let is_root = |member: &str| operation[member].as_str() == Some("");
-    match operation["op"].as_str() {
-        Some("add" | "remove") => is_root("path"),
-        Some("move" | "copy") => is_root("path") || is_root("from"),
-        _ => false,
+fn changes_root(operation: &PatchOperation) -> bool {
+    match operation {
+        PatchOperation::Add(add) => add.path.is_root(),
+        PatchOperation::Remove(remove) => remove.path.is_root(),
+        PatchOperation::Move(moved) => moved.path.is_root() || moved.from.is_root(),
+        PatchOperation::Copy(copy) => copy.path.is_root() || copy.from.is_root(),
+        PatchOperation::Replace(_) | PatchOperation::Test(_) => false,
     }
 }
 
@@ -82,7 +107,7 @@ fn add_if_missing(operation: PatchOperation, object: &Value) -> PatchOperation {
 }
 
 /// The number of bytes that an operation copies. Rejects an operation that nests values too deep.
-fn check_growth(operation: &PatchOperation, object: &Value) -> Outcome<usize> {
+fn check_growth(operation: &PatchOperation, object: &Value) -> Result<usize, Fault> {
     let (path, value, copies) = match operation {
         PatchOperation::Add(add) => (&add.path, Some(&add.value), false),
         PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value), false),
@@ -95,7 +120,7 @@ fn check_growth(operation: &PatchOperation, object: &Value) -> Outcome<usize> {
         (Some(value), Some(levels)) if is_within(value, levels) => {
             Ok(if copies { value.to_string().len() } else { 0 })
         }
-        (Some(_), _) => Err(Refused::unprocessable()),
+        (Some(_), _) => Err(Fault::Other(format!("exceeded max depth {DEPTH_MAX}"))),
         (None, _) => Ok(0),
     }
 }

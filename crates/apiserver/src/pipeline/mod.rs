@@ -196,6 +196,8 @@ impl ApiServer {
             return Reply::refused(&Refused::internal(""));
         }
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+        // The real server writes no header for these (`NewWarningHeader`).
+        call.warnings.retain(|warning| !warning.is_empty() && !warning.contains(char::is_control));
         reply.warnings.append(&mut call.warnings);
         reply.media = call.media;
         reply.absent_times = self.profile.minor < since::ABSENT_TIMES_OMITTED;

@@ -119,6 +119,7 @@ impl ApiServer {
             if metadata::is_terminating(&existing.served()) {
                 refused.message = format!("object is being deleted: {}", refused.message);
             }
+            call.refused_new = Some(object);
             return Err(refused);
         }
         if call.dry_run {

@@ -1,9 +1,9 @@
 //! ResourceQuotas: limits on the objects and resources of a namespace (`ResourceQuota`).
 //!
-//! In a real cluster a controller copies the limits to the status of a quota, and counts the usage. Admission reads only the
-//! status. Here the server does the controller's work at each write, so a quota applies from the moment of its creation. A
-//! server beside a real controller ([`Admission::with_quota_controller`]) trusts the status, and only adds to the usage
-//! there what a write needs.
+//! In a real cluster a controller copies the limits to the status of a quota, and counts the usage. Admission trusts the
+//! status, and adds to the usage there what a new object needs, even if the storage then has an object of its name. Unless
+//! it is beside a real controller ([`Admission::with_quota_controller`]), the server does the controller's work at each
+//! other write, so a quota applies from the moment of its creation.
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
@@ -69,6 +69,7 @@ impl Admitter<'_> {
         if !missing.is_empty() {
             return refused(format!("failed quota: {name}: must specify {missing}"));
         }
+        let is_counted = quota["status"]["hard"] == quota["spec"]["hard"];
         let used = if self.admission.has_quota_controller {
             let used = amounts::read(&quota["status"]["used"]);
             let counted = object_usage(&call.kind, object, call.now);
@@ -79,6 +80,8 @@ impl Admitter<'_> {
                 return refused(format!("status unknown for quota: {name}, resources: {names}"));
             }
             used
+        } else if is_counted {
+            amounts::read(&quota["status"]["used"])
         } else {
             count(self.catalog, self.store, attributes.namespace, quota, limits, call.now).used().clone()
         };
@@ -113,7 +116,8 @@ impl Admission {
 
     /// Updates the status of each quota of a namespace after a write.
     pub(crate) fn update_quota_statuses(&self, catalog: &Catalog, store: &mut Store, call: &Call<'_>) {
-        if self.has_quota_controller {
+        let is_creation = call.refused_new.is_some() || call.after.is_some() && call.before.is_none();
+        if self.has_quota_controller || is_creation && !call.kind.is_resource("", "resourcequotas") {
             self.charge_quotas(store, call);
             return;
         }
@@ -130,10 +134,9 @@ impl Admission {
     /// Adds the usage of a written object to the status of the quotas that cover it.
     fn charge_quotas(&self, store: &mut Store, call: &Call<'_>) {
         let operation = if call.before.is_some() { Operation::Update } else { Operation::Create };
-        let Some(object) = call
-            .after
-            .as_ref()
-            .filter(|_| call.path.subresource.is_empty() && is_charged(&call.kind, operation))
+        let written = call.after.as_deref().or(call.refused_new.as_ref());
+        let Some(object) =
+            written.filter(|_| call.path.subresource.is_empty() && is_charged(&call.kind, operation))
         else {
             return;
         };

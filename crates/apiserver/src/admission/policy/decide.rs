@@ -42,8 +42,16 @@ impl Admitter<'_> {
         let mut first = Ok(());
         for policy in &self.admission.policies.validating {
             let Some(kind) = self.applies(&policy.constraints, call, attributes, object)? else { continue };
-            let bindings = self.admission.policies.validating_bindings.iter();
-            for binding in bindings.filter(|binding| binding.policy == policy.name) {
+            let bindings = &self.admission.policies.validating_bindings;
+            if let Some(why) = params::fault(self, policy, bindings) {
+                if !policy.ignores_failure {
+                    let message =
+                        format!("ValidatingAdmissionPolicy '{}' denied request: {why}", policy.name);
+                    first = first.and(Err(refusal(call, attributes, &message, "")));
+                }
+                continue;
+            }
+            for binding in bindings.iter().filter(|binding| binding.policy == policy.name) {
                 if let Some(constraints) = &binding.constraints
                     && self.applies(constraints, call, attributes, object)?.is_none()
                 {
@@ -284,8 +292,13 @@ fn enforce(
     }
     let message =
         format!("ValidatingAdmissionPolicy '{policy}' with binding '{bound}' denied request: {why}");
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(None), &message);
-    (refused.code, refused.reason) = match denial.reason.as_str() {
+    Err(refusal(call, attributes, &message, &denial.reason))
+}
+
+/// The error of a denied write.
+fn refusal(call: &Call<'_>, attributes: Attributes<'_>, message: &str, reason: &str) -> Refused {
+    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(None), message);
+    (refused.code, refused.reason) = match reason {
         "Forbidden" => (403, "Forbidden"),
         "Unauthorized" => (401, "Unauthorized"),
         "RequestEntityTooLarge" => (413, "RequestEntityTooLarge"),
@@ -294,5 +307,5 @@ fn enforce(
     if let Some(details) = &mut refused.details {
         details["causes"] = json!([{ "message": message }]);
     }
-    Err(refused)
+    refused
 }

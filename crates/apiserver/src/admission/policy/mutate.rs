@@ -12,7 +12,7 @@ use crate::apply::configured;
 use crate::call::Call;
 use crate::cel::json;
 use crate::kinds::Kind;
-use crate::patch::apply_operations;
+use crate::patch::{Fault, apply_own};
 use crate::status::{Outcome, Refused};
 
 /// One mutation of a policy.
@@ -51,6 +51,13 @@ impl Admitter<'_> {
         }
         reinvocation.start(|all| &mut all.policies, Some(object));
         for policy in policies {
+            if let Some(why) = params::fault(self, policy, bindings) {
+                let applies = self.applies(&policy.constraints, call, attributes, Some(object))?.is_some();
+                if applies && !policy.ignores_failure {
+                    errors.push(format!("policy '{}' denied request: {why}", policy.name));
+                }
+                continue;
+            }
             for binding in bindings.iter().filter(|binding| binding.policy == policy.name) {
                 let Some(kind) = self.applies(&policy.constraints, call, attributes, Some(object))? else {
                     break;
@@ -146,10 +153,10 @@ fn evaluate(expression: &Condition, variables: &[super::expression::Given<'_>]) 
 fn apply_result(mutation: &Mutation, kind: &Kind, object: &Json, mut result: Json) -> Result<Json, String> {
     if mutation.is_json_patch {
         // With a failed `test` operation, the expression leaves the object unchanged on purpose.
-        return match apply_operations(&result, object) {
+        return match apply_own(&result, object) {
             Ok(changed) => Ok(changed),
-            Err(_) if list(&result).iter().any(|operation| operation["op"] == "test") => Ok(object.clone()),
-            Err(refused) => Err(format!("JSON Patch: {}", refused.message)),
+            Err(Fault::TestFailed(_)) => Ok(object.clone()),
+            Err(fault) => Err(format!("JSON Patch: {}", fault.text())),
         };
     }
     result["apiVersion"] = json!(kind.resource.api_version());

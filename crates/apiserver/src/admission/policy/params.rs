@@ -3,10 +3,30 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use windtunnel_core::Resource;
 
 use super::{Binding, Policy};
 use crate::admission::Admitter;
+use crate::kinds::Kind;
 use crate::selector::LabelSelector;
+
+/// Why a policy that a binding uses cannot be evaluated at all: its kind of parameters is not served.
+pub(super) fn fault(admitter: &Admitter<'_>, policy: &Policy, bindings: &[Binding]) -> Option<String> {
+    let (api_version, kind) = policy.param_kind.as_ref()?;
+    let is_bound = bindings.iter().any(|binding| binding.policy == policy.name);
+    let is_unknown = is_bound && find_kind(admitter, api_version, kind).is_none();
+    is_unknown.then(|| format!("failed to configure policy: {}", unknown_kind(api_version, kind)))
+}
+
+fn unknown_kind(api_version: &str, kind: &str) -> String {
+    format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'")
+}
+
+fn find_kind<'a>(admitter: &Admitter<'a>, api_version: &str, kind: &str) -> Option<&'a Arc<Kind>> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let is_it = |known: &Resource| known.group == group && known.version == version && known.kind == kind;
+    admitter.catalog.served().find(|known| is_it(&known.resource))
+}
 
 /// The parameters with which to evaluate a policy. A single null means that the policy has no parameters.
 ///
@@ -22,14 +42,8 @@ pub(super) fn collect(
     let (Some((api_version, kind)), true) = (&policy.param_kind, binding.param_ref.is_object()) else {
         return no_params();
     };
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let known = admitter.catalog.served().find(|known| {
-        known.resource.group == group
-            && known.resource.version == version
-            && known.resource.kind == kind.as_str()
-    });
-    let Some(known) = known else {
-        return Err(format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'"));
+    let Some(known) = find_kind(admitter, api_version, kind) else {
+        return Err(unknown_kind(api_version, kind));
     };
     let reference = &binding.param_ref;
     let own = reference["namespace"].as_str().unwrap_or_default();

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use json_patch::Patch;
-use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::admission::converted::{Versioned, Write};
@@ -12,11 +10,13 @@ use crate::admission::review;
 use crate::admission::webhook::Webhook;
 use crate::admission::{Admitter, Attributes};
 use crate::call::Call;
+use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::quote;
 use crate::kinds::Kind;
 use crate::outbound::client_config;
 use crate::outbound::endpoint::with_service_endpoint;
 use crate::outbound::hooks::{self, HookCall};
+use crate::patch::apply_own;
 use crate::status::{Outcome, Refused};
 
 impl Admitter<'_> {
@@ -58,10 +58,7 @@ impl Admitter<'_> {
         let Some(patch) = self.call_webhook(call, webhook, kind, attributes, object.as_deref(), true)? else {
             return Ok(false);
         };
-        let Ok(patch) = Patch::deserialize(&patch) else {
-            return Err(Refused::internal_error("invalid character in JSON patch of an admission webhook"));
-        };
-        if patch.0.is_empty() {
+        if patch.as_array().is_some_and(Vec::is_empty) {
             return Ok(false);
         }
         let Some(object) = object else {
@@ -71,12 +68,10 @@ impl Admitter<'_> {
                 quote(&webhook.name)
             )));
         };
-        let mut changed = match self.versioned(call, kind, attributes, Some(object))?.object {
-            Some(versioned) => versioned.into_owned(),
-            None => return Ok(false),
+        let Some(versioned) = self.versioned(call, kind, attributes, Some(object))?.object else {
+            return Ok(false);
         };
-        json_patch::patch(&mut changed, &patch)
-            .map_err(|error| Refused::internal_error(&error.to_string()))?;
+        let changed = apply_own(&patch, &versioned).map_err(|fault| Refused::internal_error(fault.text()))?;
         let changed = self.written(call, kind, attributes, changed)?;
         let changed = changed.map_err(|why| Refused::internal_error(&why))?;
         let differs = changed != *object;
@@ -155,11 +150,12 @@ impl Admitter<'_> {
                 Err(error) => Err(format!("failed to call webhook: {error}")),
             },
         };
+        let result = result.and_then(|verdict| {
+            call.warnings.extend(verdict.warnings);
+            verdict.denied.map_or_else(|| parsed(verdict.patch).map(Ok), |denied| Ok(Err(denied)))
+        });
         match result {
-            Ok(verdict) => {
-                call.warnings.extend(verdict.warnings);
-                verdict.denied.map_or(Ok(verdict.patch), Err)
-            }
+            Ok(verdict) => verdict,
             Err(_) if webhook.ignores_failure => Ok(None),
             Err(why) => Err(Refused::internal_error(&format!(
                 "failed calling webhook {}: {why}",
@@ -167,4 +163,12 @@ impl Admitter<'_> {
             ))),
         }
     }
+}
+
+/// The operations of a webhook's patch.
+fn parsed(patch: Option<Vec<u8>>) -> Result<Option<Value>, String> {
+    let Some(bytes) = patch else { return Ok(None) };
+    let wrong = |error: serde_json::Error| syntax_error(&bytes).unwrap_or_else(|| error.to_string());
+    let parsed = serde_json::from_slice(&bytes).map_err(wrong);
+    parsed.map(Some).map_err(|why| format!("received undecodable patch in webhook response: {why}"))
 }

@@ -4,6 +4,7 @@
 mod admission;
 pub(in crate::kinds) mod autoscaler;
 mod container;
+mod definition;
 mod devices;
 mod image;
 mod other;
@@ -42,6 +43,7 @@ const TABLE: &[(&str, &str, Filler)] = &[
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", admission::admission_policy),
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", admission::admission_policy_binding),
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations", admission::webhooks),
+    ("apiextensions.k8s.io", "customresourcedefinitions", definition::definition),
     ("apiregistration.k8s.io", "apiservices", other::api_service),
     ("apps", "daemonsets", workload::daemon_set),
     ("apps", "deployments", workload::deployment),

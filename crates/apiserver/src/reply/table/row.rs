@@ -65,6 +65,13 @@ impl<'a> Row<'a> {
         json!(self.text("/metadata/name"))
     }
 
+    /// The name of a class, which is marked if one of these annotations makes it the default.
+    pub(super) fn class_name(&self, annotations: &[&str]) -> Value {
+        let name = self.text("/metadata/name");
+        let is_default = annotations.iter().any(|pointer| self.text(pointer) == "true");
+        if is_default { json!(format!("{name} (default)")) } else { json!(name) }
+    }
+
     pub(super) fn is_terminating(&self) -> bool {
         self.get("/metadata/deletionTimestamp").is_some()
     }

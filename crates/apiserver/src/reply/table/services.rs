@@ -111,6 +111,9 @@ pub(super) fn ingress(row: &Row<'_>) -> Cells {
     ]
 }
 
+/// The first minor version that marks the default IngressClass.
+const MARKS_INGRESS_CLASS: u32 = 36;
+
 pub(super) fn ingress_class(row: &Row<'_>) -> Cells {
     let parameters = row.get("/spec/parameters").map_or_else(
         || NONE.to_owned(),
@@ -123,7 +126,9 @@ pub(super) fn ingress_class(row: &Row<'_>) -> Cells {
             format!("{kind}/{}", text("name"))
         },
     );
-    vec![row.name(), json!(row.text("/spec/controller")), json!(parameters), row.age()]
+    let annotation = "/metadata/annotations/ingressclass.kubernetes.io~1is-default-class";
+    let name = if row.minor >= MARKS_INGRESS_CLASS { row.class_name(&[annotation]) } else { row.name() };
+    vec![name, json!(row.text("/spec/controller")), json!(parameters), row.age()]
 }
 
 pub(super) fn network_policy(row: &Row<'_>) -> Cells {

@@ -77,12 +77,8 @@ pub(super) fn storage_class(row: &Row<'_>) -> Cells {
         "/metadata/annotations/storageclass.kubernetes.io~1is-default-class",
         "/metadata/annotations/storageclass.beta.kubernetes.io~1is-default-class",
     ];
-    let mut name = row.text("/metadata/name").to_owned();
-    if DEFAULT.iter().any(|pointer| row.text(pointer) == "true") {
-        name.push_str(" (default)");
-    }
     vec![
-        json!(name),
+        row.class_name(&DEFAULT),
         json!(row.text("/provisioner")),
         json!(row.text_or("/reclaimPolicy", "Delete")),
         json!(row.text_or("/volumeBindingMode", "Immediate")),

@@ -16,7 +16,6 @@ use crate::kinds::view::View;
 use crate::kinds::{Custom, Dependents, Generation, Kind, Rules, StatusMetadata};
 use crate::metadata::{self, Checks};
 use crate::names::NameRule;
-use crate::outbound::client_config;
 use crate::profile::Profile;
 use crate::server::ApiServer;
 use crate::server::definitions::naming::set_terminating;
@@ -27,7 +26,6 @@ pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Sets the initial fields of a new definition.
 pub(crate) fn prepare_create(crd: &mut Value, profile: &Profile) {
-    fill_in(crd);
     if !profile.selectable_fields {
         drop_selectable(crd);
     }
@@ -45,7 +43,7 @@ pub(crate) fn prepare_deletion(crd: &mut Value, now: Time) {
     set_terminating(crd, "InstanceDeletionPending", message, now);
 }
 
-/// Fills the defaults on a write of a definition, or of its status if that is the subresource.
+/// Completes a definition on a write, or its status if that is the subresource.
 pub(crate) fn prepare_write(crd: &mut Value, old: &Value, subresource: &str, profile: &Profile) {
     if subresource.is_empty() {
         prepare_update(crd, old, profile);
@@ -54,10 +52,8 @@ pub(crate) fn prepare_write(crd: &mut Value, old: &Value, subresource: &str, pro
     }
 }
 
-/// Fills the defaults on every write of a definition's spec. `storedVersions` keeps all former storage
-/// versions.
+/// Completes a definition on a write of its spec: `storedVersions` keeps all former storage versions.
 fn prepare_update(crd: &mut Value, old: &Value, profile: &Profile) {
-    fill_in(crd);
     if !profile.selectable_fields && !has_selectable(old) {
         drop_selectable(crd);
     }
@@ -99,29 +95,6 @@ fn has_selectable(crd: &Value) -> bool {
 fn drop_selectable(crd: &mut Value) {
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
         version.as_object_mut().map(|version| version.remove("selectableFields"));
-    }
-}
-
-/// Defaults of the specification (`SetDefaults_CustomResourceDefinitionSpec`).
-fn fill_in(crd: &mut Value) {
-    if !crd["spec"].is_object() {
-        return;
-    }
-    if crd["spec"]["conversion"].is_null() {
-        crd["spec"]["conversion"] = json!({ "strategy": "None" });
-    }
-    if let Some(service) = crd.pointer_mut("/spec/conversion/webhook/clientConfig/service")
-        && service.is_object()
-        && service["port"].is_null()
-    {
-        service["port"] = json!(client_config::PORT);
-    }
-    let names = &mut crd["spec"]["names"];
-    let Some(kind) = names["kind"].as_str().map(str::to_owned) else { return };
-    for (field, default) in [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))] {
-        if names[field].as_str().is_none_or(str::is_empty) {
-            names[field] = json!(default);
-        }
     }
 }
 
