@@ -7,8 +7,8 @@ use windtunnel_core::resources::{NODES, PODS, SERVICE_ACCOUNTS};
 use windtunnel_core::{Identity, Object, Resource};
 
 use super::SECRETS;
-use crate::access::Access;
 use crate::access::tokens::token::{Claims, ISSUER, Reference};
+use crate::access::{Access, AuthorizationMode};
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::status::{Outcome, Refused};
@@ -25,7 +25,8 @@ impl Access {
     /// headers. `Err(())` is an untrusted certificate, which is an error unless there is a valid token.
     ///
     /// # Errors
-    /// 401 for a token that is unknown or expired, or whose `ServiceAccount` no longer exists.
+    /// 401 for a token that is unknown or expired, or whose `ServiceAccount` no longer exists; without any if everything is
+    /// allowed.
     pub(crate) fn identify(
         &self,
         objects: Objects<'_>,
@@ -39,6 +40,8 @@ impl Access {
                 Ok((who, _)) => Ok(who),
                 Err(_) => Err(Refused::unauthorized()),
             },
+            // Whoever allows everything must know everyone: the real server turns anonymous requests off then.
+            (Ok(None), None) if self.mode == AuthorizationMode::AlwaysAllow => Err(Refused::unauthorized()),
             (Ok(None), None) => Ok(Identity::anonymous()),
             (Err(()), None) => Err(Refused::unauthorized()),
         }

@@ -92,7 +92,8 @@ impl ApiServer {
     }
 
     /// Runs all of admission on an object that a request posts and that is not stored: a review, a Binding, an Eviction, a token
-    /// request. `object_type` is its type if the path names another one.
+    /// request. `object_type` is its type if the path names another one; `complete` sets and checks its fields before validating
+    /// admission.
     ///
     /// # Errors
     /// As [`ApiServer::admit`].
@@ -101,6 +102,7 @@ impl ApiServer {
         call: &mut Call<'_>,
         object_type: Option<&Resource>,
         object: &mut Value,
+        complete: impl FnOnce(&Self, &Call<'_>, &mut Value) -> Outcome<()>,
     ) -> Outcome<()> {
         let options = options::for_admission(call.request, "CreateOptions");
         let (path, given) = (call.path, metadata::text(object, "name").to_owned());
@@ -111,12 +113,14 @@ impl ApiServer {
             *object = self.with_owners_of(call, resource, object, object.clone()).to_value();
         }
         self.admit(call, attributes, Some(object))?;
+        complete(self, call, object)?;
         self.check_admission(call, attributes, Some((object, None)))?;
         Stored::take_owners(object);
         Ok(())
     }
 
-    /// Runs all of admission on the Scale that an update writes; `old` is the Scale before.
+    /// Runs all of admission on the Scale that an update writes; `old` is the Scale before. Validating admission does not see
+    /// the owners of their fields.
     ///
     /// # Errors
     /// As [`ApiServer::admit`].
@@ -124,7 +128,7 @@ impl ApiServer {
         &mut self,
         call: &mut Call<'_>,
         scale_type: &Resource,
-        old: &Value,
+        old: &mut Value,
         scale: &mut Value,
     ) -> Outcome<()> {
         let options = options::for_admission(call.request, "UpdateOptions");
@@ -135,10 +139,12 @@ impl ApiServer {
             options: &options,
             name: &path.name,
             namespace: &path.namespace,
-            old: Some(old),
+            old: None,
         };
-        self.admit(call, attributes, Some(scale))?;
-        self.check_admission(call, attributes, Some((scale, None)))
+        self.admit(call, Attributes { old: Some(old), ..attributes }, Some(scale))?;
+        Stored::take_owners(old);
+        Stored::take_owners(scale);
+        self.check_admission(call, Attributes { old: Some(old), ..attributes }, Some((scale, None)))
     }
 
     /// Runs all of admission on a connection to a pod, a node or a Service. Its object are the options of the connection.

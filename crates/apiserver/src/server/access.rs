@@ -107,7 +107,7 @@ impl ApiServer {
     pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let body = decode::body(call)?;
         let mut review = decode::object(call, body, &self.profile)?;
-        self.admit_posted(call, None, &mut review)?;
+        self.admit_posted(call, None, &mut review, |_, _, _| Ok(()))?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
         let mut reply = self.access.review(objects, call, review, &self.profile)?;
         if !OWNERLESS.contains(&&*call.kind.resource.plural) {
@@ -134,7 +134,11 @@ impl ApiServer {
     pub(crate) fn request_token(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut request = token_request::read(call)?;
         part::complete(&mut request, &TOKEN_REQUEST, call);
-        self.admit_posted(call, Some(&TOKEN_REQUEST), &mut request)?;
+        let complete = |server: &Self, call: &Call<'_>, request: &mut Value| {
+            let objects = Objects { catalog: &server.catalog, store: &server.store };
+            token_request::complete(objects, call, request, &server.profile)
+        };
+        self.admit_posted(call, Some(&TOKEN_REQUEST), &mut request, complete)?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
         let (request, answer) = self.access.request_token(objects, call, request, &self.profile)?;
         Ok(Reply::object(201, self.with_owners_of(call, TOKEN_REQUEST, &request, answer)))

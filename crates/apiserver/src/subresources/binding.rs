@@ -24,7 +24,7 @@ impl ApiServer {
         }
         let mut binding = part::body(call, &[("", "v1")], "Binding")?;
         part::complete(&mut binding, &BINDING, call);
-        self.admit_posted(call, None, &mut binding)?;
+        self.admit_posted(call, None, &mut binding, |_, _, binding| check_target(binding))?;
         let name = metadata::text(&binding, "name").to_owned();
         self.bind_pod(call, &name, &binding)
     }
@@ -33,34 +33,18 @@ impl ApiServer {
     pub(super) fn bind(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut binding = part::body(call, &[("", "v1")], "Binding")?;
         part::complete(&mut binding, &BINDING, call);
-        self.admit_posted(call, Some(&BINDING), &mut binding)?;
+        self.admit_posted(call, Some(&BINDING), &mut binding, |_, call, binding| {
+            if metadata::text(binding, "name") != call.path.name {
+                return Err(Refused::bad_request("name in URL does not match name in Binding object"));
+            }
+            check_target(binding)
+        })?;
         let name = call.path.name.to_string();
-        let given = metadata::text(&binding, "name");
-        if given != name {
-            return Err(Refused::bad_request("name in URL does not match name in Binding object"));
-        }
         self.bind_pod(call, &name, &binding)
     }
 
     fn bind_pod(&mut self, call: &mut Call<'_>, name: &str, binding: &Value) -> Outcome<Reply> {
-        let target = &binding["target"];
-        let kind = target["kind"].as_str().unwrap_or_default();
-        let node = target["name"].as_str().unwrap_or_default();
-        let mut errors = Vec::new();
-        if !matches!(kind, "" | "Node") {
-            errors.push(format!(
-                "target.kind: Unsupported value: {}: supported values: \"Node\", \"<empty>\"",
-                crate::gotext::quote(kind)
-            ));
-        }
-        if node.is_empty() {
-            errors.push("target.name: Required value".to_owned());
-        }
-        match errors.as_slice() {
-            [] => {}
-            [only] => return Err(Refused::internal(only.clone())),
-            all => return Err(Refused::internal(format!("[{}]", all.join(", ")))),
-        }
+        let node = binding["target"]["name"].as_str().unwrap_or_default();
         let pods = self.catalog.find("", "v1", "pods").cloned();
         let Some(pods) = pods else { return Err(Refused::unknown_resource()) };
         let found = self.store.get(pods.table, &call.path.namespace, name);
@@ -104,6 +88,28 @@ impl ApiServer {
             call.after = Some(stored);
         }
         Ok(success())
+    }
+}
+
+/// Checks the target of a binding.
+fn check_target(binding: &Value) -> Outcome<()> {
+    let target = &binding["target"];
+    let kind = target["kind"].as_str().unwrap_or_default();
+    let node = target["name"].as_str().unwrap_or_default();
+    let mut errors = Vec::new();
+    if !matches!(kind, "" | "Node") {
+        errors.push(format!(
+            "target.kind: Unsupported value: {}: supported values: \"Node\", \"<empty>\"",
+            crate::gotext::quote(kind)
+        ));
+    }
+    if node.is_empty() {
+        errors.push("target.name: Required value".to_owned());
+    }
+    match errors.as_slice() {
+        [] => Ok(()),
+        [only] => Err(Refused::internal(only.clone())),
+        all => Err(Refused::internal(format!("[{}]", all.join(", ")))),
     }
 }
 

@@ -28,10 +28,12 @@ impl ApiServer {
     pub(super) fn evict(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut eviction = part::body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
         part::complete(&mut eviction, &EVICTION, call);
-        self.admit_posted(call, Some(&EVICTION), &mut eviction)?;
-        if metadata::text(&eviction, "name") != call.path.name {
-            return Err(Refused::bad_request("name in URL does not match name in Eviction object"));
-        }
+        self.admit_posted(call, Some(&EVICTION), &mut eviction, |_, call, eviction| {
+            if metadata::text(eviction, "name") == call.path.name {
+                return Ok(());
+            }
+            Err(Refused::bad_request("name in URL does not match name in Eviction object"))
+        })?;
         let asked = &eviction["deleteOptions"];
         let mut options = Deletion::of_body(asked, &self.profile)?;
         options.dry_run |= call.dry_run;

@@ -42,6 +42,7 @@ impl ApiServer {
         let (name, namespace) = (metadata::text(&object, "name"), metadata::text(&object, "namespace"));
         let attributes = Attributes::create(name, namespace, &options);
         self.check_admission(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        strategy::complete_create(&call.kind, &mut object);
         self.store_new(call, object, owners)
     }
 
@@ -89,7 +90,6 @@ impl ApiServer {
         let rules =
             Validation { profile: &self.profile, draws: &mut self.draws, empties: &call.empties, earlier };
         validation::validate_new(&kind, object, rules)?;
-        strategy::complete_create(&kind, object);
         if let Some(custom) = &kind.custom {
             default::fill(object, &custom.version.schema);
         }

@@ -1,6 +1,6 @@
 //! `serviceaccounts/NAME/token`: creates a ServiceAccount token, which may be bound to an object (`TokenRequest`).
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use windtunnel_core::clock::rfc3339;
 use windtunnel_core::resources::{NODES, PODS, SERVICE_ACCOUNTS};
 use windtunnel_core::{Object, Resource};
@@ -27,6 +27,8 @@ const LONGEST: i64 = 1 << 32;
 /// The lifetime that kubelets request for pods. Such a token lives for a year; this time becomes its `warnafter`
 /// claim.
 const WARN_ONLY: i64 = 3607;
+/// The metadata in an answer.
+const OWN: [&str; 4] = ["name", "namespace", "creationTimestamp", "uid"];
 const EXTENDED: i64 = 365 * 24 * 3600;
 
 impl Access {
@@ -38,10 +40,8 @@ impl Access {
         mut request: Value,
         profile: &Profile,
     ) -> Outcome<(Value, Value)> {
-        check_place(call, &request, profile)?;
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
         let account = bound_object(objects, &SERVICE_ACCOUNTS, namespace, name)?;
-        check_uid(&request, &account, profile)?;
         let now = call.now.as_second();
         let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
         let given = request.clone();
@@ -71,14 +71,13 @@ impl Access {
         };
         let token = self.issuer.sign(&claims);
         let expires = call.now + jiff::SignedDuration::from_secs(seconds);
-        let mut metadata =
-            json!({ "name": name, "namespace": namespace, "creationTimestamp": rfc3339(call.now) });
-        if profile.minor >= since::TOKEN_REQUEST_UID {
-            metadata["uid"] = json!(claims.bound.account.uid);
-        }
+        let own: Map<String, Value> = OWN
+            .iter()
+            .filter_map(|field| Some(((*field).to_owned(), given["metadata"].get(field)?.clone())))
+            .collect();
         let answer = json!({
             "kind": KIND, "apiVersion": format!("{GROUP}/v1"),
-            "metadata": metadata,
+            "metadata": own,
             "spec": {
                 "audiences": request["spec"]["audiences"],
                 "expirationSeconds": seconds,
@@ -88,6 +87,30 @@ impl Access {
         });
         Ok((given, answer))
     }
+}
+
+/// Sets the metadata of a request before validating admission sees it.
+///
+/// # Errors
+/// The service account does not exist, or the request is for another one.
+pub(crate) fn complete(
+    objects: Objects<'_>,
+    call: &Call<'_>,
+    request: &mut Value,
+    profile: &Profile,
+) -> Outcome<()> {
+    check_place(call, request, profile)?;
+    let account = bound_object(objects, &SERVICE_ACCOUNTS, &call.path.namespace, &call.path.name)?;
+    check_uid(request, &account, profile)?;
+    let own = metadata::metadata_mut(request);
+    own.insert("name".to_owned(), json!(account.name()));
+    own.insert("creationTimestamp".to_owned(), json!(rfc3339(call.now)));
+    if profile.minor >= since::TOKEN_REQUEST_UID {
+        own.insert("uid".to_owned(), json!(account.uid()));
+    } else {
+        own.remove("uid");
+    }
+    Ok(())
 }
 
 /// Checks that the name and the namespace in the body, if any, are those of the path.

@@ -132,10 +132,13 @@ pub(crate) fn is_disabled(kind: &Kind, pointer: &str, old: Option<&Value>, minor
     devices::is_disabled(kind, pointer, old, minor)
 }
 
-/// Sets the fields of a valid new object that reading it sets.
+/// Sets the fields of an admitted new object that reading it sets.
 pub(crate) fn complete_create(kind: &Kind, object: &mut Value) {
     if kind.is_resource("batch", "jobs") {
         job::label(object);
+    }
+    if kind.is_resource("", "persistentvolumeclaims") {
+        object["status"]["phase"] = json!("Pending");
     }
 }
 
@@ -190,10 +193,10 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// A new volume or claim is pending.
+/// A new volume is pending. A new claim has no status, and is pending when it is read.
 fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
-    object["status"] = json!({ "phase": "Pending" });
     let is_volume = kind.is_resource("", "persistentvolumes");
+    object["status"] = if is_volume { json!({ "phase": "Pending" }) } else { json!({}) };
     if is_volume && context.minor >= since::VOLUME_PHASE_TIME {
         object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
     }

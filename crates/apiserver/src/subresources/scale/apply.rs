@@ -25,6 +25,13 @@ fn scale_kind(kind: &Kind) -> Arc<Kind> {
 /// The kind of a Scale.
 pub(super) const SCALE: Resource = Resource::namespaced("autoscaling", "v1", "Scale", "scales");
 
+/// The owners of the fields of a Scale before and after a write, as mutating admission sees them.
+#[derive(Debug, Default)]
+pub(super) struct ScaleOwners {
+    pub(super) old: Managers,
+    pub(super) new: Managers,
+}
+
 impl ApiServer {
     /// Applies the configuration to the Scale and returns the result. Stores the object's managed fields in the call.
     pub(super) fn apply_scale(
@@ -32,7 +39,7 @@ impl ApiServer {
         call: &mut Call<'_>,
         object: &Stored,
         current: &Value,
-    ) -> Outcome<Value> {
+    ) -> Outcome<(Value, ScaleOwners)> {
         let config = apply::configuration(call, &SCALE)?;
         let replicas = self.replicas(&call.kind);
         let owners = Managers::stored(object);
@@ -53,15 +60,16 @@ impl ApiServer {
             return Err(unconverted(task, "/"));
         }
         let Applied { object: scale, managers } =
-            tracker.apply(current, &config, own, false, call.options.force)?;
+            tracker.apply(current, &config, own.clone(), false, call.options.force)?;
         if call.kind.custom.is_some() && scale.is_some() {
             let (namespace, name) = (metadata::text(&config, "namespace"), metadata::text(&config, "name"));
             return Err(unconverted("failed to convert new object", &format!("{namespace}/{name}")));
         }
+        let of_scale = ScaleOwners { old: own, new: managers.clone() };
         let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
         apply::report_repeated_keys(call)?;
         call.owners = Owners::Decided(managers);
-        Ok(scale.unwrap_or_else(|| current.clone()))
+        Ok((scale.unwrap_or_else(|| current.clone()), of_scale))
     }
 
     /// The Scale of a call with its patch, which is no apply.
@@ -78,9 +86,15 @@ impl ApiServer {
 
     /// Sets the owners of the fields of an object whose Scale an update or another patch changes. Go omits a number of
     /// zero, which therefore has no owner.
-    pub(super) fn own_replicas(&self, call: &mut Call<'_>, object: &Stored, current: &Value, scale: &Value) {
+    pub(super) fn own_replicas(
+        &self,
+        call: &mut Call<'_>,
+        object: &Stored,
+        current: &Value,
+        scale: &Value,
+    ) -> ScaleOwners {
         if !self.managed_fields {
-            return;
+            return ScaleOwners::default();
         }
         let replicas = self.replicas(&call.kind);
         let owners = Managers::stored(object);
@@ -88,9 +102,11 @@ impl ApiServer {
         let served = [Arc::clone(&kind)];
         let tracker =
             Tracker { versions: Versions::new(&served, &kind, self.catalog.minor()), ..self.tracker(call) };
-        let managers = tracker.update(Some(current), scale, replicas.of_scale(&owners));
-        let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
-        call.owners = Owners::Decided(managers);
+        let old = replicas.of_scale(&owners);
+        let new = tracker.update(Some(current), scale, old.clone());
+        let of_scale = ScaleOwners { old, new: new.clone() };
+        call.owners = Owners::Decided(replicas.of_object(owners, new, &call.kind.resource.api_version()));
+        of_scale
     }
 
     /// The path of the number of replicas in each served version of a kind.

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::resources::DEPLOYMENTS;
 
-use self::apply::SCALE;
+use self::apply::{SCALE, ScaleOwners};
+use crate::apply::Managers;
 use crate::call::{Call, part};
 use crate::field::FieldError;
 use crate::gotext;
@@ -19,7 +20,7 @@ use crate::request::options::PatchType;
 use crate::selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::Stored;
+use crate::store::{Stored, joined};
 use crate::verbs::check_name;
 
 /// The number of replicas that a patch sees if a custom resource has none.
@@ -57,18 +58,22 @@ impl ApiServer {
         }
         let applies =
             call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);
-        let mut scale = match call.request.method {
-            Method::Put => replacement.unwrap_or_default(),
+        let (mut scale, mut owners) = match call.request.method {
+            Method::Put => (replacement.unwrap_or_default(), ScaleOwners::default()),
             Method::Patch if applies => self.apply_scale(call, &object, &current)?,
-            Method::Patch => self.patch_scale(call, &current)?,
+            Method::Patch => (self.patch_scale(call, &current)?, ScaleOwners::default()),
             _ => return Err(Refused::method_not_allowed()),
         };
         check_place(call, &scale)?;
         if !applies {
-            self.own_replicas(call, &object, &current, &scale);
+            owners = self.own_replicas(call, &object, &current, &scale);
         }
         part::complete(&mut scale, &SCALE, call);
-        self.admit_scale(call, &SCALE, &current, &mut scale)?;
+        let shown =
+            |managers: Managers| Some(managers).filter(|all| !all.is_empty()).map(Managers::into_value);
+        current = joined(&current, shown(owners.old).as_ref());
+        scale = joined(&scale, shown(owners.new).as_ref());
+        self.admit_scale(call, &SCALE, &mut current, &mut scale)?;
         let next = if is_custom {
             scaled_custom(&object, &scale, paths, call)?
         } else {
