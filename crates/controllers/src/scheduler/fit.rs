@@ -60,7 +60,7 @@ struct Search<'s, 'v> {
     differences: Differences,
 }
 
-impl<'v> Search<'_, 'v> {
+impl Search<'_, '_> {
     /// The reason why a node does not fit, from the first of the scheduler's filters that rejects it. `others`: the pods on
     /// the node.
     fn refusal(&self, node: &Object, others: &[&Object]) -> Option<Refusal> {
