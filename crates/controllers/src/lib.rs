@@ -6,6 +6,7 @@
 //! numbers only from the streams that they were created with.
 
 mod actor;
+pub mod certificate_signing;
 pub mod cleanup;
 pub mod counter;
 pub mod endpoints;

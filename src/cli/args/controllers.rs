@@ -15,6 +15,9 @@ use crate::engine;
 pub(in crate::cli) enum Controller {
     /// Every controller below.
     All,
+    /// Signs approved CertificateSigningRequests of the signers that are Kubernetes' own.
+    #[value(name = "certificatesigningrequest-signing-controller")]
+    CertificateSigning,
     /// Creates the Jobs of CronJobs by their schedules.
     #[value(name = "cronjob-controller")]
     CronJobs,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use windtunnel_apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
@@ -84,10 +85,11 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     }
     let controllers = selected_controllers(called)?;
     let has_kubelets = controllers.iter().any(|selected| matches!(selected, Selected::Component(_)));
-    let shared = Shared::new(server(&flags, minor, has_kubelets)?, std::sync::Arc::new(WallClock));
+    let shared = Shared::new(server(&flags, minor, has_kubelets)?, Arc::new(WallClock));
     let faults = perturbed::begin(called, &shared)?;
     let certificate = certificate(&flags)?;
-    let properties = ServerProperties { minor, authority: certificate.chain_pem.clone() };
+    let signer = Arc::new(Authority::generate().map_err(|error| error.to_string())?);
+    let properties = ServerProperties { minor, authority: certificate.chain_pem.clone(), signer };
     let mut kubernetes = controllers::of_kubernetes(&controllers);
     let settings = settings(&flags, certificate)?;
     let start = async {

@@ -4,8 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::ValueEnum;
+use windtunnel_apiserver::https::{Authority, SigningError};
 use windtunnel_apiserver::service::Shared;
+use windtunnel_controllers::certificate_signing::{CertificateSigner, CertificateSigningController};
 use windtunnel_controllers::cleanup::garbage_collector::GarbageCollector;
 use windtunnel_controllers::cleanup::namespaces::NamespaceController;
 use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
@@ -26,6 +30,8 @@ use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
 use windtunnel_controllers::workloads::stateful_sets::StatefulSetController;
 use windtunnel_controllers::workloads::ttl_after_finished::TtlAfterFinishedController;
 use windtunnel_controllers::{Actor, ControllerVersion, runner};
+use windtunnel_core::Object;
+use windtunnel_core::clock::Time;
 use windtunnel_core::rng::Streams;
 
 use crate::cli::args::controllers::{Controller, Selected};
@@ -41,6 +47,25 @@ pub(in crate::cli) struct ServerProperties {
     pub(in crate::cli) minor: u32,
     /// The authority of its certificate, as PEM.
     pub(in crate::cli) authority: String,
+    /// The authority that signs requests for certificates.
+    pub(in crate::cli) signer: Arc<Authority>,
+}
+
+/// Signs with the key of an authority. A request that fails for another reason than its content is not tried again.
+#[derive(Debug)]
+struct Signer(Arc<Authority>);
+
+impl CertificateSigner for Signer {
+    fn sign(&self, request: &Object, now: Time) -> Result<Option<String>, String> {
+        let signed = self.0.sign(request, now);
+        signed.map(|pem| pem.map(|pem| STANDARD.encode(pem))).or_else(|error| match error {
+            SigningError::Rejected(why) => Err(why),
+            SigningError::Failed(why) => {
+                print_errors(&format!("cannot sign {}: {why}", request.name()));
+                Ok(None)
+            }
+        })
+    }
 }
 
 impl Controller {
@@ -60,6 +85,10 @@ impl Controller {
             Self::CronJobs => Box::new(CronJobController::new().with_version(version)),
             Self::Autoscalers => Box::new(AutoscalerController::new().with_version(version)),
             Self::Jobs => Box::new(JobController::with_minor(properties.minor)),
+            Self::CertificateSigning => {
+                let signer = Signer(Arc::clone(&properties.signer));
+                Box::new(CertificateSigningController::new(Arc::new(signer)))
+            }
             Self::ClaimProtection => Box::new(VolumeProtectionController::of_claims()),
             Self::VolumeProtection => Box::new(VolumeProtectionController::of_volumes()),
             Self::Scheduler => Box::new(Scheduler::new().with_version(version)),
@@ -139,7 +168,12 @@ mod tests {
     #[test]
     fn all_selects_the_kubernetes_controllers_and_those_of_a_plain_server() {
         let shared = Shared::new(ApiServer::builder().build(WallClock.now()), Arc::new(WallClock));
-        let properties = ServerProperties { minor: 33, authority: String::new() };
+        let properties = ServerProperties {
+            minor: 33,
+            authority: String::new(),
+            signer: Arc::new(Authority::generate().unwrap()),
+        };
+        let signing = CertificateSigningController::new(Arc::new(Signer(Arc::clone(&properties.signer))));
         let names = |actors: Vec<Box<dyn Actor>>| {
             let mut names: Vec<String> = actors.iter().map(|actor| actor.name().to_owned()).collect();
             names.sort_unstable();
@@ -148,6 +182,7 @@ mod tests {
         let mut expected = windtunnel_controllers::kubernetes(&Streams::new(1));
         expected.push(Box::new(RootCaPublisher::new("")));
         expected.push(Box::new(ResourceQuotaController::new()));
+        expected.push(Box::new(signing));
         expected.push(Box::new(PolicyStatusController::new(Arc::new(shared.clone()))));
         assert_eq!(
             names(selected_actors(&[Controller::All, Controller::Jobs], &shared, &properties)),

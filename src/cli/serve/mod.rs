@@ -44,7 +44,11 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     serve_until_end(&args.listening, args.update_service_port, args.exit, || {
         let mut started = start_server(args).map_err(|error| error.to_string())?;
         let authority = started.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
-        let properties = ServerProperties { minor: minor(args), authority };
+        // A copy of the authority, whose certificates the server accepts. A simulated cluster has none.
+        let key = started.authority.as_ref().map(Authority::key_pem);
+        let signer = key.map_or_else(Authority::generate, |key| Authority::from_key_pem(&key));
+        let signer = Arc::new(signer.map_err(|error| error.to_string())?);
+        let properties = ServerProperties { minor: minor(args), authority, signer };
         let options = beside::Options {
             seed: args.seed,
             stays_at_version: args.kubernetes.is_some(),

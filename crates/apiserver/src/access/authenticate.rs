@@ -40,7 +40,7 @@ impl Access {
                 Ok((who, _)) => Ok(who),
                 Err(_) => Err(Refused::unauthorized()),
             },
-            // Whoever allows everything must know everyone: the real server turns anonymous requests off then.
+            // A real server that allows everything rejects anonymous requests.
             (Ok(None), None) if self.mode == AuthorizationMode::AlwaysAllow => Err(Refused::unauthorized()),
             (Ok(None), None) => Ok(Identity::anonymous()),
             (Err(()), None) => Err(Refused::unauthorized()),

@@ -90,6 +90,10 @@ impl Authority {
         self.0.pem()
     }
 
+    pub(super) fn issuer(&self) -> &CertifiedIssuer<'static, KeyPair> {
+        &self.0
+    }
+
     pub(super) fn certificate(&self) -> &CertificateDer<'static> {
         self.0.der()
     }

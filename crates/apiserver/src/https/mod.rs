@@ -24,6 +24,7 @@ mod gzip;
 mod kubeconfig;
 mod limits;
 mod listener;
+mod signing;
 mod stall;
 mod subject;
 mod tls;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub use certificates::{Authority, CertificateError, ClientCertificate, ServerCertificate};
+pub use signing::SigningError;
 pub use tls::random_token;
 pub use turnstile::{Pass, Turnstile};
 pub use webhooks::Webhooks;

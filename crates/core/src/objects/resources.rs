@@ -152,6 +152,9 @@ kinds! {
     MUTATING_WEBHOOK_CONFIGURATIONS = cluster(
         "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"
     );
+    /// Requests for certificates.
+    CERTIFICATE_SIGNING_REQUESTS =
+        cluster("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests");
     /// Validation rules for writes.
     VALIDATING_ADMISSION_POLICIES =
         cluster("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies");
