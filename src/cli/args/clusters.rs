@@ -157,8 +157,8 @@ pub(in crate::cli) struct Listening {
     /// Bearer token of the administrator [default: random].
     #[arg(long, env = "WINDTUNNEL_TOKEN", hide_env_values = true)]
     pub(in crate::cli) token: Option<String>,
-    /// Certificates, as PEM, of the authorities whose client certificates authenticate users: the common name is the user,
-    /// the organizations are its groups [default: the authority of the server].
+    /// Certificates, as PEM, of the authorities whose client certificates authenticate users, besides the server's own: the
+    /// common name is the user, the organizations are its groups.
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) client_ca_file: Option<PathBuf>,
 }

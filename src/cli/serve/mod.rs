@@ -121,6 +121,9 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
         let address = SocketAddr::new(args.address, args.port);
         let bare = simulated.is_none() && dumped.is_none();
         let token = given_token.unwrap_or(token);
+        // The controller that signs requests for certificates uses the server's own authority.
+        let own = authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
+        let client_authorities = client_authorities.map(|given| format!("{}\n{own}", given.trim_end()));
         let settings = Settings { address, token, authority, client_authorities, ..Settings::default() };
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
         if bare {
