@@ -88,6 +88,7 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     let shared = Shared::new(server(&flags, minor, has_kubelets)?, Arc::new(WallClock));
     let faults = perturbed::begin(called, &shared)?;
     let certificate = certificate(&flags)?;
+    // Suites give the authority of their users without its key, so certificates of this one authenticate nobody.
     let signer = Arc::new(Authority::generate().map_err(|error| error.to_string())?);
     let properties = ServerProperties { minor, authority: certificate.chain_pem.clone(), signer };
     let mut kubernetes = controllers::of_kubernetes(&controllers);

@@ -42,7 +42,7 @@ pub enum AuthorizationMode {
     NodeRbac,
     /// RBAC alone (`RBAC`). Kubelets may do nothing, because no binding names them.
     Rbac,
-    /// Every user may do everything.
+    /// Every user may do everything. A request over HTTP without a user is rejected with 401.
     AlwaysAllow,
 }
 

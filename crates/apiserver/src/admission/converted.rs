@@ -87,10 +87,9 @@ impl Admitter<'_> {
         }
         Ok(Ok(changed))
     }
-}
 
-impl Admitter<'_> {
-    /// Rejects an object of which a mutation made another built-in kind. It is decoded first, which may fail as well.
+    /// Rejects an object whose kind a mutation changed to another built-in one. The server decodes it first, which may fail
+    /// as well.
     fn check_kind(&self, kind: &Kind, changed: &mut Value) -> Result<(), String> {
         let expected = (kind.resource.api_version(), &*kind.resource.kind);
         let (version, name) = (text(changed, "apiVersion", &expected.0), text(changed, "kind", expected.1));

@@ -1,4 +1,4 @@
-//! Why an operation of a JSON patch does not apply, in the words of `evanphx/json-patch` 4.
+//! Why an operation of a JSON patch does not apply, with the messages of `evanphx/json-patch` 4.
 
 use json_patch::PatchOperation;
 use json_patch::jsonptr::PointerBuf;

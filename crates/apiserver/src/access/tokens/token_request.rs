@@ -27,9 +27,9 @@ const LONGEST: i64 = 1 << 32;
 /// The lifetime that kubelets request for pods. Such a token lives for a year; this time becomes its `warnafter`
 /// claim.
 const WARN_ONLY: i64 = 3607;
+const EXTENDED: i64 = 365 * 24 * 3600;
 /// The metadata in an answer.
 const OWN: [&str; 4] = ["name", "namespace", "creationTimestamp", "uid"];
-const EXTENDED: i64 = 365 * 24 * 3600;
 
 impl Access {
     /// Answers a request for a token. Returns the request with its defaults, and the answer.
