@@ -14,6 +14,7 @@ use crate::kinds::{Kind, strategy};
 use crate::metadata;
 use crate::request::Request;
 use crate::server::ApiServer;
+use crate::server::derived::Change;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
@@ -61,12 +62,8 @@ impl ApiServer {
             let outcome = self.import_object(object, now);
             imported.add(number, outcome);
         }
-        let kinds: Vec<_> = self.catalog.served().map(Arc::clone).collect();
-        for kind in &kinds {
-            self.derive(kind);
-        }
-        self.aggregate_roles();
         self.store.compact();
+        self.follow_load(now);
         imported
     }
 
@@ -122,7 +119,7 @@ impl ApiServer {
             let old = self.store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
             let entries = Stored::take_owners(&mut object).map(Arc::new);
             self.store.put(kind.table, &key, kind.epoch(), object, FieldOwners { entries, known: None });
-            self.written(&kind, &key, old.as_deref(), now);
+            self.follow(&Change { kind: &kind, key: &key, old: old.as_deref(), now });
         });
         replayed.map_err(|refused| refused.message.clone())
     }
@@ -133,7 +130,7 @@ impl ApiServer {
         let namespace = if kind.resource.namespaced { metadata::text(object, "namespace") } else { "" };
         let key = kind.key(namespace, metadata::text(object, "name"));
         let old = self.store.remove(kind.table, &key, kind.epoch());
-        self.written(&kind, &key, old.as_deref(), now);
+        self.follow(&Change { kind: &kind, key: &key, old: old.as_deref(), now });
     }
 
     /// The object in its stored form, and its problem if it has one.

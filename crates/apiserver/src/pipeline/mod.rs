@@ -10,7 +10,7 @@
 //! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `call/`, `request/accept/` |
 //! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb | `subresources/`, `verbs/` |
 //! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `call/decode`, `admission/`, `kinds/`, `schema/`, `store/` |
-//! | notify | the verb, once the object is stored: watches, definitions, quotas, roles | `verbs/`, `server/definitions/`, [`ApiServer::follow_up`] |
+//! | notify | the verb, once the object is stored: [`ApiServer::follow`] | `server/derived` lists what follows a change |
 //! | encode | [`ApiServer::present`]: views, tables, conversions; the service encodes the bytes | `reply/view`, `reply/encode/` |
 //!
 //! A request that needs a webhook stops, and restarts from its first stage when the answer is recorded ([`Attempt`]). So no
@@ -269,7 +269,7 @@ impl ApiServer {
         }
     }
 
-    /// Counts a request. After a write, logs it and updates quotas, aggregated roles and FlowSchemas.
+    /// Counts a request. After a write, logs it and charges quotas.
     fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
         self.paths.metrics().count(call, reply.code);
         if matches!(call.request.method, Method::Get) {
@@ -281,9 +281,5 @@ impl ApiServer {
         }
         self.log.add(call, reply);
         self.update_quota_statuses(call);
-        self.update_dangling(call);
-        if call.kind.table == self.access.policy.tables().cluster_roles {
-            self.aggregate_roles();
-        }
     }
 }

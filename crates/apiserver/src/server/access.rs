@@ -164,9 +164,4 @@ impl ApiServer {
         self.access.policy.follow(&self.store);
         self.access.report()
     }
-
-    /// Updates the rules of all aggregated roles.
-    pub(crate) fn aggregate_roles(&mut self) {
-        self.access.aggregate_roles(&mut self.store);
-    }
 }

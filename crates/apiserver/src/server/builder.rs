@@ -240,8 +240,7 @@ impl Builder {
             paths: Paths::new(self.git_version, self.documents),
         });
         if let Some(saved) = self.saved {
-            server.restore(saved);
-            server.events_restored(now);
+            server.restore(saved, now);
             server.store.track_changes();
         }
         server.bootstrap_control_plane(now);

@@ -8,6 +8,7 @@ use windtunnel_core::resources::EVENTS;
 use windtunnel_core::{ByKey, Key};
 
 use crate::server::ApiServer;
+use crate::server::derived::{Change, Derived, Reload};
 
 /// The time to live of Events, and when each Event expires.
 #[derive(Debug, Clone)]
@@ -59,22 +60,30 @@ impl ApiServer {
         }
     }
 
-    /// Restarts the time to live of all Events from a storage.
-    pub(crate) fn events_restored(&mut self, now: Time) {
-        let names = self.store.list(self.tables.events, "");
-        let keys: Vec<Key> = names.map(|(namespace, name, _)| EVENTS.key(namespace, name)).collect();
-        for key in &keys {
-            self.expiry.renew(key, now);
-        }
-    }
-
     /// Restarts the time to live of a written Event, or removes the expiry of a deleted one.
-    pub(crate) fn event_written(&mut self, key: &Key, now: Time) {
+    fn event_written(&mut self, key: &Key, now: Time) {
         let key = EVENTS.key(&key.namespace, &key.name);
         if self.store.get(self.tables.events, &key.namespace, &key.name).is_some() {
             self.expiry.renew(&key, now);
         } else {
             self.expiry.remove(&key);
+        }
+    }
+}
+
+/// Follows the writes of Events.
+pub(super) struct EventExpiry;
+
+impl Derived for EventExpiry {
+    fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
+        if change.kind.table == server.tables.events {
+            server.event_written(change.key, change.now);
+        }
+    }
+
+    fn follow_reload(&self, server: &mut ApiServer, reload: &Reload<'_>) {
+        if reload.kind.table == server.tables.events {
+            reload.keys.iter().for_each(|key| server.event_written(key, reload.now));
         }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod builder;
 mod claims;
 pub(crate) mod control_plane;
 pub(crate) mod definitions;
+pub(crate) mod derived;
 mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;

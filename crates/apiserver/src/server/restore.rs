@@ -1,6 +1,6 @@
 //! Restores the content of a storage when a server starts.
 
-use std::sync::Arc;
+use windtunnel_core::clock::Time;
 
 use crate::server::ApiServer;
 use crate::storage::Saved;
@@ -11,28 +11,18 @@ const GAP: u64 = 10_000;
 
 impl ApiServer {
     /// Restores the content of a storage, before anything else is written.
-    pub(crate) fn restore(&mut self, saved: Saved) {
-        let mut definitions = Vec::new();
+    pub(crate) fn restore(&mut self, saved: Saved, now: Time) {
         for (key, object) in saved.objects {
             let table = match self.catalog.versions(&key.group, &key.plural).first() {
                 Some(kind) => kind.table,
                 None => self.custom_table(&key.group, &key.plural),
             };
-            if table == self.tables.definitions {
-                definitions.push(key.name.clone());
-            }
             self.store.restore(table, &key, &object);
         }
         if saved.revision > 0 {
             self.store.advance_to(saved.revision.saturating_add(GAP));
         }
-        for name in definitions {
-            self.restore_definition(&name);
-        }
-        let kinds: Vec<_> = self.catalog.served().map(Arc::clone).collect();
-        for kind in &kinds {
-            self.derive(kind);
-        }
+        self.follow_load(now);
         // No client has seen these changes.
         self.store.compact();
     }

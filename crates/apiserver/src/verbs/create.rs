@@ -17,6 +17,7 @@ use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
+use crate::server::derived::Change;
 use crate::status::{Outcome, Refused};
 use crate::store::{FieldOwners, Stored};
 use crate::verbs::etcd;
@@ -130,7 +131,7 @@ impl ApiServer {
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = kind.serve_stored(&stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
-        self.written(&kind, &key, None, call.now);
+        self.follow(&Change { kind: &kind, key: &key, old: None, now: call.now });
         Ok(Reply::object(201, reply))
     }
 

@@ -18,6 +18,7 @@ use crate::request::options::Deletion;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
+use crate::server::derived::Change;
 use crate::status::{self, Outcome, Refused};
 use crate::store::Stored;
 use crate::verbs::read::check_namespace;
@@ -195,7 +196,7 @@ impl ApiServer {
             return Ok(Reply::object(200, kind.served_form(&object.with(next))));
         }
         let stored = self.store.rewrite(kind.table, key, kind.epoch(), kind.to_storage(next));
-        self.written(kind, key, Some(object), now);
+        self.follow(&Change { kind, key, old: Some(object), now });
         Ok(Reply::object(200, kind.serve_stored(&stored)))
     }
 
@@ -211,13 +212,7 @@ impl ApiServer {
     /// Removes an object from the store. The last object of a terminating definition takes the definition with it.
     pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key, now: Time) -> Option<Stored> {
         let removed = self.store.remove(kind.table, key, kind.epoch());
-        if kind.custom.is_some() {
-            self.remove_emptied_definition(kind, now);
-        } else if kind.table == self.tables.events {
-            self.event_written(key, now);
-        }
-        self.follow_own_objects(kind, key, removed.as_deref(), now);
-        self.derive(kind);
+        self.follow(&Change { kind, key, old: removed.as_deref(), now });
         removed
     }
 }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use windtunnel_core::Key;
-use windtunnel_core::clock::Time;
 
 use super::owners;
 use super::validation::{self, StatusWrite, Validation};
@@ -21,6 +19,7 @@ use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::definitions::lifecycle;
+use crate::server::derived::Change;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
@@ -226,24 +225,8 @@ impl ApiServer {
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = kind.serve_stored(&stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
-        self.written(kind, &key, Some(old), call.now);
+        self.follow(&Change { kind, key: &key, old: Some(old), now: call.now });
         Ok(Reply::object(200, reply))
-    }
-
-    /// Updates the state that the server derives from the objects of some kinds; `old` is the object before the write.
-    pub(crate) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
-        if kind.table == self.tables.definitions {
-            self.apply_definition(key, old, now);
-        } else if kind.table == self.tables.events {
-            self.event_written(key, now);
-        }
-        self.follow_own_objects(kind, key, old, now);
-        self.derive(kind);
-    }
-
-    /// Reloads the admission configuration if `kind` is one of its kinds.
-    pub(crate) fn derive(&mut self, kind: &Kind) {
-        self.admission.refresh(kind, &self.store);
     }
 
     /// Whether the update removes the last finalizer of a terminating object, so that the object is deleted.

@@ -1,34 +1,37 @@
 //! The IPAddress objects of the addresses of Services (`ipallocator`), in minors that allocate addresses by objects.
 
 use serde_json::{Value, json};
-use windtunnel_core::clock::Time;
 use windtunnel_core::resources::SERVICES;
 use windtunnel_core::{Key, Resource};
 
-use crate::kinds::Kind;
 use crate::profile::since;
 use crate::server::ApiServer;
+use crate::server::derived::{Change, Derived};
 use crate::store::Entry;
 
 const ADDRESSES: Resource = Resource::cluster("networking.k8s.io", "v1", "IPAddress", "ipaddresses");
 
-impl ApiServer {
-    /// Creates and removes the object of a Service's address after the Service was written or removed.
-    pub(super) fn follow_service(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
-        if !kind.is_resource(&SERVICES.group, &SERVICES.plural) || self.profile.minor < since::SERVICE_RANGES
+/// Creates and removes the object of a Service's address after the Service was written or removed.
+pub(in crate::server) struct ServiceAddresses;
+
+impl Derived for ServiceAddresses {
+    fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
+        let Change { kind, key, old, now } = *change;
+        if !kind.is_resource(&SERVICES.group, &SERVICES.plural)
+            || server.profile.minor < since::SERVICE_RANGES
         {
             return;
         }
-        let current = self.store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
+        let current = server.store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
         let (before, after) = (old.and_then(address), current.as_deref().and_then(address));
         if before == after {
             return;
         }
         if let Some(gone) = before {
-            self.remove_own(&ADDRESSES, gone, now);
+            server.remove_own(&ADDRESSES, gone, now);
         }
         if let Some(new) = after {
-            self.create_if_missing(&ADDRESSES, object(new, key), now);
+            server.create_if_missing(&ADDRESSES, object(new, key), now);
         }
     }
 }
@@ -52,6 +55,7 @@ fn object(address: &str, service: &Key) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::clock::Time;
     use windtunnel_core::{Identity, Write};
 
     use super::*;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::clock::{Time, rfc3339};
 
-use crate::call::Call;
 use crate::gotext::quote;
 use crate::server::ApiServer;
+use crate::server::derived::{Change, Derived};
 use crate::store::{Stored, TableId};
 
 pub(super) const GROUP: &str = "flowcontrol.apiserver.k8s.io";
@@ -17,25 +17,33 @@ pub(super) const SCHEMAS: Resource = Resource::cluster(GROUP, "v1", "FlowSchema"
 
 const CONDITION: &str = "Dangling";
 
-impl ApiServer {
-    /// Updates the conditions of all FlowSchemas after a write of one, or of a priority level.
-    pub(crate) fn update_dangling(&mut self, call: &Call<'_>) {
-        let (group, plural) = (&*call.kind.resource.group, &*call.kind.resource.plural);
-        if group != GROUP || plural != LEVELS.plural && plural != SCHEMAS.plural {
+/// Updates the conditions of all FlowSchemas after a write of one, or of a priority level.
+pub(in crate::server) struct FlowSchemaConditions;
+
+impl Derived for FlowSchemaConditions {
+    fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
+        if !change.kind.is_resource(GROUP, &LEVELS.plural) && !change.kind.is_resource(GROUP, &SCHEMAS.plural)
+        {
             return;
         }
-        let (Some(levels), Some(schemas)) = (self.table_of(&LEVELS), self.table_of(&SCHEMAS)) else { return };
-        let stored: Vec<(String, Stored)> =
-            self.store.list(schemas, "").map(|(_, name, entry)| (name.to_owned(), entry.served())).collect();
+        let Some(levels) = server.table_of(&LEVELS) else { return };
+        let Some(schemas) = server.table_of(&SCHEMAS) else { return };
+        let stored: Vec<(String, Stored)> = server
+            .store
+            .list(schemas, "")
+            .map(|(_, name, entry)| (name.to_owned(), entry.served()))
+            .collect();
         for (name, schema) in stored {
             let level = schema["spec"]["priorityLevelConfiguration"]["name"].as_str().unwrap_or_default();
-            let wanted = condition(level, self.store.get(levels, "", level).is_some(), call.now);
+            let wanted = condition(level, server.store.get(levels, "", level).is_some(), change.now);
             if let Some(changed) = with_condition(&schema, wanted) {
-                self.store.rewrite(schemas, &SCHEMAS.key("", &name), 0, changed);
+                server.store.rewrite(schemas, &SCHEMAS.key("", &name), 0, changed);
             }
         }
     }
+}
 
+impl ApiServer {
     /// The table of a kind that may have several versions.
     fn table_of(&self, resource: &Resource) -> Option<TableId> {
         self.catalog.versions(&resource.group, &resource.plural).first().map(|kind| kind.table)

@@ -10,22 +10,26 @@ mod flow;
 pub(crate) mod namespaces;
 mod services;
 
+pub(super) use self::addresses::ServiceAddresses;
+pub(super) use self::dangling::FlowSchemaConditions;
+pub(super) use self::namespaces::OwnNamespaces;
+
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, SERVICES};
-use windtunnel_core::{Identity, Key, Resource, Write};
+use windtunnel_core::{Identity, Resource, Write};
 
 use crate::admission::builtin::PRIORITY_CLASSES;
 use crate::discovery;
-use crate::kinds::Kind;
 use crate::kinds::strategy::service::ServiceNetwork;
 use crate::kinds::validation;
 use crate::metadata;
 use crate::request::Request;
 use crate::server::ApiServer;
+use crate::server::derived::Change;
 
 /// The last revision that is reserved for the server's own objects.
 const OWN_REVISIONS: u64 = 200;
@@ -105,13 +109,6 @@ impl ApiServer {
         }
     }
 
-    /// Updates the objects that the server derives from others after an object was written or removed; `old` is the object
-    /// before.
-    pub(crate) fn follow_own_objects(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
-        self.follow_service(kind, key, old, now);
-        self.follow_namespace(kind, now);
-    }
-
     /// Creates the APIServices of the versions of custom resources in a group, and removes those of versions that no longer
     /// exist. `versions` are the versions that may have changed.
     pub(crate) fn follow_versions<'v>(
@@ -161,7 +158,7 @@ impl ApiServer {
         object["metadata"]["uid"] = json!(self.draws.own_uid());
         object["metadata"]["creationTimestamp"] = json!(rfc3339(now));
         self.store.put(kind.table, &key, kind.epoch(), object, owners);
-        self.written(&kind, &key, None, now);
+        self.follow(&Change { kind: &kind, key: &key, old: None, now });
     }
 
     /// Copies fields of `wanted` into the existing object; returns false if it does not exist.
@@ -179,7 +176,7 @@ impl ApiServer {
         }
         if object != *old {
             self.store.rewrite(kind.table, &key, kind.epoch(), object);
-            self.written(&kind, &key, Some(&old), now);
+            self.follow(&Change { kind: &kind, key: &key, old: Some(&old), now });
         }
         true
     }

@@ -7,13 +7,28 @@ use windtunnel_core::resources::NAMESPACES;
 use windtunnel_core::{Identity, Write};
 
 use super::own_request;
-use crate::kinds::Kind;
 use crate::server::ApiServer;
+use crate::server::derived::{Change, Derived};
 
 /// The namespaces that every cluster has.
 const OWN: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 /// The interval in which the server looks for missing ones.
 const INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+
+/// Plans the creation of missing namespaces after one was removed.
+pub(in crate::server) struct OwnNamespaces;
+
+impl Derived for OwnNamespaces {
+    fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
+        let is_missing = |name: &&str| server.store.get(server.tables.namespaces, "", name).is_none();
+        if change.kind.table == server.tables.namespaces
+            && server.missing_namespaces.is_none()
+            && OWN.iter().any(is_missing)
+        {
+            server.missing_namespaces = Some(after(change.now, INTERVAL));
+        }
+    }
+}
 
 impl ApiServer {
     /// Creates the missing namespaces.
@@ -25,17 +40,6 @@ impl ApiServer {
                     json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
                 self.handle(&own_request(&Write::create(&NAMESPACES, namespace), &admin), now);
             }
-        }
-    }
-
-    /// Plans the creation of missing namespaces after one was removed.
-    pub(super) fn follow_namespace(&mut self, kind: &Kind, now: Time) {
-        let is_missing = |name: &&str| self.store.get(self.tables.namespaces, "", name).is_none();
-        if kind.table == self.tables.namespaces
-            && self.missing_namespaces.is_none()
-            && OWN.iter().any(is_missing)
-        {
-            self.missing_namespaces = Some(after(now, INTERVAL));
         }
     }
 

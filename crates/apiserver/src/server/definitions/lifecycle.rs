@@ -19,6 +19,7 @@ use crate::names::NameRule;
 use crate::profile::Profile;
 use crate::server::ApiServer;
 use crate::server::definitions::naming::set_terminating;
+use crate::server::derived::{Change, Derived, Reload};
 use crate::store::{Entry, TableId};
 
 /// The finalizer that keeps a definition until its objects are deleted.
@@ -98,6 +99,32 @@ fn drop_selectable(crd: &mut Value) {
     }
 }
 
+/// Serves the kinds of definitions.
+pub(in crate::server) struct ServedDefinitions;
+
+impl Derived for ServedDefinitions {
+    fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
+        if change.kind.table == server.tables.definitions {
+            server.apply_definition(change.key, change.old, change.now);
+        } else if change.kind.custom.is_some() && !change.is_stored(&server.store) {
+            server.remove_emptied_definition(change.kind, change.now);
+        }
+    }
+
+    fn follow_reload(&self, server: &mut ApiServer, reload: &Reload<'_>) {
+        if reload.kind.table != server.tables.definitions {
+            return;
+        }
+        for key in reload.keys {
+            if reload.is_undo {
+                server.revert_definition(&key.name);
+            } else {
+                server.restore_definition(&key.name);
+            }
+        }
+    }
+}
+
 impl ApiServer {
     /// Applies a written definition: accepts its names and serves its kinds. `old` is the previous definition.
     pub(crate) fn apply_definition(&mut self, key: &Key, old: Option<&Value>, now: Time) {
@@ -131,7 +158,7 @@ impl ApiServer {
     }
 
     /// Reverts to the definition before a write that is undone, or removes it if there was none.
-    pub(crate) fn revert_definition(&mut self, name: &str) {
+    fn revert_definition(&mut self, name: &str) {
         if let Some((plural, group)) = name.split_once('.') {
             self.catalog.replace_versions(group, plural, Vec::new());
         }
@@ -216,7 +243,7 @@ impl ApiServer {
     }
 
     /// Removes a definition when its last object is deleted.
-    pub(crate) fn remove_emptied_definition(&mut self, kind: &Kind, now: Time) {
+    fn remove_emptied_definition(&mut self, kind: &Kind, now: Time) {
         let terminating = kind.custom.as_ref().is_some_and(|custom| custom.family.terminating);
         if !terminating || self.store.list(kind.table, "").next().is_some() {
             return;

@@ -1,0 +1,163 @@
+//! State that the server derives from stored objects, such as the kinds that definitions add and the rules of aggregated roles.
+//!
+//! [`DERIVED`] lists all of it, in the order in which it follows a change. [`ApiServer::follow`] is the only way in after a
+//! write or a removal, [`ApiServer::follow_load`] and [`ApiServer::follow_undo`] after objects changed in another way.
+//!
+//! Indexes that are cheaper to update when they are read follow the history of the store instead, and only need to know of an
+//! undone write: the permissions of users and the allocated addresses of Services.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use windtunnel_core::Key;
+use windtunnel_core::clock::Time;
+
+use crate::kinds::Kind;
+use crate::server::ApiServer;
+use crate::server::control_plane::{FlowSchemaConditions, OwnNamespaces, ServiceAddresses};
+use crate::server::definitions::lifecycle::ServedDefinitions;
+use crate::server::expiry::EventExpiry;
+use crate::store::{Store, TableId};
+
+/// All derived state.
+const DERIVED: [&dyn Derived; 8] = [
+    &ServedDefinitions,
+    &EventExpiry,
+    &ServiceAddresses,
+    &OwnNamespaces,
+    &AdmissionConfiguration,
+    &FlowSchemaConditions,
+    &AggregatedRoles,
+    &LazyIndexes,
+];
+
+/// A write or a removal of a stored object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Change<'a> {
+    pub(crate) kind: &'a Kind,
+    pub(crate) key: &'a Key,
+    /// The object before; `None` if it is new.
+    pub(crate) old: Option<&'a Value>,
+    pub(crate) now: Time,
+}
+
+impl Change<'_> {
+    /// Whether the object still exists.
+    pub(crate) fn is_stored(&self, store: &Store) -> bool {
+        store.get(self.kind.table, &self.key.namespace, &self.key.name).is_some()
+    }
+}
+
+/// Objects of a kind that changed in another way than by a write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reload<'a> {
+    pub(crate) kind: &'a Kind,
+    pub(crate) keys: &'a [Key],
+    /// Whether writes were undone, because the storage rejects writes. Otherwise the objects were restored or imported.
+    pub(crate) is_undo: bool,
+    pub(crate) now: Time,
+}
+
+/// State that is derived from stored objects.
+pub(crate) trait Derived: Sync {
+    /// Follows a write or a removal.
+    fn follow(&self, _server: &mut ApiServer, _change: &Change<'_>) {}
+
+    /// Follows objects that changed in another way.
+    fn follow_reload(&self, _server: &mut ApiServer, _reload: &Reload<'_>) {}
+}
+
+impl ApiServer {
+    /// Updates all derived state after a write or a removal.
+    pub(crate) fn follow(&mut self, change: &Change<'_>) {
+        for derived in DERIVED {
+            derived.follow(self, change);
+        }
+    }
+
+    /// Updates all derived state after the objects of all kinds were restored or imported.
+    pub(crate) fn follow_load(&mut self, now: Time) {
+        for kind in self.definitions_first() {
+            let keys: Vec<Key> = self
+                .store
+                .list(kind.table, "")
+                .map(|(namespace, name, _)| kind.key(namespace, name))
+                .collect();
+            self.reload(&Reload { kind: &kind, keys: &keys, is_undo: false, now });
+        }
+    }
+
+    /// Updates all derived state after writes of these objects were undone.
+    pub(crate) fn follow_undo(&mut self, undone: &[(TableId, Key)], now: Time) {
+        for kind in self.definitions_first() {
+            let keys: Vec<Key> =
+                undone.iter().filter(|(table, _)| *table == kind.table).map(|(_, key)| key.clone()).collect();
+            if !keys.is_empty() {
+                self.reload(&Reload { kind: &kind, keys: &keys, is_undo: true, now });
+            }
+        }
+    }
+
+    fn reload(&mut self, reload: &Reload<'_>) {
+        for derived in DERIVED {
+            derived.follow_reload(self, reload);
+        }
+    }
+
+    /// All served kinds. Nothing is derived from custom objects alone, so the kinds that a restored definition adds are not needed.
+    fn definitions_first(&self) -> Vec<Arc<Kind>> {
+        let definitions = self.tables.definitions;
+        let mut kinds: Vec<_> = self.catalog.served().cloned().collect();
+        kinds.sort_by_key(|kind| kind.table != definitions);
+        kinds
+    }
+}
+
+/// Webhooks, policies and quotas, and what plug-ins have read.
+struct AdmissionConfiguration;
+
+impl Derived for AdmissionConfiguration {
+    fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
+        server.admission.refresh(change.kind, &server.store);
+    }
+
+    fn follow_reload(&self, server: &mut ApiServer, reload: &Reload<'_>) {
+        server.admission.refresh(reload.kind, &server.store);
+    }
+}
+
+/// The rules of aggregated ClusterRoles.
+struct AggregatedRoles;
+
+impl AggregatedRoles {
+    fn update(server: &mut ApiServer, kind: &Kind) {
+        if kind.table == server.access.policy.tables().cluster_roles {
+            server.access.aggregate_roles(&mut server.store);
+        }
+    }
+}
+
+impl Derived for AggregatedRoles {
+    fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
+        Self::update(server, change.kind);
+    }
+
+    fn follow_reload(&self, server: &mut ApiServer, reload: &Reload<'_>) {
+        // The storage rejects a write of the rules as well; they were written together with the role.
+        if !reload.is_undo {
+            Self::update(server, reload.kind);
+        }
+    }
+}
+
+/// The indexes that follow the history. Its revisions are used a second time after an undo.
+struct LazyIndexes;
+
+impl Derived for LazyIndexes {
+    fn follow_reload(&self, server: &mut ApiServer, reload: &Reload<'_>) {
+        if reload.is_undo {
+            server.access.policy.reset();
+            server.allocations.forget_services();
+        }
+    }
+}
