@@ -111,6 +111,10 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "NAME,...", default_value = "", hide_default_value = true,
           conflicts_with_all = ["version", "scenario", "from"])]
     pub(in crate::cli) disable_admission_plugins: String,
+    /// Configuration of admission plug-ins in an API server alone (`AdmissionConfiguration`): of PodSecurity, PodNodeSelector and
+    /// PodTolerationRestriction.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["version", "scenario", "from"])]
+    pub(in crate::cli) admission_control_config_file: Option<PathBuf>,
     /// Kubernetes minor to serve, kept through updates [default: that of the cluster; 1.36 with --bare].
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,

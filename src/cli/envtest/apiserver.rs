@@ -16,13 +16,14 @@ use super::flags::{self, Flags};
 use super::{perturbed, until_signal};
 use crate::cli::args::controllers::Selected;
 use crate::cli::args::kubernetes_minor;
-use crate::cli::serve::beside;
 use crate::cli::serve::controllers::{self, ServerProperties};
+use crate::cli::serve::{admission, beside};
 use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 
 /// Flags with an effect.
-const SUPPORTED: [&str; 12] = [
+const SUPPORTED: [&str; 13] = [
+    "admission-control-config-file",
     "authorization-mode",
     "bind-address",
     "cert-dir",
@@ -192,15 +193,9 @@ fn server(flags: &Flags, minor: u32, has_kubelets: bool) -> Result<ApiServer, St
 
 fn admission_plugins(flags: &Flags, minor: u32) -> Result<AdmissionPlugins, String> {
     let list = |name| flags.list(name);
-    let plugins = AdmissionPlugins::parse(
-        &list("enable-admission-plugins"),
-        &list("disable-admission-plugins"),
-        minor,
-    )?;
-    for name in plugins.unsupported() {
-        print_notice(&format!("windtunnel's kube-apiserver has no admission plug-in {name}"));
-    }
-    Ok(plugins)
+    let lists = (&*list("enable-admission-plugins"), &*list("disable-admission-plugins"));
+    let file = flags.get("admission-control-config-file").map(Path::new);
+    admission::plugins(lists, file, minor, "windtunnel's kube-apiserver")
 }
 
 /// Parses a line of `--token-auth-file`.

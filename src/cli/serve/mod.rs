@@ -1,5 +1,6 @@
 //! `windtunnel serve`: the API server over HTTPS, until a signal.
 
+pub(super) mod admission;
 pub(super) mod beside;
 mod clock;
 mod continued;
@@ -241,15 +242,8 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
 
 /// Returns the admission plug-ins of a plain API server.
 fn admission_plugins(args: &ServeArgs) -> Result<AdmissionPlugins, String> {
-    let plugins = AdmissionPlugins::parse(
-        &args.enable_admission_plugins,
-        &args.disable_admission_plugins,
-        minor(args),
-    )?;
-    for name in plugins.unsupported() {
-        print_notice(&format!("windtunnel has no admission plug-in {name}"));
-    }
-    Ok(plugins)
+    let lists = (&*args.enable_admission_plugins, &*args.disable_admission_plugins);
+    admission::plugins(lists, args.admission_control_config_file.as_deref(), minor(args), "windtunnel")
 }
 
 /// Returns the message that the storage rejects writes, or accepts them again.

@@ -3,6 +3,7 @@
 use windtunnel_core::text::did_you_mean;
 
 use super::builtin;
+use super::settings::Settings;
 
 /// A plug-in of kube-apiserver.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +92,7 @@ fn known(minor: u32) -> impl Iterator<Item = &'static Known> {
 pub struct AdmissionPlugins {
     enabled: Vec<String>,
     disabled: Vec<String>,
+    settings: Settings,
 }
 
 impl AdmissionPlugins {
@@ -102,7 +104,7 @@ impl AdmissionPlugins {
         let names = |list: &str| -> Vec<String> {
             list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
         };
-        let plugins = Self { enabled: names(enabled), disabled: names(disabled) };
+        let plugins = Self { enabled: names(enabled), disabled: names(disabled), ..Self::default() };
         let unknown = |flag: &str, names: &[String]| -> Vec<String> {
             let unknown = names.iter().filter(|name| known(minor).all(|known| known.name != **name));
             let error = |name: &String| {
@@ -126,10 +128,25 @@ impl AdmissionPlugins {
         if errors.is_empty() { Ok(plugins) } else { Err(errors.join(", ")) }
     }
 
+    /// Sets the configuration of a plug-in, as `plugins` of an `AdmissionConfiguration` has it
+    /// (`--admission-control-config-file`).
+    ///
+    /// # Errors
+    /// The plug-in has no settings here, or they are invalid.
+    pub fn configure(&mut self, plugin: &str, configuration: &serde_json::Value) -> Result<(), String> {
+        self.settings.configure(plugin, configuration)
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        self.settings.clone()
+    }
+
     /// The enabled plug-ins that windtunnel does not have.
     pub fn unsupported(&self) -> Vec<&str> {
-        let supported: Vec<&str> =
-            builtin::stages(Vec::new(), |_| true).iter().map(super::chain::Stage::name).collect();
+        let supported: Vec<&str> = builtin::stages(Vec::new(), Settings::default(), |_| true)
+            .iter()
+            .map(super::chain::Stage::name)
+            .collect();
         self.enabled.iter().map(String::as_str).filter(|name| !supported.contains(name)).collect()
     }
 
@@ -186,7 +203,7 @@ mod tests {
 
     #[test]
     fn all_plug_ins_of_the_list_are_known() {
-        for stage in builtin::stages(Vec::new(), |_| true) {
+        for stage in builtin::stages(Vec::new(), Settings::default(), |_| true) {
             assert!(KNOWN.iter().any(|known| known.name == stage.name()), "{}", stage.name());
         }
         assert!(KNOWN.is_sorted_by(|one, next| one.name < next.name));

@@ -13,6 +13,7 @@ mod plugin;
 pub(crate) mod policy;
 mod reinvocation;
 mod review;
+mod settings;
 pub(crate) mod webhook;
 
 use std::borrow::Cow;

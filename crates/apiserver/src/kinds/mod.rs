@@ -7,7 +7,7 @@ pub(crate) mod custom;
 pub(crate) mod defaults;
 mod forms;
 pub(crate) mod objects;
-mod quality;
+pub(crate) mod quality;
 pub(crate) mod strategy;
 pub(crate) mod templates;
 pub(crate) mod typed;

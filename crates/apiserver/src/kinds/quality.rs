@@ -9,7 +9,7 @@ const COMPUTE: [&str; 2] = ["cpu", "memory"];
 
 /// `qosClass`, by requests and limits of processor and memory: those of the pod as a whole, or those of all
 /// containers (`ComputePodQOS`).
-pub(in crate::kinds) fn quality_of_service(pod: &Value, minor: u32) -> &'static str {
+pub(crate) fn quality_of_service(pod: &Value, minor: u32) -> &'static str {
     let spec = &pod["spec"];
     let of_pod = &spec["resources"];
     if minor >= since::POD_RESOURCES && of_pod.is_object() {

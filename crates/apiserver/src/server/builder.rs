@@ -231,9 +231,11 @@ impl Builder {
             pace: self.pace,
             expiry: Expiry::after(self.event_ttl),
             draws: Draws::new(self.seed, starts),
-            admission: Admission::new(admission::builtin::stages(self.plugins, |name| {
-                own_plugins.has(name, self.minor)
-            }))
+            admission: Admission::new(admission::builtin::stages(
+                self.plugins,
+                own_plugins.settings(),
+                |name| own_plugins.has(name, self.minor),
+            ))
             .with_quota_controller(self.quota_controller),
             hooks: self.hooks,
             network: self.service_network,

@@ -12,10 +12,11 @@ mod limit_ranger;
 mod namespace_exists;
 mod namespace_lifecycle;
 mod node_restriction;
+mod node_selector;
 mod node_taints;
 mod owner_permissions;
 mod pod_resize;
-mod pod_security;
+pub(super) mod pod_security;
 mod priority;
 mod pull_images;
 mod quota;
@@ -24,20 +25,23 @@ mod service_account;
 mod storage_protection;
 #[cfg(test)]
 mod testing;
+pub(super) mod toleration_restriction;
 mod topology_labels;
 
 use windtunnel_core::requests::admission::AdmissionPlugin;
 
 use super::chain::Stage;
+use super::settings::Settings;
 pub(crate) use priority::PRIORITY_CLASSES;
 
 /// The list of a server: Kubernetes' plug-ins in Kubernetes' order (`AllOrderedPlugins`), then those of the distribution, then
-/// policies, webhooks, quotas and `AlwaysDeny`. `is_on` decides by name which of Kubernetes' own it has.
+/// policies, webhooks, quotas and `AlwaysDeny`. `is_on` decides by name which of Kubernetes' own it has; `settings` are theirs.
 pub(crate) fn stages(
     distribution: Vec<Box<dyn AdmissionPlugin>>,
+    settings: Settings,
     is_on: impl Fn(&str) -> bool,
 ) -> Vec<Stage> {
-    let own: [Box<dyn AdmissionPlugin>; 25] = [
+    let own: [Box<dyn AdmissionPlugin>; 27] = [
         Box::new(always::AlwaysAdmit),
         Box::new(namespace_lifecycle::NamespaceLifecycle),
         Box::new(namespace_exists::NamespaceExists),
@@ -47,9 +51,11 @@ pub(crate) fn stages(
         Box::new(node_restriction::NodeRestriction),
         Box::new(node_taints::TaintNodesByCondition),
         Box::new(pull_images::AlwaysPullImages),
-        Box::new(pod_security::PodSecurity),
+        Box::new(pod_security::PodSecurity(settings.pod_security)),
+        Box::new(node_selector::PodNodeSelector(settings.node_selectors)),
         Box::new(priority::Priority::default()),
         Box::new(default_tolerations::DefaultTolerationSeconds),
+        Box::new(toleration_restriction::PodTolerationRestriction(settings.tolerations)),
         Box::new(extended_resources::ExtendedResourceToleration),
         Box::new(default_class::DefaultStorageClass),
         Box::new(storage_protection::StorageObjectInUseProtection),

@@ -21,7 +21,7 @@ struct Violators<'a> {
 }
 
 /// The warnings about pods that violate the new standard of their namespace, on a server of this minor.
-pub(super) fn warnings(pods: &[Object], namespace: &str, enforce: Standard, server: u32) -> Vec<String> {
+pub(super) fn warnings(pods: &[&Object], namespace: &str, enforce: Standard, server: u32) -> Vec<String> {
     let checked = prioritized(pods);
     let mut violators: BTreeMap<String, Violators<'_>> = BTreeMap::new();
     for pod in checked.iter().take(MOST) {
@@ -70,9 +70,9 @@ impl Violators<'_> {
 }
 
 /// The pods, with one of each controller before the others of the controller.
-fn prioritized(pods: &[Object]) -> Vec<&Object> {
+fn prioritized<'a>(pods: &[&'a Object]) -> Vec<&'a Object> {
     let mut controllers = Texts::new();
-    let (mut first, more): (Vec<&Object>, Vec<&Object>) = pods.iter().partition(|pod| {
+    let (mut first, more): (Vec<&Object>, Vec<&Object>) = pods.iter().copied().partition(|pod| {
         let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         let mut controllers_of_pod = owners.filter(|owner| owner["controller"] == true);
         let controller = controllers_of_pod.next().and_then(|owner| owner["uid"].as_str());
@@ -90,6 +90,10 @@ mod tests {
     use crate::admission::builtin::pod_security::policy::{Level, Version};
 
     const BASELINE: Standard = Standard { level: Level::Baseline, version: Version::Latest };
+
+    fn warnings(pods: &[Object]) -> Vec<String> {
+        super::warnings(&pods.iter().collect::<Vec<_>>(), "n", BASELINE, 36)
+    }
 
     #[expect(clippy::needless_pass_by_value, reason = "the callers build it in place")]
     fn pod(name: &str, spec: Value) -> Object {
@@ -110,10 +114,10 @@ mod tests {
             "b: host namespaces, forbidden sysctls",
             "c (and 1 other pod): host namespaces",
         ];
-        assert_eq!(warnings(&pods, "n", BASELINE, 36), expected);
+        assert_eq!(warnings(&pods), expected);
         let more: Vec<Object> = pods.iter().cloned().chain([pod("e", network())]).collect();
-        assert_eq!(warnings(&more, "n", BASELINE, 36)[2], "c (and 2 other pods): host namespaces");
-        assert!(warnings(&pods[3..], "n", BASELINE, 36).is_empty());
+        assert_eq!(warnings(&more)[2], "c (and 2 other pods): host namespaces");
+        assert!(warnings(&pods[3..]).is_empty());
     }
 
     #[test]
@@ -126,7 +130,7 @@ mod tests {
             })
             .collect();
         pods.push(pod("z", json!({ "hostIPC": true })));
-        let warnings = warnings(&pods, "n", BASELINE, 36);
+        let warnings = warnings(&pods);
         let expected =
             "new PodSecurity enforce level only checked against the first 3000 of 3001 existing pods";
         assert_eq!(warnings[0], expected);

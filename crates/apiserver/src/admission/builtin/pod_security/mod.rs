@@ -6,6 +6,7 @@ mod checks;
 mod existing;
 mod pod;
 mod policy;
+mod settings;
 
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
@@ -17,6 +18,7 @@ use windtunnel_core::text_of;
 use self::checks::{details, violations};
 use self::pod::Pod;
 use self::policy::{Level, Policy, Standard};
+pub(crate) use self::settings::Settings;
 use crate::gotext::quote;
 use crate::kinds::templates::template_path;
 use crate::profile::since;
@@ -25,8 +27,8 @@ use crate::profile::since;
 const IGNORED: [&str; 8] = ["exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"];
 
 /// The plug-in.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PodSecurity;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PodSecurity(pub(crate) Settings);
 
 impl AdmissionPlugin for PodSecurity {
     fn name(&self) -> &'static str {
@@ -42,63 +44,135 @@ impl AdmissionPlugin for PodSecurity {
         let writes = [AdmissionOperation::Create, AdmissionOperation::Update].contains(&request.operation);
         let Some(object) = object.filter(|_| writes) else { return Ok(()) };
         if request.is_of(&PODS) {
-            return check_pod(request, object, cluster);
+            return self.check_pod(request, object, cluster);
         }
         if !request.subresource.is_empty() {
             return Ok(());
         }
         if request.is_of(&NAMESPACES) {
-            return check_namespace(request, object, cluster);
+            return self.check_namespace(request, object, cluster);
         }
         if let Some(path) = template_path(request.resource) {
-            check_template(request, path.iter().fold(object, |part, field| &part[field]), cluster);
+            self.check_template(request, path.iter().fold(object, |part, field| &part[field]), cluster);
         }
         Ok(())
     }
 }
 
-fn read_policy(labels: &Value, server: u32) -> (Policy, Vec<InvalidField>) {
-    Policy::read(labels, server >= since::POD_SECURITY_WARNS_AS_IT_ENFORCES)
-}
-
-/// The policy of the namespace of a request; `None` if there is no such namespace.
-fn policy_of(request: &AdmissionRequest<'_>, cluster: &dyn AdmittingCluster) -> Option<Policy> {
-    let namespace = cluster.object(&NAMESPACES, "", request.namespace)?;
-    Some(read_policy(&namespace["metadata"]["labels"], cluster.kubernetes_minor()).0)
-}
-
-/// Rejects a pod that violates the enforced standard, and warns about the other one.
-fn check_pod(
-    request: &AdmissionRequest<'_>,
-    object: &Value,
-    cluster: &mut dyn AdmittingCluster,
-) -> Result<(), Rejection> {
-    if IGNORED.contains(&request.subresource) {
-        return Ok(());
+impl PodSecurity {
+    fn read_policy(&self, labels: &Value, server: u32) -> (Policy, Vec<InvalidField>) {
+        Policy::read(labels, &self.0.defaults, server >= since::POD_SECURITY_WARNS_AS_IT_ENFORCES)
     }
-    let Some(policy) = policy_of(request, cluster) else {
-        return Err(Rejection::Internal(format!("failed to lookup namespace {}", quote(request.namespace))));
-    };
-    let server = cluster.kubernetes_minor();
-    if policy.is_privileged() || request.old.is_some_and(|old| !changes_pod(object, old, server)) {
-        return Ok(());
-    }
-    let Some(pod) = Pod::new(object) else { return Ok(()) };
-    let enforced = violations(pod, policy.enforce, server);
-    if !enforced.is_empty() {
-        let (standard, details) = (quote(&policy.enforce.to_string()), details(&enforced));
-        return Err(Rejection::Forbidden(format!("violates PodSecurity {standard}: {details}")));
-    }
-    warn(pod, policy.warn, cluster);
-    Ok(())
-}
 
-/// Warns about the template of pods that violate a standard. The controller fails to create them later.
-fn check_template(request: &AdmissionRequest<'_>, template: &Value, cluster: &mut dyn AdmittingCluster) {
-    if let Some(policy) = policy_of(request, cluster)
-        && let Some(pod) = Pod::new(template)
-    {
+    /// The policy of the namespace of a request; `None` if there is no such namespace.
+    fn policy_of(&self, request: &AdmissionRequest<'_>, cluster: &dyn AdmittingCluster) -> Option<Policy> {
+        let namespace = cluster.object(&NAMESPACES, "", request.namespace)?;
+        Some(self.read_policy(&namespace["metadata"]["labels"], cluster.kubernetes_minor()).0)
+    }
+
+    /// Rejects a pod that violates the enforced standard, and warns about the other one.
+    fn check_pod(
+        &self,
+        request: &AdmissionRequest<'_>,
+        object: &Value,
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        if IGNORED.contains(&request.subresource) || self.is_exempt(request) {
+            return Ok(());
+        }
+        let Some(policy) = self.policy_of(request, cluster) else {
+            return Err(Rejection::Internal(format!(
+                "failed to lookup namespace {}",
+                quote(request.namespace)
+            )));
+        };
+        let server = cluster.kubernetes_minor();
+        if policy.is_privileged() || request.old.is_some_and(|old| !changes_pod(object, old, server)) {
+            return Ok(());
+        }
+        let Some(pod) = Pod::new(object).filter(|_| !self.0.exempts_spec(&object["spec"])) else {
+            return Ok(());
+        };
+        let enforced = violations(pod, policy.enforce, server);
+        if !enforced.is_empty() {
+            let (standard, details) = (quote(&policy.enforce.to_string()), details(&enforced));
+            return Err(Rejection::Forbidden(format!("violates PodSecurity {standard}: {details}")));
+        }
         warn(pod, policy.warn, cluster);
+        Ok(())
+    }
+
+    /// Warns about the template of pods that violate a standard. The controller fails to create them later.
+    fn check_template(
+        &self,
+        request: &AdmissionRequest<'_>,
+        template: &Value,
+        cluster: &mut dyn AdmittingCluster,
+    ) {
+        if !self.is_exempt(request)
+            && !self.0.exempts_spec(&template["spec"])
+            && let Some(policy) = self.policy_of(request, cluster)
+            && let Some(pod) = Pod::new(template)
+        {
+            warn(pod, policy.warn, cluster);
+        }
+    }
+
+    /// Checks the labels of a namespace, and the pods in it if it enforces more than before.
+    fn check_namespace(
+        &self,
+        request: &AdmissionRequest<'_>,
+        object: &Value,
+        cluster: &mut dyn AdmittingCluster,
+    ) -> Result<(), Rejection> {
+        let server = cluster.kubernetes_minor();
+        let labels = &object["metadata"]["labels"];
+        let (policy, errors) = self.read_policy(labels, server);
+        let name = text_of(&object["metadata"], "name");
+        // A real server has no warning about a new namespace that is exempt: the request has no name in its path.
+        let Some(old) = request.old else {
+            return if errors.is_empty() { Ok(()) } else { Err(Rejection::Invalid(errors)) };
+        };
+        let (before, errors_before) = self.read_policy(&old["metadata"]["labels"], server);
+        if !errors.is_empty() && errors != errors_before {
+            return Err(Rejection::Invalid(errors));
+        }
+        let (new, old) = (policy.enforce, before.enforce);
+        let is_relaxed = new.version == old.version && new.level <= old.level;
+        if new.level != Level::Privileged && new != old && !is_relaxed {
+            if self.0.exempts_namespace(name) {
+                self.warn_of_exemption(name, &policy, labels, cluster);
+                return Ok(());
+            }
+            let pods = cluster.objects(&PODS, name);
+            let pods: Vec<_> = pods.iter().filter(|pod| !self.0.exempts_spec(&pod["spec"])).collect();
+            for warning in existing::warnings(&pods, name, new, server) {
+                cluster.warn(warning);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the namespace or the user of a request is exempt.
+    fn is_exempt(&self, request: &AdmissionRequest<'_>) -> bool {
+        self.0.exempts_namespace(request.namespace) || self.0.exempts_user(&request.user.user)
+    }
+
+    /// Warns that the labels of an exempt namespace have no effect.
+    fn warn_of_exemption(
+        &self,
+        name: &str,
+        policy: &Policy,
+        labels: &Value,
+        cluster: &mut dyn AdmittingCluster,
+    ) {
+        let has_effect = !policy.is_privileged() || policy.audit.level != Level::Privileged;
+        if self.0.exempts_namespace(name) && has_effect && *policy != self.0.defaults {
+            let (name, shown) = (quote(name), policy.shown(labels));
+            cluster.warn(format!(
+                "namespace {name} is exempt from Pod Security, and the policy ({shown}) will be ignored"
+            ));
+        }
     }
 }
 
@@ -108,34 +182,6 @@ fn warn(pod: Pod<'_>, standard: Standard, cluster: &mut dyn AdmittingCluster) {
         let (standard, details) = (quote(&standard.to_string()), details(&found));
         cluster.warn(format!("would violate PodSecurity {standard}: {details}"));
     }
-}
-
-/// Checks the labels of a namespace, and the pods in it if it enforces more than before.
-fn check_namespace(
-    request: &AdmissionRequest<'_>,
-    object: &Value,
-    cluster: &mut dyn AdmittingCluster,
-) -> Result<(), Rejection> {
-    let server = cluster.kubernetes_minor();
-    let labels = &object["metadata"]["labels"];
-    let (policy, errors) = read_policy(labels, server);
-    let Some(old) = request.old else {
-        return if errors.is_empty() { Ok(()) } else { Err(Rejection::Invalid(errors)) };
-    };
-    let (before, errors_before) = read_policy(&old["metadata"]["labels"], server);
-    if !errors.is_empty() && errors != errors_before {
-        return Err(Rejection::Invalid(errors));
-    }
-    let (new, old) = (policy.enforce, before.enforce);
-    let is_relaxed = new.version == old.version && new.level <= old.level;
-    if new.level != Level::Privileged && new != old && !is_relaxed {
-        let name = text_of(&object["metadata"], "name");
-        let pods = cluster.objects(&PODS, name);
-        for warning in existing::warnings(&pods, name, new, server) {
-            cluster.warn(warning);
-        }
-    }
-    Ok(())
 }
 
 /// Whether an update changes what a pod runs: its images, and the annotations that once had seccomp profiles.

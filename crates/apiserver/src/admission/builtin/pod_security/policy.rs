@@ -29,21 +29,29 @@ pub(super) struct Standard {
     pub(super) version: Version,
 }
 
-/// The standards that pods of a namespace are checked against. Audits have no effect without an audit log, so there is no
-/// standard for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The standards that pods of a namespace are checked against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Policy {
     /// Pods that violate it are rejected.
     pub(super) enforce: Standard,
+    /// Without an audit log, it is only shown.
+    pub(super) audit: Standard,
     /// Clients that write pods and templates that violate it get a warning.
     pub(super) warn: Standard,
 }
 
-/// The policy of namespaces without labels.
-const DEFAULT: Standard = Standard { level: Level::Privileged, version: Version::Latest };
+impl Default for Standard {
+    /// That of namespaces without labels.
+    fn default() -> Self {
+        Self { level: Level::Privileged, version: Version::Latest }
+    }
+}
 
 impl Level {
-    fn parse(text: &str) -> Option<Self> {
+    /// What is expected where another text is.
+    pub(super) const EXPECTED: &str = "must be one of privileged, baseline, restricted";
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             "privileged" => Some(Self::Privileged),
             "baseline" => Some(Self::Baseline),
@@ -54,7 +62,10 @@ impl Level {
 }
 
 impl Version {
-    fn parse(text: &str) -> Option<Self> {
+    /// What is expected where another text is.
+    pub(super) const EXPECTED: &str = r#"must be "latest" or "v1.x""#;
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
         if text == "latest" {
             return Some(Self::Latest);
         }
@@ -117,28 +128,31 @@ impl Reader<'_> {
         Some(parsed.unwrap_or(otherwise))
     }
 
-    /// The standard of a mode. An invalid level means `otherwise`.
-    fn standard(&mut self, mode: &str, otherwise: Level) -> Standard {
-        const LEVELS: &str = "must be one of privileged, baseline, restricted";
-        const VERSIONS: &str = r#"must be "latest" or "v1.x""#;
-        let level = self.parsed(mode, Level::parse, otherwise, LEVELS);
-        let version = self.parsed(&format!("{mode}-version"), Version::parse, Version::Latest, VERSIONS);
-        Standard { level: level.unwrap_or(DEFAULT.level), version: version.unwrap_or(DEFAULT.version) }
+    /// The standard of a mode: without labels the default one. An invalid level means `otherwise`.
+    fn standard(&mut self, mode: &str, default: Standard, otherwise: Level) -> Standard {
+        let level = self.parsed(mode, Level::parse, otherwise, Level::EXPECTED);
+        let version =
+            self.parsed(&format!("{mode}-version"), Version::parse, Version::Latest, Version::EXPECTED);
+        Standard { level: level.unwrap_or(default.level), version: version.unwrap_or(default.version) }
     }
 }
 
 impl Policy {
     /// The policy in the labels of a namespace, and the errors in them. With `warns_as_it_enforces`, a namespace that only
     /// enforces a level also warns about it.
-    pub(super) fn read(labels: &Value, warns_as_it_enforces: bool) -> (Self, Vec<InvalidField>) {
+    pub(super) fn read(
+        labels: &Value,
+        defaults: &Self,
+        warns_as_it_enforces: bool,
+    ) -> (Self, Vec<InvalidField>) {
         let is_labelled = |labels: &Map<String, Value>| labels.keys().any(|key| key.starts_with(PREFIX));
         if !labels.as_object().is_some_and(is_labelled) {
-            return (Self { enforce: DEFAULT, warn: DEFAULT }, Vec::new());
+            return (*defaults, Vec::new());
         }
         let mut reader = Reader { labels, errors: Vec::new() };
-        let enforce = reader.standard("enforce", Level::Restricted);
-        reader.standard("audit", Level::Privileged);
-        let mut warn = reader.standard("warn", Level::Privileged);
+        let enforce = reader.standard("enforce", defaults.enforce, Level::Restricted);
+        let audit = reader.standard("audit", defaults.audit, Level::Privileged);
+        let mut warn = reader.standard("warn", defaults.warn, Level::Privileged);
         let enforces = reader.label("enforce").is_some_and(|level| Level::parse(level).is_some());
         if warns_as_it_enforces && enforces && reader.label("warn").is_none() && enforce.level > warn.level {
             warn.level = enforce.level;
@@ -146,12 +160,24 @@ impl Policy {
                 warn.version = enforce.version;
             }
         }
-        (Self { enforce, warn }, reader.errors)
+        (Self { enforce, audit, warn }, reader.errors)
     }
 
     /// Whether the policy allows all pods without a warning.
     pub(super) fn is_privileged(&self) -> bool {
         self.enforce.level == Level::Privileged && self.warn.level == Level::Privileged
+    }
+
+    /// The standards above the privileged one that the labels of a namespace set, such as
+    /// `enforce=baseline:latest, warn=baseline:latest`.
+    pub(super) fn shown(&self, labels: &Value) -> String {
+        let modes = [("enforce", self.enforce), ("audit", self.audit), ("warn", self.warn)];
+        let is_set = |(mode, standard): &(&str, Standard)| {
+            let has = |suffix: &str| labels[format!("{PREFIX}{mode}{suffix}")].is_string();
+            standard.level != Level::Privileged && (has("") || has("-version"))
+        };
+        let shown = modes.into_iter().filter(is_set).map(|(mode, standard)| format!("{mode}={standard}"));
+        shown.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -162,7 +188,7 @@ mod tests {
     fn read(labels: &[(&str, &str)]) -> (String, Vec<String>) {
         let labels: Value =
             labels.iter().map(|(name, value)| (format!("{PREFIX}{name}"), json!(value))).collect();
-        let (policy, errors) = Policy::read(&labels, true);
+        let (policy, errors) = Policy::read(&labels, &Policy::default(), true);
         let errors = errors.into_iter().map(|error| format!("{}: {}", error.field, error.detail)).collect();
         (format!("{} {}", policy.enforce, policy.warn), errors)
     }
