@@ -42,5 +42,6 @@ mod watch_faults;
 mod webhook_answers;
 #[cfg(feature = "serve")]
 mod webhook_calls;
+mod webhook_reviews;
 mod webhook_waits;
 mod webhooks;

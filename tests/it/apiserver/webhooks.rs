@@ -10,13 +10,13 @@ use windtunnel_core::{Identity, Resource, Write, resources};
 
 use super::requests::now;
 
-const VALIDATING: Resource = Resource::cluster(
+pub(super) const VALIDATING: Resource = Resource::cluster(
     "admissionregistration.k8s.io",
     "v1",
     "ValidatingWebhookConfiguration",
     "validatingwebhookconfigurations",
 );
-const MUTATING: Resource = Resource::cluster(
+pub(super) const MUTATING: Resource = Resource::cluster(
     "admissionregistration.k8s.io",
     "v1",
     "MutatingWebhookConfiguration",
@@ -24,10 +24,10 @@ const MUTATING: Resource = Resource::cluster(
 );
 
 /// The calls of a webhook.
-type CallLog = Arc<Mutex<Vec<HookCall>>>;
+pub(super) type CallLog = Arc<Mutex<Vec<HookCall>>>;
 
 /// A server whose webhooks answer by this function, from a request to a response without its uid.
-fn server(
+pub(super) fn server(
     answer: impl Fn(&Value) -> Result<Value, HookError> + Send + Sync + 'static,
 ) -> (ApiServer, CallLog) {
     let call_log = CallLog::default();
@@ -42,7 +42,7 @@ fn server(
 }
 
 /// A webhook for ConfigMaps, with some fields replaced.
-fn webhook(name: &str, changes: &Value) -> Value {
+pub(super) fn webhook(name: &str, changes: &Value) -> Value {
     let mut webhook = json!({
         "name": format!("{name}.example.io"), "sideEffects": "None", "admissionReviewVersions": ["v1"],
         "clientConfig": { "service": { "namespace": "ns", "name": name, "path": "/check" } },
@@ -54,17 +54,17 @@ fn webhook(name: &str, changes: &Value) -> Value {
     webhook
 }
 
-fn configure(server: &mut ApiServer, kind: &Resource, webhooks: &[Value]) -> Value {
+pub(super) fn configure(server: &mut ApiServer, kind: &Resource, webhooks: &[Value]) -> Value {
     let body = json!({ "metadata": { "name": "hooks" }, "webhooks": webhooks });
     server.write(&Write::create(kind, body), &Identity::admin(), now()).unwrap().to_value()
 }
 
-fn post(server: &mut ApiServer, query: &str, body: &Value) -> Reply {
+pub(super) fn post(server: &mut ApiServer, query: &str, body: &Value) -> Reply {
     let path = format!("/api/v1/namespaces/default/configmaps?{query}");
     server.handle(&Request::new(Method::Post, &path, &Identity::admin()).with_body(body), now())
 }
 
-fn body(reply: &Reply) -> Value {
+pub(super) fn body(reply: &Reply) -> Value {
     match &reply.body {
         ReplyBody::Object(object) => object.to_value(),
         ReplyBody::Value(value) => value.clone(),
@@ -72,11 +72,11 @@ fn body(reply: &Reply) -> Value {
     }
 }
 
-fn map(name: &str) -> Value {
+pub(super) fn map(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "a": "1" } })
 }
 
-fn patched(patch: &Value) -> Value {
+pub(super) fn patched(patch: &Value) -> Value {
     json!({ "allowed": true, "patchType": "JSONPatch", "patch": STANDARD.encode(patch.to_string()) })
 }
 

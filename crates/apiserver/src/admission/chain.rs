@@ -93,17 +93,17 @@ impl ApiServer {
 
     /// Runs all of admission on an object that a request posts and that is not stored: a review, a Binding, an Eviction, a token
     /// request. `object_type` is its type if the path names another one; `complete` sets and checks its fields before validating
-    /// admission.
+    /// admission, and its result is returned.
     ///
     /// # Errors
     /// As [`ApiServer::admit`].
-    pub(crate) fn admit_posted(
+    pub(crate) fn admit_posted<T>(
         &mut self,
         call: &mut Call<'_>,
         object_type: Option<&Resource>,
         object: &mut Value,
-        complete: impl FnOnce(&Self, &Call<'_>, &mut Value) -> Outcome<()>,
-    ) -> Outcome<()> {
+        complete: impl FnOnce(&Self, &Call<'_>, &mut Value) -> Outcome<T>,
+    ) -> Outcome<T> {
         let options = options::for_admission(call.request, "CreateOptions");
         let (path, given) = (call.path, metadata::text(object, "name").to_owned());
         let name = if path.name.is_empty() { &given } else { &*path.name };
@@ -113,10 +113,10 @@ impl ApiServer {
             *object = self.with_owners_of(call, resource, object, object.clone()).to_value();
         }
         self.admit(call, attributes, Some(object))?;
-        complete(self, call, object)?;
+        let completed = complete(self, call, object)?;
         self.check_admission(call, attributes, Some((object, None)))?;
         Stored::take_owners(object);
-        Ok(())
+        Ok(completed)
     }
 
     /// Runs all of admission on the Scale that an update writes; `old` is the Scale before. Validating admission does not see

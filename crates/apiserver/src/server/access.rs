@@ -138,9 +138,9 @@ impl ApiServer {
             let objects = Objects { catalog: &server.catalog, store: &server.store };
             token_request::complete(objects, call, request, &server.profile)
         };
-        self.admit_posted(call, Some(&TOKEN_REQUEST), &mut request, complete)?;
+        let account = self.admit_posted(call, Some(&TOKEN_REQUEST), &mut request, complete)?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        let (request, answer) = self.access.request_token(objects, call, request, &self.profile)?;
+        let (request, answer) = self.access.request_token(objects, call, request, &account)?;
         Ok(Reply::object(201, self.with_owners_of(call, TOKEN_REQUEST, &request, answer)))
     }
 

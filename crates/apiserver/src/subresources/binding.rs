@@ -11,6 +11,7 @@ use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;
+use crate::server::derived::Change;
 use crate::status::{Outcome, Refused};
 
 const BINDING: Resource = Resource::namespaced("", "v1", "Binding", "bindings");
@@ -85,6 +86,7 @@ impl ApiServer {
         if !call.dry_run {
             let key = pods.key(&call.path.namespace, name);
             let stored = self.store.rewrite(pods.table, &key, pods.epoch(), pod);
+            self.follow(&Change { kind: &pods, key: &key, old: Some(&old), now: call.now });
             call.after = Some(stored);
         }
         Ok(success())

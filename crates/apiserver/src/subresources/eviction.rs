@@ -14,6 +14,7 @@ use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::options::Deletion;
 use crate::server::ApiServer;
+use crate::server::derived::Change;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 use crate::{metadata, selector};
@@ -68,7 +69,10 @@ impl ApiServer {
                 "lastTransitionTime": rfc3339(call.now),
             }),
         );
-        self.store.rewrite(pods.table, &call.key(), pods.epoch(), marked)
+        let key = call.key();
+        let stored = self.store.rewrite(pods.table, &key, pods.epoch(), marked);
+        self.follow(&Change { kind: pods, key: &key, old: Some(&pod), now: call.now });
+        stored
     }
 
     /// Takes one disruption from the pod's budget, if it has one (`checkAndDecrement`).
@@ -99,6 +103,7 @@ impl ApiServer {
         if !dry_run {
             let key = budgets.key(namespace, metadata::text(&budget, "name"));
             self.store.rewrite(budgets.table, &key, budgets.epoch(), spent);
+            self.follow(&Change { kind: &budgets, key: &key, old: Some(&budget), now: call.now });
         }
         Ok(())
     }

@@ -3,11 +3,16 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
-use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::runtime::wait::{Condition, await_condition, conditions::is_deleted};
+use kube::{Client, Config};
 use serde_json::{Value, json};
 
 use super::{Served, TestEnvironment, client, run};
@@ -125,4 +130,49 @@ fn an_unknown_controller_is_reported() {
     );
     check(&["serve", "--version", "4.18.3", "--controllers", "all"], "'--controllers <NAME>'");
     check(&["envtest", "assets", "--controllers", "jobs"], "invalid value 'jobs' for '--controllers <NAME>'");
+}
+
+#[test]
+fn an_approved_request_gets_a_certificate_with_which_its_user_is_authenticated() {
+    let environment = TestEnvironment::new();
+    let _served = Served::start(&environment, &["--bare", "--controllers", "all", "--kubeconfig", "config"]);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut wanted = rcgen::CertificateParams::default();
+    wanted.distinguished_name.push(rcgen::DnType::CommonName, "jane");
+    wanted.distinguished_name.push(rcgen::DnType::OrganizationName, "testers");
+    let pem = wanted.serialize_request(&key).unwrap().pem().unwrap();
+    run(async {
+        let config = environment.read("config");
+        let client = client(&config).await;
+        let requests: Api<CertificateSigningRequest> = Api::all(client);
+        let request = object(json!({ "metadata": { "name": "jane" }, "spec": {
+            "request": STANDARD.encode(pem), "signerName": "kubernetes.io/kube-apiserver-client",
+            "usages": ["client auth"],
+        } }));
+        let mut request = requests.create(&PostParams::default(), &request).await.unwrap();
+        request.status = Some(object(json!({ "conditions": [{
+            "type": "Approved", "status": "True", "reason": "Test", "message": "by a test",
+        }] })));
+        requests.replace_subresource("approval", "jane", &PostParams::default(), &request).await.unwrap();
+        let certificate = |request: Option<&CertificateSigningRequest>| {
+            request.and_then(|request| request.status.as_ref()?.certificate.clone())
+        };
+        let signed = wait(requests, "jane", |request: Option<&CertificateSigningRequest>| {
+            certificate(request).is_some()
+        });
+        let certificate = certificate(signed.await.as_ref()).unwrap().0;
+        let mut config = Kubeconfig::from_yaml(&config).unwrap();
+        let auth = config.auth_infos[0].auth_info.as_mut().unwrap();
+        *auth = AuthInfo {
+            client_certificate_data: Some(STANDARD.encode(certificate)),
+            client_key_data: Some(STANDARD.encode(key.serialize_pem()).into()),
+            ..AuthInfo::default()
+        };
+        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
+        let reviews: Api<SelfSubjectReview> = Api::all(Client::try_from(config).unwrap());
+        let review = reviews.create(&PostParams::default(), &SelfSubjectReview::default()).await.unwrap();
+        let who = review.status.unwrap().user_info.unwrap();
+        assert_eq!(who.username.as_deref(), Some("jane"));
+        assert_eq!(who.groups.unwrap(), ["testers", "system:authenticated"]);
+    });
 }

@@ -32,25 +32,23 @@ const EXTENDED: i64 = 365 * 24 * 3600;
 const OWN: [&str; 4] = ["name", "namespace", "creationTimestamp", "uid"];
 
 impl Access {
-    /// Answers a request for a token. Returns the request with its defaults, and the answer.
+    /// Answers a complete request for a token of an account. Returns the request with its defaults, and the answer.
     pub(crate) fn request_token(
         &mut self,
         objects: Objects<'_>,
         call: &Call<'_>,
         mut request: Value,
-        profile: &Profile,
+        account: &Object,
     ) -> Outcome<(Value, Value)> {
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
-        let account = bound_object(objects, &SERVICE_ACCOUNTS, namespace, name)?;
         let now = call.now.as_second();
-        let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION);
+        let seconds = expiration(&request);
         let given = request.clone();
         if request["spec"]["audiences"].as_array().is_none_or(Vec::is_empty) {
             request["spec"]["audiences"] = json!([ISSUER]);
         }
-        check_expiration(seconds, profile)?;
         let mut bound =
-            Bound { namespace: namespace.to_owned(), account: reference(&account), ..Bound::default() };
+            Bound { namespace: namespace.to_owned(), account: reference(account), ..Bound::default() };
         bind_token(objects, &request["spec"]["boundObjectRef"], name, &mut bound)?;
         let audiences = request["spec"]["audiences"].as_array().into_iter().flatten();
         let audiences: Vec<String> = audiences.filter_map(Value::as_str).map(str::to_owned).collect();
@@ -89,16 +87,16 @@ impl Access {
     }
 }
 
-/// Sets the metadata of a request before validating admission sees it.
+/// Checks a request and sets its metadata before validating admission sees it. Returns the service account.
 ///
 /// # Errors
-/// The service account does not exist, or the request is for another one.
+/// The service account does not exist, or the request is invalid or for another one.
 pub(crate) fn complete(
     objects: Objects<'_>,
     call: &Call<'_>,
     request: &mut Value,
     profile: &Profile,
-) -> Outcome<()> {
+) -> Outcome<Object> {
     check_place(call, request, profile)?;
     let account = bound_object(objects, &SERVICE_ACCOUNTS, &call.path.namespace, &call.path.name)?;
     check_uid(request, &account, profile)?;
@@ -110,7 +108,13 @@ pub(crate) fn complete(
     } else {
         own.remove("uid");
     }
-    Ok(())
+    check_expiration(expiration(request), profile)?;
+    Ok(account)
+}
+
+/// The lifetime that a request asks for, in seconds.
+fn expiration(request: &Value) -> i64 {
+    request["spec"]["expirationSeconds"].as_i64().unwrap_or(DEFAULT_EXPIRATION)
 }
 
 /// Checks that the name and the namespace in the body, if any, are those of the path.
