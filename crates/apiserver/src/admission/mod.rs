@@ -17,13 +17,14 @@ mod settings;
 pub(crate) mod webhook;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windtunnel_core::Resource;
 pub(crate) use windtunnel_core::requests::admission::AdmissionOperation as Operation;
+use windtunnel_core::{Key, Resource};
 
 use self::chain::Stage;
-use self::policy::{Binding, Policies, Policy};
+use self::policy::Policies;
 use self::webhook::{Webhook, configuration};
 use super::access::Access;
 use super::kinds::Kind;
@@ -31,7 +32,7 @@ use super::kinds::catalog::Catalog;
 use super::kinds::objects::Objects;
 use super::metadata;
 use super::profile::Profile;
-use super::store::{Store, Stored, TableId};
+use super::store::{Entry, Store, Stored, TableId};
 
 /// The attributes of a write beside its object (`admission.Attributes`); the other ones are in the call.
 #[derive(Debug, Clone, Copy)]
@@ -71,8 +72,9 @@ impl<'a> Attributes<'a> {
 pub(crate) struct Admission {
     /// In the order in which a write passes them.
     stages: Vec<Stage>,
-    mutating: Vec<Webhook>,
-    validating: Vec<Webhook>,
+    /// Webhooks by the name of their configuration.
+    mutating: BTreeMap<String, Vec<Webhook>>,
+    validating: BTreeMap<String, Vec<Webhook>>,
     policies: Policies,
     /// The table of ResourceQuotas, if there are any.
     quotas: Option<TableId>,
@@ -92,13 +94,12 @@ impl Admission {
 
     /// Whether any configured webhook or policy may change objects.
     pub(crate) fn may_mutate(&self) -> bool {
-        !self.mutating.is_empty() || !self.policies.mutating_bindings.is_empty()
+        !self.mutating.is_empty() || self.policies.mutating.is_bound()
     }
 
     /// Whether there are policies or webhooks. They see objects with their managed fields.
     fn has_policies_or_webhooks(&self) -> bool {
-        let policies = &self.policies;
-        self.may_mutate() || !self.validating.is_empty() || !policies.validating_bindings.is_empty()
+        self.may_mutate() || !self.validating.is_empty() || self.policies.validating.is_bound()
     }
 
     /// The stored object in the form that admission needs: with managed fields if there are policies or webhooks.
@@ -108,14 +109,12 @@ impl Admission {
 
     /// Whether there are CEL expressions, which may check permissions of users.
     pub(crate) fn needs_authorizer(&self) -> bool {
-        let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);
-        let bound =
-            !self.policies.validating_bindings.is_empty() || !self.policies.mutating_bindings.is_empty();
-        bound || conditional(&self.mutating) || conditional(&self.validating)
+        let is_bound = self.policies.validating.is_bound() || self.policies.mutating.is_bound();
+        is_bound || self.mutating_webhooks().chain(self.validating_webhooks()).any(Webhook::is_conditional)
     }
 
-    /// Updates the configuration after a write of this kind.
-    pub(crate) fn refresh(&mut self, kind: &Kind, store: &Store) {
+    /// Follows changes of the objects of a kind.
+    pub(crate) fn follow(&mut self, kind: &Kind, keys: &[Key], store: &Store) {
         if kind.is_resource("", "resourcequotas") {
             self.quotas = (store.count(kind.table) > 0).then_some(kind.table);
         }
@@ -128,29 +127,27 @@ impl Admission {
         if !is_policy && !configuration::is_configuration(kind) {
             return;
         }
-        // Webhooks run in the order of the names of their configurations, then in the order within each.
-        let stored = store.list(kind.table, "").map(|(_, _, entry)| entry.served());
-        if is_policy {
-            let (policies, mutating) = (&mut self.policies, kind.resource.plural.starts_with("mutating"));
-            if kind.resource.plural.ends_with("bindings") {
-                let place = if mutating {
-                    &mut policies.mutating_bindings
-                } else {
-                    &mut policies.validating_bindings
-                };
-                *place = stored.map(|object| Binding::read(&object)).collect();
-            } else {
-                let place = if mutating { &mut policies.mutating } else { &mut policies.validating };
-                *place = stored.map(|object| Policy::read(&object)).collect();
+        for key in keys {
+            let stored = store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
+            if is_policy {
+                self.policies.follow(kind, &key.name, stored.as_deref());
+                continue;
             }
-            return;
+            let is_mutating = kind.resource.plural.starts_with("mutating");
+            let webhooks = if is_mutating { &mut self.mutating } else { &mut self.validating };
+            webhooks.remove(&key.name);
+            webhooks.extend(stored.map(|object| (key.name.clone(), Webhook::read_all(&object))));
         }
-        let webhooks = stored.flat_map(|object| Webhook::read_all(&object)).collect();
-        if kind.resource.plural.starts_with("mutating") {
-            self.mutating = webhooks;
-        } else {
-            self.validating = webhooks;
-        }
+    }
+
+    /// The mutating webhooks in the order in which they are called.
+    fn mutating_webhooks(&self) -> impl Iterator<Item = &Webhook> {
+        self.mutating.values().flatten()
+    }
+
+    /// The validating webhooks in the order in which their answers count.
+    fn validating_webhooks(&self) -> impl Iterator<Item = &Webhook> {
+        self.validating.values().flatten()
     }
 }
 

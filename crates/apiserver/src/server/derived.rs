@@ -118,11 +118,11 @@ struct AdmissionConfiguration;
 
 impl Derived for AdmissionConfiguration {
     fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
-        server.admission.refresh(change.kind, &server.store);
+        server.admission.follow(change.kind, std::slice::from_ref(change.key), &server.store);
     }
 
     fn follow_reload(&self, server: &mut ApiServer, reload: &Reload<'_>) {
-        server.admission.refresh(reload.kind, &server.store);
+        server.admission.follow(reload.kind, reload.keys, &server.store);
     }
 }
 

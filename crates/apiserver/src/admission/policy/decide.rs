@@ -40,10 +40,9 @@ impl Admitter<'_> {
         object: Option<&Json>,
     ) -> Outcome<()> {
         let mut first = Ok(());
-        for policy in &self.admission.policies.validating {
+        for (policy, bindings) in self.admission.policies.validating.bound() {
             let Some(kind) = self.applies(&policy.constraints, call, attributes, object)? else { continue };
-            let bindings = &self.admission.policies.validating_bindings;
-            if let Some(why) = params::fault(self, policy, bindings) {
+            if let Some(why) = params::fault(self, policy) {
                 if !policy.ignores_failure {
                     let message =
                         format!("ValidatingAdmissionPolicy '{}' denied request: {why}", policy.name);
@@ -51,7 +50,7 @@ impl Admitter<'_> {
                 }
                 continue;
             }
-            for binding in bindings.iter().filter(|binding| binding.policy == policy.name) {
+            for binding in bindings {
                 if let Some(constraints) = &binding.constraints
                     && self.applies(constraints, call, attributes, object)?.is_none()
                 {

@@ -11,6 +11,8 @@ mod mutate;
 mod params;
 pub(crate) mod typing;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use self::expression::{Condition, Expressions};
@@ -22,18 +24,50 @@ use crate::kinds::Kind;
 /// All policies and bindings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Policies {
-    /// Validating policies, sorted by name.
-    pub(super) validating: Vec<Policy>,
-    pub(super) validating_bindings: Vec<Binding>,
-    /// Mutating policies, sorted by name.
-    pub(super) mutating: Vec<Policy>,
-    pub(super) mutating_bindings: Vec<Binding>,
+    pub(super) validating: PolicySet,
+    pub(super) mutating: PolicySet,
+}
+
+/// The policies of one engine and their bindings. A write passes them in the order of their names.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PolicySet {
+    policies: BTreeMap<String, Policy>,
+    /// By the name of the policy, and then by their own.
+    bindings: BTreeMap<(String, String), Binding>,
 }
 
 impl Policies {
-    /// Mutating policies and their bindings.
-    fn mutating(&self) -> (&[Policy], &[Binding]) {
-        (&self.mutating, &self.mutating_bindings)
+    /// Follows a change of a policy or a binding. `object` is what is stored of that name now.
+    pub(super) fn follow(&mut self, kind: &Kind, name: &str, object: Option<&Value>) {
+        let plural = &kind.resource.plural;
+        let set = if plural.starts_with("mutating") { &mut self.mutating } else { &mut self.validating };
+        if plural.ends_with("bindings") {
+            set.bindings.retain(|(_, known), _| known != name);
+            let binding = object.map(Binding::read);
+            set.bindings
+                .extend(binding.map(|binding| ((binding.policy.clone(), binding.name.clone()), binding)));
+        } else {
+            set.policies.remove(name);
+            set.policies.extend(object.map(|object| (name.to_owned(), Policy::read(object))));
+        }
+    }
+}
+
+impl PolicySet {
+    /// Whether any policy can have an effect.
+    pub(super) fn is_bound(&self) -> bool {
+        !self.bindings.is_empty()
+    }
+
+    /// The policies that have bindings, each with its bindings.
+    fn bound(&self) -> impl Iterator<Item = (&Policy, impl Iterator<Item = &Binding>)> {
+        self.policies.iter().filter_map(|(name, policy)| {
+            let first = (name.clone(), String::new());
+            let mut bindings =
+                self.bindings.range(first..).take_while(|(key, _)| key.0 == policy.name).peekable();
+            bindings.peek()?;
+            Some((policy, bindings.map(|(_, binding)| binding)))
+        })
     }
 }
 

@@ -45,20 +45,20 @@ impl Admitter<'_> {
         reinvocation: &mut Reinvocation,
     ) -> Outcome<()> {
         let mut errors = Vec::new();
-        let (policies, bindings) = self.admission.policies.mutating();
-        if bindings.is_empty() {
+        let policies = &self.admission.policies.mutating;
+        if !policies.is_bound() {
             return Ok(());
         }
         reinvocation.start(|all| &mut all.policies, Some(object));
-        for policy in policies {
-            if let Some(why) = params::fault(self, policy, bindings) {
+        for (policy, bindings) in policies.bound() {
+            if let Some(why) = params::fault(self, policy) {
                 let applies = self.applies(&policy.constraints, call, attributes, Some(object))?.is_some();
                 if applies && !policy.ignores_failure {
                     errors.push(format!("policy '{}' denied request: {why}", policy.name));
                 }
                 continue;
             }
-            for binding in bindings.iter().filter(|binding| binding.policy == policy.name) {
+            for binding in bindings {
                 let Some(kind) = self.applies(&policy.constraints, call, attributes, Some(object))? else {
                     break;
                 };

@@ -10,11 +10,10 @@ use crate::admission::Admitter;
 use crate::kinds::Kind;
 use crate::selector::LabelSelector;
 
-/// Why a policy that a binding uses cannot be evaluated at all: its kind of parameters is not served.
-pub(super) fn fault(admitter: &Admitter<'_>, policy: &Policy, bindings: &[Binding]) -> Option<String> {
+/// Why a policy cannot be evaluated at all: its kind of parameters is not served.
+pub(super) fn fault(admitter: &Admitter<'_>, policy: &Policy) -> Option<String> {
     let (api_version, kind) = policy.param_kind.as_ref()?;
-    let is_bound = bindings.iter().any(|binding| binding.policy == policy.name);
-    let is_unknown = is_bound && find_kind(admitter, api_version, kind).is_none();
+    let is_unknown = find_kind(admitter, api_version, kind).is_none();
     is_unknown.then(|| format!("failed to configure policy: {}", unknown_kind(api_version, kind)))
 }
 

@@ -32,7 +32,7 @@ impl Admitter<'_> {
             return Ok(());
         }
         reinvocation.start(|all| &mut all.webhooks, object.as_deref());
-        for webhook in &self.admission.mutating {
+        for webhook in self.admission.mutating_webhooks() {
             let Some(kind) = self.choose_kind(call, webhook, attributes, object.as_deref())? else {
                 continue;
             };
@@ -87,7 +87,7 @@ impl Admitter<'_> {
         object: Option<&Value>,
     ) -> Outcome<()> {
         let mut first = Ok(());
-        for webhook in &self.admission.validating {
+        for webhook in self.admission.validating_webhooks() {
             let Some(kind) = self.choose_kind(call, webhook, attributes, object)? else { continue };
             let answer = self.call_webhook(call, webhook, &kind, attributes, object, false);
             if first.is_ok() {
