@@ -111,6 +111,11 @@ impl FieldError {
         Self::new(Cause::Invalid, field, value.into(), detail)
     }
 
+    /// An error of the server.
+    pub(crate) fn internal(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Cause::Internal, field, Value::Null, detail)
+    }
+
     /// An error for a time.
     pub(crate) fn invalid_time(field: impl Into<String>, time: &Value, detail: impl Into<String>) -> Self {
         let value = Shown::Time(time.clone());

@@ -23,7 +23,7 @@ mod unify;
 pub(crate) mod value;
 
 pub(crate) use check::{Environment, JSON_PATCH, OBJECT};
-pub(crate) use program::Program;
+pub(crate) use program::{CompileError, Program};
 
 #[cfg(test)]
 mod tests;

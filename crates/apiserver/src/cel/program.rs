@@ -2,7 +2,7 @@
 
 use super::check::{self, Environment};
 use super::eval::{self, Evaluated};
-use super::issue;
+use super::issue::{self, Issue};
 use super::syntax::{Kind, Node, parse};
 use super::types::Type;
 use super::value::{EvalError, Value};
@@ -14,14 +14,30 @@ pub(crate) struct Program {
     pub(super) types: Vec<Type>,
 }
 
+/// Why an expression cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CompileError {
+    /// All mistakes of the text and the types, as cel-go prints them.
+    #[error("compilation failed: {0}")]
+    Expression(String),
+    /// A call with constants fails.
+    #[error("program instantiation failed: {0}")]
+    Constants(String),
+    /// The result has the wrong type.
+    #[error("{0}")]
+    Result(String),
+}
+
 impl Program {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// All mistakes, as cel-go prints them.
-    pub(crate) fn compile(source: &str, env: &Environment) -> Result<Self, String> {
-        let (mut root, nodes) = parse(source).map_err(|issues| issue::show(source, &issues))?;
-        let types = check::check(&mut root, nodes, env).map_err(|issues| issue::show(source, &issues))?;
+    /// The expression is wrong, or always fails.
+    pub(crate) fn compile(source: &str, env: &Environment) -> Result<Self, CompileError> {
+        let wrong = |issues: Vec<Issue>| CompileError::Expression(issue::show(source, &issues));
+        let (mut root, nodes) = parse(source).map_err(wrong)?;
+        let types = check::check(&mut root, nodes, env).map_err(wrong)?;
+        check::constants::check(&root).map_err(CompileError::Constants)?;
         Ok(Self { root, types })
     }
 

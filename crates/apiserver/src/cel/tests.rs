@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::types::Type;
 use super::value::{EvalError, Value};
-use super::{Environment, Program, json};
+use super::{CompileError, Environment, Program, json};
 
 fn environment(minor: u32) -> Environment {
     Environment { variables: vec![("self".to_owned(), Type::Dyn)], minor, makes_objects: false }
@@ -13,7 +13,7 @@ fn environment(minor: u32) -> Environment {
 
 /// Evaluates an expression over an untyped `self`. Returns the value as JSON, or the error message.
 fn evaluate(source: &str, input: &Json) -> Result<Json, String> {
-    let program = Program::compile(source, &environment(36))?;
+    let program = Program::compile(source, &environment(36)).map_err(|error| error.to_string())?;
     let variables = [json::from_json(input, None)];
     let outcome = program.run(&variables, 1_000_000).outcome;
     outcome.and_then(|value| json::to_json(&value)).map_err(|fault| fault.text().to_owned())
@@ -206,7 +206,11 @@ fn reports_compile_errors_with_their_position() {
             "ERROR: <input>:1:13: invalid matches argument\n | 'a'.matches('(')\n | ............^",
         ),
     ] {
-        assert_eq!(Program::compile(source, &environment(36)).map(|_| ()), Err(text.to_owned()), "{source}");
+        assert_eq!(
+            Program::compile(source, &environment(36)).map(|_| ()),
+            Err(CompileError::Expression(text.to_owned())),
+            "{source}"
+        );
     }
 }
 
@@ -251,7 +255,11 @@ fn syntax_errors_have_the_text_of_the_real_server() {
     ] {
         let place = format!("\n | {source}\n | {}^", ".".repeat(column - 1));
         let wanted = format!("ERROR: <input>:1:{column}: Syntax error: {text}{place}");
-        assert_eq!(Program::compile(source, &environment(36)).map(|_| ()), Err(wanted), "{source}");
+        assert_eq!(
+            Program::compile(source, &environment(36)).map(|_| ()),
+            Err(CompileError::Expression(wanted)),
+            "{source}"
+        );
     }
 }
 
@@ -372,4 +380,38 @@ proptest! {
     fn random_text_never_panics(source in "\\PC{0,40}") {
         let _ = Program::compile(&source, &environment(36));
     }
+}
+
+#[test]
+fn calls_with_constants_that_fail_are_errors_of_the_program() {
+    for (source, text) in [
+        ("'a'.find('[')", "error parsing regexp: missing closing ]: `[`"),
+        ("'a'.findAll('(', 1)", "error parsing regexp: missing closing ): `(`"),
+        ("int('x') == 1", "type conversion error from 'string' to 'int'"),
+    ] {
+        let found = Program::compile(source, &environment(36)).map(drop);
+        assert_eq!(found, Err(CompileError::Constants(text.to_owned())), "{source}");
+    }
+}
+
+#[test]
+fn literals_are_checked_once_the_types_are_right() {
+    let error = |source: &str| Program::compile(source, &environment(36)).unwrap_err().to_string();
+    assert!(!error("'a'.matches('[') + 1").contains("invalid matches argument"));
+    assert!(error("'a'.matches('[') || true").contains("invalid matches argument"));
+    assert!(error("jsonpatch.escapeKey('a') == 'a'").contains("undeclared reference to 'jsonpatch'"));
+    let keys = "found no matching overload for '@sortByAssociatedKeys' applied to 'list(list(int)).(list(list(int)))'";
+    assert!(error("[[1], [2]].sortBy(x, x) == []").contains(keys));
+}
+
+#[test]
+fn times_stay_within_the_years_1_to_9999_and_the_first_is_zero() {
+    let evaluate = |source: &str| evaluate(source, &json!({}));
+    let overflow =
+        evaluate("timestamp('0001-01-01T00:00:00Z') - duration('1ns') == timestamp('0001-01-01T00:00:00Z')");
+    assert_eq!(overflow, Err("timestamp overflow".to_owned()));
+    let zero = "optional.ofNonZeroValue(timestamp('0001-01-01T00:00:00Z')).hasValue()";
+    assert_eq!(evaluate(zero), Ok(json!(false)));
+    assert_eq!(evaluate("dyn([1, 2]).flatten() == [1, 2]"), Ok(json!(true)));
+    assert_eq!(evaluate("url('https://a/b?x=1#f').getQuery()['x']"), Ok(json!(["1"])));
 }

@@ -75,6 +75,14 @@ fn message(error: &YamlError, text: &str) -> String {
     if error.message.starts_with("unexpected character: `\\u{") {
         return "yaml: control characters are not allowed".to_owned();
     }
+    // The first is of the conversion to JSON, the others of the library; none has a line.
+    if error.message.starts_with("unsupported map key") || error.message.starts_with("yaml: invalid map key")
+    {
+        return error.message.clone();
+    }
+    if error.message == "YAML merge value must be mapping or sequence of mappings" {
+        return "yaml: map merge requires map or sequence of maps as the value".to_owned();
+    }
     let why = match error.message.as_str() {
         // If the text ends where an element must follow, Go reports the missing element first.
         "unclosed bracket '{'" | "unclosed bracket '['" if text.trim_end().ends_with(['[', '{', ',']) => {
@@ -107,6 +115,30 @@ mod tests {
         ] {
             assert_eq!(first_document(text), first);
         }
+    }
+
+    #[test]
+    fn keys_without_quotes_are_converted_as_go_does() {
+        let value = |text: &str| parse(text.as_bytes()).map(|(value, _)| value);
+        for (text, expected) in [
+            ("y: 1\n'n': 2\nOFF: 3\n", json!({ "true": 1, "n": 2, "false": 3 })),
+            (
+                "0x10: 1\n010: 2\n1e3: 3\n\"4.0\": 4\n1.50: 5\n",
+                json!({ "16": 1, "8": 2, "1000": 3, "4.0": 4, "1.5": 5 }),
+            ),
+            ("a:\n- +1: b\n  -0: c\n", json!({ "a": [{ "1": "b", "0": "c" }] })),
+        ] {
+            assert_eq!(value(text), Ok(expected), "{text}");
+        }
+        let null = "unsupported map key of type: %!s(<nil>), key: <nil>, value: \"v\"";
+        assert_eq!(value("a: {~: v}\n"), Err(null.to_owned()));
+        assert_eq!(
+            value("? [a, 1]\n: v\n"),
+            Err("yaml: invalid map key: []interface {}{\"a\", 1}".to_owned())
+        );
+        let map = "yaml: invalid map key: map[interface {}]interface {}{\"a\":interface {}(nil)}";
+        assert_eq!(value("{{a: }: v}\n"), Err(map.to_owned()));
+        assert_eq!(value(".inf: v\n"), Ok(json!({ ".inf": "v" })));
     }
 
     #[test]

@@ -129,19 +129,41 @@ pub fn parse_lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), Y
         with_snippet: false,
     };
     let first = match serde_saphyr::from_str_with_options(text, settings.clone()) {
-        Ok(value) => return Ok((value, Vec::new())),
-        Err(first) => error(&first),
+        Ok(value) if !has_converted_key(&value) => return Ok((value, Vec::new())),
+        Ok(_) => None,
+        Err(first) => Some(error(&first)),
     };
-    if first.is_limit() {
-        return Err(first);
+    if let Some(first) = first.as_ref().filter(|first| first.is_limit()) {
+        return Err(first.clone());
     }
     settings.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
     settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
-    let mut tree: Node = serde_saphyr::from_str_with_options(text, settings).map_err(|_| first)?;
+    let mut tree: Node = serde_saphyr::from_str_with_options(text, settings)
+        .map_err(|other| first.unwrap_or_else(|| error(&other)))?;
     tree.restore_scalar_source(text);
     let mut repeated = Vec::new();
     tree.repeated(&mut repeated);
-    Ok((tree.to_json(), repeated))
+    if let Some(message) = tree.wrong_key() {
+        return Err(YamlError { message, line: 0, column: 0, is_limit: false });
+    }
+    Ok((tree.to_json_as_go(), repeated))
+}
+
+/// Whether a key may be something else than text for Go's parser, if it has no quotes.
+fn has_converted_key(value: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"];
+    let is_converted = |key: &String| {
+        key.is_empty()
+            || key.starts_with(|first: char| first.is_ascii_digit() || "+-".contains(first))
+            || key.strip_prefix('.').is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
+            || WORDS.iter().any(|word| word.eq_ignore_ascii_case(key))
+    };
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| is_converted(key) || has_converted_key(value)),
+        Value::Array(items) => items.iter().any(has_converted_key),
+        _ => false,
+    }
 }
 
 /// Parses one document.

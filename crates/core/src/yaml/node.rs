@@ -69,16 +69,71 @@ impl Node {
 
     /// The value as JSON, without positions. Omits keys that are not scalars.
     pub fn to_json(&self) -> Value {
+        self.to_json_with(|key| key.scalar().map(str::to_owned))
+    }
+
+    /// Does the same with keys as Go converts them: `yes` is `true`, and `0x10` is `16`.
+    pub(super) fn to_json_as_go(&self) -> Value {
+        self.to_json_with(Self::key_as_go)
+    }
+
+    /// A key as Go converts it; `None` if it is not a scalar.
+    fn key_as_go(&self) -> Option<String> {
+        Some(match &self.kind {
+            Kind::Text(text) => text.clone(),
+            Kind::Bool(value) => value.to_string(),
+            Kind::Number(value) => match value.as_f64().filter(|_| value.is_f64()) {
+                Some(value) => value.to_string(),
+                None => value.to_string(),
+            },
+            Kind::Null | Kind::List(_) | Kind::Map(_) => return None,
+        })
+    }
+
+    /// Go's message about the first key that cannot be one in JSON.
+    pub(super) fn wrong_key(&self) -> Option<String> {
+        match &self.kind {
+            Kind::List(items) => items.iter().find_map(Self::wrong_key),
+            Kind::Map(entries) => entries.iter().find_map(|(key, value)| match &key.kind {
+                Kind::Null => Some(format!(
+                    "unsupported map key of type: %!s(<nil>), key: <nil>, value: {}",
+                    value.to_json()
+                )),
+                Kind::List(_) | Kind::Map(_) => Some(format!("yaml: invalid map key: {}", key.as_go())),
+                _ => value.wrong_key(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The value as an expression of Go (`%#v`).
+    fn as_go(&self) -> String {
+        let join = |parts: Vec<String>| parts.join(", ");
+        match &self.kind {
+            Kind::List(items) => {
+                format!("[]interface {{}}{{{}}}", join(items.iter().map(Self::as_go).collect()))
+            }
+            Kind::Map(entries) => {
+                let entry = |(key, value): &(Node, Node)| format!("{}:{}", key.as_go(), value.as_go());
+                let entries = join(entries.iter().map(entry).collect());
+                format!("map[interface {{}}]interface {{}}{{{entries}}}")
+            }
+            Kind::Null => "interface {}(nil)".to_owned(),
+            _ => self.to_json().to_string(),
+        }
+    }
+
+    fn to_json_with(&self, key: impl Fn(&Node) -> Option<String> + Copy) -> Value {
         match &self.kind {
             Kind::Null => Value::Null,
             Kind::Bool(value) => Value::Bool(*value),
             Kind::Number(value) => Value::Number(value.clone()),
             Kind::Text(value) => Value::String(value.clone()),
-            Kind::List(items) => Value::Array(items.iter().map(Self::to_json).collect()),
+            Kind::List(items) => Value::Array(items.iter().map(|item| item.to_json_with(key)).collect()),
             Kind::Map(entries) => Value::Object(
                 entries
                     .iter()
-                    .filter_map(|(key, value)| Some((key.scalar()?.to_owned(), value.to_json())))
+                    .filter_map(|(name, value)| Some((key(name)?, value.to_json_with(key))))
                     .collect::<Map<_, _>>(),
             ),
         }

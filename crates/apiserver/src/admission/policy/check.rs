@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, declare_no_others, environment};
+use super::expression::{
+    ANY_MINOR, Declared, Wanted, compile_new, declare, declare_no_others, environment, field_error,
+};
 use super::{bindings, conditions, kinds, list, text};
 use crate::admission::matching::check::check_given;
 use crate::cel::escape::is_reserved;
-use crate::cel::{Environment, Program};
+use crate::cel::{CompileError, Environment, Program};
 use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::Kind;
 use crate::names;
@@ -143,7 +145,7 @@ impl Check {
         // Like the real server, this looks for the stored expression among the validations.
         let env = self.environment(&source, &self.known.validations, variables);
         let program = self.compile(&source, &env, Wanted::Any, &at);
-        variables.push((name, program.ok_or_else(String::new)));
+        variables.push((name, program.ok_or_else(|| CompileError::Result(String::new()))));
     }
 
     /// Validates each mutation (`validateMutation`).
@@ -253,9 +255,7 @@ impl Check {
             self.errors.push(FieldError::required(at, why));
         } else {
             let env = self.environment(&source, &self.known.annotations, variables);
-            if let Err(why) = compile_new(trimmed, &env, Wanted::TextOrNull) {
-                self.errors.push(FieldError::invalid(at, source, why));
-            }
+            self.refuse(&at, &source, compile_new(trimmed, &env, Wanted::TextOrNull));
         }
     }
 
@@ -309,13 +309,17 @@ impl Check {
 
     /// Compiles an expression, or adds the error.
     fn compile(&mut self, source: &str, env: &Environment, wanted: Wanted, at: &str) -> Option<Program> {
-        let compiled = compile_new(source, env, wanted);
-        compiled.map_err(|why| self.errors.push(FieldError::invalid(at, source, why))).ok()
+        self.refuse(at, source, compile_new(source, env, wanted))
+    }
+
+    /// The program, or nothing and an error.
+    fn refuse(&mut self, at: &str, source: &str, compiled: Result<Program, CompileError>) -> Option<Program> {
+        compiled.map_err(|why| self.errors.push(field_error(at, source, &why))).ok()
     }
 }
 
 /// The name and the program of a policy's variable.
-type Variable = (String, Result<Program, String>);
+type Variable = (String, Result<Program, CompileError>);
 
 /// Whether a name is a CEL identifier (`isCELIdentifier`).
 fn is_identifier(name: &str) -> bool {

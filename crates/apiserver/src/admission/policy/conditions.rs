@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, environment};
+use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, environment, field_error};
 use super::{list, text};
 use crate::field::{Cause, FieldError};
 use crate::names;
@@ -48,7 +48,7 @@ fn check_expression(
     }
     let minor = if known.iter().any(|stored| stored == source) { ANY_MINOR } else { minor };
     let why = compile_new(source, &environment(minor, declared), Wanted::Bool).err()?;
-    Some(FieldError::invalid(at, source, why))
+    Some(field_error(&at, source, &why))
 }
 
 fn check_name(name: &str, at: &str) -> Vec<FieldError> {

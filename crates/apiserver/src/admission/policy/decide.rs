@@ -220,7 +220,7 @@ pub(super) fn add_variables<'a>(policy: &'a Policy, variables: &mut Variables<'a
                     ))
                 })
             }
-            Err(why) => Err(EvalError::new(format!("compilation failed: {why}"))),
+            Err(why) => Err(EvalError::new(why.to_string())),
         };
         variables.push(value);
     }

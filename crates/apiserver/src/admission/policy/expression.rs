@@ -10,7 +10,8 @@ use crate::cel::decl::{Decl, Shape};
 use crate::cel::types::Type;
 use crate::cel::value::authorization::{AUTHORIZER, RESOURCE};
 use crate::cel::value::{EvalError, Value};
-use crate::cel::{Environment, JSON_PATCH, OBJECT, Program};
+use crate::cel::{CompileError, Environment, JSON_PATCH, OBJECT, Program};
+use crate::field::FieldError;
 
 /// The value of a variable, or the error of its evaluation.
 pub(super) type Given<'a> = Result<Value<'a>, EvalError>;
@@ -32,7 +33,7 @@ pub(in crate::admission) const ANY_MINOR: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub(in crate::admission) struct Condition {
     pub(in crate::admission) source: String,
-    pub(in crate::admission) program: Result<Program, String>,
+    pub(in crate::admission) program: Result<Program, CompileError>,
 }
 
 /// The environment, variables and conditions of a policy.
@@ -125,12 +126,19 @@ pub(in crate::admission) fn compile_new(
     source: &str,
     environment: &Environment,
     wanted: Wanted,
-) -> Result<Program, String> {
-    let program =
-        Program::compile(source, environment).map_err(|why| format!("compilation failed: {why}"))?;
+) -> Result<Program, CompileError> {
+    let program = Program::compile(source, environment)?;
     match wanted.type_error(program.result()) {
-        Some(why) => Err(why),
+        Some(why) => Err(CompileError::Result(why)),
         None => Ok(program),
+    }
+}
+
+/// The error of an expression in a field (`convertCELErrorToValidationError`).
+pub(in crate::admission) fn field_error(at: &str, source: &str, error: &CompileError) -> FieldError {
+    match error {
+        CompileError::Constants(_) => FieldError::internal(at, error.to_string()),
+        _ => FieldError::invalid(at, source, error.to_string()),
     }
 }
 
@@ -138,7 +146,7 @@ pub(in crate::admission) fn compile_new(
 pub(in crate::admission) fn declare(
     environment: &mut Environment,
     name: &str,
-    program: &Result<Program, String>,
+    program: &Result<Program, CompileError>,
 ) {
     let variable_type = program.as_ref().map_or(Type::Dyn, |program| program.result().clone());
     environment.variables.push((format!("variables.{name}"), variable_type));
@@ -196,7 +204,9 @@ mod tests {
         let mut known = environment(ANY_MINOR, Declared::ALL);
         known.variables.push(("variables.v".to_owned(), Type::Dyn));
         declare_no_others(&mut known);
-        let error = |source: &str| compile_new(source, &known, Wanted::Any).err().unwrap_or_default();
+        let error = |source: &str| {
+            compile_new(source, &known, Wanted::Any).map_or_else(|error| error.to_string(), |_| String::new())
+        };
         assert_eq!(error("variables.v == 'x'"), "");
         assert!(error("variables.w == 'x'").contains("undefined field 'w'"), "{}", error("variables.w"));
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Checker, is_function};
+use crate::cel::issue::Issue;
 use crate::cel::library::{self, Function};
 use crate::cel::syntax::{Apply, Kind, Node};
 use crate::cel::time;
@@ -22,7 +23,7 @@ impl Checker<'_> {
         let mut name = name;
         if let Some(qualifier) = target.as_ref().and_then(|target| target.qualified_name()) {
             let qualified = format!("{qualifier}.{name}");
-            if is_function(&qualified, self.env.minor) {
+            if is_function(&qualified, self.env) {
                 name = qualified;
                 target = None;
             }
@@ -32,7 +33,7 @@ impl Checker<'_> {
             types.insert(0, self.visit(&mut target));
             args.insert(0, *target);
         }
-        let known = if is_function(&name, self.env.minor) { library::find(&name) } else { None };
+        let known = if is_function(&name, self.env) { library::find(&name) } else { None };
         let Some(function) = known else { return self.undeclared(at, &name) };
         let (result, overloads) = self.resolve(at, function, &types, member);
         let regex = self.check_literals(&name, &args);
@@ -88,7 +89,8 @@ impl Checker<'_> {
                 match regexp::compile(text) {
                     Ok(regex) => return Some(Arc::new(regex)),
                     Err(_) if strict => {
-                        self.issue(pattern.at, "invalid matches argument".to_owned());
+                        self.literal_issues
+                            .push(Issue::new(pattern.at, "invalid matches argument".to_owned()));
                     }
                     Err(_) => {}
                 }
@@ -100,7 +102,7 @@ impl Checker<'_> {
                     _ => time::parse_timestamp(text).is_some(),
                 };
                 if !valid {
-                    self.issue(literal.at, format!("invalid {name} argument"));
+                    self.literal_issues.push(Issue::new(literal.at, format!("invalid {name} argument")));
                 }
             }
             _ => {}

@@ -2,6 +2,7 @@
 //! `checker`).
 
 mod calls;
+pub(super) mod constants;
 mod format;
 mod literals;
 
@@ -56,6 +57,7 @@ pub(super) fn check(node: &mut Node, nodes: usize, env: &Environment) -> Result<
     let mut checker = Checker {
         env,
         issues: Vec::new(),
+        literal_issues: Vec::new(),
         types: vec![Type::Dyn; nodes],
         mapping: Mapping::default(),
         locals: Vec::new(),
@@ -66,13 +68,16 @@ pub(super) fn check(node: &mut Node, nodes: usize, env: &Environment) -> Result<
     }
     let types: Vec<Type> =
         checker.types.iter().map(|found| checker.mapping.substitute(found, true)).collect();
-    let issues = literals::check(node, &types);
+    let mut issues = checker.literal_issues;
+    issues.extend(literals::check(node, &types));
     if issues.is_empty() { Ok(types) } else { Err(issues) }
 }
 
 struct Checker<'e> {
     env: &'e Environment,
     issues: Vec<Issue>,
+    /// Literals that always fail at run time. They count if there are no other issues.
+    literal_issues: Vec<Issue>,
     types: Vec<Type>,
     mapping: Mapping,
     /// Variables of the enclosing macros, the innermost last.
@@ -277,7 +282,7 @@ impl Checker<'_> {
         if let Some(filter) = &mut inner.filter {
             self.expect_bool(filter);
         }
-        let result = self.loop_result(inner, &range);
+        let result = self.loop_result(at, inner, &range);
         self.locals.truncate(outer);
         result
     }
@@ -311,7 +316,28 @@ impl Checker<'_> {
         }
     }
 
-    fn loop_result(&mut self, inner: &mut Loop, range: &Type) -> Type {
+    /// The type of a sorted list, whose keys must be comparable.
+    fn sorted(&mut self, at: usize, range: &Type, key: &Type) -> Type {
+        let comparable = [
+            Type::Int,
+            Type::Uint,
+            Type::Double,
+            Type::Bool,
+            Type::Duration,
+            Type::Timestamp,
+            Type::String,
+            Type::Bytes,
+        ];
+        if comparable
+            .iter()
+            .any(|known| self.mapping.assign(std::slice::from_ref(key), std::slice::from_ref(known)))
+        {
+            return range.clone();
+        }
+        self.no_overload(at, "@sortByAssociatedKeys", &[range.clone(), Type::list(key.clone())], true)
+    }
+
+    fn loop_result(&mut self, at: usize, inner: &mut Loop, range: &Type) -> Type {
         if matches!(inner.kind, LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne) {
             self.expect_bool(&mut inner.body);
             return Type::Bool;
@@ -323,7 +349,7 @@ impl Checker<'_> {
                 Type::List(_) => Type::map(Type::Int, body),
                 _ => Type::map(Type::Dyn, body),
             },
-            LoopKind::Sort => range.clone(),
+            LoopKind::Sort => self.sorted(at, range, &body),
             LoopKind::OptionalMap => Type::optional(body),
             LoopKind::List => Type::list(body),
             _ => body,
@@ -343,8 +369,12 @@ fn literal_type(literal: &Literal) -> Type {
     }
 }
 
-/// Whether any overload of a function is available in this minor.
-pub(super) fn is_function(name: &str, minor: u32) -> bool {
+/// Whether any overload of a function is available.
+pub(super) fn is_function(name: &str, env: &Environment) -> bool {
+    // The helpers for patches are for expressions that may create them.
+    if name.starts_with("jsonpatch.") && !env.makes_objects {
+        return false;
+    }
     library::find(name)
-        .is_some_and(|function| function.overloads.iter().any(|overload| overload.since <= minor))
+        .is_some_and(|function| function.overloads.iter().any(|overload| overload.since <= env.minor))
 }

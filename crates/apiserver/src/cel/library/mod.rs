@@ -104,7 +104,8 @@ fn value_has_type(param: &Type, value: &Value<'_>) -> bool {
         Type::Duration => matches!(value, Value::Duration(_)),
         Type::Type(_) => matches!(value, Value::Type(_)),
         Type::List(items) => match value {
-            Value::List(list) => first_has_type(items, list),
+            // The overload for lists of lists takes lists of other values as well.
+            Value::List(list) => matches!(**items, Type::List(_)) || first_has_type(items, list),
             _ => false,
         },
         Type::Map(..) | Type::Object(_) => matches!(value, Value::Map(_)),

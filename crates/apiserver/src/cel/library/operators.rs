@@ -10,7 +10,7 @@ use crate::cel::value::{EvalError, List, Map, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (0, "!_(bool) -> bool", not),
-    (0, "-_(#) -> # for int double", negate),
+    (0, "-_(#) -> # for double int", negate),
     (0, "_+_(#, #) -> # for bytes double duration int list(T) string uint", add),
     (0, "_+_(timestamp, duration) -> timestamp", add),
     (0, "_+_(duration, timestamp) -> timestamp", add),
@@ -144,7 +144,7 @@ fn subtract<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Timestamp(at), Value::Duration(by)] => time::shift(*at, by.saturating_neg()),
         [Value::Timestamp(a), Value::Timestamp(b)] => i64::try_from(a.as_nanosecond() - b.as_nanosecond())
             .map(Value::Duration)
-            .map_err(|_| EvalError::new("duration overflow")),
+            .map_err(|_| EvalError::new(INT_OVERFLOW)),
         _ => Err(EvalError::no_overload()),
     }
 }

@@ -1,5 +1,6 @@
 //! Optional values.
 
+use super::time::FIRST_SECOND;
 use super::{Row, list};
 use crate::cel::value::{EvalError, Outcome, Value};
 
@@ -27,6 +28,7 @@ fn of_non_zero<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         Some(Value::Int(number) | Value::Duration(number)) => *number == 0,
         Some(Value::Uint(number)) => *number == 0,
         Some(Value::Double(number)) => *number == 0.0,
+        Some(Value::Timestamp(at)) => at.as_second() == FIRST_SECOND && at.subsec_nanosecond() == 0,
         Some(sized) => sized.size() == Some(0),
     };
     if zero { none(&[]) } else { optional_of(args) }

@@ -33,11 +33,16 @@ pub(super) const ROWS: &[Row] = &[
     (0, "duration: getMilliseconds() -> int", milliseconds),
 ];
 
+/// The first second of the year 1, the earliest time.
+pub(in crate::cel) const FIRST_SECOND: i64 = -62_135_596_800;
+
 /// Adds nanoseconds to a timestamp.
 pub(super) fn shift<'a>(at: Timestamp, nanoseconds: i64) -> Outcome<'a> {
     Timestamp::from_nanosecond(at.as_nanosecond() + i128::from(nanoseconds))
+        .ok()
+        .filter(|at| at.as_nanosecond() >= i128::from(FIRST_SECOND) * 1_000_000_000)
         .map(Value::Timestamp)
-        .map_err(|_| EvalError::new("timestamp overflow"))
+        .ok_or_else(|| EvalError::new("timestamp overflow"))
 }
 
 /// The receiver in the time zone of the argument; UTC without one.

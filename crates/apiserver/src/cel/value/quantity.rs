@@ -7,13 +7,19 @@ use std::cmp::Ordering;
 pub(crate) struct CelQuantity {
     /// The value, in billionths.
     nano: i128,
-    /// Whether it was written with decimals or in a fraction such as `m`. Go keeps such a quantity at its scale, and then
-    /// none of them is an integer, not even `2.0`.
+    /// Whether Go keeps it in a form of which none is an integer for it, not even `2.0`: at the scale of its decimals or of a
+    /// suffix such as `m`, or as a big number.
     is_fraction: bool,
 }
 
 /// One, in billionths.
 pub(crate) const UNIT: i128 = 1_000_000_000;
+/// The largest amount with a binary suffix, in billionths; larger ones become this one.
+const MOST: i128 = i64::MAX as i128 * UNIT;
+/// The number of decimal digits that always fit into Go's small form (`maxInt64Factors`).
+const SMALL_DIGITS: usize = 18;
+/// The largest exponent that is read.
+const LARGEST_EXPONENT: i64 = 1_000_000;
 /// Suffixes and their factors, in billionths.
 const SUFFIXES: [(&str, i128); 16] = [
     ("n", 1),
@@ -55,12 +61,17 @@ impl CelQuantity {
         }
         let digits = format!("{whole}{fraction}");
         let significant = digits.trim_start_matches('0');
-        let mut value: i128 = if significant.is_empty() { 0 } else { significant.parse().ok()? };
+        // Go computes the power of ten, which takes forever.
+        if shift > LARGEST_EXPONENT {
+            return None;
+        }
         let digits_after_point = i64::try_from(fraction.len()).ok()? - shift;
         let mut scale = digits_after_point;
-        value = value.checked_mul(factor?)?;
-        while scale < 0 && value != 0 {
-            value = value.checked_mul(10)?;
+        let mut value: i128 =
+            if significant.is_empty() { 0 } else { significant.parse().unwrap_or(i128::MAX) };
+        value = value.saturating_mul(factor?);
+        while scale < 0 && value != 0 && value < i128::MAX {
+            value = value.saturating_mul(10);
             scale += 1;
         }
         let mut inexact = false;
@@ -71,7 +82,10 @@ impl CelQuantity {
         }
         // Binary suffixes multiply the digits, decimal ones move the point.
         let decimals = digits_after_point - exponent(suffix);
-        Some(Self { nano: sign * (value + i128::from(inexact)), is_fraction: decimals > 0 })
+        let is_big = !is_small(whole.trim_start_matches('0'), fraction, suffix);
+        let most = if suffix.ends_with('i') { MOST } else { i128::MAX };
+        let nano = sign * value.saturating_add(i128::from(inexact)).min(most);
+        Some(Self { nano, is_fraction: decimals > 0 || is_big })
     }
 
     /// A whole number.
@@ -103,6 +117,16 @@ impl CelQuantity {
     pub(crate) fn negated(self) -> Self {
         Self { nano: self.nano.saturating_neg(), ..self }
     }
+}
+
+/// Whether Go keeps a quantity as a small number, by its digits and its suffix (`ParseQuantity`).
+fn is_small(whole: &str, fraction: &str, suffix: &str) -> bool {
+    let Some(place) = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|known| *known == suffix) else {
+        return whole.len() + fraction.len() <= SMALL_DIGITS;
+    };
+    // A suffix takes about three digits for each ten powers of two, and Go reserves one more.
+    let reserved = (place + 1) * 3 + 1;
+    fraction.is_empty() && whole.len() + reserved <= 15
 }
 
 /// The power of ten of a decimal suffix.

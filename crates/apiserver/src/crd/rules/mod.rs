@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::texts::{exceeded, show};
+use crate::cel::CompileError;
 use crate::cel::decl::Decl;
 use crate::cel::escape::escape;
 use crate::cel::estimate::{Paths, estimate};
@@ -184,7 +185,7 @@ impl Check<'_> {
         let compiled = self.compile(rule, schema, decl);
         let mut uses_old_self = false;
         match &compiled.program {
-            Err(why) => self.refuse(at, "rule", rule, &format!("compilation failed: {why}")),
+            Err(why) => self.refuse(at, "rule", rule, &why.to_string()),
             Ok(program) if !matches!(program.result(), Type::Bool) => {
                 self.refuse(at, "rule", rule, "cel expression must evaluate to a bool");
             }
@@ -215,7 +216,10 @@ impl Check<'_> {
         match &compiled.expression {
             None => {}
             Some(Err(why)) => {
-                let why = format!("messageExpression compilation failed: {why}");
+                let why = match why {
+                    CompileError::Constants(why) => format!("messageExpression instantiation failed: {why}"),
+                    why => format!("messageExpression {why}"),
+                };
                 self.refuse(at, "messageExpression", rule, &why);
             }
             Some(Ok(program)) if !matches!(program.result(), Type::String) => {

@@ -10,7 +10,7 @@ use super::field_path;
 use crate::cel::decl::Decl;
 use crate::cel::escape::escape;
 use crate::cel::types::Type;
-use crate::cel::{Environment, Program};
+use crate::cel::{CompileError, Environment, Program};
 use crate::schema::structural::{Additional, Structural};
 
 /// The minor whose functions stored rules may use: that of every minor.
@@ -48,11 +48,11 @@ pub(crate) struct Rules {
 #[derive(Debug)]
 pub(crate) struct Rule {
     /// The program, or its compile error.
-    pub(crate) program: Result<Program, String>,
+    pub(crate) program: Result<Program, CompileError>,
     pub(crate) text: String,
     pub(crate) message: String,
     /// The program of the `messageExpression`, or its compile error.
-    pub(crate) expression: Option<Result<Program, String>>,
+    pub(crate) expression: Option<Result<Program, CompileError>>,
     pub(crate) reason: String,
     /// The path below the node at which errors are reported.
     pub(crate) field_path: Option<String>,
@@ -139,7 +139,7 @@ impl Rule {
         let source = text("rule");
         let compile = |source: &str, minor: u32| match decl {
             Some(decl) => Program::compile(source, &environment(decl, optional_old_self, minor)),
-            None => Err("the schema is of no type that rules support".to_owned()),
+            None => Err(CompileError::Expression("the schema is of no type that rules support".to_owned())),
         };
         let program = compile(&source, minors.rule);
         let expression = text("messageExpression");

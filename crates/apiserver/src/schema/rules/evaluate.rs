@@ -186,7 +186,7 @@ impl RuleEvaluator<'_> {
             Ok(program) => program,
             Err(_) if rule.text.trim().is_empty() => return Ok(()),
             Err(why) => {
-                self.report_error(node, &format!("rule compile error: compilation failed: {why}"));
+                self.report_error(node, &format!("rule compile error: {why}"));
                 return Ok(());
             }
         };

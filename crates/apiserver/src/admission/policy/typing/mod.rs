@@ -13,7 +13,7 @@ use super::expression::{ANY_MINOR, Declared, declare, environment};
 use super::{list, text};
 use crate::cel::decl::{Decl, Shape};
 use crate::cel::types::Type;
-use crate::cel::{Environment, Program};
+use crate::cel::{CompileError, Environment, Program};
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
 use crate::schema::rules::declare as custom;
@@ -45,7 +45,7 @@ pub(crate) fn warnings(catalog: &Catalog, policy: &Value) -> Vec<Value> {
 /// The mistakes in an expression, one for each kind.
 fn check(source: &str, environments: &[(String, Environment)]) -> String {
     let mistakes = environments.iter().filter_map(|(kind, environment)| {
-        let why = Program::compile(source, environment).err()?;
+        let CompileError::Expression(why) = Program::compile(source, environment).err()? else { return None };
         Some(format!("{kind}: {why}\n"))
     });
     mistakes.collect::<Vec<_>>().join("\n")

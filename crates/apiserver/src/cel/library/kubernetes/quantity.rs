@@ -115,6 +115,10 @@ mod tests {
             ("2.0", None),
             ("1000m", None),
             ("0.5Ki", None),
+            ("99Ti", Some(99 << 40)),
+            ("1Pi", None),
+            ("999999999999999999", Some(999_999_999_999_999_999)),
+            ("1000000000000000000", None),
         ] {
             assert_eq!(integer(text), value, "{text}");
         }
@@ -146,8 +150,10 @@ mod tests {
 
     #[test]
     fn sums_and_differences_do_not_overflow() {
-        let least = CelQuantity::parse("-170141183460469231731687303715").unwrap();
+        let least = CelQuantity::parse("-9999999999999999999999999999999999999G").unwrap();
         let sum = least.add(least);
         assert_eq!((sum.nano(), sum.negated().nano()), (i128::MIN, i128::MAX));
+        let capped = CelQuantity::parse("9Ei").unwrap().nano();
+        assert_eq!(capped, i128::from(i64::MAX) * UNIT, "larger amounts become the largest one");
     }
 }

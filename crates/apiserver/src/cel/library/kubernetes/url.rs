@@ -19,7 +19,13 @@ pub(in crate::cel::library) const ROWS: &[Row] = &[
 ];
 
 fn url<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let parsed = Url::parse(text(args, 0));
+    // The whole text must be valid, but its fragment is no part of the path or of the query.
+    let whole = text(args, 0);
+    let parsed = Url::parse(whole);
+    let parsed = parsed.and_then(|url| match whole.split_once('#') {
+        Some((start, _)) => Url::parse(start),
+        None => Ok(url),
+    });
     parsed
         .map(|url| Value::opaque(Opaque::Url(url)))
         .map_err(|why| EvalError::new(format!("URL parse error during conversion from string: {why}")))

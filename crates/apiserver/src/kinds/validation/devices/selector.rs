@@ -53,7 +53,7 @@ fn expression(source: &str, stored: bool, at: Path<'_>, errors: &mut Errors<'_>)
     };
     let program = match Program::compile(source, &environment) {
         Ok(program) => program,
-        Err(why) => return errors.invalid(at, source, format!("compilation failed: {why}")),
+        Err(why) => return errors.invalid(at, source, why.to_string()),
     };
     if !matches!(program.result(), Type::Bool | Type::Any) {
         let why = format!("must evaluate to bool or the unknown type, not {}", program.result().full_name());
