@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::gotext;
 use super::profile::Profile;
 use super::wording;
+use crate::repeats::repeated;
 
 /// The type of a field error (`field.ErrorType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,15 +234,12 @@ impl Shown {
 /// Joins errors to one message: a single error without brackets, several in brackets without duplicates
 /// (`errors.Aggregate`).
 pub(crate) fn aggregate(errors: &[FieldError], profile: &Profile) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for error in errors {
-        let text = error.text(profile);
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
+    let texts: Vec<String> = errors.iter().map(|error| error.text(profile)).collect();
+    let mut is_repeated = repeated(&texts).into_iter();
+    let texts: Vec<&str> =
+        texts.iter().filter(|_| is_repeated.next() == Some(false)).map(String::as_str).collect();
     match texts.as_slice() {
-        [only] => only.clone(),
+        [only] => (*only).to_owned(),
         _ => format!("[{}]", texts.join(", ")),
     }
 }

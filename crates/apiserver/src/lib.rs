@@ -74,6 +74,7 @@ mod patch;
 mod paths;
 mod pipeline;
 mod profile;
+mod repeats;
 mod reply;
 mod request;
 mod schema;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use windtunnel_core::clock::Time;
 
 use super::kinds::Kind;
-use super::reply::Reply;
+use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
@@ -196,9 +196,8 @@ impl ApiServer {
             return Reply::refused(&Refused::internal(""));
         }
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
-        // The real server writes no header for these (`NewWarningHeader`).
-        call.warnings.retain(|warning| !warning.is_empty() && !warning.contains(char::is_control));
         reply.warnings.append(&mut call.warnings);
+        reply.warnings = warnings::sent(reply.warnings);
         reply.media = call.media;
         reply.absent_times = self.profile.minor < since::ABSENT_TIMES_OMITTED;
         self.follow_up(&call, &reply);

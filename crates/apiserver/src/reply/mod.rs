@@ -6,6 +6,7 @@ pub(crate) mod followed_log;
 pub(crate) mod lazy_object;
 pub(crate) mod table;
 pub(crate) mod view;
+pub(crate) mod warnings;
 pub(crate) mod watch_stream;
 
 use std::borrow::Cow;

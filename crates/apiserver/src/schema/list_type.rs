@@ -6,6 +6,7 @@ use super::path::Path;
 use super::structural::{ListType, Structural};
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError};
+use crate::repeats::earlier_counts;
 
 /// Returns all duplicates in a whole object, parents first. With `status`, the difference from the stored
 /// status, skips lists of the status that were not changed or whose keys were not changed.
@@ -98,8 +99,9 @@ fn keys_of(items: &[Value], schema: &Structural) -> Vec<Value> {
 
 /// Reports each value that occurs again once, at its second occurrence.
 fn duplicates(items: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let earlier = earlier_counts(items.iter().map(Value::to_string));
     for (index, item) in items.iter().enumerate() {
-        if items[..index].iter().filter(|earlier| *earlier == item).count() == 1 {
+        if earlier[index] == 1 {
             let field = path.index(index).to_string();
             errors.push(FieldError::new(Cause::Duplicate, field, item.clone(), ""));
         }

@@ -2,6 +2,7 @@
 //!
 //! Properties correlate by name, elements of `map` lists by their keys, other elements not at all.
 
+use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 use serde_json::Value;
@@ -90,24 +91,43 @@ impl<'a> Counterparts<'a> {
     }
 }
 
-/// The counterpart of the element at `index` of a list with this schema. Mostly it has the same index.
-pub(crate) fn element<'a>(
+/// Finds the counterparts of the elements of a list.
+pub(crate) struct Elements<'a, 's> {
     old: Option<StoredCounterpart<'a>>,
-    schema: &Structural,
-    index: usize,
-    item: &Value,
-) -> Option<StoredCounterpart<'a>> {
-    if schema.list_type != ListType::Map {
-        return None;
+    /// The names of the keys of a `map` list. Elements of other lists have no counterparts.
+    keys: Option<&'s [String]>,
+    /// The stored elements by their keys, once an element has moved.
+    by_keys: Option<BTreeMap<String, &'a Value>>,
+}
+
+impl<'a, 's> Elements<'a, 's> {
+    pub(crate) fn new(old: Option<StoredCounterpart<'a>>, schema: &'s Structural) -> Self {
+        let keys = (schema.list_type == ListType::Map).then_some(&*schema.list_map_keys);
+        Self { old, keys, by_keys: None }
     }
-    let keys = &schema.list_map_keys;
-    let same = |other: &Value| keys.iter().all(|key| other.get(key) == item.get(key));
-    let old = old?;
-    let items = old.value.as_array()?;
-    let here = items.get(index).map(|value| old.inner(index, value));
-    // An unchanged element has the same keys.
-    here.filter(|here| here.is_known_same() || same(here.value))
-        .or_else(|| items.iter().find(|item| same(item)).map(StoredCounterpart::from))
+
+    /// The counterpart of the element at `index`. Mostly it has the same index.
+    pub(crate) fn find(&mut self, index: usize, item: &Value) -> Option<StoredCounterpart<'a>> {
+        let (old, keys) = (self.old?, self.keys?);
+        let items = old.value.as_array()?;
+        let same = |other: &Value| keys.iter().all(|key| other.get(key) == item.get(key));
+        let here = items.get(index).map(|value| old.inner(index, value));
+        // An unchanged element has the same keys.
+        if let Some(here) = here.filter(|here| here.is_known_same() || same(here.value)) {
+            return Some(here);
+        }
+        let by_keys = self.by_keys.get_or_insert_with(|| {
+            // Of several the first counts.
+            items.iter().rev().map(|item| (key_text(item, keys), item)).collect()
+        });
+        by_keys.get(&key_text(item, keys)).copied().map(StoredCounterpart::from)
+    }
+}
+
+/// The keys of an element as one text, which differs for different keys.
+fn key_text(item: &Value, keys: &[String]) -> String {
+    let parts = keys.iter().map(|key| item.get(key).map_or_else(String::new, Value::to_string));
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a value is an unchanged scalar.
@@ -143,9 +163,10 @@ pub(crate) fn is_same(new: &Value, old: StoredCounterpart<'_>, schema: &Structur
         }
         (Value::Array(items), Value::Array(before)) if schema.list_type == ListType::Map => {
             let Some(inner) = &schema.items else { return old.is_equal(new) };
+            let mut elements = Elements::new(Some(old), schema);
             items.len() == before.len()
                 && items.iter().enumerate().all(|(index, item)| {
-                    element(Some(old), schema, index, item).is_some_and(|old| is_same(item, old, inner))
+                    elements.find(index, item).is_some_and(|old| is_same(item, old, inner))
                 })
         }
         _ => old.is_equal(new),

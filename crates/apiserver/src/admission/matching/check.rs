@@ -1,5 +1,7 @@
 //! Validation of the rules and selectors of webhooks and policies.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::field::{FieldError, Shown};
@@ -65,6 +67,10 @@ fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) 
         errors.push(FieldError::required(at, ""));
     }
     let names: Vec<&str> = resources.iter().map(|item| item.as_str().unwrap_or_default()).collect();
+    let mut first = BTreeMap::new();
+    for (index, name) in names.iter().enumerate() {
+        first.entry(*name).or_insert(index);
+    }
     for (index, name) in names.iter().enumerate() {
         let at = format!("{at}[{index}]");
         let Some((resource, subresource)) = name.split_once('/') else {
@@ -74,7 +80,7 @@ fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) 
             continue;
         };
         for wildcard in [format!("{resource}/*"), format!("*/{subresource}")] {
-            if names[..index].contains(&wildcard.as_str()) {
+            if first.get(wildcard.as_str()).is_some_and(|first| *first < index) {
                 let why = format!("if '{wildcard}' is present, must not specify {name}");
                 errors.push(FieldError::invalid(at.as_str(), *name, why));
             }

@@ -6,6 +6,7 @@ use super::{kinds, list, text};
 use crate::admission::matching::check::check_selector;
 use crate::field::{Cause, FieldError, Shown};
 use crate::names;
+use crate::repeats::repeated;
 
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
@@ -38,12 +39,13 @@ pub(super) fn check(spec: &Value, mutating: bool) -> Vec<FieldError> {
 /// `validateValidationActions`.
 fn actions(actions: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
+    let is_repeated = repeated(actions.iter().map(Value::to_string));
     for (index, action) in actions.iter().enumerate() {
         let at = format!("spec.validationActions[{index}]");
         if !ACTIONS.iter().any(|known| action == known) {
             errors.push(FieldError::not_supported(at.as_str(), Shown::Json(action.clone()), &ACTIONS));
         }
-        if actions[..index].contains(action) {
+        if is_repeated[index] {
             errors.push(FieldError::new(Cause::Duplicate, at, action.clone(), ""));
         }
     }

@@ -13,6 +13,7 @@ use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::Kind;
 use crate::names;
 use crate::profile::Profile;
+use crate::repeats::repeated;
 
 const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
 const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
@@ -224,10 +225,11 @@ impl Check {
             let why = format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations");
             self.errors.push(FieldError::invalid("spec.auditAnnotations", json!(audits), why));
         }
+        let is_repeated = repeated(audits.iter().map(|audit| text(&audit["key"])));
         for (index, audit) in audits.iter().enumerate() {
             let at = format!("spec.auditAnnotations[{index}]");
             self.annotation(audit, variables, &at);
-            if audits[..index].iter().any(|earlier| earlier["key"] == audit["key"]) {
+            if is_repeated[index] {
                 let at = format!("{at}.key");
                 self.errors.push(FieldError::new(Cause::Duplicate, at, audit["key"].clone(), ""));
             }

@@ -6,6 +6,7 @@ use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, environment, f
 use super::{list, text};
 use crate::field::{Cause, FieldError};
 use crate::names;
+use crate::repeats::repeated;
 
 const MAX_CONDITIONS: usize = 64;
 
@@ -23,12 +24,13 @@ pub(in crate::admission) fn check(
         let why = format!("must have at most {MAX_CONDITIONS} items");
         errors.push(FieldError::new(Cause::TooMany, at, json!(conditions.len()), why));
     }
+    let is_repeated = repeated(conditions.iter().map(|condition| text(&condition["name"])));
     for (index, condition) in conditions.iter().enumerate() {
         let (name, at) = (text(&condition["name"]), format!("{at}[{index}]"));
         let expression = text(&condition["expression"]);
         errors.extend(check_expression(expression.trim(), known, minor, declared, &at));
         errors.extend(check_name(&name, &format!("{at}.name")));
-        if !name.is_empty() && conditions[..index].iter().any(|earlier| earlier["name"] == name.as_str()) {
+        if !name.is_empty() && is_repeated[index] {
             errors.push(FieldError::new(Cause::Duplicate, format!("{at}.name"), json!(name), ""));
         }
     }

@@ -6,6 +6,7 @@ use super::{list, text};
 use crate::admission::matching::check::{check_given, check_rule, check_selector};
 use crate::field::{Cause, FieldError, Shown};
 use crate::names;
+use crate::repeats::repeated;
 
 const MUTATING_OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 const POLICIES: [&str; 2] = ["Equivalent", "Exact"];
@@ -40,11 +41,12 @@ pub(super) fn mutating_operations(resources: &Value, at: &str) -> Vec<FieldError
 
 fn resource_names(given: &[Value], at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
+    let is_repeated = repeated(given.iter().map(Value::to_string));
     for (index, name) in given.iter().enumerate() {
         let (text, at) = (text(name), format!("{at}[{index}]"));
         let wrong = names::path_segment(&text).into_iter();
         errors.extend(wrong.map(|why| FieldError::invalid(at.as_str(), text.as_str(), why)));
-        if given[..index].contains(name) {
+        if is_repeated[index] {
             errors.push(FieldError::new(Cause::Duplicate, at, name.clone(), ""));
         }
     }

@@ -10,6 +10,7 @@ use crate::kinds::Kind;
 use crate::names;
 use crate::outbound::client_config;
 use crate::profile::Profile;
+use crate::repeats::repeated;
 
 /// The versions of `AdmissionReview` that the server supports.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
@@ -36,6 +37,7 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
         before.len() == webhooks.len() && webhooks.iter().zip(before).all(same)
     });
     let mut errors = Vec::new();
+    let is_repeated = repeated(webhooks.iter().map(|webhook| text(webhook, "name")));
     for (index, webhook) in webhooks.iter().enumerate() {
         let at = format!("webhooks[{index}]");
         check_webhook(webhook, mutating, &at, &mut errors);
@@ -47,7 +49,7 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
         }
         check_reviews(list(webhook, "admissionReviewVersions"), &at, &mut errors);
         let name = text(webhook, "name");
-        if !name.is_empty() && webhooks[..index].iter().any(|earlier| text(earlier, "name") == name) {
+        if !name.is_empty() && is_repeated[index] {
             errors.push(FieldError::new(Cause::Duplicate, format!("{at}.name"), json!(name), ""));
         }
     }
@@ -106,9 +108,10 @@ fn check_reviews(versions: &[Value], at: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::required(at, why));
         return;
     }
+    let is_repeated = repeated(versions.iter().map(Value::to_string));
     for (index, version) in versions.iter().enumerate() {
         let (name, at) = (version.as_str().unwrap_or_default(), format!("{at}[{index}]"));
-        if versions[..index].contains(version) {
+        if is_repeated[index] {
             errors.push(FieldError::invalid(at, name, "duplicate version"));
             continue;
         }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{COMPOSITIONS, is_set, is_true, list, nested, properties, rule_texts, text};
 use crate::field::{FieldError, Shown};
 use crate::profile::Profile;
+use crate::repeats::repeated;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 /// Keywords of JSON schema that the server does not support.
@@ -205,6 +206,7 @@ fn list_map(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::invalid(format!("{at}.items.type"), text(items, "type"), why));
         return;
     }
+    let is_repeated = repeated(keys.iter().map(Value::to_string));
     for (index, key) in keys.iter().enumerate() {
         let name = key.as_str().unwrap_or_default();
         match items["properties"].get(name).map(|property| text(property, "type")) {
@@ -220,7 +222,7 @@ fn list_map(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
                 errors.push(FieldError::invalid_list(at_keys.as_str(), &json!(keys), "string", why));
             }
         }
-        if keys[..index].contains(key) {
+        if is_repeated[index] {
             let why = "must not contain duplicate entries";
             errors.push(FieldError::invalid_list(at_keys.as_str(), &json!(keys), "string", why));
         }

@@ -7,6 +7,7 @@ use super::{list, text};
 use crate::field::{FieldError, Shown};
 use crate::names;
 use crate::outbound::client_config;
+use crate::repeats::repeated;
 
 /// Review versions that the server supports.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
@@ -68,9 +69,10 @@ fn check_reviews(reviews: &[Value]) -> Vec<FieldError> {
         return vec![FieldError::required(at, "")];
     }
     let mut errors = Vec::new();
+    let is_repeated = repeated(reviews.iter().map(Value::to_string));
     for (index, version) in reviews.iter().enumerate() {
         let (name, at) = (version.as_str().unwrap_or_default(), format!("{at}[{index}]"));
-        if reviews[..index].contains(version) {
+        if is_repeated[index] {
             errors.push(FieldError::invalid(at, name, "duplicate version"));
             continue;
         }

@@ -8,6 +8,7 @@ use crate::crd::{rules, structure};
 use crate::field::{Cause, FieldError, Shown};
 use crate::names;
 use crate::profile::{Profile, since};
+use crate::repeats::repeated;
 
 /// Valid types of printer columns.
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
@@ -53,7 +54,7 @@ pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<
         }),
         detail: why.to_owned(),
     };
-    if names.iter().enumerate().any(|(index, name)| names[..index].contains(name)) {
+    if repeated(&names).contains(&true) {
         errors.push(whole("must contain unique version names"));
     }
     if versions.iter().filter(|version| version["storage"] == true).count() != 1 {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Errors, Path, absent, items, text};
 use crate::names::labels;
+use crate::repeats::repeated;
 
 const STATUSES: [&str; 3] = ["False", "True", "Unknown"];
 const MOST_REASON: usize = 1024;
@@ -16,10 +17,11 @@ const REASON: &str = "a condition reason must start with alphabetic character, o
 /// Validates a list of conditions (`ValidateConditions`).
 pub(super) fn check(conditions: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(conditions);
+    let is_repeated = repeated(list.iter().map(|one| text(&one["type"])));
     for (index, condition) in list.iter().enumerate() {
         let at = at.index(index);
         let kind = text(&condition["type"]);
-        if list[..index].iter().any(|other| text(&other["type"]) == kind) {
+        if is_repeated[index] {
             errors.duplicate(at.child("type"), kind);
         }
         check_one(condition, at, errors);

@@ -94,6 +94,7 @@ fn directives(
     key: &'static str,
 ) -> Outcome<(Vec<Value>, Vec<Value>)> {
     let mut plain = Vec::with_capacity(patch.len());
+    let mut deleted = BTreeSet::new();
     let mut replaces = false;
     for item in patch {
         let Value::Object(map) = &item else { continue };
@@ -104,12 +105,15 @@ fn directives(
         match directive.as_str().unwrap_or_default() {
             "delete" => {
                 let value = map.get(key).ok_or_else(|| no_key(map, key))?;
-                original.retain(|item| item.get(key) != Some(value));
+                deleted.insert(value.to_string());
             }
             "replace" => replaces = true,
             "merge" => return Err(Refused::internal("merging lists cannot yet be specified in the patch")),
             _ => return Err(unknown_directive(map)),
         }
+    }
+    if !deleted.is_empty() {
+        original.retain(|item| item.get(key).is_none_or(|value| !deleted.contains(&value.to_string())));
     }
     Ok(if replaces { (plain, Vec::new()) } else { (original, plain) })
 }

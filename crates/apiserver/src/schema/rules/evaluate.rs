@@ -10,7 +10,7 @@ use crate::cel::value::{EvalError, Value};
 use crate::field::{FieldError, Shown};
 use crate::profile::Profile;
 use crate::schema::path::Path;
-use crate::schema::ratchet::{self, StoredCounterpart};
+use crate::schema::ratchet::{self, Elements, StoredCounterpart};
 use crate::schema::structural::Structural;
 
 /// Cost limit of all rules of an object.
@@ -137,9 +137,9 @@ impl RuleEvaluator<'_> {
     ) -> Step {
         let list = tolerance.schema;
         let Some(schema) = list.items.as_deref() else { return Ok(()) };
+        let mut counterparts = Elements::new(old.map(StoredCounterpart::from), list);
         for (index, item) in items.iter().enumerate() {
-            let old =
-                ratchet::element(old.map(StoredCounterpart::from), list, index, item).map(|old| old.value);
+            let old = counterparts.find(index, item).map(|old| old.value);
             self.node(rules, item, old, tolerance.below(item, old, schema), &path.index(index))?;
         }
         Ok(())

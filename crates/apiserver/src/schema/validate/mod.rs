@@ -6,11 +6,12 @@
 use serde_json::{Map, Value, json};
 
 use super::path::Path;
-use super::ratchet::{self, StoredCounterpart};
+use super::ratchet::{self, Elements, StoredCounterpart};
 use super::structural::Structural;
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext;
 use crate::profile::Profile;
+use crate::repeats::repeated;
 
 mod composition;
 mod scalar;
@@ -144,8 +145,9 @@ impl Walk<'_> {
         found: &mut Findings,
     ) {
         if let Some(inner) = &schema.items {
+            let mut counterparts = Elements::new(old, schema);
             for (index, item) in items.iter().enumerate() {
-                let counterpart = ratchet::element(old, schema, index, item);
+                let counterpart = counterparts.find(index, item);
                 self.node(item, counterpart, inner, &path.index(index), found);
             }
         }
@@ -157,7 +159,7 @@ impl Walk<'_> {
         if let Some(most) = checks.max_items.filter(|most| count > *most) {
             found.errors.push(self.too_many(path, count, most));
         }
-        if checks.unique_items && items.iter().enumerate().any(|(i, item)| items[..i].contains(item)) {
+        if checks.unique_items && repeated(items.iter().map(Value::to_string)).contains(&true) {
             let shown = Shown::Json(json!(""));
             found.errors.push(self.in_body(path, shown, "shouldn't contain duplicates"));
         }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::gotext;
 use crate::kinds::validation::{Errors, Path, items, text};
+use crate::repeats::repeated;
 
 /// Conditions that can only be true.
 const TRUE_ONLY: [&str; 3] = ["Approved", "Denied", "Failed"];
@@ -28,6 +29,7 @@ pub(super) fn conditions(object: &Value, old: Option<&Value>, errors: &mut Error
     let may_contradict =
         had(|old| ["Approved", "Denied"].into_iter().all(|kind| of_type(old, kind).next().is_some()));
     let (mut approved, mut denied) = (false, false);
+    let is_repeated = repeated(list(object).iter().map(|one| text(&one["type"])));
     for (index, condition) in list(object).iter().enumerate() {
         let place = at.index(index);
         let kind = text(&condition["type"]);
@@ -49,15 +51,14 @@ pub(super) fn conditions(object: &Value, old: Option<&Value>, errors: &mut Error
         if contradicts && !may_contradict {
             errors.invalid(at, kind, EXCLUSIVE);
         }
-        if !may_repeat && list(object)[..index].iter().any(|other| text(&other["type"]) == kind) {
+        if !may_repeat && is_repeated[index] {
             errors.duplicate(place.child("type"), kind);
         }
     }
 }
 
 fn has_duplicates(request: &Value) -> bool {
-    let all = list(request);
-    all.iter().enumerate().any(|(index, one)| all[..index].iter().any(|other| other["type"] == one["type"]))
+    repeated(list(request).iter().map(|one| text(&one["type"]))).contains(&true)
 }
 
 fn check_status(condition: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use self::conditions::{Change, conditions};
 use super::{Errors, Path, items, text};
+use crate::repeats::repeated;
 
 /// Valid usages of certificates, in alphabetical order.
 const USAGES: [&str; 23] = [
@@ -92,11 +93,12 @@ fn usages(usages: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if list.is_empty() {
         errors.required(at, "");
     }
+    let is_repeated = repeated(list.iter().map(text));
     for (index, usage) in list.iter().map(text).enumerate() {
         if !USAGES.contains(&usage) {
             errors.unsupported(at.index(index), usage, &USAGES);
         }
-        if list[..index].iter().any(|other| other == usage) {
+        if is_repeated[index] {
             errors.duplicate(at.index(index), usage);
         }
     }

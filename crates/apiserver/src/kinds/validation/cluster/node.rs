@@ -11,6 +11,7 @@ use crate::kinds::validation::networking::ip::{self, Range};
 use crate::kinds::validation::resource_names::is_counted;
 use crate::kinds::validation::{Errors, NON_NEGATIVE, Path, absent, items, one_of, text};
 use crate::names::labels;
+use crate::repeats::repeated;
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -29,8 +30,9 @@ pub(in crate::kinds::validation) fn status(object: &Value, old: Option<&Value>, 
     common(object, errors);
     let status = Path::Root.child("status");
     let (list, addresses) = (status.child("addresses"), items(&object["status"]["addresses"]));
+    let is_repeated = repeated(addresses.iter().map(Value::to_string));
     for (index, address) in addresses.iter().enumerate() {
-        if addresses[..index].contains(address) {
+        if is_repeated[index] {
             let shown = internal_form(address, "NodeAddress");
             let syntax = format!(
                 "core.NodeAddress{{Type:{}, Address:{}}}",

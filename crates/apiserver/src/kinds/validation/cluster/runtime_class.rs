@@ -8,6 +8,7 @@ use crate::kinds::validation::pods::{self, scheduling};
 use crate::kinds::validation::{Errors, Path, TEXT, immutable_as, items, text};
 use crate::names;
 use crate::profile::since;
+use crate::repeats::repeated;
 
 /// Validates a runtime class, whose handler is immutable.
 pub(in crate::kinds::validation) fn runtime_class(
@@ -31,13 +32,13 @@ pub(in crate::kinds::validation) fn runtime_class(
 
 /// Validates tolerations, which differ from each other (`validateTolerations`).
 fn tolerations(list: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
-    let same = |one: &Value, other: &Value| {
-        ["key", "operator", "value", "effect"].iter().all(|field| text(&one[*field]) == text(&other[*field]))
-    };
+    let is_repeated = repeated(
+        list.iter().map(|one| ["key", "operator", "value", "effect"].map(|field| text(&one[field]))),
+    );
     for (index, one) in list.iter().enumerate() {
         let at = at.index(index);
         scheduling::toleration(one, at, errors);
-        if list[..index].iter().any(|earlier| same(earlier, one)) {
+        if is_repeated[index] {
             let shown = internal_form(one, "Toleration");
             errors.duplicate_of(at, shown.clone(), shown, "");
         }

@@ -1,10 +1,13 @@
 //! Conditions under which a device is bound to a pod (`validateDeviceBindingParameters`).
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::collections::each;
 use super::taint::label_name;
 use crate::kinds::validation::{Errors, Path, items, text};
+use crate::repeats::repeated;
 
 const MOST_CONDITIONS: usize = 4;
 const READY: &str = "bindingConditions";
@@ -31,11 +34,13 @@ pub(super) fn conditions(owner: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 fn duplicates(list: &[Value], others: &[Value], at: Path<'_>, errors: &mut Errors<'_>) {
+    let is_repeated = repeated(list.iter().map(text));
+    let others: BTreeSet<&str> = others.iter().map(text).collect();
     for (index, name) in list.iter().enumerate() {
-        if list[..index].contains(name) {
+        if is_repeated[index] {
             errors.duplicate(at.index(index), name.clone());
         }
-        if others.contains(name) {
+        if others.contains(text(name)) {
             let why = "bindingFailureConditions must not overlap with bindingConditions";
             errors.invalid(at.index(index), name.clone(), why);
         }

@@ -1,5 +1,7 @@
 //! The pod around a field that a rule checks.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use crate::kinds::validation::{items, text};
@@ -7,13 +9,23 @@ use crate::kinds::validation::{items, text};
 /// The parts of a specification on which the rules of other parts depend.
 pub(super) struct Pod<'a> {
     spec: &'a Value,
-    /// Indices of the volumes with errors. Mounts do not find them.
-    broken_volumes: Vec<usize>,
+    /// The volumes without errors, by name. Mounts do not find the others.
+    volumes: BTreeMap<&'a str, &'a Value>,
+    /// The names of the resource claims.
+    claims: BTreeSet<&'a str>,
 }
 
 impl<'a> Pod<'a> {
-    pub(super) fn new(spec: &'a Value, broken_volumes: Vec<usize>) -> Self {
-        Self { spec, broken_volumes }
+    /// `broken_volumes` are the indices of the volumes with errors, in order.
+    pub(super) fn new(spec: &'a Value, broken_volumes: &[usize]) -> Self {
+        let mut volumes = BTreeMap::new();
+        for (index, volume) in items(&spec["volumes"]).iter().enumerate() {
+            if broken_volumes.binary_search(&index).is_err() {
+                volumes.entry(text(&volume["name"])).or_insert(volume);
+            }
+        }
+        let claims = items(&spec["resourceClaims"]).iter().map(|claim| text(&claim["name"]));
+        Self { spec, volumes, claims: claims.filter(|name| !name.is_empty()).collect() }
     }
 
     /// The specification.
@@ -23,18 +35,12 @@ impl<'a> Pod<'a> {
 
     /// The volume with this name, unless it has errors.
     pub(super) fn volume(&self, name: &str) -> Option<&'a Value> {
-        let volumes = items(&self.spec["volumes"]).iter().enumerate();
-        let mut valid = volumes.filter(|(index, _)| !self.broken_volumes.contains(index));
-        valid.find(|(_, volume)| volume["name"] == name).map(|(_, volume)| volume)
+        self.volumes.get(name).copied()
     }
 
-    /// The names of the resource claims, sorted.
-    pub(super) fn claim_names(&self) -> Vec<&'a str> {
-        let names = items(&self.spec["resourceClaims"]).iter().map(|claim| text(&claim["name"]));
-        let mut names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    /// The names of the resource claims.
+    pub(super) fn claim_names(&self) -> &BTreeSet<&'a str> {
+        &self.claims
     }
 
     pub(super) fn restart_policy(&self) -> &'a str {

@@ -1,5 +1,7 @@
 //! Validation of the specification of a pod, in pods and in templates.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::context::{Pod, all_containers};
@@ -10,6 +12,7 @@ use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::networking::label_map;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
 use crate::profile::since;
+use crate::repeats::repeated;
 
 const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
@@ -21,7 +24,7 @@ pub(super) fn spec(spec: &Value, owner: Option<&Value>, at: Path<'_>, errors: &m
     let is_pod = owner.is_some();
     let name = owner.map(|pod| text(&pod["metadata"]["name"])).filter(|name| !name.is_empty());
     let broken = volumes::volumes(&spec["volumes"], name, is_pod, at.child("volumes"), errors);
-    let pod = Pod::new(spec, broken);
+    let pod = Pod::new(spec, &broken);
     if pod.grace_seconds().is_none() {
         errors.required(at.child("terminationGracePeriodSeconds"), "");
     }
@@ -88,6 +91,7 @@ fn schedule(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn resource_claims(list: &Value, owner: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(list);
     let is_mirror = owner.is_some_and(super::annotations::is_mirror);
+    let is_repeated = repeated(list.iter().map(|claim| text(&claim["name"])));
     for (index, claim) in list.iter().enumerate() {
         if is_mirror {
             errors.forbidden(Path::Root, "static pods do not support resource claims");
@@ -97,7 +101,7 @@ fn resource_claims(list: &Value, owner: Option<&Value>, at: Path<'_>, errors: &m
         let name = text(&claim["name"]);
         if name.is_empty() {
             errors.required(at.child("name"), "");
-        } else if list[..index].iter().any(|other| other["name"] == name) {
+        } else if is_repeated[index] {
             errors.duplicate(at.child("name"), name);
         } else {
             plain_label(&claim["name"], at.child("name"), errors);
@@ -132,6 +136,8 @@ fn claim_source(claim: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 
 /// Requires that variables from files use an `emptyDir` (`validateFileKeyRefVolumes`).
 fn file_key_volumes(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    let volumes: BTreeMap<&str, &Value> =
+        items(&spec["volumes"]).iter().map(|volume| (text(&volume["name"]), volume)).collect();
     for (list, index, container) in all_containers(spec) {
         for (position, variable) in items(&container["env"]).iter().enumerate() {
             let reference = &variable["valueFrom"]["fileKeyRef"];
@@ -139,7 +145,7 @@ fn file_key_volumes(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
                 continue;
             }
             let name = text(&reference["volumeName"]);
-            let volume = items(&spec["volumes"]).iter().rev().find(|volume| text(&volume["name"]) == name);
+            let volume = volumes.get(name);
             let list = at.child(list);
             let container = list.index(index);
             let variables = container.child("env");

@@ -1,7 +1,7 @@
 //! Validation of the objects of CSI drivers (`ValidateCSIDriver`, `ValidateCSINode`,
 //! `ValidateCSIStorageCapacity`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use crate::kinds::validation::{
 };
 use crate::names::{self, labels};
 use crate::profile::since;
+use crate::repeats::repeated;
 
 const GROUP_POLICIES: [&str; 3] = ["File", "None", "ReadWriteOnceWithFSType"];
 const MOST_NODE_BYTES: usize = 256;
@@ -69,15 +70,20 @@ pub(in crate::kinds::validation) fn node(object: &Value, old: Option<&Value>, er
     let at = Path::Root.child("spec");
     let list = at.child("drivers");
     let drivers = items(&object["spec"]["drivers"]);
+    let is_repeated = repeated(drivers.iter().map(|driver| text(&driver["name"])));
     for (index, driver) in drivers.iter().enumerate() {
         let at = list.index(index);
         node_driver(driver, at, errors);
-        if drivers[..index].iter().any(|earlier| earlier["name"] == driver["name"]) {
+        if is_repeated[index] {
             errors.duplicate(at.child("name"), text(&driver["name"]));
         }
     }
+    let mut by_name: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for driver in drivers {
+        by_name.entry(text(&driver["name"])).or_default().push(driver);
+    }
     for stored in old.map(|old| items(&old["spec"]["drivers"])).unwrap_or_default() {
-        for driver in drivers.iter().filter(|driver| driver["name"] == stored["name"]) {
+        for driver in by_name.get(text(&stored["name"])).into_iter().flatten() {
             fixed_driver(driver, stored, list, errors);
         }
     }
@@ -112,11 +118,12 @@ fn node_driver(driver: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let allocatable = at.child("allocatable");
     non_negative(&driver["allocatable"]["count"], allocatable.child("count"), errors);
     let keys = items(&driver["topologyKeys"]);
+    let is_repeated = repeated(keys.iter().map(text));
     for (index, key) in keys.iter().enumerate() {
         if text(key).is_empty() {
             errors.required(at, "");
         }
-        if keys[..index].contains(key) {
+        if is_repeated[index] {
             errors.duplicate(at, text(key));
         }
         errors.each(at, text(key), labels::label_key(text(key)));

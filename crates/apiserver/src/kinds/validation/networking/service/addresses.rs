@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::ip;
 use super::is_headless;
 use crate::kinds::validation::{Errors, Path, items, text};
+use crate::repeats::repeated;
 
 const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
@@ -53,11 +54,12 @@ pub(crate) fn check(spec: &Value, errors: &mut Errors<'_>, old: Option<&Value>) 
 
 fn families(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let (list, families) = (at.child("ipFamilies"), items(&spec["ipFamilies"]));
+    let is_repeated = repeated(families.iter().map(text));
     for (index, family) in families.iter().enumerate() {
         if !FAMILIES.contains(&text(family)) {
             errors.unsupported(list.index(index), text(family), &FAMILIES);
         }
-        if families[..index].contains(family) {
+        if is_repeated[index] {
             errors.duplicate(list.index(index), text(family));
         }
     }

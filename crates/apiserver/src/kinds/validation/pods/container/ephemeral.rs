@@ -1,9 +1,12 @@
 //! Validation of ephemeral containers.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::kinds::validation::pods::context::Pod;
 use crate::kinds::validation::{Errors, Path, absent, items, text};
+use crate::repeats::repeated;
 
 /// The fields that an ephemeral container cannot have.
 const FORBIDDEN: [&str; 9] = [
@@ -27,17 +30,19 @@ pub(in crate::kinds::validation::pods) fn ephemeral_containers(
 ) {
     let spec = pod.spec();
     let list = items(&spec["ephemeralContainers"]);
-    let others = || items(&spec["containers"]).iter().chain(items(&spec["initContainers"]));
+    let others = items(&spec["containers"]).iter().chain(items(&spec["initContainers"]));
+    let others: BTreeSet<&str> = others.map(|other| text(&other["name"])).collect();
+    let is_repeated = repeated(list.iter().map(|container| text(&container["name"])));
     for (index, container) in list.iter().enumerate() {
         let at = at.index(index);
         super::common(container, pod, at, errors);
         super::trimmed_image(container, at, errors);
         let name = text(&container["name"]);
-        if others().chain(&list[..index]).any(|other| text(&other["name"]) == name) {
+        if others.contains(name) || is_repeated[index] {
             errors.duplicate(at.child("name"), name);
         }
         let target = text(&container["targetContainerName"]);
-        if !target.is_empty() && !others().any(|other| other["name"] == target) {
+        if !target.is_empty() && !others.contains(target) {
             errors.not_found(at.child("targetContainerName"), target);
         }
         for field in FORBIDDEN {

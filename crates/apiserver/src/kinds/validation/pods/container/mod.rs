@@ -9,12 +9,15 @@ mod references;
 mod resources;
 mod restarts;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::context::Pod;
 use super::names::label;
 use super::security;
 use crate::kinds::validation::{Errors, Path, items, one_of, text};
+use crate::repeats::repeated;
 pub(super) use ephemeral::ephemeral_containers;
 pub(super) use references::{FIELDS_OF_VOLUMES, container_resource, object_field};
 pub(in crate::kinds) use resources::aggregate;
@@ -33,10 +36,11 @@ pub(super) fn containers(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
         errors.required(at, "");
         return;
     }
+    let is_repeated = repeated(list.iter().map(|container| text(&container["name"])));
     for (index, container) in list.iter().enumerate() {
         let at = at.index(index);
         common(container, pod, at, errors);
-        if list[..index].iter().any(|other| text(&other["name"]) == text(&container["name"])) {
+        if is_repeated[index] {
             errors.duplicate(at.child("name"), text(&container["name"]));
         }
         hooks_and_probes(container, pod, at, errors);
@@ -48,15 +52,16 @@ pub(super) fn containers(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates `initContainers` (`validateInitContainers`).
 pub(super) fn init_containers(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(&pod.spec()["initContainers"]);
+    let containers: BTreeSet<&str> =
+        items(&pod.spec()["containers"]).iter().map(|container| text(&container["name"])).collect();
+    let is_repeated = repeated(list.iter().map(|container| text(&container["name"])));
     for (index, container) in list.iter().enumerate() {
         let place = at.index(index);
         common(container, pod, place, errors);
         restarts::of_init_container(container, place, errors);
         let name = text(&container["name"]);
-        let mut before = items(&pod.spec()["containers"]).iter().chain(&list[..index]);
-        let is_named = !name.is_empty()
-            || items(&pod.spec()["containers"]).iter().any(|one| text(&one["name"]).is_empty());
-        if is_named && before.any(|other| text(&other["name"]) == name) {
+        let is_named = !name.is_empty() || containers.contains("");
+        if is_named && (containers.contains(name) || is_repeated[index]) {
             errors.duplicate(place.child("name"), name);
         }
         ports::host_port_conflicts(&list[index..=index], at, errors);

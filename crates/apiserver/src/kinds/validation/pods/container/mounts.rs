@@ -1,34 +1,42 @@
 //! Validation of the mounts and devices of containers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use crate::kinds::validation::pods::context::Pod;
 use crate::kinds::validation::pods::names::{descending_path, has_backsteps};
 use crate::kinds::validation::{Errors, Path, items, text};
+use crate::repeats::repeated;
 
 const PROPAGATIONS: [&str; 3] = ["Bidirectional", "HostToContainer", "None"];
 const RECURSIVE: [&str; 3] = ["Disabled", "Enabled", "IfPossible"];
 
-/// Whether another element before `index` has the same value in a field.
-fn is_repeated(list: &[Value], index: usize, field: &str) -> bool {
-    list[..index].iter().any(|other| text(&other[field]) == text(&list[index][field]))
+/// The names and paths of a list. The last element with a name decides which path the name has.
+struct Places<'a> {
+    names: BTreeMap<&'a str, &'a str>,
+    paths: BTreeSet<&'a str>,
 }
 
-/// The last element with this name: it decides which path the name has.
-fn last_path<'a>(list: &'a [Value], name: &str, field: &str) -> Option<&'a str> {
-    list.iter().rev().find(|one| text(&one["name"]) == name).map(|one| text(&one[field]))
+impl<'a> Places<'a> {
+    fn of(list: &'a [Value], field: &str) -> Self {
+        let names: BTreeMap<&str, &str> =
+            list.iter().map(|one| (text(&one["name"]), text(&one[field]))).collect();
+        let paths = names.values().copied().collect();
+        Self { names, paths }
+    }
 }
 
-/// Whether the last element with its name has this path.
-fn has_path(list: &[Value], path: &str, field: &str) -> bool {
-    list.iter()
-        .any(|one| text(&one[field]) == path && last_path(list, text(&one["name"]), field) == Some(path))
+/// Whether an element before has the same text in a field.
+fn repeated_texts(list: &[Value], field: &str) -> Vec<bool> {
+    repeated(list.iter().map(|one| text(&one[field])))
 }
 
 /// Validates `volumeMounts` (`ValidateVolumeMounts`).
 pub(super) fn mounts(container: &Value, pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(&container["volumeMounts"]);
-    let devices = items(&container["volumeDevices"]);
+    let devices = Places::of(items(&container["volumeDevices"]), "devicePath");
+    let has_repeated_path = repeated_texts(list, "mountPath");
     for (index, mount) in list.iter().enumerate() {
         let place = at.index(index);
         let (name, path) = (text(&mount["name"]), text(&mount["mountPath"]));
@@ -41,13 +49,13 @@ pub(super) fn mounts(container: &Value, pod: &Pod<'_>, at: Path<'_>, errors: &mu
         if path.is_empty() {
             errors.required(place.child("mountPath"), "");
         }
-        if is_repeated(list, index, "mountPath") {
+        if has_repeated_path[index] {
             errors.invalid(place.child("mountPath"), path, "must be unique");
         }
-        if last_path(devices, name, "devicePath").is_some() {
+        if devices.names.contains_key(name) {
             errors.invalid(place.child("name"), name, "must not already exist in volumeDevices");
         }
-        if has_path(devices, path, "devicePath") {
+        if devices.paths.contains(path) {
             let why = "must not already exist as a path in volumeDevices";
             errors.invalid(place.child("mountPath"), path, why);
         }
@@ -103,7 +111,9 @@ fn recursive_read_only(mount: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// Validates `volumeDevices` (`ValidateVolumeDevices`).
 pub(super) fn devices(container: &Value, pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(&container["volumeDevices"]);
-    let mounts = items(&container["volumeMounts"]);
+    let mounts = Places::of(items(&container["volumeMounts"]), "mountPath");
+    let (has_repeated_name, has_repeated_path) =
+        (repeated_texts(list, "name"), repeated_texts(list, "devicePath"));
     for (index, device) in list.iter().enumerate() {
         let at = at.index(index);
         let (name, path) = (text(&device["name"]), text(&device["devicePath"]));
@@ -111,7 +121,7 @@ pub(super) fn devices(container: &Value, pod: &Pod<'_>, at: Path<'_>, errors: &m
         if name.is_empty() {
             errors.required(name_at, "");
         }
-        if !name.is_empty() && is_repeated(list, index, "name") {
+        if !name.is_empty() && has_repeated_name[index] {
             errors.invalid(name_at, name, "must be unique");
         }
         match pod.volume(name) {
@@ -126,16 +136,16 @@ pub(super) fn devices(container: &Value, pod: &Pod<'_>, at: Path<'_>, errors: &m
         if path.is_empty() {
             errors.required(path_at, "");
         }
-        if !has_backsteps(path) && is_repeated(list, index, "devicePath") {
+        if !has_backsteps(path) && has_repeated_path[index] {
             errors.invalid(path_at, path, "must be unique");
         }
         if has_backsteps(path) {
             errors.invalid(path_at, path, "can not contain backsteps ('..')");
         }
-        if last_path(mounts, name, "mountPath").is_some() {
+        if mounts.names.contains_key(name) {
             errors.invalid(name_at, name, "must not already exist in volumeMounts");
         }
-        if has_path(mounts, path, "mountPath") {
+        if mounts.paths.contains(path) {
             errors.invalid(path_at, path, "must not already exist as a path in volumeMounts");
         }
     }

@@ -1,6 +1,6 @@
 //! Validation of the resources of containers and pods.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -100,6 +100,10 @@ fn request_within_limit(name: &str, value: &Value, limit: &Value, at: Path<'_>, 
 /// Requires resource claims of the pod (`validateResourceClaimNames`).
 fn claims(list: &Value, pod: Option<&Pod<'_>>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(list);
+    // The requests of each claim so far.
+    let mut seen: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut pairs = BTreeSet::new();
+    let known = shown_claims(pod);
     for (index, claim) in list.iter().enumerate() {
         let at = at.index(index);
         let (name, request) = (text(&claim["name"]), text(&claim["request"]));
@@ -107,30 +111,39 @@ fn claims(list: &Value, pod: Option<&Pod<'_>>, at: Path<'_>, errors: &mut Errors
             errors.required(at, "");
             continue;
         }
-        let same_claim = || list[..index].iter().filter(|other| text(&other["name"]) == name);
-        let is_whole = same_claim().any(|other| text(&other["request"]).is_empty());
+        let is_whole = pairs.contains(&(name, ""));
+        let earlier = seen.entry(name).or_default();
         if !is_whole && !request.is_empty() {
             plain_label(&claim["request"], at.child("request"), errors);
         }
         if is_whole {
             errors.duplicate(at, name);
-        } else if same_claim().any(|other| text(&other["request"]) == request) {
+        } else if pairs.contains(&(name, request)) {
             errors.duplicate(at, format!("{name}/{request}"));
         } else if request.is_empty() {
-            for _ in same_claim() {
+            for _ in earlier.iter() {
                 errors.duplicate(at, name);
             }
         }
-        let known = pod.map(Pod::claim_names).unwrap_or_default();
-        if !known.contains(&name) {
-            let list = if known.is_empty() {
-                " which is empty".to_owned()
-            } else {
-                format!(": {}", known.join(", "))
-            };
-            let why = format!("must be one of the names in pod.spec.resourceClaims{list}");
+        earlier.push(request);
+        pairs.insert((name, request));
+        if !pod.is_some_and(|pod| pod.claim_names().contains(name)) {
+            let why = format!("must be one of the names in pod.spec.resourceClaims{known}");
             errors.not_found_among(at, name, why);
         }
+    }
+}
+
+/// The most claims that an error lists. A real server lists all of them, in each error.
+const MOST_SHOWN: usize = 100;
+
+/// The claims of the pod, for errors.
+fn shown_claims(pod: Option<&Pod<'_>>) -> String {
+    let known = pod.map(|pod| pod.claim_names().iter().copied().collect::<Vec<_>>()).unwrap_or_default();
+    match known.len() {
+        0 => " which is empty".to_owned(),
+        ..=MOST_SHOWN => format!(": {}", known.join(", ")),
+        more => format!(": {} and {} more", known[..MOST_SHOWN].join(", "), more - MOST_SHOWN),
     }
 }
 

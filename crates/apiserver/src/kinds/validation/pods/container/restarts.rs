@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::kinds::validation::pods::context::Pod;
 use crate::kinds::validation::{Errors, Path, items, text};
 use crate::profile::since;
+use crate::repeats::repeated;
 
 const POLICIES: [&str; 3] = ["Always", "Never", "OnFailure"];
 const ACTIONS: [&str; 2] = ["Restart", "RestartAllContainers"];
@@ -91,9 +92,10 @@ fn policy_and_rules(container: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 /// the list.
 pub(super) fn resize_policies(container: &Value, pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(&container["resizePolicy"]);
+    let is_repeated = repeated(list.iter().map(|policy| text(&policy["resourceName"])));
     for (index, policy) in list.iter().enumerate() {
         let (resource, restart) = (text(&policy["resourceName"]), text(&policy["restartPolicy"]));
-        if list[..index].iter().any(|other| text(&other["resourceName"]) == resource) {
+        if is_repeated[index] {
             errors.duplicate(at.index(index), resource);
         }
         for (given, known) in [(resource, &RESIZABLE), (restart, &RESIZE_POLICIES)] {

@@ -4,10 +4,13 @@ mod affinity;
 mod spread;
 mod tolerations;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::names::qualified;
 use crate::kinds::validation::{Errors, Path, items, text};
+use crate::repeats::repeated;
 pub(super) use affinity::affinity;
 pub(super) use spread::spread_constraints;
 pub(in crate::kinds::validation) use tolerations::toleration;
@@ -16,10 +19,11 @@ pub(super) use tolerations::tolerations;
 /// Requires distinct qualified names of scheduling gates (`validateSchedulingGates`).
 pub(super) fn gates(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(list);
+    let is_repeated = repeated(list.iter().map(|gate| text(&gate["name"])));
     for (index, gate) in list.iter().enumerate() {
         let (name, at) = (text(&gate["name"]), at.index(index));
         qualified(name, at, errors);
-        if list[..index].iter().any(|other| text(&other["name"]) == name) {
+        if is_repeated[index] {
             errors.duplicate(at, name);
         }
     }
@@ -56,17 +60,20 @@ fn match_and_mismatch_keys(term: &Value, at: Path<'_>, errors: &mut Errors<'_>) 
     let keys = items(&term["matchLabelKeys"]);
     // The server itself adds one expression for each key. A second one is an error.
     let expressions = items(&choice["matchExpressions"]);
+    let is_repeated = repeated(expressions.iter().map(|one| text(&one["key"])));
+    let places: BTreeMap<&str, usize> =
+        keys.iter().enumerate().map(|(index, key)| (text(key), index)).collect();
     for (position, expression) in expressions.iter().enumerate() {
         let key = text(&expression["key"]);
-        let has_other = choice["matchLabels"].get(key).is_some()
-            || expressions[..position].iter().any(|other| text(&other["key"]) == key);
-        if let Some(index) = keys.iter().rposition(|other| text(other) == key).filter(|_| has_other) {
-            errors.invalid(at.index(index), key, "exists in both matchLabelKeys and labelSelector");
+        let has_other = choice["matchLabels"].get(key).is_some() || is_repeated[position];
+        if let Some(index) = places.get(key).filter(|_| has_other) {
+            errors.invalid(at.index(*index), key, "exists in both matchLabelKeys and labelSelector");
         }
     }
     let at = at.child("matchLabelKeys");
+    let others: BTreeSet<&str> = items(&term["mismatchLabelKeys"]).iter().map(text).collect();
     for (index, key) in keys.iter().enumerate() {
-        if items(&term["mismatchLabelKeys"]).contains(key) {
+        if others.contains(text(key)) {
             let why = "exists in both matchLabelKeys and mismatchLabelKeys";
             errors.invalid(at.index(index), text(key), why);
         }

@@ -1,11 +1,14 @@
 //! Validation of topology spread constraints.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::match_and_mismatch_keys;
 use crate::kinds::validation::pods::names::qualified;
 use crate::kinds::validation::{Errors, Path, items, selector, text};
 use crate::profile::since;
+use crate::repeats::repeated;
 
 const ACTIONS: [&str; 2] = ["DoNotSchedule", "ScheduleAnyway"];
 const POLICIES: [&str; 2] = ["Honor", "Ignore"];
@@ -18,6 +21,10 @@ pub(in crate::kinds::validation::pods) fn spread_constraints(
     errors: &mut Errors<'_>,
 ) {
     let list = items(list);
+    // Of equal ones all but the last are errors.
+    let from_end = list.iter().rev();
+    let occurs_later =
+        repeated(from_end.map(|one| (text(&one["topologyKey"]), text(&one["whenUnsatisfiable"]))));
     for (index, constraint) in list.iter().enumerate() {
         let at = at.index(index);
         let skew = constraint["maxSkew"].as_i64().unwrap_or(0);
@@ -31,10 +38,7 @@ pub(in crate::kinds::validation::pods) fn spread_constraints(
         if !ACTIONS.contains(&action) {
             errors.unsupported(at.child("whenUnsatisfiable"), action, &ACTIONS);
         }
-        let is_same = |other: &&Value| {
-            text(&other["topologyKey"]) == key && text(&other["whenUnsatisfiable"]) == action
-        };
-        if list[index + 1..].iter().any(|other| is_same(&other)) {
+        if occurs_later[list.len() - 1 - index] {
             let place = at.child("{topologyKey, whenUnsatisfiable}");
             errors.duplicate(place, format!("{{{key}, {action}}}"));
         }
@@ -71,10 +75,11 @@ fn separate_keys(constraint: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if choice.is_null() && !keys.is_empty() {
         errors.forbidden(at, "must not be specified when labelSelector is not set");
     }
+    let chosen: BTreeSet<&str> =
+        items(&choice["matchExpressions"]).iter().map(|one| text(&one["key"])).collect();
     for (index, key) in keys.iter().map(text).enumerate() {
         qualified(key, at.index(index), errors);
-        let is_chosen = choice["matchLabels"].get(key).is_some()
-            || items(&choice["matchExpressions"]).iter().any(|one| one["key"] == key);
+        let is_chosen = choice["matchLabels"].get(key).is_some() || chosen.contains(key);
         if is_chosen {
             errors.invalid(at.index(index), key, "exists in both matchLabelKeys and labelSelector");
         }

@@ -10,6 +10,7 @@ use super::context::Pod;
 use super::names::user_or_group;
 use crate::kinds::validation::internal::internal_form;
 use crate::kinds::validation::{Errors, Path, items, text};
+use crate::repeats::repeated;
 pub(super) use profiles::{annotation_profiles, matching_annotations};
 pub(super) use system::{host_users, operating_system};
 pub(super) use windows::host_processes;
@@ -90,6 +91,7 @@ pub(super) fn container_context(context: &Value, pod: &Pod<'_>, at: Path<'_>, er
 /// Validates kernel parameters (`validateSysctls`).
 fn sysctls(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
     let list = items(&pod.spec()["securityContext"]["sysctls"]);
+    let is_repeated = repeated(list.iter().map(|sysctl| text(&sysctl["name"])));
     for (index, sysctl) in list.iter().enumerate() {
         let (name, place) = (text(&sysctl["name"]), at.index(index));
         let at = place.child("name");
@@ -97,7 +99,7 @@ fn sysctls(pod: &Pod<'_>, at: Path<'_>, errors: &mut Errors<'_>) {
             errors.required(at, "");
         } else if !is_sysctl(name) {
             errors.invalid(at, name, SYSCTL_NAME);
-        } else if list[..index].iter().any(|other| other["name"] == name) {
+        } else if is_repeated[index] {
             errors.duplicate(at, name);
         }
         let dotted = name.replace('/', ".");

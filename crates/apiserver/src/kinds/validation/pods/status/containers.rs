@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::LISTS;
 use crate::kinds::validation::pods::names::user_or_group;
 use crate::kinds::validation::{Errors, Path, items, text};
+use crate::repeats::repeated;
 
 const HEALTH: [&str; 3] = ["Healthy", "Unhealthy", "Unknown"];
 const MESSAGE_MAX: u64 = 1024;
@@ -61,6 +62,7 @@ fn allocated(resource: &Value, container: Option<&Value>, at: Path<'_>, errors: 
     }
     let at = at.child("resources");
     let devices = items(&resource["resources"]);
+    let is_repeated = repeated(devices.iter().map(|device| text(&device["resourceID"])));
     for (index, device) in devices.iter().enumerate() {
         let at = at.index(index);
         let health = text(&device["health"]);
@@ -75,7 +77,7 @@ fn allocated(resource: &Value, container: Option<&Value>, at: Path<'_>, errors: 
             _ => {}
         }
         let id = text(&device["resourceID"]);
-        if devices[..index].iter().any(|other| text(&other["resourceID"]) == id) {
+        if is_repeated[index] {
             errors.duplicate(at.child("resourceID"), id);
         }
     }

@@ -10,6 +10,8 @@ mod sources;
 pub(in crate::kinds::validation) use disks::{azure as azure_disk, flocker, is_iscsi_name};
 pub(in crate::kinds::validation) use network::quobyte;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::names::label;
@@ -27,6 +29,10 @@ pub(super) fn volumes(
 ) -> Vec<usize> {
     let list = items(list);
     let mut broken = Vec::new();
+    let mut valid = BTreeSet::new();
+    let is_ephemeral = |volume: &&Value| volume["ephemeral"].is_object();
+    let ephemeral: BTreeSet<&str> =
+        list.iter().filter(is_ephemeral).map(|volume| text(&volume["name"])).collect();
     for (index, volume) in list.iter().enumerate() {
         let at = at.index(index);
         let before = errors.found.len();
@@ -34,14 +40,15 @@ pub(super) fn volumes(
         portal_length(volume, at, errors);
         label(&volume["name"], at.child("name"), errors);
         claim_of_ephemeral(volume, pod_name, at, errors);
-        let mut valid = list[..index].iter().enumerate().filter(|(index, _)| !broken.contains(index));
-        if valid.any(|(_, other)| other["name"] == volume["name"]) {
+        if valid.contains(text(&volume["name"])) {
             errors.duplicate(at.child("name"), text(&volume["name"]));
         }
         if errors.found.len() > before {
             broken.push(index);
+        } else {
+            valid.insert(text(&volume["name"]));
         }
-        created_claim(volume, list, pod_name, at, errors);
+        created_claim(volume, &ephemeral, pod_name, at, errors);
     }
     broken
 }
@@ -71,14 +78,14 @@ fn claim_of_ephemeral(volume: &Value, pod_name: Option<&str>, at: Path<'_>, erro
 /// Rejects a reference to the claim of an ephemeral volume of the same pod.
 fn created_claim(
     volume: &Value,
-    all: &[Value],
+    ephemeral: &BTreeSet<&str>,
     pod_name: Option<&str>,
     at: Path<'_>,
     errors: &mut Errors<'_>,
 ) {
     let claim = text(&volume["persistentVolumeClaim"]["claimName"]);
     let Some(volume) = pod_name.and_then(|name| claim.strip_prefix(name)?.strip_prefix('-')) else { return };
-    if all.iter().any(|other| other["ephemeral"].is_object() && text(&other["name"]) == volume) {
+    if ephemeral.contains(volume) {
         let why = "must not reference a PVC that gets created for an ephemeral volume";
         let at = at.child("persistentVolumeClaim");
         errors.invalid(at.child("claimName"), claim, why);

@@ -1,5 +1,7 @@
 //! Validation of projected volumes.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::files::{downward_file, key_to_path};
@@ -20,7 +22,7 @@ const CERTIFICATE_SECONDS: (i64, i64, i64) = (3600, 91 * 86_400, 86_400);
 pub(super) fn projected(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     file_mode(&source["defaultMode"], at.child("defaultMode"), errors);
     let sources = at.child("sources");
-    let mut paths = Vec::new();
+    let mut paths = BTreeSet::new();
     for (index, source) in items(&source["sources"]).iter().enumerate() {
         let place = sources.index(index);
         for kind in KINDS.into_iter().filter(|kind| source[*kind].is_object()) {
@@ -36,7 +38,7 @@ pub(super) fn projected(source: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 fn projection<'a>(
     kind: &str,
     source: &'a Value,
-    paths: &mut Vec<&'a str>,
+    paths: &mut BTreeSet<&'a str>,
     at: (Path<'_>, Path<'_>),
     errors: &mut Errors<'_>,
 ) {
@@ -67,23 +69,21 @@ fn projection<'a>(
 fn claim_path<'a>(
     path: &'a str,
     value: &str,
-    paths: &mut Vec<&'a str>,
+    paths: &mut BTreeSet<&'a str>,
     at: Path<'_>,
     errors: &mut Errors<'_>,
 ) {
     if path.is_empty() {
         return;
     }
-    if paths.contains(&path) {
+    if !paths.insert(path) {
         errors.invalid(at, value, CONFLICT);
-    } else {
-        paths.push(path);
     }
 }
 
 fn keys<'a>(
     source: &'a Value,
-    paths: &mut Vec<&'a str>,
+    paths: &mut BTreeSet<&'a str>,
     (volume, at): (Path<'_>, Path<'_>),
     errors: &mut Errors<'_>,
 ) {
@@ -153,7 +153,7 @@ fn bundle_name(name: &str) -> Vec<String> {
 
 fn certificate<'a>(
     source: &'a Value,
-    paths: &mut Vec<&'a str>,
+    paths: &mut BTreeSet<&'a str>,
     (volume, at): (Path<'_>, Path<'_>),
     errors: &mut Errors<'_>,
 ) {

@@ -15,6 +15,7 @@ use crate::kinds::templates::template_path;
 use crate::kinds::validation::storage::warnings::{claim_sizes, fraction};
 use crate::kinds::validation::{Path, items, text};
 use crate::names;
+use crate::repeats::repeated;
 
 /// Volumes that no longer work, and since when.
 const VOLUMES: [(&str, &str, &str); 9] = [
@@ -163,9 +164,10 @@ fn repeated_entries(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
     for (list, field) in [("hostAliases", "ip"), ("imagePullSecrets", "name")] {
         let at = at.child(list);
         let entries = items(&spec[list]);
+        let is_repeated = repeated(entries.iter().map(|entry| text(&entry[field])));
         for (index, entry) in entries.iter().enumerate() {
             let value = text(&entry[field]);
-            if entries[..index].iter().any(|other| text(&other[field]) == value) {
+            if is_repeated[index] {
                 out.push(format!(
                     "{}: duplicate {field} {}",
                     at.index(index).child(field).text(),
@@ -232,9 +234,10 @@ fn variables(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
         let container_at = list.index(index);
         let at = container_at.child("env");
         let variables = items(&container["env"]);
+        let is_repeated = repeated(variables.iter().map(|variable| text(&variable["name"])));
         for (index, variable) in variables.iter().enumerate() {
             let (name, value) = (text(&variable["name"]), text(&variable["value"]));
-            if !variables[..index].iter().any(|other| text(&other["name"]) == name) {
+            if !is_repeated[index] {
                 continue;
             }
             let reference = format!("$({name})");

@@ -1,5 +1,7 @@
 //! Warnings about ports that containers define twice.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::gotext::quote;
@@ -56,24 +58,28 @@ impl Port<'_> {
     }
 }
 
+/// The most ports with the same number and protocol with which one is compared. A real server has no limit, but sends few of
+/// so many warnings.
+const MOST_COMPARED: usize = 100;
+
 /// The warnings about the ports of all containers.
 pub(super) fn ports(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
     let mut all: Vec<Port<'_>> = Vec::new();
+    let mut same: BTreeMap<(i64, String), Vec<usize>> = BTreeMap::new();
     for (list, container, value) in all_containers(spec) {
         for (index, fields) in items(&value["ports"]).iter().enumerate() {
             let port = Port { list, container, index, fields };
             if !port.text("hostIP").is_empty() && port.number("hostPort") == 0 {
                 out.push(format!("{}: hostIP set without hostPort: {}", port.at(at), port.as_struct()));
             }
-            let is_same = |other: &&Port<'_>| {
-                other.number("containerPort") == port.number("containerPort")
-                    && other.text("protocol") == port.text("protocol")
-            };
-            for other in all.iter().filter(is_same) {
+            let earlier =
+                same.entry((port.number("containerPort"), port.text("protocol").to_owned())).or_default();
+            for other in earlier.iter().filter_map(|index| all.get(*index)).take(MOST_COMPARED) {
                 if let Some(why) = port.problem(other) {
                     out.push(format!("{}: {why} with {}", port.at(at), other.at(at)));
                 }
             }
+            earlier.push(all.len());
             all.push(port);
         }
     }
@@ -81,10 +87,13 @@ pub(super) fn ports(spec: &Value, at: Path<'_>, out: &mut Vec<String>) {
 }
 
 fn repeated_names(all: &[Port<'_>], at: Path<'_>, out: &mut Vec<String>) {
-    for (index, port) in all.iter().enumerate() {
+    let mut named: BTreeMap<&str, &Port<'_>> = BTreeMap::new();
+    for port in all {
         let name = port.text("name");
-        if let Some(first) = all[..index].iter().find(|other| !name.is_empty() && other.text("name") == name)
-        {
+        if name.is_empty() {
+            continue;
+        }
+        if let Some(first) = named.get(name) {
             let first = first.at(at);
             out.push(format!(
                 "{}: duplicate port name {} with {first}, services and probes that select ports by name will use \
@@ -92,6 +101,8 @@ fn repeated_names(all: &[Port<'_>], at: Path<'_>, out: &mut Vec<String>) {
                 port.at(at),
                 quote(name)
             ));
+        } else {
+            named.insert(name, port);
         }
     }
 }
