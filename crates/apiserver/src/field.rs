@@ -8,7 +8,7 @@ use super::wording;
 use crate::repeats::repeated;
 
 /// The type of a field error (`field.ErrorType`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     Required,
     Invalid,
@@ -87,6 +87,11 @@ pub(crate) struct FieldError {
 }
 
 impl FieldError {
+    /// The field and the cause, which are the same for errors of the same check.
+    pub(crate) fn check(&self) -> (String, Cause) {
+        (self.field.clone(), self.cause)
+    }
+
     pub(crate) fn new(
         cause: Cause,
         field: impl Into<String>,

@@ -1,12 +1,14 @@
 //! The validation of an object before the server stores it.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use serde_json::Value;
 
 use crate::admission::policy;
 use crate::admission::webhook::configuration;
 use crate::call::Call;
 use crate::delta::Delta;
-use crate::field::FieldError;
+use crate::field::{Cause, FieldError};
 use crate::kinds::typed::{Empty, with_empties};
 use crate::kinds::validation as builtin;
 use crate::kinds::{Custom, Kind, strategy};
@@ -149,27 +151,34 @@ fn check_builtin(
         take_values(&mut errors, run(&shown, old));
     }
     // Without the stored object: comparisons with it take empty ones for absent ones.
-    let mut more = run(&shown, None);
-    for known in run(object, None) {
-        if let Some(place) = more.iter().position(|error| is_same_check(error, &known)) {
-            more.remove(place);
-        }
+    let known = run(object, None);
+    let mut counts: BTreeMap<(String, Cause), usize> = BTreeMap::new();
+    for error in &known {
+        *counts.entry(error.check()).or_default() += 1;
     }
-    errors.extend(more);
+    let mut is_new = |error: &FieldError| match counts.get_mut(&error.check()) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    errors.extend(run(&shown, None).into_iter().filter(|error| is_new(error)));
     errors
 }
 
 /// Replaces errors by those of the same checks of another form of the object.
-fn take_values(errors: &mut [FieldError], mut others: Vec<FieldError>) {
+fn take_values(errors: &mut [FieldError], others: Vec<FieldError>) {
+    let mut by_check: BTreeMap<(String, Cause), VecDeque<FieldError>> = BTreeMap::new();
+    for other in others {
+        by_check.entry(other.check()).or_default().push_back(other);
+    }
     for error in errors {
-        if let Some(place) = others.iter().position(|other| is_same_check(other, error)) {
-            *error = others.remove(place);
+        let same = by_check.get_mut(&error.check());
+        if let Some(other) = same.and_then(VecDeque::pop_front) {
+            *error = other;
         }
     }
-}
-
-fn is_same_check(one: &FieldError, other: &FieldError) -> bool {
-    one.field == other.field && one.cause == other.cause
 }
 
 /// Whether validation distinguishes an empty map from an absent one in the stored object (`reflect.DeepEqual`).

@@ -9,6 +9,8 @@ mod devices;
 mod event;
 #[cfg(test)]
 mod examples;
+#[cfg(test)]
+mod growth;
 mod internal;
 mod lease;
 pub(super) mod limits;
@@ -135,11 +137,15 @@ pub(crate) fn check(
 
 /// The elements of a list; empty if there is no list.
 fn items(value: &Value) -> &[Value] {
+    #[cfg(test)]
+    growth::step();
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The text of a string; empty if there is none.
 fn text(value: &Value) -> &str {
+    #[cfg(test)]
+    growth::step();
     value.as_str().unwrap_or_default()
 }
 

@@ -25,14 +25,22 @@ const MUST_EXIST: &str = "must be 'Exists' when scope is any of ResourceQuotaSco
     ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
     ResourceQuotaScopeCrossNamespacePodAffinity";
 
+/// The most errors that show a whole list. There are seven scopes; a real server shows the list for each wrong one, however long
+/// it is.
+const MOST_SHOWN: usize = 50;
+
 /// Validates `scopes` and `scopeSelector`.
 pub(super) fn check(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let (scopes, place) = (&spec["scopes"], at.child("scopes"));
+    let before = errors.found.len();
     for scope in items(scopes).iter().map(text) {
+        if errors.found.len() - before >= MOST_SHOWN {
+            break;
+        }
         if !SCOPES.contains(&scope) {
             wrong(scopes, place, "unsupported scope", errors);
         }
-        for _ in inapplicable(spec, scope) {
+        for _ in inapplicable(spec, scope).take(MOST_SHOWN) {
             wrong(scopes, place, INAPPLICABLE, errors);
         }
     }
@@ -72,12 +80,15 @@ pub(super) fn wrong(scopes: &Value, at: Path<'_>, why: &str, errors: &mut Errors
 /// Validates the expressions of a selector (`validateScopedResourceSelectorRequirement`).
 fn selector(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let expressions = items(&spec["scopeSelector"]["matchExpressions"]);
+    let mut shown_lists = 0;
     for expression in expressions {
         let scope = text(&expression["scopeName"]);
         if !SCOPES.contains(&scope) {
             errors.invalid(at.child("scopeName"), scope, "unsupported scope");
         }
-        for _ in inapplicable(spec, scope) {
+        let left = MOST_SHOWN.saturating_sub(shown_lists);
+        for _ in inapplicable(spec, scope).take(left) {
+            shown_lists += 1;
             let json = shown(expressions);
             let syntax = format!("&core.ScopeSelector{json}");
             errors.invalid_shown(at, json, syntax, INAPPLICABLE);

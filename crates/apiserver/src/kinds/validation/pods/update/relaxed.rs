@@ -1,8 +1,10 @@
 //! Values that a later minor accepted, in pods that outlive a rollback.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use crate::field::FieldError;
+use crate::field::{Cause, FieldError};
 use crate::kinds::validation::Errors;
 use crate::kinds::validation::pods::object::metadata_and_spec;
 use crate::profile::Profile;
@@ -20,16 +22,20 @@ pub(super) fn tolerate_stored(object: &Value, old: &Value, count: usize, errors:
     let newest = Profile::of(NEWEST, false);
     let stored = errors_about(old, errors.profile);
     let lasting = errors_about(object, &newest);
+    let checks = |errors: &[FieldError]| -> BTreeSet<(String, Cause)> {
+        errors.iter().map(FieldError::check).collect()
+    };
+    let (stored, lasting) = (checks(&stored), checks(&lasting));
     let found = errors.found.split_off(count);
-    errors.found.extend(found.into_iter().filter(|error| !has(&stored, error) || has(&lasting, error)));
+    let stays = |error: &FieldError| {
+        let check = error.check();
+        !stored.contains(&check) || lasting.contains(&check)
+    };
+    errors.found.extend(found.into_iter().filter(stays));
 }
 
 fn errors_about(pod: &Value, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Errors::new(profile);
     metadata_and_spec(pod, &mut errors);
     errors.found
-}
-
-fn has(errors: &[FieldError], error: &FieldError) -> bool {
-    errors.iter().any(|other| other.field == error.field && other.cause == error.cause)
 }
