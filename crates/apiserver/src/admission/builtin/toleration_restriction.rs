@@ -57,7 +57,7 @@ impl AdmissionPlugin for PodTolerationRestriction {
         }
         if !more.is_empty() {
             let given = pod["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
-            pod["spec"]["tolerations"] = json!(merged([given, more].concat()));
+            pod["spec"]["tolerations"] = json!(merged(&[given, more].concat()));
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ fn of_namespace(
 }
 
 /// The tolerations without those that others include. Of equal ones the first stays (`MergeTolerations`).
-fn merged(all: Vec<Value>) -> Vec<Value> {
+fn merged(all: &[Value]) -> Vec<Value> {
     let mut kept: Vec<Value> = Vec::new();
     for (index, one) in all.iter().enumerate() {
         let is_redundant = kept.iter().any(|other| includes(other, one))

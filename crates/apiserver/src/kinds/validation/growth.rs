@@ -42,17 +42,17 @@ fn lists(id: TypeId, seen: &mut Vec<TypeId>, way: &[Part], found: &mut Vec<(Vec<
     seen.push(id);
     for field in types().fields(id) {
         let way = [way, &[Part::Field(field.name)]].concat();
-        inside(&field.kind, seen, way, found);
+        inside(&field.kind, seen, &way, found);
     }
     seen.pop();
 }
 
-fn inside(kind: &FieldKind, seen: &mut Vec<TypeId>, way: Vec<Part>, found: &mut Vec<(Vec<Part>, FieldKind)>) {
+fn inside(kind: &FieldKind, seen: &mut Vec<TypeId>, way: &[Part], found: &mut Vec<(Vec<Part>, FieldKind)>) {
     match kind {
-        FieldKind::Struct(id) => lists(*id, seen, &way, found),
+        FieldKind::Struct(id) => lists(*id, seen, way, found),
         FieldKind::List(inner) | FieldKind::Map(inner) => {
-            found.push((way.clone(), kind.clone()));
-            inside(inner, seen, [&way[..], &[Part::Only]].concat(), found);
+            found.push((way.to_vec(), kind.clone()));
+            inside(inner, seen, &[way, &[Part::Only]].concat(), found);
         }
         FieldKind::Scalar(_) => {}
     }

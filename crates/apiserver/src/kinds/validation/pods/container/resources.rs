@@ -142,7 +142,7 @@ fn shown_claims(pod: Option<&Pod<'_>>) -> String {
     let known = pod.map(|pod| pod.claim_names().iter().copied().collect::<Vec<_>>()).unwrap_or_default();
     match known.len() {
         0 => " which is empty".to_owned(),
-        ..=MOST_SHOWN => format!(": {}", known.join(", ")),
+        1..=MOST_SHOWN => format!(": {}", known.join(", ")),
         more => format!(": {} and {} more", known[..MOST_SHOWN].join(", "), more - MOST_SHOWN),
     }
 }
