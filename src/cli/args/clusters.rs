@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 
 #[cfg(feature = "serve")]
+use windtunnel_apiserver::AuthorizationMode;
+#[cfg(feature = "serve")]
 use windtunnel_core::clock::Time;
 #[cfg(feature = "serve")]
 use windtunnel_core::text::parse_duration;
@@ -103,6 +105,11 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "TIME", value_parser = ClockStart::parse,
           conflicts_with_all = ["bare", "from", "data_dir"])]
     pub(in crate::cli) clock: Option<ClockStart>,
+    /// How an API server alone authorizes: `Node,RBAC`, `RBAC`, or `AlwaysAllow`, which rejects only requests without
+    /// credentials.
+    #[arg(long, value_name = "MODES", default_value = "Node,RBAC", value_parser = authorization_mode,
+          conflicts_with_all = ["version", "scenario", "from"])]
+    pub(in crate::cli) authorization_mode: AuthorizationMode,
     /// Admission plug-ins of kube-apiserver that are off by default, to turn on in an API server alone.
     #[arg(long, value_name = "NAME,...", default_value = "", hide_default_value = true,
           conflicts_with_all = ["version", "scenario", "from"])]
@@ -223,6 +230,17 @@ pub(in crate::cli) fn speed(text: &str) -> Result<f64, String> {
     let factor = text.strip_suffix('x').unwrap_or(text).parse().ok();
     let allowed = factor.filter(|factor: &f64| (0.01..=100_000.0).contains(factor));
     allowed.ok_or_else(|| "expected a factor from 0.01x to 100000x".to_owned())
+}
+
+/// Parses `Node,RBAC`.
+#[cfg(feature = "serve")]
+fn authorization_mode(text: &str) -> Result<AuthorizationMode, String> {
+    match text {
+        "Node,RBAC" => Ok(AuthorizationMode::NodeRbac),
+        "RBAC" => Ok(AuthorizationMode::Rbac),
+        "AlwaysAllow" => Ok(AuthorizationMode::AlwaysAllow),
+        _ => Err("expected `Node,RBAC`, `RBAC` or `AlwaysAllow`".to_owned()),
+    }
 }
 
 /// Parses `1.31`.

@@ -221,7 +221,8 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
         .kubernetes(minor(args))
         .hooks(Webhooks)
         .quota_controller(true)
-        .own_admission_plugins(admission_plugins(args)?);
+        .own_admission_plugins(admission_plugins(args)?)
+        .authorization_mode(args.authorization_mode);
     let Some(folder) = &args.data_dir else {
         let shared = Shared::new(server.seed(args.seed).build(now), clock);
         return Ok(StartedServer { authority: Some(Authority::generate()?), ..started(shared) });
