@@ -14,7 +14,7 @@ use crate::kinds::{Kind, strategy};
 use crate::metadata;
 use crate::request::Request;
 use crate::server::ApiServer;
-use crate::server::derived::Change;
+use crate::server::change::Change;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;

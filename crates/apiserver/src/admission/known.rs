@@ -2,8 +2,7 @@
 
 use windtunnel_core::text::did_you_mean;
 
-use super::builtin;
-use super::settings::Settings;
+use super::builtin::{self, settings::Settings};
 
 /// A plug-in of kube-apiserver.
 #[derive(Debug, Clone, Copy)]

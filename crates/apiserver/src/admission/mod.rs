@@ -13,7 +13,6 @@ mod plugin;
 pub(crate) mod policy;
 mod reinvocation;
 mod review;
-mod settings;
 pub(crate) mod webhook;
 
 use std::borrow::Cow;

@@ -6,6 +6,8 @@ pub(crate) mod catalog;
 pub(crate) mod custom;
 pub(crate) mod defaults;
 mod forms;
+#[cfg(test)]
+mod growth;
 pub(crate) mod objects;
 pub(crate) mod quality;
 pub(crate) mod strategy;

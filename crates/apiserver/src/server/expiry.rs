@@ -8,7 +8,7 @@ use windtunnel_core::resources::EVENTS;
 use windtunnel_core::{ByKey, Key};
 
 use crate::server::ApiServer;
-use crate::server::derived::{Change, Derived, Reload};
+use crate::server::change::{Change, Derived, Reload};
 
 /// The time to live of Events, and when each Event expires.
 #[derive(Debug, Clone)]

@@ -3,10 +3,11 @@
 mod access;
 mod admission;
 pub(crate) mod builder;
+pub(crate) mod change;
 mod claims;
 pub(crate) mod control_plane;
 pub(crate) mod definitions;
-pub(crate) mod derived;
+mod derived;
 mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;

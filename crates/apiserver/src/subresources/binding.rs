@@ -11,7 +11,7 @@ use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;
-use crate::server::derived::Change;
+use crate::server::change::Change;
 use crate::status::{Outcome, Refused};
 
 const BINDING: Resource = Resource::namespaced("", "v1", "Binding", "bindings");

@@ -14,7 +14,7 @@ use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::options::Deletion;
 use crate::server::ApiServer;
-use crate::server::derived::Change;
+use crate::server::change::Change;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 use crate::{metadata, selector};

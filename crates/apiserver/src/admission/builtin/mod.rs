@@ -16,22 +16,23 @@ mod node_selector;
 mod node_taints;
 mod owner_permissions;
 mod pod_resize;
-pub(super) mod pod_security;
+mod pod_security;
 mod priority;
 mod pull_images;
 mod quota;
 mod runtime_class;
 mod service_account;
+pub(super) mod settings;
 mod storage_protection;
 #[cfg(test)]
 mod testing;
-pub(super) mod toleration_restriction;
+mod toleration_restriction;
 mod topology_labels;
 
 use windtunnel_core::requests::admission::AdmissionPlugin;
 
+use self::settings::Settings;
 use super::chain::Stage;
-use super::settings::Settings;
 pub(crate) use priority::PRIORITY_CLASSES;
 
 /// The list of a server: Kubernetes' plug-ins in Kubernetes' order (`AllOrderedPlugins`), then those of the distribution, then

@@ -9,8 +9,6 @@ mod devices;
 mod event;
 #[cfg(test)]
 mod examples;
-#[cfg(test)]
-mod growth;
 mod internal;
 mod lease;
 pub(super) mod limits;
@@ -23,6 +21,8 @@ mod priority_class;
 mod resource_names;
 mod selector;
 mod status;
+#[cfg(test)]
+pub(super) mod steps;
 mod storage;
 mod template_metadata;
 mod warnings;
@@ -138,14 +138,14 @@ pub(crate) fn check(
 /// The elements of a list; empty if there is no list.
 fn items(value: &Value) -> &[Value] {
     #[cfg(test)]
-    growth::step();
+    steps::step();
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The text of a string; empty if there is none.
 fn text(value: &Value) -> &str {
     #[cfg(test)]
-    growth::step();
+    steps::step();
     value.as_str().unwrap_or_default()
 }
 

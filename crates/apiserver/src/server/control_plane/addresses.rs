@@ -6,7 +6,7 @@ use windtunnel_core::{Key, Resource};
 
 use crate::profile::since;
 use crate::server::ApiServer;
-use crate::server::derived::{Change, Derived};
+use crate::server::change::{Change, Derived};
 use crate::store::Entry;
 
 const ADDRESSES: Resource = Resource::cluster("networking.k8s.io", "v1", "IPAddress", "ipaddresses");

@@ -7,7 +7,7 @@ use windtunnel_core::clock::{Time, rfc3339};
 
 use crate::gotext::quote;
 use crate::server::ApiServer;
-use crate::server::derived::{Change, Derived};
+use crate::server::change::{Change, Derived};
 use crate::store::{Stored, TableId};
 
 pub(super) const GROUP: &str = "flowcontrol.apiserver.k8s.io";

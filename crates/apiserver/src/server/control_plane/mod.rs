@@ -29,7 +29,7 @@ use crate::kinds::validation;
 use crate::metadata;
 use crate::request::Request;
 use crate::server::ApiServer;
-use crate::server::derived::Change;
+use crate::server::change::Change;
 
 /// The last revision that is reserved for the server's own objects.
 const OWN_REVISIONS: u64 = 200;

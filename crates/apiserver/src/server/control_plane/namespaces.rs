@@ -8,7 +8,7 @@ use windtunnel_core::{Identity, Write};
 
 use super::own_request;
 use crate::server::ApiServer;
-use crate::server::derived::{Change, Derived};
+use crate::server::change::{Change, Derived};
 
 /// The namespaces that every cluster has.
 const OWN: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];

@@ -18,8 +18,8 @@ use crate::metadata::{self, Checks};
 use crate::names::NameRule;
 use crate::profile::Profile;
 use crate::server::ApiServer;
+use crate::server::change::{Change, Derived, Reload};
 use crate::server::definitions::naming::set_terminating;
-use crate::server::derived::{Change, Derived, Reload};
 use crate::store::{Entry, TableId};
 
 /// The finalizer that keeps a definition until its objects are deleted.

@@ -58,8 +58,8 @@ impl Port<'_> {
     }
 }
 
-/// The most ports with the same number and protocol with which one is compared. A real server has no limit, but sends few of
-/// so many warnings.
+/// The most ports with the same number and protocol with which one is compared. A real server has no limit, but sends only the
+/// first of its warnings.
 const MOST_COMPARED: usize = 100;
 
 /// The warnings about the ports of all containers.

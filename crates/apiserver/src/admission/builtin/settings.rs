@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::builtin::{pod_security, toleration_restriction};
+use super::{pod_security, toleration_restriction};
 
 /// The plug-ins that have settings here.
 const PLUGINS: [&str; 3] = ["PodNodeSelector", "PodSecurity", "PodTolerationRestriction"];
@@ -30,7 +30,11 @@ impl Settings {
     ///
     /// # Errors
     /// The plug-in has no settings here, or they are invalid.
-    pub(super) fn configure(&mut self, plugin: &str, configuration: &Value) -> Result<(), String> {
+    pub(in crate::admission) fn configure(
+        &mut self,
+        plugin: &str,
+        configuration: &Value,
+    ) -> Result<(), String> {
         let at = |error: String| format!("{plugin}: {error}");
         match plugin {
             "PodSecurity" => self.pod_security = pod_security::Settings::read(configuration).map_err(at)?,

@@ -1,27 +1,16 @@
 //! The work of validation grows with the size of an object, and not with its square: every list of every kind is filled with
 //! elements, and then with twice as many.
 //!
-//! A step is a look at the text or the elements of a value ([`super::text`], [`super::items`]), with which lists are compared.
-
-use std::cell::Cell;
+//! A step is a look at the text or the elements of a value, with which validation compares lists.
 
 use serde_json::{Value, json};
 
 use windtunnel_core::Resource;
 
-use super::{check, warnings};
+use super::validation::{check, steps, warnings};
 use crate::facts::{FieldKind, Scalar, TypeId, types};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, builtin};
 use crate::profile::Profile;
-
-thread_local! {
-    static STEPS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts a step of this thread.
-pub(super) fn step() {
-    STEPS.with(|steps| steps.set(steps.get() + 1));
-}
 
 /// A step of the way from a kind to a list of it.
 #[derive(Debug, Clone)]
@@ -104,18 +93,18 @@ fn object(way: &[Part], kind: &FieldKind, full: Value) -> Value {
 }
 
 /// The number of steps of the validation of an object, and of its warnings.
-fn steps(kind: &Kind, object: &Value) -> u64 {
+fn work(kind: &Kind, object: &Value) -> u64 {
     let profile = Profile::of(36, false);
-    let before = STEPS.with(Cell::get);
+    let before = steps::count();
     check(kind, object, None, None, &profile);
-    warnings::warnings(kind, object, None, &profile);
-    STEPS.with(Cell::get) - before
+    warnings(kind, object, None, &profile);
+    steps::count() - before
 }
 
 #[test]
 fn twice_as_many_elements_of_any_list_cause_about_twice_as_many_steps() {
     let (mut checked, mut wrong) = (0, Vec::new());
-    let kinds = crate::kinds::builtin::all(|| 0).into_iter().filter(|kind| kind.validators.is_some());
+    let kinds = builtin::all(|| 0).into_iter().filter(|kind| kind.validators.is_some());
     for kind in kinds {
         let Resource { group, version, kind: name, .. } = &kind.resource;
         let group = if group.is_empty() { "core" } else { group.split('.').next().unwrap_or_default() };
@@ -124,7 +113,7 @@ fn twice_as_many_elements_of_any_list_cause_about_twice_as_many_steps() {
         lists(id, &mut Vec::new(), &[], &mut found);
         for (way, list) in found {
             let build = |count| object(&way, &FieldKind::Struct(id), filled(&list, count));
-            let (few, many) = (steps(&kind, &build(COUNT)), steps(&kind, &build(2 * COUNT)));
+            let (few, many) = (work(&kind, &build(COUNT)), work(&kind, &build(2 * COUNT)));
             if many > few * 5 / 2 + 50 {
                 wrong.push(format!("{name} {way:?}: {few} and {many} steps"));
             }
