@@ -55,7 +55,7 @@ pub(in crate::cli) fn plugins(
 fn configure(plugins: &mut AdmissionPlugins, file: &Path) -> Result<(), String> {
     let at = |path: &Path, error: &str| format!("{}: {error}", path.display());
     let read = |path: &Path| -> Result<Value, String> {
-        yaml::from_str(&files::read(path)?).map_err(|error| at(path, &error.to_string()))
+        yaml::from_str(&files::read(path)?).map_err(|error| format!("{}:{error}", path.display()))
     };
     let document = read(file)?;
     // The oldest form of the file is the configuration of one plug-in.
@@ -128,6 +128,7 @@ mod tests {
             ),
             ("- name: PodNodeSelector\n  path: missing.yaml\n", "missing.yaml: "),
             ("- nam: PodNodeSelector\n", "admission.yaml: unknown field `nam`"),
+            ("- [\n", "admission.yaml:4:"),
         ];
         for (text, expected) in rows {
             let error = configured(&format!("{HEAD}{text}")).unwrap_err();
