@@ -88,10 +88,9 @@ mod subresources;
 mod verbs;
 mod wording;
 
+pub use crate::call::attempt::Attempt;
 pub use crate::faults::Incident;
-pub use crate::outbound::hooks::{
-    Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks,
-};
+pub use crate::outbound::hooks::{HookCall, HookError, HookResponse, HookService, HookTarget, Hooks};
 pub use crate::outbound::upstream::{LogRequest, PathRequest, Permission, PodRequest, PodResponse, Upstream};
 pub use crate::pipeline::Step;
 pub use crate::reply::table::Table;

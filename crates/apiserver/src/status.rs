@@ -1,5 +1,6 @@
 //! Rejections: `metav1.Status` bodies with the messages of a kube-apiserver.
 
+use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
 
 use serde_json::{Map, Value, json};
@@ -7,6 +8,9 @@ use windtunnel_core::Resource;
 
 use super::field::{FieldError, aggregate};
 use super::profile::Profile;
+
+/// The most errors that a rejection names. A real server names all of them: a body of 3 MB gets an answer of 100 MB.
+const MAX_ERRORS: usize = 1000;
 
 /// The rejection of a request. Boxed, to keep results small.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,7 +128,11 @@ impl Refused {
         profile: &Profile,
     ) -> Self {
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
-        let message = format!("{qualified} {} is invalid: {}", quote(name), aggregate(errors, profile));
+        let (errors, more) = errors.split_at(errors.len().min(MAX_ERRORS));
+        let mut message = format!("{qualified} {} is invalid: {}", quote(name), aggregate(errors, profile));
+        if !more.is_empty() {
+            let _ = write!(message, " (and {} more errors)", more.len());
+        }
         let mut details = details(name, group, kind);
         details["causes"] = errors.iter().map(|error| error.as_cause(profile)).collect();
         Self::new(422, "Invalid", message, Some(details))
@@ -359,4 +367,26 @@ fn details(name: &str, group: &str, kind: &str) -> Value {
 
 fn quote(text: &str) -> String {
     super::gotext::quote(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::FieldError;
+
+    #[test]
+    fn invalid_names_the_first_errors_and_counts_the_others() {
+        let profile = Profile::of(36, false);
+        let errors: Vec<FieldError> =
+            (0..1203).map(|index| FieldError::required(&format!("spec.list[{index}]"), "")).collect();
+        let refused = Refused::invalid("", "Pod", "p", &errors, &profile);
+        assert_eq!(refused.details.as_ref().unwrap()["causes"].as_array().unwrap().len(), 1000);
+        assert!(
+            refused.message.ends_with("spec.list[999]: Required value] (and 203 more errors)"),
+            "{}",
+            refused.message
+        );
+        let refused = Refused::invalid("", "Pod", "p", &errors[..1000], &profile);
+        assert!(refused.message.ends_with("spec.list[999]: Required value]"), "{}", refused.message);
+    }
 }

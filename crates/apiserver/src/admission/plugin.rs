@@ -6,9 +6,9 @@ use windtunnel_core::requests::admission::{AdmittingCluster, InvalidField, Permi
 use windtunnel_core::{Identity, Object, Resource};
 
 use crate::access::{Access, Attributes as AccessAttributes};
+use crate::call::attempt::Attempt;
 use crate::field::FieldError;
 use crate::kinds::objects::Objects;
-use crate::outbound::hooks::Attempt;
 use crate::profile::Profile;
 use crate::server::draws::Draws;
 use crate::status::Refused;

@@ -1,9 +1,11 @@
 //! The state of one request while the server processes it.
 
+pub(crate) mod attempt;
 pub(crate) mod body_type;
 pub(crate) mod decode;
 pub(crate) mod mistakes;
 pub(crate) mod part;
+pub(crate) mod prepared;
 
 use std::sync::Arc;
 
@@ -11,11 +13,11 @@ use serde_json::Value;
 use windtunnel_core::Key;
 use windtunnel_core::clock::Time;
 
+use self::attempt::Attempt;
 use crate::apply::Managers;
 use crate::delta::Delta;
 use crate::kinds::Kind;
 use crate::kinds::typed::Empty;
-use crate::outbound::hooks::Attempt;
 use crate::profile::Profile;
 use crate::request::accept::{self, Media, Objects};
 use crate::request::body;
@@ -72,6 +74,8 @@ pub(crate) struct Call<'a> {
     /// Whether the object is written although it equals the stored one, because its encoding differs: that of a custom
     /// resource has the empty metadata of an apply, which every read drops.
     pub(crate) is_encoded_anew: bool,
+    /// Whether the object was measured already, and is not too long for etcd.
+    pub(crate) fits_in_etcd: bool,
     /// The revision whose state a read of the cache shows, because of a fault; `None` for the present.
     pub(crate) past: Option<u64>,
     /// The difference of the client's clock, because of a fault.
@@ -110,6 +114,7 @@ impl<'a> Call<'a> {
             shares_labels: false,
             empties: Vec::new(),
             is_encoded_anew: false,
+            fits_in_etcd: false,
             past: None,
             skew: None,
             attempt,

@@ -86,6 +86,11 @@ impl Faults {
         self.epoch
     }
 
+    /// Whether no request can meet a fault.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.random.is_none()
+    }
+
     /// Whether a fault may change what clients see.
     pub(crate) fn change_views(&self) -> bool {
         self.random.is_some() || self.watch_troubles().next().is_some() || self.has_skewed_clocks()

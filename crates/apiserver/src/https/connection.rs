@@ -44,7 +44,7 @@ impl ConnectionState {
     pub(super) fn new(server: Shared, token: &str, turnstile: Option<Arc<dyn Turnstile>>) -> Self {
         let admin = (token.to_owned(), Identity::admin());
         server.with(|server| server.accept_token(token, admin.1.clone()));
-        Self { server, admin, in_flight: InFlight::new(), turnstile }
+        Self { server: server.preparing_large_writes(), admin, in_flight: InFlight::new(), turnstile }
     }
 
     /// Serves a request. A watch ends when `stopping` becomes true. An error closes the connection.

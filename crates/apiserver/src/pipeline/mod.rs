@@ -13,6 +13,9 @@
 //! | notify | the verb, once the object is stored: [`ApiServer::follow`] | `server/derived` lists what follows a change |
 //! | encode | [`ApiServer::present`]: views, tables, conversions; the service encodes the bytes | `reply/view`, `reply/encode/` |
 //!
+//! A copy of the server runs a large write up to the point at which it is stored; then the server stores it
+//! (`verbs/prepared`).
+//!
 //! A request that needs a webhook stops, and restarts from its first stage when the answer is recorded ([`Attempt`]). So no
 //! stage waits.
 
@@ -27,9 +30,10 @@ use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
+use crate::call::attempt::Attempt;
 use crate::call::{Call, verb};
 use crate::faults::{Reader, Verdict};
-use crate::outbound::hooks::{Attempt, HookCall};
+use crate::outbound::hooks::HookCall;
 use crate::profile::since;
 use crate::request::accept::{self, Media};
 use crate::request::options;
@@ -96,6 +100,7 @@ impl ApiServer {
         self.expire(now);
         self.restore_own_namespaces(now);
         let step = self.advance_stages(request, now, attempt);
+        attempt.begin();
         self.faults.note_writes(&self.store, now);
         match (step, attempt.lost) {
             (Step::Done(reply), Some(lost)) if !reply.is_refusal() => Step::Done(Reply::lost(lost)),
@@ -191,6 +196,9 @@ impl ApiServer {
             .and_then(|()| routes::check(&call, self.profile.minor))
             .and_then(|()| self.negotiate(&mut call))
             .and_then(|()| self.dispatch(&mut call));
+        if call.attempt.is_ahead() {
+            return Reply::refused(&Refused::internal(""));
+        }
         let reply = self.present(&mut call, reply);
         if call.attempt.is_unfinished() {
             return Reply::refused(&Refused::internal(""));
@@ -222,8 +230,22 @@ impl ApiServer {
         call.check_options(&self.profile)
     }
 
-    /// Runs the subresource or the verb of a call.
+    /// Runs a call up to its end, or ends it with what a copy of the server prepared.
     fn dispatch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        if let Some(ended) = self.end_prepared(call) {
+            return ended;
+        }
+        let reply = self.run_verb(call);
+        if let Err(refused) = &reply
+            && call.attempt.is_refused_ahead()
+        {
+            self.prepared_refusal(call, refused.clone());
+        }
+        reply
+    }
+
+    /// Runs the subresource or the verb of a call.
+    fn run_verb(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         if let Some(reply) = self.subresource(call)? {
             return Ok(reply);
         }

@@ -18,6 +18,8 @@ pub(crate) struct Draws {
     own_uids: Stream,
     watch_seconds: Stream,
     error_order: Stream,
+    /// The number of streams that were split off.
+    splits: u64,
     /// The number of generated names, by the hash of kind, namespace and prefix.
     generated: BTreeMap<u64, u32>,
 }
@@ -33,8 +35,16 @@ impl Draws {
             own_uids: stream("apiserver/own-uid"),
             watch_seconds: stream("apiserver/watch-timeout"),
             error_order: stream("apiserver/error-order"),
+            splits: 0,
             generated: BTreeMap::new(),
         }
+    }
+
+    /// Streams for a copy of the server, whose values this server never draws.
+    pub(crate) fn split(&mut self) -> Self {
+        self.splits += 1;
+        let name = format!("apiserver/split/{}", self.splits);
+        Self::new(stream(self.streams, &name, self.starts).bits(), self.starts)
     }
 
     /// The uid of a new object.

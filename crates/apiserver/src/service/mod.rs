@@ -18,6 +18,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "https")]
+mod ahead;
 mod arrivals;
 pub(crate) mod body;
 pub mod clock_headers;
@@ -40,6 +42,8 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
+#[cfg(feature = "https")]
+use tokio::sync::Semaphore;
 use tokio::sync::watch;
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Clock, Time, WallClock};
@@ -55,7 +59,8 @@ use super::server::ApiServer;
 use super::status::Outcome;
 use super::storage::writer::{Writer, Written, closed};
 use super::store::TableId;
-use crate::outbound::hooks::{Attempt, HookCall, HookError};
+use crate::call::attempt::Attempt;
+use crate::outbound::hooks::{HookCall, HookError};
 use crate::pipeline::Step;
 use crate::server::builder::Builder;
 
@@ -84,6 +89,9 @@ pub struct Shared {
     endpoints: Vec<Arc<dyn PathEndpoint>>,
     /// The requests of named clients that wait for their turn.
     arrivals: Arc<Arrivals>,
+    /// The turns of large writes; `None` if the server runs them like others.
+    #[cfg(feature = "https")]
+    ahead: Option<Arc<Semaphore>>,
 }
 
 impl Shared {
@@ -102,6 +110,8 @@ impl Shared {
             has_delays,
             endpoints: Vec::new(),
             arrivals: Arc::default(),
+            #[cfg(feature = "https")]
+            ahead: None,
         }
     }
 
@@ -173,6 +183,8 @@ impl Shared {
     /// Answers a request; `None` if the request only read and the storage reverted what it read, so that it must restart.
     async fn attempt(&self, request: &Request<'_>, now: Time) -> Option<Outcome<Reply>> {
         let mut attempt = Attempt::default();
+        #[cfg(feature = "https")]
+        self.prepare(request, now, &mut attempt).await;
         loop {
             let advance = |server: &mut ApiServer| server.advance(request, now, &mut attempt);
             let saw_pending = |server: &ApiServer| durable::saw_pending(server, request);
@@ -193,13 +205,16 @@ impl Shared {
                     }
                     return Some(Ok(reply));
                 }
-                Step::Calls(calls) => {
-                    let answers = join_all(calls.iter().map(|call| self.call(call.clone()))).await;
-                    for (call, answer) in calls.into_iter().zip(answers) {
-                        attempt.record_answer(call, answer);
-                    }
-                }
+                Step::Calls(calls) => self.call_all(calls, &mut attempt).await,
             }
+        }
+    }
+
+    /// Calls webhooks at the same time, and records their answers.
+    async fn call_all(&self, calls: Vec<HookCall>, attempt: &mut Attempt) {
+        let answers = join_all(calls.iter().map(|call| self.call(call.clone()))).await;
+        for (call, answer) in calls.into_iter().zip(answers) {
+            attempt.record_answer(call, answer);
         }
     }
 

@@ -95,6 +95,14 @@ impl Entry {
         self.epoch == Some(epoch)
     }
 
+    /// Whether its text has more than this many bytes, roughly.
+    pub(crate) fn is_larger_than(&self, bytes: usize) -> bool {
+        match &self.stored {
+            Form::Text(text) => text.len() > bytes,
+            Form::Tree(tree) => remaining(tree, bytes) == 0,
+        }
+    }
+
     /// Whether it was last written after a revision.
     pub(crate) fn was_written_after(&self, revision: u64) -> bool {
         self.revision > revision
@@ -131,6 +139,23 @@ impl Entry {
         if let Some(served) = &mut self.served {
             served.make_text(None);
         }
+    }
+}
+
+/// The bytes that are left of a budget after the texts of a value. Stops when none are left.
+fn remaining(value: &Value, budget: usize) -> usize {
+    /// Quotes, a colon and a comma, or a number.
+    const FRAME: usize = 8;
+    let left = budget.saturating_sub(FRAME);
+    match value {
+        _ if left == 0 => 0,
+        Value::String(text) => left.saturating_sub(text.len()),
+        // The rest costs a call each, once nothing is left.
+        Value::Array(list) => list.iter().fold(left, |left, value| remaining(value, left)),
+        Value::Object(map) => {
+            map.iter().fold(left, |left, (name, value)| remaining(value, left.saturating_sub(name.len())))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => left,
     }
 }
 

@@ -94,6 +94,11 @@ impl Store {
         self.tables[id].objects.values().map(BTreeMap::len).sum()
     }
 
+    /// The number of all objects.
+    pub(crate) fn count_all(&self) -> usize {
+        (0..self.tables.len()).map(|id| self.count(id)).sum()
+    }
+
     /// The objects of a namespace, or of all namespaces if `namespace` is empty, in order of namespace and name.
     pub(crate) fn list<'a>(
         &'a self,

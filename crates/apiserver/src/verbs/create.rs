@@ -9,6 +9,7 @@ use super::validation::{self, Validation};
 use crate::admission::Attributes;
 use crate::call::Call;
 use crate::call::decode;
+use crate::call::prepared::Write;
 use crate::kinds::{Generation, strategy};
 use crate::metadata;
 use crate::profile::{Profile, since};
@@ -20,7 +21,7 @@ use crate::server::change::Change;
 use crate::server::definitions::lifecycle;
 use crate::status::{Outcome, Refused};
 use crate::store::{FieldOwners, Stored};
-use crate::verbs::etcd;
+use crate::verbs::prepared;
 
 /// The longest prefix of a generated name, in bytes: 63 minus the suffix of five letters.
 const PREFIX_LIMIT: usize = 58;
@@ -99,7 +100,15 @@ impl ApiServer {
     }
 
     /// Stores a new object, and updates what the server derives from objects of its kind.
-    fn store_new(&mut self, call: &mut Call<'_>, mut object: Value, owners: FieldOwners) -> Outcome<Reply> {
+    pub(super) fn store_new(
+        &mut self,
+        call: &mut Call<'_>,
+        mut object: Value,
+        owners: FieldOwners,
+    ) -> Outcome<Reply> {
+        if call.attempt.is_ahead() {
+            return Err(self.prepared(call, Write::New { object, owners }));
+        }
         let kind = Arc::clone(&call.kind);
         if !call.dry_run {
             check_version(call, &object)?;
@@ -109,7 +118,7 @@ impl ApiServer {
         if let Some(existing) = self.store.get(kind.table, &key.namespace, &key.name) {
             // Etcd checks the size of a request before it compares keys.
             if !call.dry_run {
-                etcd::check(&kind, &key, &object, &owners)?;
+                prepared::check_size(call, &key, &object, &owners)?;
             }
             let generated = !metadata::text(&object, "generateName").is_empty();
             let mut refused = if generated {
@@ -127,7 +136,7 @@ impl ApiServer {
             return Ok(Reply::object(201, kind.served_form(&Stored::new(object, owners.entries))));
         }
         let object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
-        etcd::check(&kind, &key, &object, &owners)?;
+        prepared::check_size(call, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = kind.serve_stored(&stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });

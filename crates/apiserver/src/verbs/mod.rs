@@ -6,6 +6,7 @@ pub(crate) mod etcd;
 mod list;
 mod owners;
 pub(crate) mod patch;
+mod prepared;
 mod read;
 mod update;
 mod validation;

@@ -9,6 +9,7 @@ use super::validation::{self, StatusWrite, Validation};
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
 use crate::call::decode;
+use crate::call::prepared::Write;
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::typed::with_empties;
@@ -23,6 +24,7 @@ use crate::server::definitions::lifecycle;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
+use crate::verbs::prepared;
 
 /// Metadata that no update can change.
 const IMMUTABLE: [&str; 2] = ["creationTimestamp", "generation"];
@@ -124,7 +126,7 @@ impl ApiServer {
         if !is_admitted {
             self.check_admission(call, attributes, Some((&object, owners.entries.as_deref())))?;
         }
-        self.store_update(call, &kind, object, owners, &entry, &old)
+        self.store_update(call, object, owners, entry, old)
     }
 
     /// Sets, keeps and drops fields as the strategy of the kind says.
@@ -189,16 +191,19 @@ impl ApiServer {
         }
     }
 
-    fn store_update(
+    /// Stores an updated object, or removes one that only waited for its finalizers.
+    pub(super) fn store_update(
         &mut self,
         call: &mut Call<'_>,
-        kind: &Arc<Kind>,
         object: Value,
         owners: FieldOwners,
-        entry: &Entry,
-        old: &Stored,
+        entry: Entry,
+        old: Stored,
     ) -> Outcome<Reply> {
-        let key = call.key();
+        if call.attempt.is_ahead() {
+            return Err(self.prepared(call, Write::Update { object, owners, entry, old }));
+        }
+        let (kind, key) = (&Arc::clone(&call.kind), call.key());
         if self.is_last_update(kind, &object) {
             if !call.dry_run {
                 self.remove_object(kind, &key, call.now);
@@ -216,16 +221,16 @@ impl ApiServer {
         }
         if !call.is_encoded_anew && is_same(&object, &owners, &entry.stored()) {
             call.after = Some(old.clone());
-            return Ok(Reply::object(200, kind.served_form(old)));
+            return Ok(Reply::object(200, kind.served_form(&old)));
         }
         if call.dry_run {
             return Ok(Reply::object(200, kind.serve_stored(&Stored::new(object, owners.entries))));
         }
-        etcd::check(kind, &key, &object, &owners)?;
+        prepared::check_size(call, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = kind.serve_stored(&stored);
         call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
-        self.follow(&Change { kind, key: &key, old: Some(old), now: call.now });
+        self.follow(&Change { kind, key: &key, old: Some(&old), now: call.now });
         Ok(Reply::object(200, reply))
     }
 
