@@ -65,11 +65,7 @@ fn until_signal<Running>(
     start: impl Future<Output = Result<Running, String>>,
     stop: impl AsyncFnOnce(Running),
 ) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start threads: {error}"))?;
+    let runtime = super::serve::runtime::start(Some(2))?;
     runtime.block_on(async {
         let signal = super::terminal::signal::Signal::new()?;
         let running = start.await?;

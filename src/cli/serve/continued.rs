@@ -9,7 +9,7 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::service_accounts::RootCaPublisher;
 
 use super::clock::{self, ClockEndpoint, ClusterClock};
-use super::{Signal, kinds, route};
+use super::{Signal, kinds, route, runtime};
 use crate::cli::{files, print_output};
 use crate::engine::Session;
 
@@ -24,10 +24,7 @@ pub(in crate::cli) fn serve_session(
     speed: Option<f64>,
     kubeconfig: &Path,
 ) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start threads: {error}"))?;
+    let runtime = runtime::start(None)?;
     let now = session.now();
     let cluster_clock = Arc::new(match speed {
         Some(speed) => ClusterClock::starting_at(now, speed),

@@ -12,6 +12,7 @@ mod open_cluster;
 pub(super) mod replay;
 mod requests;
 mod route;
+pub(in crate::cli) mod runtime;
 mod simulated;
 mod timeline;
 mod update_service;
@@ -108,10 +109,7 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
 ) -> Result<Exit, String> {
     let given_token = args.token.as_deref().map(checked_token).transpose()?;
     let client_authorities = args.client_ca_file.as_deref().map(files::read).transpose()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start threads: {error}"))?;
+    let runtime = runtime::start(None)?;
     runtime.block_on(async {
         // A user may send a signal as soon as the server answers, so the handler must be installed before.
         let signal = Signal::new()?;
