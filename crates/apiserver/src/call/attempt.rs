@@ -22,6 +22,8 @@ pub struct Attempt {
     begun: bool,
     /// Whether a copy of the server runs the request now.
     ahead: bool,
+    /// Whether the copy came to the point at which the request is stored.
+    stopped: bool,
     /// What a copy of the server prepared.
     prepared: Option<Prepared>,
     /// The uid of the object that the request creates.
@@ -52,12 +54,18 @@ impl Attempt {
 
     /// Whether a copy of the server just refused the request.
     pub(crate) fn is_refused_ahead(&self) -> bool {
-        self.ahead && self.prepared.is_none() && !self.is_unfinished()
+        self.ahead && !self.stopped && !self.is_unfinished()
     }
 
     /// Marks the begin and the end of the work of a copy.
     pub(crate) fn set_ahead(&mut self, ahead: bool) {
-        self.ahead = ahead;
+        (self.ahead, self.stopped) = (ahead, false);
+    }
+
+    /// Stops the copy at the point at which the request is stored. Returns an error for its stages, which no client sees.
+    pub(crate) fn stop_ahead(&mut self) -> Refused {
+        self.stopped = true;
+        Refused::internal("prepared")
     }
 
     /// Keeps a prepared write for the server.

@@ -239,7 +239,7 @@ impl ApiServer {
         if let Err(refused) = &reply
             && call.attempt.is_refused_ahead()
         {
-            self.prepared_refusal(call, refused.clone());
+            self.keep_refusal(call, refused.clone());
         }
         reply
     }

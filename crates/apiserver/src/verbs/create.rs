@@ -107,7 +107,7 @@ impl ApiServer {
         owners: FieldOwners,
     ) -> Outcome<Reply> {
         if call.attempt.is_ahead() {
-            return Err(self.prepared(call, Write::New { object, owners }));
+            return Err(self.stop_prepared(call, Write::New { object, owners }));
         }
         let kind = Arc::clone(&call.kind);
         if !call.dry_run {

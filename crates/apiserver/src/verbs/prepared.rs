@@ -52,8 +52,7 @@ impl ApiServer {
             return false;
         }
         let Ok(kind) = self.catalog.resolve(path) else { return false };
-        // The Service's addresses and ports are allocated before it is validated.
-        if !kind.rules.stored || kind.is_resource("", "services") {
+        if !kind.rules.stored {
             return false;
         }
         let body = if let Body::Bytes(text) = &request.body { text.len() } else { 0 };
@@ -82,19 +81,22 @@ impl ApiServer {
         }
     }
 
-    /// Keeps a write that a copy prepared. Returns the error that stops the copy, which no client sees.
-    pub(super) fn prepared(&self, call: &mut Call<'_>, write: Write) -> Refused {
-        let (Write::New { object, owners } | Write::Update { object, owners, .. }) = &write;
-        let name = call.new_name.as_deref().unwrap_or(&call.path.name);
-        call.fits_in_etcd =
-            etcd::check(&call.kind, &call.kind.key(&call.path.namespace, name), object, owners).is_ok();
-        let prepared = Prepared::new(call, self.store.revision(), Ok(write));
-        call.attempt.keep_prepared(prepared);
-        Refused::internal("prepared")
+    /// Keeps a write that a copy prepared, and stops the copy.
+    pub(super) fn stop_prepared(&self, call: &mut Call<'_>, write: Write) -> Refused {
+        // The copy allocated the addresses and ports of a Service, which only the server itself can do.
+        if !call.kind.is_resource("", "services") {
+            let (Write::New { object, owners } | Write::Update { object, owners, .. }) = &write;
+            let name = call.new_name.as_deref().unwrap_or(&call.path.name);
+            let key = call.kind.key(&call.path.namespace, name);
+            call.fits_in_etcd = etcd::check(&call.kind, &key, object, owners).is_ok();
+            let prepared = Prepared::new(call, self.store.revision(), Ok(write));
+            call.attempt.keep_prepared(prepared);
+        }
+        call.attempt.stop_ahead()
     }
 
     /// Keeps the refusal of a call that a copy runs.
-    pub(crate) fn prepared_refusal(&self, call: &mut Call<'_>, refused: Refused) {
+    pub(crate) fn keep_refusal(&self, call: &mut Call<'_>, refused: Refused) {
         let prepared = Prepared::new(call, self.store.revision(), Err(refused));
         call.attempt.keep_prepared(prepared);
     }

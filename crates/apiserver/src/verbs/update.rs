@@ -201,7 +201,7 @@ impl ApiServer {
         old: Stored,
     ) -> Outcome<Reply> {
         if call.attempt.is_ahead() {
-            return Err(self.prepared(call, Write::Update { object, owners, entry, old }));
+            return Err(self.stop_prepared(call, Write::Update { object, owners, entry, old }));
         }
         let (kind, key) = (&Arc::clone(&call.kind), call.key());
         if self.is_last_update(kind, &object) {

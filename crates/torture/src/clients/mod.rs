@@ -2,6 +2,7 @@
 
 mod http1;
 mod http2;
+mod writes;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -45,18 +46,23 @@ const PACE: Duration = Duration::from_millis(20);
 enum Attack {
     Http1(http1::Attack),
     Http2(http2::Attack),
+    LargeWrite,
 }
 
 fn attacks() -> Vec<Attack> {
     let first = http1::Attack::ALL.into_iter().map(Attack::Http1);
-    first.chain(http2::Attack::ALL.into_iter().map(Attack::Http2)).collect()
+    first.chain(http2::Attack::ALL.into_iter().map(Attack::Http2)).chain([Attack::LargeWrite]).collect()
 }
 
 impl Attack {
-    async fn run(self, authority: &str, draws: &mut fastrand::Rng) -> std::io::Result<()> {
+    async fn run(self, authority: &str, server: &Server, draws: &mut fastrand::Rng) -> std::io::Result<()> {
         match self {
             Self::Http1(attack) => attack.run(authority, draws).await,
             Self::Http2(attack) => attack.run(authority, draws).await,
+            Self::LargeWrite => {
+                writes::run(server, draws).await;
+                Ok(())
+            }
         }
     }
 }
@@ -84,7 +90,7 @@ pub(crate) fn run(trial: &Trial) -> Result<Outcome, String> {
     let before = usage::descriptors(served.id()).unwrap_or_default();
     // The hostile clients have a thread of their own, so that they do not delay the honest one.
     let watched = thread::scope(|scope| {
-        let attacking = scope.spawn(|| attack(trial, served.authority(), &over, &attacks));
+        let attacking = scope.spawn(|| attack(trial, served.authority(), &server, &over, &attacks));
         let watched = watch(trial, &served, &server);
         over.store(true, Ordering::Relaxed);
         let attacked = attacking.join().unwrap_or_else(|_| Err("the hostile clients panicked".to_owned()));
@@ -115,7 +121,13 @@ fn report(watched: Watched, outcome: &mut Outcome) {
 }
 
 /// Runs hostile clients until the honest one has seen enough.
-fn attack(trial: &Trial, authority: &str, over: &AtomicBool, count: &AtomicU64) -> Result<(), String> {
+fn attack(
+    trial: &Trial,
+    authority: &str,
+    server: &Server,
+    over: &AtomicBool,
+    count: &AtomicU64,
+) -> Result<(), String> {
     let attacks = attacks();
     let mut draws = trial.draws("clients");
     runtime()?.block_on(async {
@@ -123,10 +135,10 @@ fn attack(trial: &Trial, authority: &str, over: &AtomicBool, count: &AtomicU64) 
         while !over.load(Ordering::Relaxed) {
             while running.len() < HOSTILE {
                 let (attack, mut draws) = (attacks[draws.usize(..attacks.len())], draws.fork());
-                let (authority, span) = (authority.to_owned(), trial.at_most(ATTACK));
+                let (authority, server, span) = (authority.to_owned(), server.clone(), trial.at_most(ATTACK));
                 running.spawn(async move {
                     // A hostile client gets errors.
-                    let _ = timeout(span, attack.run(&authority, &mut draws)).await;
+                    let _ = timeout(span, attack.run(&authority, &server, &mut draws)).await;
                 });
                 count.fetch_add(1, Ordering::Relaxed);
             }
