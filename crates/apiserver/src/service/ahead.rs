@@ -19,7 +19,7 @@ impl Shared {
         Self { ahead: Some(Arc::new(Semaphore::new((processors / 2).max(1)))), ..self }
     }
 
-    /// Prepares a large write; any other request stays as it is.
+    /// Prepares a large write. Other requests are not prepared.
     pub(super) async fn prepare(&self, request: &Request<'_>, now: Time, attempt: &mut Attempt) {
         let Some(turns) = &self.ahead else { return };
         loop {

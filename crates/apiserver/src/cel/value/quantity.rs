@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 pub(crate) struct CelQuantity {
     /// The value, in billionths.
     nano: i128,
-    /// Whether Go keeps it in a form of which none is an integer for it, not even `2.0`: at the scale of its decimals or of a
+    /// Whether Go keeps it in a form that is no integer to it, not even for `2.0`: at the scale of its decimals or of a
     /// suffix such as `m`, or as a big number.
     is_fraction: bool,
 }
