@@ -52,7 +52,9 @@ impl ApiServer {
             return false;
         }
         let Ok(kind) = self.catalog.resolve(path) else { return false };
-        if !kind.rules.stored {
+        // Wanted conversions are kept with the kind, and a copy shares its kinds with the server.
+        let is_converted = kind.custom.as_ref().is_some_and(|custom| custom.family.conversion.is_some());
+        if !kind.rules.stored || is_converted {
             return false;
         }
         let body = if let Body::Bytes(text) = &request.body { text.len() } else { 0 };
