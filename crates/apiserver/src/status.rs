@@ -378,7 +378,7 @@ mod tests {
     fn invalid_names_the_first_errors_and_counts_the_others() {
         let profile = Profile::of(36, false);
         let errors: Vec<FieldError> =
-            (0..1203).map(|index| FieldError::required(&format!("spec.list[{index}]"), "")).collect();
+            (0..1203).map(|index| FieldError::required(format!("spec.list[{index}]"), "")).collect();
         let refused = Refused::invalid("", "Pod", "p", &errors, &profile);
         assert_eq!(refused.details.as_ref().unwrap()["causes"].as_array().unwrap().len(), 1000);
         assert!(

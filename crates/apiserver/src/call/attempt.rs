@@ -10,6 +10,17 @@ use crate::status::Refused;
 /// The most webhook calls of one request. Ends a request whose reviews differ at every restart.
 const MAX_CALLS: usize = 256;
 
+/// Where a request runs now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Runner {
+    #[default]
+    Server,
+    /// In a copy of the server, which prepares it.
+    Copy,
+    /// In a copy that came to the point at which the request is stored.
+    StoppedCopy,
+}
+
 /// The recorded answers and random values of one request: after a restart the request gets the same ones.
 #[derive(Debug, Default)]
 pub struct Attempt {
@@ -20,10 +31,9 @@ pub struct Attempt {
     restart: bool,
     /// Whether the server has begun the request.
     begun: bool,
-    /// Whether a copy of the server runs the request now.
-    ahead: bool,
-    /// Whether the copy came to the point at which the request is stored.
-    stopped: bool,
+    runner: Runner,
+    /// Whether the prepared object was measured, and is not too long for etcd.
+    pub(crate) fits_in_etcd: bool,
     /// What a copy of the server prepared.
     prepared: Option<Prepared>,
     /// The uid of the object that the request creates.
@@ -44,27 +54,27 @@ impl Attempt {
 
     /// Notes that the server has begun the request. What a copy of the server does does not count.
     pub(crate) fn begin(&mut self) {
-        self.begun = !self.ahead;
+        self.begun = !self.is_ahead();
     }
 
     /// Whether a copy of the server prepares the request.
     pub(crate) fn is_ahead(&self) -> bool {
-        self.ahead
+        self.runner != Runner::Server
     }
 
     /// Whether a copy of the server just refused the request.
     pub(crate) fn is_refused_ahead(&self) -> bool {
-        self.ahead && !self.stopped && !self.is_unfinished()
+        self.runner == Runner::Copy && !self.is_unfinished()
     }
 
     /// Marks the begin and the end of the work of a copy.
     pub(crate) fn set_ahead(&mut self, ahead: bool) {
-        (self.ahead, self.stopped) = (ahead, false);
+        self.runner = if ahead { Runner::Copy } else { Runner::Server };
     }
 
     /// Stops the copy at the point at which the request is stored. Returns an error for its stages, which no client sees.
     pub(crate) fn stop_ahead(&mut self) -> Refused {
-        self.stopped = true;
+        self.runner = Runner::StoppedCopy;
         Refused::internal("prepared")
     }
 

@@ -74,8 +74,6 @@ pub(crate) struct Call<'a> {
     /// Whether the object is written although it equals the stored one, because its encoding differs: that of a custom
     /// resource has the empty metadata of an apply, which every read drops.
     pub(crate) is_encoded_anew: bool,
-    /// Whether the object was measured already, and is not too long for etcd.
-    pub(crate) fits_in_etcd: bool,
     /// The revision whose state a read of the cache shows, because of a fault; `None` for the present.
     pub(crate) past: Option<u64>,
     /// The difference of the client's clock, because of a fault.
@@ -114,7 +112,6 @@ impl<'a> Call<'a> {
             shares_labels: false,
             empties: Vec::new(),
             is_encoded_anew: false,
-            fits_in_etcd: false,
             past: None,
             skew: None,
             attempt,

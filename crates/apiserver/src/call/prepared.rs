@@ -49,14 +49,19 @@ struct Found {
 
 impl Prepared {
     /// What a copy of the server, at this revision, made of a call.
-    pub(crate) fn new(call: &mut Call<'_>, revision: u64, result: Result<Write, Refused>) -> Self {
+    pub(crate) fn new(
+        call: &mut Call<'_>,
+        revision: u64,
+        result: Result<Write, Refused>,
+        fits_in_etcd: bool,
+    ) -> Self {
         let found = Found {
             warnings: std::mem::take(&mut call.warnings),
             new_name: call.new_name.take(),
             empties: std::mem::take(&mut call.empties),
             before: call.before.take(),
             is_encoded_anew: call.is_encoded_anew,
-            fits_in_etcd: call.fits_in_etcd,
+            fits_in_etcd,
         };
         Self { revision, kind: Arc::clone(&call.kind), result, found }
     }
@@ -65,7 +70,7 @@ impl Prepared {
     pub(crate) fn resume(self, call: &mut Call<'_>) -> Result<Write, Refused> {
         let Found { warnings, new_name, empties, before, is_encoded_anew, fits_in_etcd } = self.found;
         (call.warnings, call.new_name, call.empties, call.before) = (warnings, new_name, empties, before);
-        (call.is_encoded_anew, call.fits_in_etcd) = (is_encoded_anew, fits_in_etcd);
+        (call.is_encoded_anew, call.attempt.fits_in_etcd) = (is_encoded_anew, fits_in_etcd);
         self.result
     }
 }

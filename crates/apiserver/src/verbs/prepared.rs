@@ -90,8 +90,8 @@ impl ApiServer {
             let (Write::New { object, owners } | Write::Update { object, owners, .. }) = &write;
             let name = call.new_name.as_deref().unwrap_or(&call.path.name);
             let key = call.kind.key(&call.path.namespace, name);
-            call.fits_in_etcd = etcd::check(&call.kind, &key, object, owners).is_ok();
-            let prepared = Prepared::new(call, self.store.revision(), Ok(write));
+            let fits_in_etcd = etcd::check(&call.kind, &key, object, owners).is_ok();
+            let prepared = Prepared::new(call, self.store.revision(), Ok(write), fits_in_etcd);
             call.attempt.keep_prepared(prepared);
         }
         call.attempt.stop_ahead()
@@ -99,7 +99,7 @@ impl ApiServer {
 
     /// Keeps the refusal of a call that a copy runs.
     pub(crate) fn keep_refusal(&self, call: &mut Call<'_>, refused: Refused) {
-        let prepared = Prepared::new(call, self.store.revision(), Err(refused));
+        let prepared = Prepared::new(call, self.store.revision(), Err(refused), false);
         call.attempt.keep_prepared(prepared);
     }
 
@@ -136,7 +136,7 @@ impl ApiServer {
 
 /// Rejects an object that is too long for etcd, unless it was measured already.
 pub(super) fn check_size(call: &Call<'_>, key: &Key, object: &Value, owners: &FieldOwners) -> Outcome<()> {
-    if call.fits_in_etcd { Ok(()) } else { etcd::check(&call.kind, key, object, owners) }
+    if call.attempt.fits_in_etcd { Ok(()) } else { etcd::check(&call.kind, key, object, owners) }
 }
 
 #[cfg(test)]

@@ -5,8 +5,11 @@ use windtunnel_conformance::player::Server;
 
 /// The most elements of a list: those of a body of 3 MB.
 const MOST: usize = 100_000;
+/// Makes the element of a list with a number.
+type Element = fn(usize) -> Value;
+
 /// Lists and maps of built-in kinds: the path of the kind, where the list is, and its elements.
-const LISTS: [(&str, &str, fn(usize) -> Value); 8] = [
+const LISTS: [(&str, &str, Element); 8] = [
     ("pods", "/spec/containers", |number| json!({ "name": format!("c{number}"), "image": "i" })),
     ("pods", "/spec/containers", |number| json!({ "name": format!("c{number}") })),
     ("pods", "/spec/volumes", |number| json!({ "name": format!("v{number}") })),
