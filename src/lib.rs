@@ -9,6 +9,7 @@
 //!
 //! The modules here run the parts, in reading order:
 //!
+//! * [`folders`]: which folders the paths in a file may lead into.
 //! * [`record`]: the append-only history of a run.
 //! * [`plan`]: a scenario or a feature as data.
 //! * [`scenario`]: the YAML language: text in, plan out.
@@ -22,6 +23,7 @@
 //! * [`explore`]: invents runs, and shrinks those that break a rule.
 //! * [`cli`]: arguments, files, exit codes.
 
+pub mod folders;
 pub mod record;
 
 pub mod plan;

@@ -10,6 +10,7 @@ mod adm;
 mod args;
 mod backend;
 mod check;
+mod consent;
 #[cfg(feature = "live")]
 mod clock;
 mod dump;
@@ -133,7 +134,8 @@ pub fn main() -> ExitCode {
 fn run_command() -> ExitCode {
     let args = Args::parse();
     files::input::set_unpack_limit(args.unpack_limit);
-    match command_exit(args.command) {
+    let allowed = args.allow_folder.iter().try_for_each(|folder| files::allowed::allow(folder));
+    match allowed.and_then(|()| command_exit(args.command)) {
         Ok(exit) => exit.into(),
         Err(message) => {
             print_errors(&message);

@@ -81,8 +81,8 @@ impl scenario::Releases for Releases {
         if let Some(release) = self.payloads.get(version) {
             return Ok(release.clone());
         }
-        let parent = Path::new(file).parent().unwrap_or(Path::new(""));
-        let release = release(version, &parent.join(folder))?;
+        let folder = files::allowed::named(file, folder).map_err(|problem| vec![problem])?;
+        let release = release(version, &folder)?;
         self.note_other_facts(version);
         Ok(release)
     }
@@ -92,7 +92,7 @@ impl scenario::Releases for Releases {
     }
 
     fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
-        let path = Path::new(file).parent().unwrap_or(Path::new("")).join(path);
+        let path = files::allowed::named(file, path)?;
         files::read(&path).map(|text| (path.display().to_string(), text))
     }
 
@@ -152,7 +152,8 @@ fn payload_files(folder: &Path) -> Result<Vec<File>, Vec<String>> {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = if below.is_empty() { name } else { format!("{below}/{name}") };
             if is_payload_file(&path) && !entry.path().is_dir() {
-                match files::read(&entry.path()) {
+                let is_inside = files::allowed::check_found(folder, &entry.path());
+                match is_inside.and_then(|()| files::read(&entry.path())) {
                     Ok(text) => found.push((path, text)),
                     Err(error) => problems.push(error),
                 }

@@ -1,20 +1,21 @@
 //! `windtunnel test`: runs Gherkin features.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
 
-use super::Exit;
 use super::args::TestArgs;
 use super::backend::{self, Place};
+use super::consent;
 use super::files::{self, FoundFiles, snapshots};
 use super::run::{FAILED_FAST, until};
 use super::suite::{self, Combined, Finished, Listed, Stopwatch, Suite as Output, all_problems, timed};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
+use super::{Exit, print_notice};
 use crate::report::ScenarioResult;
 use crate::report::steps::Written;
 use crate::scenario::{Problem, is_id};
@@ -29,6 +30,34 @@ struct Input {
     /// Results for invalid files.
     invalid: Vec<ScenarioResult>,
     warnings: Vec<Problem>,
+}
+
+impl Input {
+    /// Replaces the scenarios with commands that the user has not allowed by results.
+    ///
+    /// # Errors
+    /// All are such scenarios, or invalid.
+    fn with_consent(mut self, args: &TestArgs) -> Result<Self, String> {
+        let permitted = args.suite.programs.permitted();
+        let (mut refused, mut announced) = (BTreeMap::new(), BTreeSet::new());
+        for (place, programs) in self.suite.programs() {
+            let file = place.0.clone();
+            match consent::check(permitted.as_ref(), &file, &programs) {
+                Err(why) => drop(refused.insert(place, why)),
+                Ok(()) => announced.extend(consent::announcement(&file, &programs)),
+            }
+        }
+        self.suite.retain(|_, place| !refused.contains_key(place));
+        let result = |((file, _, _), why): (&steps::Place, &String)| {
+            ScenarioResult::of_invalid_file(file, why, args.suite.first_seed())
+        };
+        self.invalid.extend(refused.iter().map(result));
+        if self.suite.scenario_list().is_empty() && !refused.is_empty() {
+            return Err(all_problems(&self.invalid));
+        }
+        announced.iter().for_each(|line| print_notice(line));
+        Ok(self)
+    }
 }
 
 /// Runs the features that the arguments name, once or after each change.
@@ -64,7 +93,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
 
 fn test_all(args: &TestArgs) -> Result<Exit, String> {
     suite::check_outputs(&args.suite)?;
-    let Input { suite, invalid, warnings } = read(args)?;
+    let Input { suite, invalid, warnings } = read(args)?.with_consent(args)?;
     suite::print_findings(&warnings, &invalid, args.suite.quiet);
     let interrupt = match args.suite.interactive.watches() {
         true if args.suite.place.can_outlive_process() => Interrupt::listen_to_end(),
@@ -206,6 +235,7 @@ impl Run<'_> {
             seed,
             strict: args.suite.strict,
             programs: args.suite.program_plans().into(),
+            permitted: args.suite.programs.permitted(),
             concurrency: args.suite.jobs().min(place.runs_at_a_time()),
             fail_fast: args.suite.selection.fail_fast,
             backend: place.shared(),

@@ -43,7 +43,7 @@ pub use field_path::FieldPath;
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
-pub use programs::{ProgramPlace, ProgramPlan, ProgramTime};
+pub use programs::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables};
 pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};
 
 /// The allowed numbers of control-plane nodes.

@@ -1,6 +1,8 @@
 //! Programs of the user's machine as parts of the cluster.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 use windtunnel_openshift::environment::ContainerPlace;
@@ -22,6 +24,47 @@ pub struct ProgramPlan {
     pub folder: Option<PathBuf>,
     /// How the clock of the cluster runs meanwhile.
     pub time: ProgramTime,
+    /// Whether it may start.
+    pub permission: Permission,
+}
+
+impl ProgramPlan {
+    /// Lets the program of a file start, with these variables of windtunnel's environment.
+    pub fn permit(&mut self, variables: &Variables) {
+        if let Permission::Missing { .. } = self.permission {
+            self.permission = Permission::Given(variables.clone());
+        }
+    }
+}
+
+/// Variables of windtunnel's environment.
+pub type Variables = BTreeMap<String, OsString>;
+
+/// Whether a program may start, and its part of windtunnel's environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permission {
+    /// The user typed it on the command line. It has all variables.
+    Typed,
+    /// A file names it at this place, and the user has not allowed it.
+    Missing {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// A file names it, and the user has allowed it. It has these variables.
+    Given(Variables),
+}
+
+impl Permission {
+    /// The variables of windtunnel's environment that the program has; `None` for all of them.
+    pub fn inherited(&self) -> Option<Variables> {
+        match self {
+            Self::Typed => None,
+            Self::Missing { .. } => Some(Variables::new()),
+            Self::Given(variables) => Some(variables.clone()),
+        }
+    }
 }
 
 /// The place of a program in the cluster.
@@ -34,6 +77,19 @@ pub enum ProgramPlace {
     },
     /// In containers.
     In(ContainerPlace),
+}
+
+impl fmt::Display for ProgramPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Beside { user } => f.write_str(user),
+            Self::In(ContainerPlace::Image(pattern)) => f.write_str(pattern),
+            Self::In(ContainerPlace::Component { component, .. }) => f.write_str(component),
+            Self::In(ContainerPlace::Container { namespace, workload, container }) => {
+                write!(f, "{namespace}/{workload}/{container}")
+            }
+        }
+    }
 }
 
 impl ProgramPlace {

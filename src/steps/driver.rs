@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::backends::Backend;
 use crate::engine::{Session, SessionError};
-use crate::plan::{ClusterPlan, ProgramPlan, Snapshot, Step};
+use crate::plan::{ClusterPlan, ProgramPlan, Snapshot, Step, Variables};
 use crate::record::Record;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -43,6 +43,8 @@ pub(super) struct Settings {
     pub(super) strict: bool,
     /// Programs of this machine, in addition to those of the cluster's plan.
     pub(super) programs: Arc<[ProgramPlan]>,
+    /// The variables for programs of the cluster's plan; `None` if they may not start.
+    pub(super) permitted: Option<Variables>,
 }
 
 /// The handle of a session's thread; dropping it ends the session.
@@ -59,6 +61,9 @@ impl Driver {
         scenario: String,
         settings: Settings,
     ) -> Result<Self, SessionError> {
+        if let Some(variables) = &settings.permitted {
+            cluster.programs.iter_mut().for_each(|program| program.permit(variables));
+        }
         cluster.programs.extend(settings.programs.iter().cloned());
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();

@@ -18,7 +18,7 @@ use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
 use super::{FeatureFiles, dry_run, gherkin, warnings};
 use crate::backends::Backend;
-use crate::plan::{Plan, PlannedStep, ProgramPlan};
+use crate::plan::{Plan, PlannedStep, ProgramPlan, Variables};
 use crate::scenario::{Problem, Problems};
 
 /// Features that are ready to run.
@@ -37,6 +37,8 @@ pub struct RunOptions {
     pub strict: bool,
     /// Programs of this machine in each cluster.
     pub programs: Arc<[ProgramPlan]>,
+    /// The variables for programs that features name; `None` if such programs may not start.
+    pub permitted: Option<Variables>,
     /// The number of scenarios that run at a time.
     pub concurrency: usize,
     /// Whether no further scenario starts after a failure.
@@ -147,6 +149,17 @@ impl Suite {
         self.scenarios().filter_map(plan).collect()
     }
 
+    /// Returns the programs of each scenario that names some, in the order of the files.
+    pub fn programs(&self) -> Vec<(Place, Vec<ProgramPlan>)> {
+        let steps = ClusterWorld::collection();
+        let programs = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
+            let planned = dry_run::cluster_and_steps(&steps, feature, rule, scenario, self.feature_files);
+            let programs = planned.map(|(cluster, _)| cluster.programs).unwrap_or_default();
+            (not_started(feature, rule, scenario).place(), programs)
+        };
+        self.scenarios().map(programs).filter(|(_, programs)| !programs.is_empty()).collect()
+    }
+
     /// Returns all scenarios with their features and rules.
     fn scenarios(&self) -> impl Iterator<Item = (&Feature, Option<&Rule>, &Scenario)> {
         self.features.iter().flat_map(|feature| {
@@ -166,7 +179,7 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions { seed, strict, programs, concurrency, fail_fast, backend, stop, begin } = options;
+        let RunOptions { seed, strict, programs, permitted, concurrency, fail_fast, backend, stop, begin } = options;
         let mut selected = self.scenario_list();
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
@@ -192,7 +205,8 @@ impl Suite {
                 world.feature_files = feature_files;
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
                 let strict = strict || has_tag(feature, rule, scenario, STRICT);
-                world.settings = Settings { seed, strict, programs: Arc::clone(&programs) };
+                let (programs, permitted) = (Arc::clone(&programs), permitted.clone());
+                world.settings = Settings { seed, strict, programs, permitted };
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()

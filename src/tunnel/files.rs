@@ -1,4 +1,4 @@
-//! The files of scenarios.
+//! The files of scenarios. The paths in them stay in the folder of the scenario.
 
 use std::fs;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::path::Path;
 use semver::Version;
 use windtunnel_openshift::release::{Release, UnknownRelease};
 
+use crate::folders::AllowedFolders;
 use crate::scenario::Releases;
 
 /// Reads the files that a scenario names, and knows the releases with facts in the model.
@@ -17,7 +18,7 @@ impl Releases for ScenarioFiles {
     }
 
     fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
-        let path = Path::new(file).parent().unwrap_or(Path::new("")).join(path);
+        let path = AllowedFolders::new().named(file, path).map_err(|outside| outside.to_string())?;
         read(&path).map(|text| (path.display().to_string(), text))
     }
 }

@@ -17,7 +17,7 @@ use windtunnel_core::probe::ProbeKind;
 use windtunnel_core::rng::Streams;
 
 use super::asleep::Threads;
-use super::folder::{Access, Folder};
+use super::folder::{Access, Folder, below};
 use super::gate::Gate;
 use super::namespace::Namespaces;
 use super::probes::{self, ExecContext};
@@ -161,10 +161,11 @@ impl ProgramHost {
             url: self.serving.url(),
             token,
         };
-        let path = self.files.path().join("programs").join(order.id.replace('/', "_"));
-        let shown = path.display().to_string();
-        let folder = Folder::fill(path, &self.files.path().join("shared"), order, &access);
-        let mut folder = folder.map_err(|error| format!("{shown}: cannot be written: {error}"))?;
+        let name = order.id.replace('/', "_");
+        let folder = below(&self.files.path().join("programs"), &name).and_then(|path| {
+            Folder::fill(path, &self.files.path().join("shared"), order, &access, self.namespaces)
+        });
+        let mut folder = folder.map_err(|error| format!("the folder of {name:?} cannot be written: {error}"))?;
         let command = folder.command(order, &access, self.namespaces)?;
         let process = Process::start(&order.id, command, self.files.path(), &self.notifier())?;
         let user = order.user.user.clone();

@@ -33,6 +33,7 @@ mod process;
 mod volume_files;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -133,7 +134,9 @@ pub struct ProgramOrder {
     pub id: String,
     /// The program and its arguments. [`Programs::start`] fills in `{kubeconfig}`, `{server}` and `{root}`.
     pub command: Vec<String>,
-    /// Variables in addition to those of windtunnel itself, with the same placeholders.
+    /// The variables of windtunnel itself that it gets; `None` for all of them.
+    pub inherited: Option<BTreeMap<String, OsString>>,
+    /// Further variables, with the same placeholders.
     pub env: BTreeMap<String, String>,
     /// The folder that it starts in; by default that of windtunnel itself.
     pub folder: Option<PathBuf>,

@@ -6,12 +6,14 @@
 //! machine.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Builds the root, and starts the program in it. Arguments: the folder for the root, the folder to start in, the program
 /// and its arguments. `FOLDERS` has the top folders that are overlays, or `*` for all. `VOLUMES` has a line
-/// `SOURCE<tab>PATH` for each volume, and `COPIES` the same for what is copied.
+/// `SOURCE<tab>PATH` for each volume, and `COPIES` the same for what is copied. The places in `PLACES`, a line each, must exist:
+/// they are in other volumes, whose links must not be followed to create something, or in folders that are not overlays.
 const SCRIPT: &str = r#"
 set -e
 root=$1 folder=$2
@@ -39,6 +41,10 @@ for entry in /* /.[!.]*; do
 done
 tab=$(printf '\t')
 printf '%s' "$VOLUMES" | while IFS="$tab" read -r source path; do
+  case "
+$PLACES" in *"
+$path
+"*) mount --bind "$source" "$root$path"; continue ;; esac
   if [ -d "$source" ]; then
     mkdir -p "$root$path"
   else
@@ -51,7 +57,7 @@ printf '%s' "$COPIES" | while IFS="$tab" read -r source path; do
   mkdir -p "$(dirname "$root$path")"
   cp -R "$source" "$root$path"
 done
-unset FOLDERS VOLUMES COPIES
+unset FOLDERS VOLUMES COPIES PLACES
 cd /
 exec chroot "$root" /bin/sh -c 'cd "$0" && exec "$@"' "$folder" "$@"
 "#;
@@ -95,15 +101,27 @@ impl Namespaces {
         command
     }
 
-    /// A command that runs `words` in such a root.
-    pub(super) fn command(self, root: &Root, words: &[String]) -> Command {
+    /// A command that runs `words` in such a root, with these variables instead of those of windtunnel.
+    pub(super) fn command(
+        self,
+        root: &Root,
+        words: &[String],
+        variables: Option<&BTreeMap<String, OsString>>,
+    ) -> Command {
         let Root { at, folder, volumes, copies, is_isolated } = root;
         let mut command = self.unshare();
         command.args(["/bin/sh", "-c", SCRIPT, "windtunnel"]).arg(at).arg(folder).args(words);
+        if let Some(variables) = variables {
+            command.env_clear().envs(variables);
+        }
         let paths = volumes.keys().chain(copies.keys());
         let above: Vec<String> = paths.map(|path| top_folder(path)).collect();
         command.env("FOLDERS", if *is_isolated { "*".to_owned() } else { above.join(" ") });
-        command.env("VOLUMES", lines(volumes)).env("COPIES", lines(copies));
+        let is_in_volume = |path: &Path| root.volume_around(path).is_some();
+        let places = volumes.keys().filter(|path| is_in_volume(path) || is_of_machine(path));
+        command.env("PLACES", places.map(|path| format!("{}\n", path.display())).collect::<String>());
+        let copies = copies.iter().filter(|(path, _)| !is_in_volume(path));
+        command.env("VOLUMES", lines(volumes.iter())).env("COPIES", lines(copies));
         command
     }
 }
@@ -115,29 +133,41 @@ pub(super) struct Root {
     pub(super) at: PathBuf,
     /// The folder in it that the program starts in.
     pub(super) folder: PathBuf,
-    /// Sources by the paths of volumes.
-    pub(super) volumes: BTreeMap<String, PathBuf>,
-    /// Sources by the paths of what is copied.
-    pub(super) copies: BTreeMap<String, PathBuf>,
+    /// Sources by the [resolved] paths of volumes.
+    pub(super) volumes: BTreeMap<PathBuf, PathBuf>,
+    /// Sources by the [resolved] paths of what is copied.
+    pub(super) copies: BTreeMap<PathBuf, PathBuf>,
     /// Whether the program can change nothing of this machine but its volumes.
     pub(super) is_isolated: bool,
 }
 
-fn lines(sources: &BTreeMap<String, PathBuf>) -> String {
-    let line =
-        |(path, source): (&String, &PathBuf)| format!("{}\t{}\n", source.display(), resolved(path).display());
-    sources.iter().map(line).fold(String::new(), |lines, line| lines + &line)
+impl Root {
+    /// The source of the volume around a path, and the path in it.
+    pub(super) fn volume_around<'p>(&self, path: &'p Path) -> Option<(&Path, &'p Path)> {
+        let inside = |(volume, source)| Some((PathBuf::as_path(source), path.strip_prefix(volume).ok()?));
+        let mut around = self.volumes.iter().filter_map(inside);
+        // The longest path of a volume is the last one.
+        around.rfind(|(_, inside)| !inside.as_os_str().is_empty())
+    }
+}
+
+fn lines<'s>(sources: impl Iterator<Item = (&'s PathBuf, &'s PathBuf)>) -> String {
+    sources.map(|(path, source)| format!("{}\t{}\n", source.display(), path.display())).collect()
 }
 
 /// The name of the folder below `/` that a path leads to.
-fn top_folder(path: &str) -> String {
-    let resolved = resolved(path);
-    let mut parts = resolved.components().skip(1);
+fn top_folder(path: &Path) -> String {
+    let mut parts = path.components().skip(1);
     parts.next().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// Whether a path is in a folder that even a command of a container shares with this machine.
+pub(super) fn is_of_machine(path: &Path) -> bool {
+    ["dev", "proc", "sys"].contains(&top_folder(path).as_str())
+}
+
 /// A path without symbolic links in the part of it that exists, such as `/run` for `/var/run`.
-fn resolved(path: &str) -> PathBuf {
+pub(super) fn resolved(path: &str) -> PathBuf {
     let mut existing = Path::new(path);
     let mut rest = Vec::new();
     loop {
@@ -168,14 +198,14 @@ mod tests {
         std::fs::write(path("token"), "secret").unwrap();
         let volumes =
             [("/etc/windtunnel-test/volume", "volume"), ("/var/run/windtunnel-test/token", "token")];
-        let volumes = volumes.map(|(at, name)| (at.to_owned(), path(name))).into();
-        let copies = [("/windtunnel-test".to_owned(), path("copy"))].into();
+        let volumes = volumes.map(|(at, name)| (resolved(at), path(name))).into();
+        let copies = [(PathBuf::from("/windtunnel-test"), path("copy"))].into();
         let script =
             "cat /var/run/windtunnel-test/token; mv /windtunnel-test /etc/windtunnel-test/volume/moved; pwd";
         let words = ["sh", "-c", script].map(str::to_owned);
         let mut root =
             Root { at: path("root"), folder: folder.path().into(), volumes, copies, is_isolated: false };
-        let mut command = way.command(&root, &words);
+        let mut command = way.command(&root, &words, None);
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert_eq!(text(&output.stderr), "");
@@ -184,7 +214,7 @@ mod tests {
         assert!(!Path::new("/etc/windtunnel-test").exists() && !Path::new("/windtunnel-test").exists());
         root.is_isolated = true;
         let script = format!("rm -rf {}", folder.path().display());
-        way.command(&root, &["sh", "-c", &script].map(str::to_owned)).output().unwrap();
+        way.command(&root, &["sh", "-c", &script].map(str::to_owned), None).output().unwrap();
         assert!(path("copy/a").exists());
     }
 }

@@ -57,7 +57,7 @@ pub(super) use self::mutate::MutateArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};
 #[cfg(feature = "live")]
 pub(super) use self::place::{CleanArgs, SPEED, WRITES_PER_SECOND};
-pub(super) use self::program::ProgramArgs;
+pub(super) use self::program::{CONSENT, ProgramArgs};
 #[cfg(feature = "live")]
 pub(super) use self::rbac::{RbacArgs, RbacFormat};
 pub(super) use self::risks::RisksArgs;
@@ -87,6 +87,10 @@ pub(super) struct Args {
     /// 256 MiB, or an eighth of this if that is more. More than the default also raises the limits of values and documents.
     #[arg(long, global = true, hide = true, value_name = "BYTES", default_value_t = UNPACK_LIMIT, value_parser = numbers::number::<u64>)]
     pub(super) unpack_limit: u64,
+    /// Folder into which paths in scenarios, features, payloads and dumps may lead, besides their own and those of the command
+    /// line. May be repeated.
+    #[arg(long, global = true, hide = true, value_name = "DIR")]
+    pub(super) allow_folder: Vec<PathBuf>,
 }
 
 /// The commands.

@@ -1,10 +1,14 @@
 //! The argument of `--program`.
 
 use std::collections::BTreeMap;
+use std::env;
 
 use windtunnel_openshift::environment::ContainerPlace;
 
-use crate::plan::{ProgramPlace, ProgramPlan, ProgramTime};
+use crate::plan::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables};
+
+/// The flag that lets the programs start that files name.
+pub(in crate::cli) const CONSENT: &str = "--allow-programs";
 
 /// Programs of this machine as parts of clusters.
 #[derive(Debug, Clone, clap::Args)]
@@ -15,6 +19,13 @@ pub(in crate::cli) struct ProgramArgs {
     /// `{kubeconfig}`.
     #[arg(long, value_name = "[PLACE=]COMMAND", value_parser = parse)]
     program: Vec<ProgramPlan>,
+    /// Start the commands that files name in `programs`. They run on this machine as you, with `PATH` and no other variable of
+    /// yours.
+    #[arg(long)]
+    allow_programs: bool,
+    /// Give these commands one more variable of yours. May be repeated.
+    #[arg(long, value_name = "NAME", requires = "allow_programs")]
+    pass_env: Vec<String>,
 }
 
 impl ProgramArgs {
@@ -27,6 +38,20 @@ impl ProgramArgs {
             ProgramPlan { name, time, ..plan.clone() }
         });
         named.collect()
+    }
+
+    /// Returns the options that let the same programs start again.
+    pub(in crate::cli) fn consent_options(&self) -> Vec<String> {
+        let flag = self.allow_programs.then(|| CONSENT.to_owned());
+        let variables = self.pass_env.iter().flat_map(|name| ["--pass-env".to_owned(), name.clone()]);
+        flag.into_iter().chain(variables).collect()
+    }
+
+    /// Returns the variables for programs that files name; `None` if such programs may not start.
+    pub(in crate::cli) fn permitted(&self) -> Option<Variables> {
+        let names = self.pass_env.iter().map(String::as_str).chain(["PATH"]);
+        let variables = names.filter_map(|name| Some((name.to_owned(), env::var_os(name)?)));
+        self.allow_programs.then(|| variables.collect())
     }
 }
 
@@ -59,6 +84,7 @@ fn parse(text: &str) -> Result<ProgramPlan, String> {
         files: BTreeMap::new(),
         folder: None,
         time: ProgramTime::Lockstep,
+        permission: Permission::Typed,
     })
 }
 

@@ -36,7 +36,7 @@ pub(in crate::cli) struct SuiteArgs {
     #[arg(long, short, conflicts_with = "quiet")]
     pub(in crate::cli) verbose: bool,
     #[command(flatten)]
-    programs: ProgramArgs,
+    pub(in crate::cli) programs: ProgramArgs,
     /// The clock of the cluster beside programs of `--program`: `lockstep`, or a speed such as `60x`.
     #[arg(long, value_name = "TIME", default_value = "lockstep", value_parser = super::program::time)]
     program_time: ProgramTime,

@@ -79,9 +79,9 @@ fn folder(
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
     let selected = select_readable(path, found, wanted);
-    let (dangling, readable): (Vec<_>, Vec<_>) =
-        selected.into_iter().partition(|name| is_dangling(&path.join(name)));
-    note_skipped(path, "links to missing files", &dangling);
+    let (skipped, readable): (Vec<_>, Vec<_>) =
+        selected.into_iter().partition(|name| leads_nowhere(path, &path.join(name)));
+    note_skipped(path, "links to missing files or out of the folder", &skipped);
     let (mut count, mut problems) = (0, Vec::new());
     for name in readable {
         let path = path.join(&name);
@@ -104,9 +104,10 @@ fn select_readable(path: &Path, found: Vec<String>, wanted: Wanted<'_>) -> Vec<S
     selected
 }
 
-/// Returns whether a path is a link to nothing.
-fn is_dangling(path: &Path) -> bool {
-    path.is_symlink() && fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+/// Returns whether a path is a link out of the folder of a dump, or to nothing.
+fn leads_nowhere(folder: &Path, path: &Path) -> bool {
+    let is_missing = || fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+    path.is_symlink() && (files::allowed::check_found(folder, path).is_err() || is_missing())
 }
 
 /// Prints which files of a dump are skipped: one line, however many they are.

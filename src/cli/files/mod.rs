@@ -1,5 +1,6 @@
 //! Finds, reads and writes files.
 
+pub(super) mod allowed;
 pub(super) mod input;
 #[cfg(feature = "watch")]
 mod read_files;
@@ -8,7 +9,7 @@ pub(super) mod snapshots;
 mod target;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use windtunnel_core::text::nearest;
@@ -52,6 +53,7 @@ pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<FoundFiles,
 /// As [`read_all`].
 pub(super) fn find_all(paths: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
+    paths.iter().for_each(|path| allowed::give(path));
     for path in paths {
         let files = find(path, extension)?;
         if files.is_empty() {
@@ -82,6 +84,7 @@ fn read_found(
     find: impl Fn(&Path) -> Result<Vec<PathBuf>, String>,
 ) -> Result<FoundFiles, String> {
     let (mut files, mut errors, mut seen) = (FoundFiles::default(), Vec::new(), BTreeSet::new());
+    paths.iter().for_each(|path| allowed::give(path));
     for path in paths {
         let found = match find(path) {
             Err(error) => {
@@ -195,12 +198,14 @@ fn decoded(bytes: Vec<u8>) -> Result<String, (usize, usize, String)> {
 /// it.
 ///
 /// # Errors
-/// The folder or one of its files cannot be read.
+/// The folder or one of its files cannot be read, or is outside the folders that `file` may use.
 pub(super) fn read_beside(file: &str, folder: &str) -> Result<Vec<Source>, String> {
-    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(folder);
+    let path = allowed::named(file, folder)?;
     let entries = fs::read_dir(&path).map_err(|error| unreadable(&path, &error))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| path.is_file() && has_extension(path, "yaml"));
+    files.retain(|path| has_extension(path, "yaml"));
+    files.iter().try_for_each(|found| allowed::check_found(&path, found))?;
+    files.retain(|path| path.is_file());
     files.sort();
     files.iter().map(|path| Ok((path.display().to_string(), read(path)?))).collect()
 }
@@ -208,17 +213,25 @@ pub(super) fn read_beside(file: &str, folder: &str) -> Result<Vec<Source>, Strin
 /// Returns the text of a file. `name` is relative to `file`, which refers to it.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`]; it is outside the folders that `file` may use.
 #[cfg(feature = "gherkin")]
 pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
-    read(&Path::new(file).parent().unwrap_or(Path::new("")).join(name))
+    read(&allowed::named(file, name)?)
 }
 
 /// The extensions of files, with the command that runs them.
 const RUN_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 
 /// Returns the files of a path. Does not follow links to folders, which may form cycles, except those of the kubelet.
+///
+/// # Errors
+/// The path cannot be read, is for another command, or has a link out of it.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    find_below(path, path, extension)
+}
+
+/// As [`find`], for a path in a folder that the user named.
+fn find_below(folder: &Path, path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let failed = |error: io::Error| unreadable(path, &error);
     if !path.is_dir() {
         // A file that the user names is accepted with any extension.
@@ -236,8 +249,12 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
         if is_of_kubelet(&path) || kind.is_dir() && (is_payload(&path) || is_test_data(&path)) {
             continue;
         }
-        if kind.is_dir() || is_folder_of_volume(&path) {
-            found.extend(find(&path, extension)?);
+        let is_folder_of_volume = is_folder_of_volume(&path);
+        if is_folder_of_volume || kind.is_symlink() && has_extension(&path, extension) {
+            allowed::check_found(folder, &path)?;
+        }
+        if kind.is_dir() || is_folder_of_volume {
+            found.extend(find_below(folder, &path, extension)?);
         } else if has_extension(&path, extension) && !is_included(&path) && !path.is_dir() {
             found.push(path);
         }
@@ -261,7 +278,13 @@ fn is_of_kubelet(path: &Path) -> bool {
 
 /// Returns whether a path is the link that the kubelet creates for a folder in such a volume.
 fn is_folder_of_volume(path: &Path) -> bool {
-    fs::read_link(path).is_ok_and(|to| to.starts_with("..data") && to != Path::new("..data")) && path.is_dir()
+    let is_in_data = |to: PathBuf| {
+        let mut parts = to.components();
+        parts.next() == Some(Component::Normal("..data".as_ref()))
+            && matches!(parts.next(), Some(Component::Normal(_)))
+            && parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    fs::read_link(path).is_ok_and(is_in_data) && path.is_dir()
 }
 
 /// Returns whether a folder contains test data of features.
@@ -291,10 +314,16 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
 /// Writes a file below a folder that the user named for files of this command. Creates it and the folders in it.
 ///
 /// # Errors
-/// The path with the reason.
+/// The path with the reason; a name that leads out of the folder, which may come from a record.
 pub(super) fn write_into(folder: &Path, name: impl AsRef<Path>, text: &str) -> Result<(), String> {
-    create_folder(folder)?;
     let name = name.as_ref();
+    if !name.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(format!(
+            "{}: expected the name of a file in this folder, found {name:?}; nothing is written outside of it",
+            folder.display()
+        ));
+    }
+    create_folder(folder)?;
     let between: Vec<&Path> = name.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty()).collect();
     between.into_iter().rev().try_for_each(|part| create_folder(&folder.join(part)))?;
     write(&folder.join(name), text)

@@ -7,7 +7,7 @@ use crate::plan::Snapshot;
 /// Returns the file `name`, relative to `file`, to compare with.
 ///
 /// # Errors
-/// The file cannot be read.
+/// As [`to_write`], or the file cannot be read.
 pub(in crate::cli) fn read(file: &str, name: &str) -> Result<Snapshot, String> {
     let snapshot = to_write(file, name)?;
     let text = super::read(Path::new(&snapshot.path))
@@ -18,9 +18,9 @@ pub(in crate::cli) fn read(file: &str, name: &str) -> Result<Snapshot, String> {
 /// Returns the file `name`, relative to `file`, to write.
 ///
 /// # Errors
-/// The path is a folder.
+/// The path is a folder, or leads out of the folders that the file may use.
 pub(in crate::cli) fn to_write(file: &str, name: &str) -> Result<Snapshot, String> {
-    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
+    let path = super::allowed::named(file, name)?;
     let path_text = path.display().to_string();
     if path.is_dir() {
         return Err(format!("{path_text}: expected a file, found a folder"));

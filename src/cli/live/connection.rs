@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use kube::Config;
 use kube::config::{
-    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+    AuthInfo, Cluster, Context, ExecConfig, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,7 +15,9 @@ use windtunnel_core::text::error_chain;
 use windtunnel_openshift::oc::CommandOutput;
 
 use super::client_error;
+use crate::cli::consent::shown;
 use crate::cli::files::input;
+use crate::cli::print_notice;
 
 /// The name of kubeconfig entries that come from flags alone.
 const ENTRY_NAME: &str = "windtunnel";
@@ -108,10 +110,49 @@ impl Connection {
         for file in self.files(&kubeconfig) {
             check(Path::new(file))?;
         }
+        self.check_user(&kubeconfig)?;
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         Config::from_custom_kubeconfig(kubeconfig, &options)
             .await
             .map_err(|error| client_error(&error_chain(&error)))
+    }
+
+    /// The context to connect to.
+    fn chosen<'k>(&self, kubeconfig: &'k Kubeconfig) -> Option<&'k Context> {
+        let chosen = self.context.as_ref().or(kubeconfig.current_context.as_ref());
+        kubeconfig.contexts.iter().find(|named| Some(&named.name) == chosen)?.context.as_ref()
+    }
+
+    /// The users of a context.
+    fn users<'k>(
+        kubeconfig: &'k Kubeconfig,
+        context: &'k Context,
+    ) -> impl Iterator<Item = (&'k str, &'k AuthInfo)> {
+        let users =
+            kubeconfig.auth_infos.iter().filter(|named| Some(&named.name) == context.user.as_ref());
+        users.filter_map(|named| Some((&*named.name, named.auth_info.as_ref()?)))
+    }
+
+    /// Names the program that the client runs for credentials, as it does for `kubectl`.
+    ///
+    /// # Errors
+    /// The user has an `auth-provider`, which kubectl has removed: the client would run the command in it.
+    fn check_user(&self, kubeconfig: &Kubeconfig) -> Result<(), CommandOutput> {
+        let Some(context) = self.chosen(kubeconfig) else { return Ok(()) };
+        for (name, user) in Self::users(kubeconfig, context) {
+            if user.auth_provider.is_some() {
+                return Err(client_error(&format!(
+                    "the user {name:?} of the kubeconfig has an `auth-provider`, which kubectl has removed in 1.26; use an \
+                     `exec` plug-in, a token or a client certificate instead"
+                )));
+            }
+            if let Some(ExecConfig { command: Some(command), args, .. }) = &user.exec {
+                let words: Vec<String> =
+                    std::iter::once(command).chain(args.iter().flatten()).map(|word| shown(word)).collect();
+                print_notice(&format!("the kubeconfig starts for credentials: `{}`", words.join(" ")));
+            }
+        }
+        Ok(())
     }
 
     /// Reads the kubeconfig, or the default ones.
@@ -129,15 +170,12 @@ impl Connection {
 
     /// The files that the client reads for the cluster and the user of the context.
     fn files<'k>(&self, kubeconfig: &'k Kubeconfig) -> Vec<&'k String> {
-        let chosen = self.context.as_ref().or(kubeconfig.current_context.as_ref());
-        let context = kubeconfig.contexts.iter().find(|named| Some(&named.name) == chosen);
-        let Some(context) = context.and_then(|named| named.context.as_ref()) else { return Vec::new() };
+        let Some(context) = self.chosen(kubeconfig) else { return Vec::new() };
         let clusters = kubeconfig.clusters.iter().filter(|named| named.name == context.cluster);
-        let users = kubeconfig.auth_infos.iter().filter(|named| Some(&named.name) == context.user.as_ref());
         let authorities = clusters.filter_map(|named| named.cluster.as_ref()?.certificate_authority.as_ref());
-        let users = users.filter_map(|named| named.auth_info.as_ref());
+        let users = Self::users(kubeconfig, context);
         let credentials =
-            users.flat_map(|user| [&user.client_certificate, &user.client_key, &user.token_file]);
+            users.flat_map(|(_, user)| [&user.client_certificate, &user.client_key, &user.token_file]);
         authorities.chain(credentials.flatten()).collect()
     }
 

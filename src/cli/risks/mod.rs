@@ -13,7 +13,7 @@ use self::cluster::KnownCluster;
 use self::outcome::Outcome;
 use super::args::RisksArgs;
 use super::payload::Releases;
-use super::{Exit, print_errors, print_output};
+use super::{Exit, files, print_errors, print_output};
 use crate::scenario::{self, BlockedEdgeFile};
 
 /// A risk with its rules, and the blocked edges that have it.
@@ -29,6 +29,7 @@ struct RiskOfEdges {
 /// # Errors
 /// The graph data or a cluster cannot be read.
 pub(super) fn risks(args: &RisksArgs) -> Result<Exit, String> {
+    files::allowed::give(&args.graph_data);
     let folder = args.graph_data.display().to_string();
     let (edges, problems) = scenario::blocked_edges(&folder, &Releases::default())?;
     let is_selected = |blocked: &&BlockedEdgeFile| {

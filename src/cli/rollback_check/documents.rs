@@ -36,7 +36,7 @@ impl Document {
 /// All errors in files, each with its place; or there is no definition.
 pub(super) fn read_documents(path: &Path) -> Result<Vec<Document>, String> {
     let mut files = Vec::new();
-    find(path, &mut files)?;
+    find(path, path, &mut files)?;
     files.sort();
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     for file in &files {
@@ -58,11 +58,11 @@ pub(super) fn read_documents(path: &Path) -> Result<Vec<Document>, String> {
     Ok(found)
 }
 
-/// Finds files with manifests.
-fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+/// Finds files with manifests, at a path in the folder that the user named.
+fn find(folder: &Path, path: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     if !path.is_dir() {
-        files.push(path.to_owned());
+        found.push(path.to_owned());
         return Ok(());
     }
     for entry in fs::read_dir(path).map_err(failed)? {
@@ -70,9 +70,10 @@ fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
         let path = entry.path();
         // Links to folders may form cycles.
         if entry.file_type().map_err(failed)?.is_dir() {
-            find(&path, files)?;
+            find(folder, &path, found)?;
         } else if matches!(path.extension().and_then(|name| name.to_str()), Some("yaml" | "yml" | "json")) {
-            files.push(path);
+            files::allowed::check_found(folder, &path)?;
+            found.push(path);
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Exit;
 use super::args::RunArgs;
 use super::backend::{self, Place};
+use super::consent;
 use super::files::{self, FoundFiles};
 use super::parallel::in_parallel;
 use super::payload::Releases;
@@ -39,6 +40,27 @@ struct Input {
     /// Results for invalid files.
     invalid: Vec<ScenarioResult>,
     warnings: Vec<Problem>,
+}
+
+impl Input {
+    /// Replaces the scenarios with commands that the user has not allowed by results.
+    ///
+    /// # Errors
+    /// All are such scenarios, or invalid.
+    fn with_consent(mut self, args: &RunArgs) -> Result<Self, String> {
+        let mut refused = Vec::new();
+        self.plans.retain_mut(|plan| {
+            let permitted = consent::permit(&args.suite.programs, &plan.file, &mut plan.cluster.programs);
+            permitted.map_err(|why| refused.push((plan.file.clone(), why))).is_ok()
+        });
+        // Rows of parameters have the same programs.
+        refused.dedup();
+        let result = |(file, why): (String, String)| {
+            ScenarioResult::of_invalid_file(&file, &why, args.suite.first_seed())
+        };
+        self.invalid.extend(refused.into_iter().map(result));
+        if self.plans.is_empty() { Err(all_problems(&self.invalid)) } else { Ok(self) }
+    }
 }
 
 /// Runs the scenarios that the arguments name, once or after each change.
@@ -130,7 +152,7 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     if args.check_restored && place_args.can_outlive_process() {
         return Err("--check-restored requires `--backend in-process` or `--backend served`".to_owned());
     }
-    let Input { plans, invalid, warnings } = read(args)?;
+    let Input { plans, invalid, warnings } = read(args)?.with_consent(args)?;
     suite::print_findings(&warnings, &invalid, args.suite.quiet);
     let interrupt = match args.suite.interactive.watches() {
         true if place_args.can_outlive_process() => Interrupt::listen_to_end(),
@@ -141,7 +163,8 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     let place = backend::make(place_args, &interrupt)?;
     let at_a_time = args.suite.jobs().min(place.runs_at_a_time());
     let seeds = args.suite.seeds();
-    let options = html::payload_options(&args.payload);
+    let options = html::payload_options(&args.payload).into_iter().chain(args.suite.programs.consent_options());
+    let options = options.collect();
     let suite = Suite::new(&args.suite, KIND, options, plans.len() * seeds.len());
     let progress = Progress::of(plans.len());
     let scenarios = plans.iter().enumerate();

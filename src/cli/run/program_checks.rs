@@ -3,11 +3,10 @@
 use super::reproduction;
 use super::restarts;
 use crate::backends::{INTERRUPTED, Stop};
-use crate::cli::args::CheckArgs;
-use crate::cli::args::jobs_or_cores;
+use crate::cli::args::{CONSENT, CheckArgs, jobs_or_cores};
 use crate::cli::print_notice;
 use crate::engine::program_checks::{self, CheckReport, CheckSettings, Finding, ProgramCheck};
-use crate::plan::Plan;
+use crate::plan::{Permission, Plan, ProgramPlan};
 
 /// The maximum number of differences to report.
 const REPORTED_MAX: usize = 10;
@@ -63,7 +62,12 @@ fn report_one(plan: &Plan, args: &CheckArgs, kind: ProgramCheck, index: usize, f
     if let Some(folder) = &args.emit {
         let written = reproduction::write(plan, folder, kind, index, finding);
         match written {
-            Ok(path) => return format!("{text}\n  reproduce it with: windtunnel run {path}"),
+            Ok(path) => {
+                let is_of_file = |program: &ProgramPlan| program.permission != Permission::Typed;
+                let has_any = plan.cluster.programs.iter().any(is_of_file);
+                let consent = if has_any { format!(" {CONSENT}") } else { String::new() };
+                return format!("{text}\n  reproduce it with: windtunnel run {path}{consent}");
+            }
             Err(why) => text.push_str(&format!("\n  no scenario was written: {why}")),
         }
     }

@@ -23,7 +23,7 @@ use super::timeline::{self, TimelineState};
 use crate::backends::{Order, Stop};
 use crate::cli::args::ServeArgs;
 use crate::cli::payload::Releases;
-use crate::cli::{files, print_errors};
+use crate::cli::{consent, files, print_errors};
 use crate::engine::{Session, SessionError};
 use crate::plan::{ClusterPlan, Plan, ProgramTime, ReleasePlan};
 use crate::scenario::{self, Releases as _};
@@ -58,6 +58,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<Plan>, String> {
     plan.programs.extend(programs);
     plan.without.extend(args.without.iter().cloned());
     if let Some(folder) = &args.graph_data {
+        files::allowed::give(folder);
         let releases = plan.releases.iter().map(|other| &other.release).chain([&plan.release]);
         let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
         let (folder, service) = (folder.display().to_string(), &mut plan.update_service);
@@ -73,6 +74,7 @@ fn cluster_plan(args: &ServeArgs, known: &Releases) -> Result<Option<Plan>, Stri
         let text = files::read(path)?;
         let plan = scenario::parse(&path.display().to_string(), &text, known);
         let mut plan = plan.map_err(|problems| problems.to_string())?;
+        consent::permit(&args.programs, &path.display().to_string(), &mut plan.cluster.programs)?;
         plan.cluster = for_clients(plan.cluster);
         if !args.timeline {
             plan.timeline.clear();

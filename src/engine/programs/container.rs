@@ -59,6 +59,7 @@ pub(super) fn order(
     ProgramOrder {
         id,
         command,
+        inherited: plan.permission.inherited(),
         env,
         folder: if is_isolated { Some(working_folder(spec)) } else { plan.folder.clone() },
         is_isolated,

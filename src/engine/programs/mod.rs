@@ -50,6 +50,7 @@ impl Simulation {
         let order = ProgramOrder {
             id: self.begin_program(plan, ProgramSite::Beside(plan.name.clone())),
             command: plan.command.clone(),
+            inherited: plan.permission.inherited(),
             env: plan.env.clone(),
             folder: plan.folder.clone(),
             copies: plan.files.iter().map(|(path, source)| (path.clone(), source.into())).collect(),

@@ -26,7 +26,7 @@ use super::runtime::{Embedded, EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::in_process::{ClientsBackend, InProcessBackend};
 use crate::backends::{Backend, BackendError, Capabilities, ClusterConnection, Order, Stop, programs};
-use crate::plan::ClusterPlan;
+use crate::plan::{ClusterPlan, Permission, ProgramPlan};
 use crate::record::{Header, INSTALLER, Record};
 
 /// The default start of a run's clock: 2024-01-15T08:00:00Z.
@@ -63,6 +63,16 @@ fn without_programs(capabilities: Capabilities) -> SessionError {
     SessionError::Unsupported(
         "the `programs` of a scenario run only with `run`, `test` and `serve`, and with `--backend in-process`".to_owned(),
     )
+}
+
+/// Checks that the user has allowed all programs: this holds for every command, whatever it checks itself.
+fn check_permissions(plan: &ClusterPlan) -> Result<(), SessionError> {
+    let is_missing = |program: &&ProgramPlan| matches!(program.permission, Permission::Missing { .. });
+    let Some(program) = plan.programs.iter().find(is_missing) else { return Ok(()) };
+    Err(SessionError::ProgramNotStarted(format!(
+        "program `{}`: a file names it, and it may start only with `--allow-programs` of `run`, `test` and `serve`",
+        program.name
+    )))
 }
 
 /// Returns a write that merges an object of the plan into the one that the installer created, as `apply` does.
@@ -273,6 +283,7 @@ impl Session {
         if !plan.programs.is_empty() && connection.programs().is_none() {
             return Err(without_programs(capabilities));
         }
+        check_permissions(plan)?;
         if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
             return Err(SessionError::Unsupported(format!(
                 "the scenario needs Kubernetes 1.{minor}, but this cluster's API server has a fixed version"

@@ -7,7 +7,7 @@ use windtunnel_core::text::truncate;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::environment::ContainerPlace;
 
-use crate::plan::{ProgramPlace, ProgramPlan, ProgramTime};
+use crate::plan::{Permission, ProgramPlace, ProgramPlan, ProgramTime};
 use crate::scenario::reader::{Map, Reader};
 
 const KEYS: &[&str] = &[
@@ -61,16 +61,19 @@ fn program(reader: &mut Reader<'_>, node: &Node) -> Option<ProgramPlan> {
             .and_then(|node| reader.text(node, "a folder"))
             .map(|folder| beside(reader, &folder)),
         time: map.get("time").and_then(|node| time(reader, node)).unwrap_or_default(),
+        permission: Permission::Missing { line: node.line, column: node.column },
     })
 }
 
 fn name(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let name = reader.text(node, "a name such as `my-operator`")?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
-    if !name.chars().all(is_plain) {
+    if !name.chars().all(is_plain) || name.starts_with('.') {
         reader.problem(
             node,
-            format!("the name of a program has letters, digits, `-`, `_` and `.` only, found `{name}`"),
+            format!(
+                "the name of a program has letters, digits, `-`, `_` and `.` only, and begins with no `.`, found `{name}`"
+            ),
         );
         return None;
     }

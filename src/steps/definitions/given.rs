@@ -4,13 +4,15 @@
 
 use std::ops::RangeInclusive;
 
-use cucumber::gherkin::Step;
+use cucumber::gherkin::{LineCol, Step};
 use cucumber::given;
 use windtunnel_controllers::registry::{Containers, Contents, OpenPgp, Signature};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_openshift::release::Architecture;
 
-use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PoolPlan, WORKER_NODES};
+use crate::plan::{
+    CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, Permission, PoolPlan, WORKER_NODES,
+};
 use crate::steps::phrase::{docstring_object, docstring_programs, labels, pull_result};
 use crate::steps::world::{ClusterWorld, StepError};
 
@@ -346,7 +348,9 @@ fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 /// ```
 #[given(regex = r"^these programs:$")]
 fn programs(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let programs = docstring_programs(&world.file, step.docstring.as_ref())?;
+    let mut programs = docstring_programs(&world.file, step.docstring.as_ref())?;
+    let LineCol { line, col: column } = step.position;
+    programs.iter_mut().for_each(|program| program.permission = Permission::Missing { line, column });
     let known = &mut world.planned()?.programs;
     if let Some(twice) = programs.iter().find(|new| known.iter().any(|old| old.name == new.name)) {
         let name = &twice.name;

@@ -49,7 +49,10 @@ pub(super) fn file_text(world: &ClusterWorld, path: &str) -> Result<String, Step
 fn folder_text(world: &ClusterWorld, path: &str) -> Result<String, StepError> {
     let found = FOLDERS.iter().find_map(|folder| world.feature_file_text(&format!("{folder}/{path}")).ok());
     found.ok_or_else(|| {
-        StepError::Usage(format!("no file `{path}` in a folder `testdata` next to the feature or above it"))
+        StepError::Usage(format!(
+            "no file `{path}` in a folder `testdata` next to the feature or above it; above the folders of the command line it \
+             needs `--allow-folder DIR`"
+        ))
     })
 }
 

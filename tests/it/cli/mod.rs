@@ -55,6 +55,8 @@ pub(crate) mod serve;
 mod standard_streams;
 mod start_from;
 mod status;
+#[cfg(all(unix, feature = "gherkin", feature = "serve"))]
+mod strangers;
 mod sweep;
 mod terminal;
 mod traces;

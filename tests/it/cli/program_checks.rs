@@ -26,7 +26,7 @@ fn copier(timeline: &str) -> Output {
     let scenario = format!(
         "{HEAD}programs:\n- {{name: copier, command: [python3, ./copier.py], as: system:admin}}\ntimeline:\n{timeline}"
     );
-    TestEnvironment::with(&[("a.yaml", &scenario), ("copier.py", COPIER)]).run(&["run", "a.yaml"])
+    TestEnvironment::with(&[("a.yaml", &scenario), ("copier.py", COPIER)]).run(&["run", "a.yaml", "--allow-programs"])
 }
 
 fn config_map(name: &str) -> String {
@@ -42,12 +42,12 @@ fn check(mistake: &str, steps: &str, flag: &str) -> (TestEnvironment, Output) {
         );
         TestEnvironment::with(&[("a.yaml", &scenario), ("careless.py", CARELESS)])
     };
-    let correct = environment(", --correct").run(&["run", "a.yaml", "--quiet", flag]);
+    let correct = environment(", --correct").run(&["run", "a.yaml", "--allow-programs", "--quiet", flag]);
     assert_eq!(correct.code, Some(0), "{}{}", correct.stdout, correct.stderr);
     assert!(correct.stderr.contains("of programs, 0 with another end"), "{}", correct.stderr);
     assert!(!correct.stderr.contains(" 0 runs"), "{}", correct.stderr);
     let environment = environment("");
-    let output = environment.run(&["run", "a.yaml", "--quiet", flag, "--emit", "found"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--quiet", flag, "--emit", "found"]);
     assert_eq!(output.code, Some(1), "{}{}", output.stdout, output.stderr);
     (environment, output)
 }
@@ -126,7 +126,7 @@ fn a_check_of_restarts_finds_two_writes_that_belong_together() {
         output.stderr
     );
     assert!(output.stdout.contains("ConfigMap/default/second-a is missing"), "{}", output.stdout);
-    let reproduced = environment.run(&["run", "found/a-restarts-1.yaml"]);
+    let reproduced = environment.run(&["run", "found/a-restarts-1.yaml", "--allow-programs"]);
     assert_eq!(reproduced.code, Some(1), "{}{}", reproduced.stdout, reproduced.stderr);
     assert!(reproduced.stdout.contains("there is no ConfigMap/default/second-a"), "{}", reproduced.stdout);
 }
@@ -146,7 +146,7 @@ fn a_check_of_staleness_finds_decisions_from_a_cache_of_the_past() {
     // The fault hits also if everything happens later.
     environment.write("found/later.yaml", found.replacen("- apply:", "- advance: 17m\n- apply:", 1));
     for file in ["found/a-stale-views-1.yaml", "found/later.yaml"] {
-        let reproduced = environment.run(&["run", file]);
+        let reproduced = environment.run(&["run", file, "--allow-programs"]);
         assert_eq!(reproduced.code, Some(1), "{}{}", reproduced.stdout, reproduced.stderr);
         assert!(reproduced.stdout.contains("expect Secret/default/data-a"), "{}", reproduced.stdout);
     }
@@ -165,7 +165,7 @@ fn a_check_of_gaps_finds_a_state_that_must_not_be_missed() {
     let found = environment.read("found/a-gaps-1.yaml");
     let fault = "is: watch-gap, at-event: {kind: ConfigMap, name: job-a, nth: ";
     assert!(found.contains(fault), "{found}");
-    let reproduced = environment.run(&["run", "found/a-gaps-1.yaml"]);
+    let reproduced = environment.run(&["run", "found/a-gaps-1.yaml", "--allow-programs"]);
     assert_eq!(reproduced.code, Some(1), "{}{}", reproduced.stdout, reproduced.stderr);
 }
 

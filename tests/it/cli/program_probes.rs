@@ -49,7 +49,7 @@ fn a_program_is_probed_and_sees_new_files_in_its_volumes() {
         return skipped("python3");
     }
     let environment = TestEnvironment::with(&[("a.yaml", SCENARIO), ("server.py", SERVER)]);
-    let output = environment.run(&["run", "a.yaml", "--record", "r.jsonl", "--check-determinism"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--record", "r.jsonl", "--check-determinism"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     let record = environment.read("r.jsonl");
     for text in [
@@ -76,7 +76,7 @@ timeline:
 - expect: {object: Pod/default/p, condition: {type: Ready, status: 'False'}, throughout: 1m}
 ";
     let environment = TestEnvironment::with(&[("a.yaml", scenario)]);
-    let output = environment.run(&["run", "a.yaml", "--record", "r.jsonl"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--record", "r.jsonl"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     let record = environment.read("r.jsonl");
     assert!(record.contains(":1: connect: connection refused"), "{}", output.stdout);

@@ -45,7 +45,7 @@ fn time_stands_still_while_a_program_works_and_two_runs_are_equal() {
     );
     let files = [("a.yaml", scenario.as_str()), ("copier.py", COPIER)];
     let environment = TestEnvironment::with(&files);
-    let output = environment.run(&["run", "a.yaml", "--check-determinism"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--check-determinism"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     assert!(output.stdout.contains("0:30:00  ConfigMap/copy-of-two"), "{}", output.stdout);
     assert!(output.stdout.contains("programs: waited "), "{}", output.stdout);
@@ -57,7 +57,7 @@ fn programs_fail_on_a_served_backend_with_what_to_use_instead() {
         "{HEAD}programs:\n- {{name: p, command: [sleep, 9], as: system:admin}}\ntimeline:\n- advance: 1s\n"
     );
     let environment = TestEnvironment::with(&[("a.yaml", scenario.as_str())]);
-    let output = environment.run(&["run", "a.yaml", "--backend", "served"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--backend", "served"]);
     assert_eq!(output.code, Some(1), "{}{}", output.stdout, output.stderr);
     for text in [
         "do not run with `--backend served`",
@@ -82,7 +82,7 @@ fn a_feature_has_programs_in_a_doc_string() {
         let copier = "- {command: [python3, copier.py], folder: ., as: system:admin}";
         let environment =
             TestEnvironment::with(&[("f/a.feature", &feature(copier)), ("f/copier.py", COPIER)]);
-        let output = environment.run(&["test", "f/a.feature"]);
+        let output = environment.run(&["test", "f/a.feature", "--allow-programs"]);
         assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     } else {
         skipped("python3");
@@ -102,7 +102,7 @@ fn an_operator_of_the_payload_hands_over_to_that_of_the_next_release() {
          - update: {{to: 4.18.7}}\n\
          - expect: {{log: {{pod: openshift-etcd-operator/etcd-operator, contains: I am 4.18.7}}, within: 30m}}\n"
     );
-    let output = check(&[("a.yaml", &scenario)], &["run", "a.yaml", "--quiet"]);
+    let output = check(&[("a.yaml", &scenario)], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 0"), "{output}");
 }
 
@@ -121,7 +121,7 @@ fn a_container_has_its_variables_arguments_and_volumes() {
              volumeMounts: [{name: v, mountPath: /etc/windtunnel-test}]}]}")
     );
     let environment = TestEnvironment::with(&[("a.yaml", &scenario)]);
-    let output = environment.run(&["run", "a.yaml", "--record", "r.jsonl"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--record", "r.jsonl"]);
     let logs = environment.run(&["logs", "r.jsonl", "default/p"]);
     assert!(
         logs.stdout.contains("web worker-0 one web"),
@@ -149,7 +149,7 @@ fn a_mount_does_not_lead_out_of_its_container() {
         ))
     );
     environment.write("a.yaml", scenario);
-    let output = environment.run(&["run", "a.yaml"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     assert_eq!(environment.files(), ["a.yaml", "victim"]);
     assert_eq!(environment.read("victim"), "precious");
@@ -163,7 +163,7 @@ fn the_exit_code_of_a_program_is_that_of_its_container() {
          \"status.containerStatuses[0].state.waiting.reason\": CrashLoopBackOff}}, within: 5m}}\n",
         pod("{containers: [{name: main, image: 'quay.io/me/web:1'}]}")
     );
-    let output = check(&[("a.yaml", &scenario)], &["run", "a.yaml", "--quiet"]);
+    let output = check(&[("a.yaml", &scenario)], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 0"), "{output}");
 }
 
@@ -178,12 +178,12 @@ fn a_program_ends_in_its_own_time_or_is_killed() {
         )
     };
     let graceful = "trap 'echo bye; exit 0' TERM; sleep 1000 & wait";
-    let output = check(&[("a.yaml", &scenario(graceful, "2s"))], &["run", "a.yaml", "--quiet"]);
+    let output = check(&[("a.yaml", &scenario(graceful, "2s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 0"), "{output}");
     let stubborn = "trap '' TERM; while :; do sleep 1000; done";
-    let output = check(&[("a.yaml", &scenario(stubborn, "39s"))], &["run", "a.yaml", "--quiet"]);
+    let output = check(&[("a.yaml", &scenario(stubborn, "39s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 1"), "{output}");
-    let output = check(&[("a.yaml", &scenario(stubborn, "41s"))], &["run", "a.yaml", "--quiet"]);
+    let output = check(&[("a.yaml", &scenario(stubborn, "41s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 0"), "{output}");
 }
 
@@ -204,7 +204,7 @@ fn the_command_of_a_container_changes_nothing_of_the_machine() {
     );
     let files = [("a.yaml", scenario.as_str()), ("payload/a", "moved to the node\n"), ("kept", "")];
     let environment = TestEnvironment::with(&files);
-    let output = environment.run(&["run", "a.yaml"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs"]);
     let has_namespaces = !output.stdout.contains("Linux namespaces");
     if !has_namespaces {
         return skipped("Linux namespaces");
@@ -218,7 +218,7 @@ fn the_command_of_a_container_changes_nothing_of_the_machine() {
 #[test]
 fn a_program_that_cannot_be_started_is_named() {
     let beside = format!("{HEAD}programs:\n- {{name: mine, command: [./none]}}\ntimeline:\n- advance: 1m\n");
-    let output = check(&[("a.yaml", &beside)], &["run", "a.yaml", "--quiet"]);
+    let output = check(&[("a.yaml", &beside)], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(
         output.contains("exit 1") && output.contains("program `mine`: cannot start `./none`: "),
         "{output}"
@@ -228,7 +228,7 @@ fn a_program_that_cannot_be_started_is_named() {
          - expect: {{object: Pod/default/p, fields: {{status.phase: Succeeded}}, within: 1m}}\n",
         pod("{containers: [{name: main, image: 'quay.io/me/web:1'}]}")
     );
-    let output = check(&[("a.yaml", &inside)], &["run", "a.yaml"]);
+    let output = check(&[("a.yaml", &inside)], &["run", "a.yaml", "--allow-programs"]);
     let line = "printed by main: windtunnel: program `main`: cannot start `./none`: ";
     assert!(output.contains("exit 1") && output.contains(line), "{output}");
 }
@@ -240,7 +240,7 @@ fn a_flood_of_output_is_bounded() {
         "{HEAD}programs:\n- {{name: flood, command: [sh, -c, {flood:?}]}}\ntimeline:\n- advance: 1m\n"
     );
     let environment = TestEnvironment::with(&[("a.yaml", &scenario)]);
-    let output = environment.run(&["run", "a.yaml", "--quiet", "--record", "r.jsonl"]);
+    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--quiet", "--record", "r.jsonl"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     assert!(environment.read("r.jsonl").len() < 8_000_000);
 }
@@ -276,7 +276,7 @@ fn a_killed_tool_leaves_no_process_and_no_file() {
         "{HEAD}programs:\n- {{name: p, command: [sh, -c, {script:?}], time: 0.1x}}\ntimeline:\n- advance: 1m\n"
     );
     let environment = TestEnvironment::with(&[("a.yaml", &scenario)]);
-    let mut tool = environment.command(&["run", "a.yaml"]).stdout(Stdio::null()).spawn().unwrap();
+    let mut tool = environment.command(&["run", "a.yaml", "--allow-programs"]).stdout(Stdio::null()).spawn().unwrap();
     eventually("the program starts", || environment.work().join("started").exists());
     assert!(processes_with(&format!("sleep {span}")) > 0);
     tool.kill().unwrap();
@@ -300,7 +300,7 @@ fn an_interrupt_ends_a_slow_run_with_complete_reports() {
         [("run", "a.yaml", "-INT", 130), ("run", "a.yaml", "-TERM", 143), ("test", "a.feature", "-INT", 130)]
     {
         let environment = TestEnvironment::with(&[("a.yaml", &slow), ("a.feature", feature)]);
-        let mut tool = environment.command(&[command, file, "--junit", "j.xml", "--record", "r.jsonl"]);
+        let mut tool = environment.command(&[command, file, "--allow-programs", "--junit", "j.xml", "--record", "r.jsonl"]);
         let tool = tool.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         eventually("the program starts", || environment.work().join("started").exists());
         assert!(Command::new("kill").args([ending, &tool.id().to_string()]).status().unwrap().success());
@@ -323,7 +323,7 @@ fn an_interrupt_of_a_repetition_is_no_difference() {
     );
     for check in ["--check-determinism", "--check-restarts"] {
         let environment = TestEnvironment::with(&[("a.yaml", &scenario)]);
-        let mut tool = environment.command(&["run", "a.yaml", check, "--junit", "j.xml"]);
+        let mut tool = environment.command(&["run", "a.yaml", "--allow-programs", check, "--junit", "j.xml"]);
         let tool = tool.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let starts = || {
             std::fs::read_to_string(environment.work().join("started")).unwrap_or_default().lines().count()

@@ -34,7 +34,7 @@ fn run(is_buggy: bool, is_stale: bool) -> (Option<i32>, String) {
         scenario = scenario.replace(REMOVAL, &format!("{FAULT}{REMOVAL}"));
     }
     let environment = TestEnvironment::with(&[("restore.yaml", &scenario), ("controller.py", CONTROLLER)]);
-    let mut command = environment.command(&["run", "restore.yaml", "--quiet"]);
+    let mut command = environment.command(&["run", "restore.yaml", "--quiet", "--allow-programs"]);
     let output = command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(text).unwrap())

@@ -35,7 +35,7 @@ fn file(name: &str) -> String {
 
 fn check(environment: &TestEnvironment, scenario: &str) {
     environment.write("scenario.yaml", scenario);
-    let output = environment.run(&["run", "scenario.yaml"]);
+    let output = environment.run(&["run", "scenario.yaml", "--allow-programs"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
 }
 

@@ -337,6 +337,7 @@ mod features {
             seed: 1,
             strict: false,
             programs: std::sync::Arc::default(),
+            permitted: None,
             concurrency: cores,
             fail_fast: false,
             backend,

@@ -26,6 +26,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
 /// The modules of the program, and the modules and crates that each may use. A module uses only earlier
 /// modules.
 pub(super) const MODULES: &[(&str, &[&str])] = &[
+    ("folders", &[]),
     ("record", &["core"]),
     ("plan", &["core", "controllers", "openshift", "update_status"]),
     ("scenario", &["core", "controllers", "openshift", "update_status", "plan"]),
@@ -63,6 +64,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "core",
             "openshift::environment",
             "openshift::release",
+            "folders",
             "record",
             "plan",
             "scenario",
@@ -108,6 +110,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
             "openshift",
             "rollback",
             "update_status",
+            "folders",
             "record",
             "plan",
             "scenario",

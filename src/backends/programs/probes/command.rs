@@ -1,6 +1,7 @@
 //! A probe by a command in the container.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,7 +18,9 @@ pub(in crate::backends::programs) struct ExecContext {
     pub(in crate::backends::programs) namespace: Option<(Namespaces, i32)>,
     /// The group of its processes.
     pub(in crate::backends::programs) group: i32,
-    /// Its variables in addition to those of windtunnel itself.
+    /// The variables that it has before `env`; `None` for those of windtunnel itself.
+    pub(in crate::backends::programs) inherited: Option<BTreeMap<String, OsString>>,
+    /// Its further variables.
     pub(in crate::backends::programs) env: BTreeMap<String, String>,
     /// The folder in which it started.
     pub(in crate::backends::programs) folder: Option<PathBuf>,
@@ -30,6 +33,9 @@ impl ExecContext {
     /// It ends with another exit code than 0, or not in time, or cannot be started.
     pub(super) async fn run(&self, words: &[String], limit: Duration) -> Result<(), String> {
         let mut command = self.command(words);
+        if let Some(variables) = &self.inherited {
+            command.env_clear().envs(variables);
+        }
         command.stdin(Stdio::null()).kill_on_drop(true).process_group(self.group).envs(&self.env);
         let cannot = |error| format!("cannot run {words:?}: {error}");
         let Ok(ended) = timeout(limit, command.output()).await else {

@@ -40,7 +40,7 @@ fn programs_of_a_scenario_run_in_the_time_of_the_clients() {
         return skipped("python3");
     }
     let environment = TestEnvironment::with(&[("s.yaml", SCENARIO), ("copier.py", COPIER)]);
-    let arguments = ["--scenario", "s.yaml", "--timeline", "--exit", "--speed", "20x"];
+    let arguments = ["--scenario", "s.yaml", "--allow-programs", "--timeline", "--exit", "--speed", "20x"];
     let (status, _, printed) = Served::start(&environment, &arguments).end();
     assert_eq!(status.code(), Some(0), "{printed}");
     assert!(printed.contains("\nPASS  programs take part\n"), "{printed}");
