@@ -88,7 +88,8 @@ impl Tunnel {
         Self::text(&path, &text)
     }
 
-    /// Reads a scenario from a text. `name` is the name of its file in messages; paths in the scenario are relative to it.
+    /// Reads a scenario from a text. `name` is the name of its file in messages; paths in the scenario are relative to it,
+    /// and do not lead out of its folder.
     ///
     /// # Errors
     /// All mistakes, with file, line and column.

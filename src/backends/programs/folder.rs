@@ -19,7 +19,7 @@ use super::probes::ExecContext;
 use super::process::Process;
 use super::volume_files::publish;
 
-/// The folder in that of a program which stands for the root of its container.
+/// The name, in the folder of a program, of the root of its container.
 const ROOT: &str = "root";
 
 /// The kubeconfig in the folder of a program.
@@ -481,13 +481,12 @@ mod tests {
         let folder = example();
         let shared = [("/data", "pods/u/c"), ("/data/other", "pods/u/b"), ("/dev/shm", "pods/u/shm")];
         let order = with_files(&shared, &["/data/conf"], &["/data/conf/key"]);
-        let script = "cat /data/conf/key; echo 1 >/data/other/file; echo 2 >/dev/shm/file; echo $HOME";
+        let script = "cat /data/conf/key; echo 1 >/data/other/file; echo 2 >/dev/shm/file";
         let Some(ran) = run(folder.path(), order, script) else { return };
-        let (filled, output) = ran.unwrap();
-        assert_eq!(output, format!("lost{}\n", std::env::home_dir().unwrap().display()));
+        let (_, output) = ran.unwrap();
+        assert_eq!(output, "lost");
         let read = |name: &str| fs::read_to_string(folder.path().join("shared/pods/u").join(name)).unwrap();
         assert_eq!([read("b/file"), read("shm/file")], ["1\n", "2\n"]);
-        drop(filled);
     }
 
     #[test]

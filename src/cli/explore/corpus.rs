@@ -65,7 +65,7 @@ impl Corpus {
     /// Opens a folder, or creates it.
     ///
     /// # Errors
-    /// The folder cannot be created, or nothing can be written into it.
+    /// The folder cannot be created, nothing can be written into it, or its file is a link out of it.
     pub(super) fn open(folder: &Path, shard: Option<Shard>) -> Result<Self, String> {
         files::check_folder(folder)?;
         let name = shard.map_or_else(
@@ -75,7 +75,9 @@ impl Corpus {
                 format!("state-{index}-of-{count}.json")
             },
         );
-        Ok(Self { folder: folder.to_owned(), own: folder.join(name) })
+        let own = folder.join(name);
+        files::allowed::check_found(folder, &own)?;
+        Ok(Self { folder: folder.to_owned(), own })
     }
 
     /// Reads what an earlier exploration of this shard knew; `None`, if there was none.
@@ -142,6 +144,7 @@ fn read(path: &Path) -> Result<State, String> {
             "this is no state of an exploration: {why}; give --corpus another folder, or remove this file"
         ))
     };
+    files::allowed::check_found(path.parent().unwrap_or(Path::new("")), path)?;
     let bytes = files::input::read(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
     let document: Value = serde_json::from_slice(&bytes).map_err(|error| foreign(error.to_string()))?;
     match document["format"].as_u64() {

@@ -13,6 +13,7 @@ use windtunnel_openshift::release;
 use windtunnel_rollback::release::{Definition, Release};
 
 use super::documents::{Document, read_documents};
+use crate::cli::files::allowed;
 use crate::cli::parallel::in_parallel;
 use crate::cli::payload::payload_of;
 
@@ -73,10 +74,12 @@ impl Side {
 pub(super) fn series(folder: &Path, feature_set: &str, jobs: usize) -> Result<Vec<Side>, String> {
     let failed = |error: std::io::Error| format!("--series: {}: {error}", folder.display());
     let entries = std::fs::read_dir(folder).map_err(failed)?;
-    let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir());
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     let named = paths.filter_map(|path| Some((version_of(&path.file_name()?.to_string_lossy())?, path)));
     let mut releases: Vec<(Version, std::path::PathBuf)> = named.collect();
     releases.sort();
+    releases.iter().try_for_each(|(_, path)| allowed::check_found(folder, path))?;
+    releases.retain(|(_, path)| path.is_dir());
     if releases.len() < 2 {
         return Err(format!(
             "--series: {}: expected at least two folders named by versions, such as 4.13 and 4.14, found {}",

@@ -149,6 +149,13 @@ fn the_help_of_run_lists_the_options() {
               (`cluster-version-operator=COMMAND`), or beside the cluster (`COMMAND`). The command may
               have placeholders such as `{kubeconfig}`
 
+          --allow-programs
+              Start the commands that files name in `programs`. They run on this machine as you, with
+              `PATH` and no other variable of yours
+
+          --pass-env <NAME>
+              Give these commands one more variable of yours. May be repeated
+
           --program-time <TIME>
               The clock of the cluster beside programs of `--program`: `lockstep`, or a speed such as
               `60x`
@@ -355,6 +362,13 @@ fn the_help_of_test_lists_the_options() {
               (`*/my-operator:*=COMMAND`) or with a component of a release
               (`cluster-version-operator=COMMAND`), or beside the cluster (`COMMAND`). The command may
               have placeholders such as `{kubeconfig}`
+
+          --allow-programs
+              Start the commands that files name in `programs`. They run on this machine as you, with
+              `PATH` and no other variable of yours
+
+          --pass-env <NAME>
+              Give these commands one more variable of yours. May be repeated
 
           --program-time <TIME>
               The clock of the cluster beside programs of `--program`: `lockstep`, or a speed such as

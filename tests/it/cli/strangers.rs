@@ -161,6 +161,15 @@ fn links_in_folders_do_not_lead_outside() {
     let output = environment.run(&["serve", "--from", "dump", "--port", "0"]).to_string();
     assert!(output.contains("dump: skipped links to missing files or out of the folder: "), "{output}");
     assert!(output.contains(" and 1 more") && !output.contains("precious"), "{output}");
+    std::fs::create_dir(environment.work().join("series")).unwrap();
+    link("../secret", "series/4.13");
+    link("../secret", "series/4.14");
+    let output = environment.run(&["rollback-check", "--series", "series"]).to_string();
+    assert!(output.contains("series/4.13: this link leads out of its folder"), "{output}");
+    link("../none", "series/state.json");
+    let output = environment.run(&["explore", "--corpus", "series", "--runs", "1"]).to_string();
+    assert!(output.contains("series/state.json: this link leads out of its folder"), "{output}");
+    assert!(!environment.work().join("none").exists());
     environment.write("crds/a.yaml", "kind: CustomResourceDefinition\n");
     link("../secret.yaml", "crds/b.yaml");
     let output = environment.run(&["rollback-check", "--from", "crds", "--to", "4.14"]).to_string();

@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestR
 const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
 const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
 /// All campaigns, which share the time.
-const CAMPAIGNS: [&str; 19] = [
+const CAMPAIGNS: [&str; 20] = [
     "requests::unusual_requests_cause_no_panic_or_internal_error",
     "schemas::accepted_objects_read_back_and_update_unchanged",
     "schemas::reapplying_an_object_of_a_random_schema_changes_nothing",
@@ -34,6 +34,7 @@ const CAMPAIGNS: [&str; 19] = [
     "clusters::every_cluster_has_a_status_or_an_error",
     "clusters::every_file_is_parsed_or_rejected",
     "clusters::every_cluster_has_insights",
+    "paths::no_path_leads_out_of_the_allowed_folders",
 ];
 /// The most processor time of a case. A longer one means that some cost grows too fast.
 const SLOW: Duration = Duration::from_secs(60);

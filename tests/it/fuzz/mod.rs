@@ -10,6 +10,8 @@ mod checked_server;
 mod clusters;
 mod dice;
 mod patches;
+#[cfg(unix)]
+mod paths;
 mod policies;
 mod properties;
 mod queries;

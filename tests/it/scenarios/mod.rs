@@ -25,8 +25,8 @@ pub(crate) fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
     fn collect(folder: &Path, extension: &str, files: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.join("release-metadata").is_file() {
-                continue; // The manifests of a payload.
+            if path.join("release-metadata").is_file() || path.ends_with("testdata") {
+                continue; // The manifests of a payload, or other data.
             }
             if path.is_dir() {
                 collect(&path, extension, files);
