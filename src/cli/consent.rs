@@ -15,8 +15,12 @@ pub(super) fn permit(args: &ProgramArgs, file: &str, programs: &mut [ProgramPlan
     let permitted = args.permitted();
     check(permitted.as_ref(), file, programs)?;
     if let Some(variables) = permitted {
-        announcement(file, programs).iter().for_each(|line| print_notice(line));
-        programs.iter_mut().for_each(|program| program.permit(&variables));
+        if let Some(line) = announcement(file, programs) {
+            print_notice(&line);
+        }
+        for program in programs {
+            program.permit(&variables);
+        }
     }
     Ok(())
 }

@@ -10,9 +10,9 @@ mod adm;
 mod args;
 mod backend;
 mod check;
-mod consent;
 #[cfg(feature = "live")]
 mod clock;
+mod consent;
 mod dump;
 #[cfg(feature = "serve")]
 mod endpoint;

@@ -55,7 +55,9 @@ impl Input {
         if self.suite.scenario_list().is_empty() && !refused.is_empty() {
             return Err(all_problems(&self.invalid));
         }
-        announced.iter().for_each(|line| print_notice(line));
+        for line in &announced {
+            print_notice(line);
+        }
         Ok(self)
     }
 }

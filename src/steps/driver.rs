@@ -62,7 +62,9 @@ impl Driver {
         settings: Settings,
     ) -> Result<Self, SessionError> {
         if let Some(variables) = &settings.permitted {
-            cluster.programs.iter_mut().for_each(|program| program.permit(variables));
+            for program in &mut cluster.programs {
+                program.permit(variables);
+            }
         }
         cluster.programs.extend(settings.programs.iter().cloned());
         let (commands, inbox) = mpsc::channel();

@@ -179,7 +179,8 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions { seed, strict, programs, permitted, concurrency, fail_fast, backend, stop, begin } = options;
+        let RunOptions { seed, strict, programs, permitted, concurrency, fail_fast, backend, stop, begin } =
+            options;
         let mut selected = self.scenario_list();
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);

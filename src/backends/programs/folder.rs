@@ -217,7 +217,7 @@ impl Folder {
                 self.check_program(program, order)?;
                 let machine = self.machine(order)?;
                 let failed = |error: io::Error| format!("a volume cannot be mounted: {error}");
-                self.fill_volumes(&machine).map_err(failed)?;
+                fill_volumes(&machine).map_err(failed)?;
                 way.command(&machine, &words, self.inherited(order).as_ref())
             }
             None if order.is_isolated => {
@@ -249,26 +249,6 @@ impl Folder {
             copies: absolute(&order.copies).map_err(|error| error.to_string())?,
             is_isolated: order.is_isolated,
         })
-    }
-
-    /// Creates what is inside of volumes: the places of other volumes, and copies. The script in the namespace does not: it
-    /// would follow links that other programs left there.
-    fn fill_volumes(&self, machine: &Root) -> io::Result<()> {
-        for (path, source) in &machine.volumes {
-            let Some((outer, inside)) = machine.volume_around(path) else { continue };
-            let outer = open(outer)?;
-            if source.is_dir() {
-                outer.create_dir_all(inside)?;
-            } else if outer.symlink_metadata(inside).is_err() {
-                write(&outer, inside, &[])?;
-            }
-        }
-        for (path, source) in &machine.copies {
-            if let Some((outer, inside)) = machine.volume_around(path) {
-                copy(source, &open(outer)?, inside)?;
-            }
-        }
-        Ok(())
     }
 
     /// Looks for a program that is given by a path: in a namespace, only the shell there would notice that it is missing.
@@ -344,13 +324,34 @@ fn open(folder: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(folder, ambient_authority())
 }
 
+/// Creates what is inside of volumes: the places of other volumes, and copies. The script in the namespace does not: it
+/// would follow links that other programs left there.
+fn fill_volumes(machine: &Root) -> io::Result<()> {
+    for (path, source) in &machine.volumes {
+        let Some((outer, inside)) = machine.volume_around(path) else { continue };
+        let outer = open(outer)?;
+        if source.is_dir() {
+            outer.create_dir_all(inside)?;
+        } else if outer.symlink_metadata(inside).is_err() {
+            write(&outer, inside, &[])?;
+        }
+    }
+    for (path, source) in &machine.copies {
+        if let Some((outer, inside)) = machine.volume_around(path) {
+            copy(source, &open(outer)?, inside)?;
+        }
+    }
+    Ok(())
+}
+
 /// Resolves the paths of copies and of their sources.
 fn absolute(sources: &BTreeMap<String, PathBuf>) -> io::Result<BTreeMap<PathBuf, PathBuf>> {
     let resolve = |(path, source): (&String, &PathBuf)| {
         at(path)?;
         let place = resolved(path);
         if is_of_machine(&place) {
-            let message = format!("{}: nothing is copied into a folder that this machine shares", place.display());
+            let message =
+                format!("{}: nothing is copied into a folder that this machine shares", place.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Ok((place, source.canonicalize()?))

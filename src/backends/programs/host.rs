@@ -165,7 +165,8 @@ impl ProgramHost {
         let folder = below(&self.files.path().join("programs"), &name).and_then(|path| {
             Folder::fill(path, &self.files.path().join("shared"), order, &access, self.namespaces)
         });
-        let mut folder = folder.map_err(|error| format!("the folder of {name:?} cannot be written: {error}"))?;
+        let mut folder =
+            folder.map_err(|error| format!("the folder of {name:?} cannot be written: {error}"))?;
         let command = folder.command(order, &access, self.namespaces)?;
         let process = Process::start(&order.id, command, self.files.path(), &self.notifier())?;
         let user = order.user.user.clone();

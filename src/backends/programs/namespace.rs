@@ -119,7 +119,8 @@ impl Namespaces {
         command.env("FOLDERS", if *is_isolated { "*".to_owned() } else { above.join(" ") });
         let is_in_volume = |path: &Path| root.volume_around(path).is_some();
         let places = volumes.keys().filter(|path| is_in_volume(path) || is_of_machine(path));
-        command.env("PLACES", places.map(|path| format!("{}\n", path.display())).collect::<String>());
+        let places: Vec<String> = places.map(|path| path.display().to_string()).collect();
+        command.env("PLACES", places.join("\n") + "\n");
         let copies = copies.iter().filter(|(path, _)| !is_in_volume(path));
         command.env("VOLUMES", lines(volumes.iter())).env("COPIES", lines(copies));
         command
@@ -152,7 +153,8 @@ impl Root {
 }
 
 fn lines<'s>(sources: impl Iterator<Item = (&'s PathBuf, &'s PathBuf)>) -> String {
-    sources.map(|(path, source)| format!("{}\t{}\n", source.display(), path.display())).collect()
+    let line = |(path, source): (&PathBuf, &PathBuf)| format!("{}\t{}\n", source.display(), path.display());
+    sources.map(line).fold(String::new(), |lines, line| lines + &line)
 }
 
 /// The name of the folder below `/` that a path leads to.

@@ -23,10 +23,12 @@ pub(in crate::cli) fn allow(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Allows the folder that an argument of the command line names, or the folder of the file that it names.
-pub(in crate::cli) fn give(path: &Path) {
-    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
-    allowed().allow(folder);
+/// Allows the folders that arguments of the command line name, and the folders of the files that they name.
+pub(in crate::cli) fn give(paths: &[PathBuf]) {
+    for path in paths {
+        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+        allowed().allow(folder);
+    }
 }
 
 /// Returns the path that a file names, which is relative to the file.
@@ -34,7 +36,7 @@ pub(in crate::cli) fn give(path: &Path) {
 /// # Errors
 /// It leads out of the folder of the file and of those of the command line.
 pub(in crate::cli) fn named(file: &str, name: &str) -> Result<PathBuf, String> {
-    allowed().named(file, name).map_err(with_advice)
+    allowed().named(file, name).map_err(|outside| with_advice(&outside))
 }
 
 /// Checks a path that was found in a folder, or below it.
@@ -42,7 +44,7 @@ pub(in crate::cli) fn named(file: &str, name: &str) -> Result<PathBuf, String> {
 /// # Errors
 /// It leads out of the folder and of those of the command line.
 pub(in crate::cli) fn check_found(folder: &Path, path: &Path) -> Result<(), String> {
-    allowed().check_found(folder, path).map_err(with_advice)
+    allowed().check_found(folder, path).map_err(|outside| with_advice(&outside))
 }
 
 /// Checks a path that a file names, and that is relative to this process.
@@ -51,10 +53,10 @@ pub(in crate::cli) fn check_found(folder: &Path, path: &Path) -> Result<(), Stri
 /// As [`named`].
 pub(in crate::cli) fn check_used(file: &Path, path: &Path) -> Result<(), String> {
     let own = file.parent().unwrap_or(Path::new(""));
-    allowed().check_used(own, path).map_err(with_advice)
+    allowed().check_used(own, path).map_err(|outside| with_advice(&outside))
 }
 
-fn with_advice(outside: Outside) -> String {
+fn with_advice(outside: &Outside) -> String {
     let rule = match outside {
         Outside::Named(_) => ": its own folder, and those of the command line",
         Outside::Found(_) => "",

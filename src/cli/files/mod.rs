@@ -53,7 +53,7 @@ pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<FoundFiles,
 /// As [`read_all`].
 pub(super) fn find_all(paths: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
-    paths.iter().for_each(|path| allowed::give(path));
+    allowed::give(paths);
     for path in paths {
         let files = find(path, extension)?;
         if files.is_empty() {
@@ -84,7 +84,7 @@ fn read_found(
     find: impl Fn(&Path) -> Result<Vec<PathBuf>, String>,
 ) -> Result<FoundFiles, String> {
     let (mut files, mut errors, mut seen) = (FoundFiles::default(), Vec::new(), BTreeSet::new());
-    paths.iter().for_each(|path| allowed::give(path));
+    allowed::give(paths);
     for path in paths {
         let found = match find(path) {
             Err(error) => {
@@ -319,8 +319,9 @@ pub(super) fn write_into(folder: &Path, name: impl AsRef<Path>, text: &str) -> R
     let name = name.as_ref();
     if !name.components().all(|part| matches!(part, Component::Normal(_))) {
         return Err(format!(
-            "{}: expected the name of a file in this folder, found {name:?}; nothing is written outside of it",
-            folder.display()
+            "{}: expected the name of a file in this folder, found {:?}; nothing is written outside of it",
+            folder.display(),
+            name.display().to_string()
         ));
     }
     create_folder(folder)?;

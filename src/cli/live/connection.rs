@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use kube::Config;
 use kube::config::{
-    AuthInfo, Cluster, Context, ExecConfig, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+    AuthInfo, Cluster, Context, ExecConfig, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster,
+    NamedContext,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -128,8 +129,7 @@ impl Connection {
         kubeconfig: &'k Kubeconfig,
         context: &'k Context,
     ) -> impl Iterator<Item = (&'k str, &'k AuthInfo)> {
-        let users =
-            kubeconfig.auth_infos.iter().filter(|named| Some(&named.name) == context.user.as_ref());
+        let users = kubeconfig.auth_infos.iter().filter(|named| Some(&named.name) == context.user.as_ref());
         users.filter_map(|named| Some((&*named.name, named.auth_info.as_ref()?)))
     }
 

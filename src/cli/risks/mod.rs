@@ -29,7 +29,7 @@ struct RiskOfEdges {
 /// # Errors
 /// The graph data or a cluster cannot be read.
 pub(super) fn risks(args: &RisksArgs) -> Result<Exit, String> {
-    files::allowed::give(&args.graph_data);
+    files::allowed::give(std::slice::from_ref(&args.graph_data));
     let folder = args.graph_data.display().to_string();
     let (edges, problems) = scenario::blocked_edges(&folder, &Releases::default())?;
     let is_selected = |blocked: &&BlockedEdgeFile| {

@@ -165,7 +165,8 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
     let place = backend::make(place_args, &interrupt)?;
     let at_a_time = args.suite.jobs().min(place.runs_at_a_time());
     let seeds = args.suite.seeds();
-    let options = html::payload_options(&args.payload).into_iter().chain(args.suite.programs.consent_options());
+    let options =
+        html::payload_options(&args.payload).into_iter().chain(args.suite.programs.consent_options());
     let options = options.collect();
     let suite = Suite::new(&args.suite, KIND, options, plans.len() * seeds.len());
     let progress = Progress::of(plans.len());

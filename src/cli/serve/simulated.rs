@@ -58,7 +58,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<Plan>, String> {
     plan.programs.extend(programs);
     plan.without.extend(args.without.iter().cloned());
     if let Some(folder) = &args.graph_data {
-        files::allowed::give(folder);
+        files::allowed::give(std::slice::from_ref(folder));
         let releases = plan.releases.iter().map(|other| &other.release).chain([&plan.release]);
         let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
         let (folder, service) = (folder.display().to_string(), &mut plan.update_service);

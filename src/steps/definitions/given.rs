@@ -350,7 +350,9 @@ fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 fn programs(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let mut programs = docstring_programs(&world.file, step.docstring.as_ref())?;
     let LineCol { line, col: column } = step.position;
-    programs.iter_mut().for_each(|program| program.permission = Permission::Missing { line, column });
+    for program in &mut programs {
+        program.permission = Permission::Missing { line, column };
+    }
     let known = &mut world.planned()?.programs;
     if let Some(twice) = programs.iter().find(|new| known.iter().any(|old| old.name == new.name)) {
         let name = &twice.name;

@@ -186,8 +186,8 @@ fn devices_and_pipes_are_refused_as_states_of_explorations() {
         let state = environment.work().join("corpus/state.json");
         std::os::unix::fs::symlink(environment.work().join(file), state).unwrap();
         for arguments in [
-            &["explore", "report", "corpus", "--allow-folder", "."][..],
-            &["explore", "s.yaml", "--runs", "1", "--corpus", "corpus"],
+            &["explore", "report", "corpus", "--allow-folder", "/"][..],
+            &["explore", "s.yaml", "--runs", "1", "--corpus", "corpus", "--allow-folder", "/"],
         ] {
             let output = environment.run(arguments);
             let expected =

@@ -33,7 +33,12 @@ fn scenario(careful: &str, timeline: &str) -> String {
 
 fn run(careful: &str, timeline: &str) -> Output {
     let scenario = scenario(careful, timeline);
-    TestEnvironment::with(&[("a.yaml", &scenario), ("leader.py", LEADER)]).run(&["run", "a.yaml", "--allow-programs", "--quiet"])
+    TestEnvironment::with(&[("a.yaml", &scenario), ("leader.py", LEADER)]).run(&[
+        "run",
+        "a.yaml",
+        "--allow-programs",
+        "--quiet",
+    ])
 }
 
 /// The leader is stopped until its Lease has expired and the other instance has worked; then it sees the job, too.

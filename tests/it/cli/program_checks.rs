@@ -26,7 +26,11 @@ fn copier(timeline: &str) -> Output {
     let scenario = format!(
         "{HEAD}programs:\n- {{name: copier, command: [python3, ./copier.py], as: system:admin}}\ntimeline:\n{timeline}"
     );
-    TestEnvironment::with(&[("a.yaml", &scenario), ("copier.py", COPIER)]).run(&["run", "a.yaml", "--allow-programs"])
+    TestEnvironment::with(&[("a.yaml", &scenario), ("copier.py", COPIER)]).run(&[
+        "run",
+        "a.yaml",
+        "--allow-programs",
+    ])
 }
 
 fn config_map(name: &str) -> String {

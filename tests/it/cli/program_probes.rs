@@ -49,7 +49,8 @@ fn a_program_is_probed_and_sees_new_files_in_its_volumes() {
         return skipped("python3");
     }
     let environment = TestEnvironment::with(&[("a.yaml", SCENARIO), ("server.py", SERVER)]);
-    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--record", "r.jsonl", "--check-determinism"]);
+    let output =
+        environment.run(&["run", "a.yaml", "--allow-programs", "--record", "r.jsonl", "--check-determinism"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     let record = environment.read("r.jsonl");
     for text in [

@@ -40,7 +40,15 @@ fn a_record_has_the_used_and_unused_rules_of_a_program_and_its_refused_requests(
         return skipped("python3");
     }
     let environment = TestEnvironment::with(&[("a.yaml", SCENARIO), ("restricted.py", RESTRICTED)]);
-    let output = environment.run(&["run", "a.yaml", "--allow-programs", "--record", "a.jsonl", "--check-determinism", "--quiet"]);
+    let output = environment.run(&[
+        "run",
+        "a.yaml",
+        "--allow-programs",
+        "--record",
+        "a.jsonl",
+        "--check-determinism",
+        "--quiet",
+    ]);
     assert_eq!(output.code, Some(0), "{output}");
     assert!(environment.read("a.jsonl").contains("create: 403"));
     let output = environment.run(&["rbac", "a.jsonl"]);

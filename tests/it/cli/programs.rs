@@ -178,12 +178,15 @@ fn a_program_ends_in_its_own_time_or_is_killed() {
         )
     };
     let graceful = "trap 'echo bye; exit 0' TERM; sleep 1000 & wait";
-    let output = check(&[("a.yaml", &scenario(graceful, "2s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
+    let output =
+        check(&[("a.yaml", &scenario(graceful, "2s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 0"), "{output}");
     let stubborn = "trap '' TERM; while :; do sleep 1000; done";
-    let output = check(&[("a.yaml", &scenario(stubborn, "39s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
+    let output =
+        check(&[("a.yaml", &scenario(stubborn, "39s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 1"), "{output}");
-    let output = check(&[("a.yaml", &scenario(stubborn, "41s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
+    let output =
+        check(&[("a.yaml", &scenario(stubborn, "41s"))], &["run", "a.yaml", "--allow-programs", "--quiet"]);
     assert!(output.contains("exit 0"), "{output}");
 }
 
@@ -276,7 +279,8 @@ fn a_killed_tool_leaves_no_process_and_no_file() {
         "{HEAD}programs:\n- {{name: p, command: [sh, -c, {script:?}], time: 0.1x}}\ntimeline:\n- advance: 1m\n"
     );
     let environment = TestEnvironment::with(&[("a.yaml", &scenario)]);
-    let mut tool = environment.command(&["run", "a.yaml", "--allow-programs"]).stdout(Stdio::null()).spawn().unwrap();
+    let mut tool =
+        environment.command(&["run", "a.yaml", "--allow-programs"]).stdout(Stdio::null()).spawn().unwrap();
     eventually("the program starts", || environment.work().join("started").exists());
     assert!(processes_with(&format!("sleep {span}")) > 0);
     tool.kill().unwrap();
@@ -300,7 +304,15 @@ fn an_interrupt_ends_a_slow_run_with_complete_reports() {
         [("run", "a.yaml", "-INT", 130), ("run", "a.yaml", "-TERM", 143), ("test", "a.feature", "-INT", 130)]
     {
         let environment = TestEnvironment::with(&[("a.yaml", &slow), ("a.feature", feature)]);
-        let mut tool = environment.command(&[command, file, "--allow-programs", "--junit", "j.xml", "--record", "r.jsonl"]);
+        let mut tool = environment.command(&[
+            command,
+            file,
+            "--allow-programs",
+            "--junit",
+            "j.xml",
+            "--record",
+            "r.jsonl",
+        ]);
         let tool = tool.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         eventually("the program starts", || environment.work().join("started").exists());
         assert!(Command::new("kill").args([ending, &tool.id().to_string()]).status().unwrap().success());

@@ -229,7 +229,10 @@ fn files_of_macos_and_dangling_links_are_skipped_with_a_notice() {
         format!("skipped files that macOS added, which contain no objects: dump/._a.yaml and {more} more\n");
     check("dump.tgz", &format!("dump.tgz: {added}"));
     let added = added.replace("dump/._", "._");
-    check("dump", &format!("dump: {added}dump: skipped links to missing files or out of the folder: link.yaml\n"));
+    check(
+        "dump",
+        &format!("dump: {added}dump: skipped links to missing files or out of the folder: link.yaml\n"),
+    );
     // A link that the user names is required; its own name is no better one.
     let output = environment.run(&["status", "--from", "dump/link.yaml"]);
     assert_eq!(output.stderr, "error: dump/link.yaml: No such file or directory (os error 2)\n", "{output}");

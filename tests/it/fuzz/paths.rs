@@ -22,7 +22,16 @@ fn no_path_leads_out_of_the_allowed_folders() {
 
 /// A path of folders, files and links, `/` for the root of the example.
 fn path() -> impl Strategy<Value = String> {
-    let part = prop_oneof![Just(".."), Just("."), Just(""), Just("own"), Just("a"), Just("b"), Just("secret"), Just("out")];
+    let part = prop_oneof![
+        Just(".."),
+        Just("."),
+        Just(""),
+        Just("own"),
+        Just("a"),
+        Just("b"),
+        Just("secret"),
+        Just("out")
+    ];
     (any::<bool>(), vec(part, 1..6)).prop_map(|(is_absolute, parts)| {
         format!("{}{}", if is_absolute { "/" } else { "" }, parts.join("/").trim_start_matches('/'))
     })
