@@ -120,8 +120,8 @@ pub trait ClusterConnection: Send {
         None
     }
 
-    /// Returns the secrets that the run must not print; `None` if there are none.
-    fn secrets(&self) -> Option<&Secrets> {
+    /// Returns the values of Secrets that the connection sees before the run does; `None` if there are none.
+    fn secrets(&self) -> Option<Arc<Secrets>> {
         None
     }
 

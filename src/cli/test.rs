@@ -238,6 +238,7 @@ impl Run<'_> {
             strict: args.suite.strict,
             programs: args.suite.program_plans().into(),
             permitted: args.suite.programs.permitted(),
+            shows_secrets: args.suite.place.show_secrets,
             concurrency: args.suite.jobs().min(place.runs_at_a_time()),
             fail_fast: args.suite.selection.fail_fast,
             backend: place.shared(),
@@ -297,7 +298,8 @@ fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioRes
     result.skipped = finished.skipped.clone().or(result.skipped);
     result.failed_at = finished.failed_at.or_else(|| finished.failure.as_ref().map(|_| (finished.line, 1)));
     let written: Vec<Written> = finished.steps.iter().map(written).collect();
-    result.of_scenario(record, &finished.tags, &written).judge_canary()
+    let result = result.of_scenario(record, &finished.tags, &written).judge_canary();
+    result.without_secrets(&finished.secrets)
 }
 
 fn written(step: &steps::FeatureStep) -> Written {

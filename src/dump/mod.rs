@@ -191,6 +191,12 @@ impl Dump {
         self.listed.is_empty()
     }
 
+    /// Changes each object, and the body of the answer about alerts.
+    pub fn change(&mut self, object: impl Fn(&Object) -> Object, alerts: impl Fn(&str) -> String) {
+        self.listed.iter_mut().for_each(|found| found.object = object(&found.object));
+        self.alerts = self.alerts.take().map(|body| alerts(&body));
+    }
+
     /// Adds an object. Returns the older state of the same object, if there is one.
     fn add(&mut self, object: Object, path: &str) -> Result<Option<Object>, String> {
         let identity = identity(&object);

@@ -8,7 +8,7 @@ use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, 
 use super::output::CapturedOutput;
 use super::runtime::Simulation;
 use crate::plan::{CommandCheck, CommandLine, Program};
-use crate::record::{ADMINISTRATOR, Event, redact_secrets};
+use crate::record::{ADMINISTRATOR, Event};
 
 /// Runs a command and records its output. Components react to its changes when the simulation settles.
 pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> CapturedOutput {
@@ -24,10 +24,15 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
         },
     };
     for text in [&mut captured.redacted.stdout, &mut captured.redacted.stderr] {
-        *text = simulation.redact(text);
+        *text = simulation.secrets.hide(text);
     }
     let CommandOutput { stdout, stderr, code } = captured.redacted.clone();
-    simulation.record_event(Event::Command { line: simulation.redact(&command.line), code, stdout, stderr });
+    simulation.record_event(Event::Command {
+        line: simulation.secrets.hide(&command.line),
+        code,
+        stdout,
+        stderr,
+    });
     simulation.last_output = Some(captured.clone());
     captured
 }
@@ -72,9 +77,7 @@ async fn run_get(simulation: &Simulation, get: &Get) -> CapturedOutput {
     CapturedOutput::plain(match client.request::<serde_json::Value>(request).await {
         Ok(mut answer) => {
             let actual = get.print_response(&answer);
-            if simulation.connection.secrets().is_some() {
-                redact_secrets(&mut answer);
-            }
+            simulation.secrets.redact_answer(&mut answer);
             return CapturedOutput { redacted: get.print_response(&answer), actual };
         }
         Err(kube::Error::Api(status)) => Get::refused(&status.reason, &status.message),

@@ -133,14 +133,21 @@ impl SessionError {
 
     /// Applies `hide` to the texts of the error.
     pub(super) fn redact_with(mut self, hide: impl Fn(&str) -> String) -> Self {
-        match &mut self {
-            Self::Refused { message: text, .. }
-            | Self::InvariantBroken(text)
+        let texts = match &mut self {
+            Self::Refused { what: one, message: other, .. }
+            | Self::NotThere { name: one, hint: other, .. }
+            | Self::UnknownKind { kind: one, hint: other } => vec![one, other],
+            Self::InvariantBroken(text)
             | Self::ClusterLost(text)
             | Self::Unsupported(text)
+            | Self::ProgramNotStarted(text)
+            | Self::ProgramEnded(text)
             | Self::NoEffect(text)
-            | Self::ExpectationFailed(text) => *text = hide(text),
-            _ => {}
+            | Self::ExpectationFailed(text) => vec![text],
+            _ => Vec::new(),
+        };
+        for text in texts {
+            *text = hide(text);
         }
         self
     }

@@ -5,7 +5,7 @@ use windtunnel_openshift::oc::CommandOutput;
 use crate::plan::CommandCheck;
 
 /// The output of a command. Checks read `actual`; messages and records show `redacted`, which lacks the values
-/// of a live cluster's Secrets.
+/// of the cluster's Secrets.
 #[derive(Debug, Clone)]
 pub(super) struct CapturedOutput {
     pub(super) actual: CommandOutput,

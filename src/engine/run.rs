@@ -1,5 +1,7 @@
 //! Runs a plan from its first step to its last.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 use windtunnel_core::View;
 
@@ -11,7 +13,7 @@ use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::backends::programs::Waited;
 use crate::plan::{Plan, PlannedStep, Snapshot};
-use crate::record::Record;
+use crate::record::{Record, Secrets};
 
 /// The outcome of a run.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ pub struct Outcome {
     pub virtual_time: SignedDuration,
     /// How long the run waited for programs of this machine; `None` without any.
     pub waited: Option<Waited>,
+    /// The values of Secrets, which the record and the failure lack.
+    pub secrets: Arc<Secrets>,
 }
 
 /// The step that failed.
@@ -74,12 +78,18 @@ pub fn run_plan_with_programs(
     Ok((outcome(session, failure), view))
 }
 
+/// Returns the values of the Secrets in a plan, for texts about a run that has not started.
+pub fn secrets_of(plan: &Plan) -> Secrets {
+    if plan.cluster.shows_secrets { Secrets::shown() } else { Secrets::of_objects(plan.secrets()) }
+}
+
 /// Ends a session.
 fn outcome(mut session: Session, failure: Option<Failure>) -> Outcome {
     let virtual_time = session.elapsed();
     let snapshots = session.take_snapshots();
     let waited = session.waited_for_programs();
-    Outcome { record: session.into_record(), failure, snapshots, virtual_time, waited }
+    let secrets = Arc::clone(session.secrets());
+    Outcome { secrets, record: session.into_record(), failure, snapshots, virtual_time, waited }
 }
 
 /// Runs the timeline of a plan in a session whose cluster is ready, at most until the session's halt.
@@ -107,6 +117,7 @@ pub(super) type Report<'r> = dyn FnMut(&Session, &PlannedStep, &Result<(), Sessi
 
 /// As [`continue_in_session`], with a report of each step that ended.
 pub(super) fn run_steps(session: &mut Session, plan: &Plan, report: &mut Report<'_>) -> Option<Failure> {
+    session.learn_secrets(plan);
     let mut failure = None;
     let first = session.simulation.progress.step();
     for (index, planned) in plan.timeline.iter().enumerate().skip(first) {
@@ -121,7 +132,8 @@ pub(super) fn run_steps(session: &mut Session, plan: &Plan, report: &mut Report<
         report(session, planned, &outcome);
         if let Err(error) = outcome {
             let PlannedStep { line, column, text, .. } = planned;
-            failure = Some(Failure { line: *line, column: *column, step: text.clone(), error });
+            let step = session.secrets().hide(text);
+            failure = Some(Failure { line: *line, column: *column, step, error });
             break;
         }
     }

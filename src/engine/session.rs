@@ -20,8 +20,8 @@ use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
 use crate::backends::programs::Waited;
-use crate::plan::{Action, Attempt, Expectation, ExpectedState, ExpectedTime, Run, Snapshot, Step};
-use crate::record::{ADMINISTRATOR, ContainerLog, Event, Record};
+use crate::plan::{Action, Attempt, Expectation, ExpectedState, ExpectedTime, Plan, Run, Snapshot, Step};
+use crate::record::{ADMINISTRATOR, ContainerLog, Event, Record, Secrets};
 
 /// One simulated cluster and its time.
 pub struct Session {
@@ -114,10 +114,25 @@ impl Session {
     pub fn into_record(mut self) -> Record {
         self.simulation.record.logs = self.take_logs();
         self.simulation.record.rights = self.simulation.connection.rights();
-        if let Some(secrets) = self.simulation.connection.secrets() {
-            secrets.hide_in(&mut self.simulation.record);
-        }
+        self.simulation.secrets.hide_in(&mut self.simulation.record);
         self.simulation.record
+    }
+
+    /// The record so far, without the values of Secrets.
+    pub fn redacted_record(&self) -> Record {
+        let mut record = self.simulation.record.clone();
+        self.simulation.secrets.hide_in(&mut record);
+        record
+    }
+
+    /// The values that the run must not print.
+    pub fn secrets(&self) -> &Arc<Secrets> {
+        &self.simulation.secrets
+    }
+
+    /// Learns the values of the Secrets in a plan, because reports also name steps that do not run.
+    pub(super) fn learn_secrets(&self, plan: &Plan) {
+        plan.secrets().into_iter().for_each(|secret| self.simulation.secrets.learn_secret(secret));
     }
 
     /// Runs one step of a timeline.
@@ -131,7 +146,7 @@ impl Session {
         let outcome = self.run_step_once(step);
         self.track_actions(step, entries);
         outcome.map_err(|error| {
-            self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.redact(text))
+            self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.secrets.hide(text))
         })
     }
 

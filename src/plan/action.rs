@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::Propagation;
+use windtunnel_core::resources::SECRETS;
 
 use super::{ObjectRef, Target};
 use crate::plan::{FaultEvent, FaultTarget, InjectedFault};
@@ -64,6 +65,15 @@ pub enum Action {
 }
 
 impl Action {
+    /// Returns the Secret that it creates or merges, or the patch of one.
+    pub(super) fn written_secret(&self) -> Option<&Value> {
+        match self {
+            Self::Apply(object) => Some(object).filter(|object| SECRETS.is_kind_of(object)),
+            Self::Patch { object, patch, .. } => Some(patch).filter(|_| object.resource == SECRETS),
+            _ => None,
+        }
+    }
+
     /// Returns an action that starts a fault at once; the fault lasts until it is healed.
     pub fn fault(fault: InjectedFault) -> Self {
         Self::Fault { fault, event: None, after: SignedDuration::ZERO, lasts: None }

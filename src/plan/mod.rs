@@ -10,6 +10,7 @@ use serde_json::Value;
 use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::registry::{Image, Workloads};
 use windtunnel_core::Resource;
+use windtunnel_core::resources::SECRETS;
 use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::oc::Gates;
 use windtunnel_openshift::promql::Sample;
@@ -112,6 +113,14 @@ impl Plan {
             timeline,
         }
     }
+
+    /// Returns the Secrets in the objects and steps, and the patches of Secrets.
+    pub fn secrets(&self) -> Vec<&Value> {
+        let objects = self.cluster.objects.iter().map(|planned| &planned.object);
+        let mut found: Vec<&Value> = objects.filter(|object| SECRETS.is_kind_of(object)).collect();
+        add_secrets(&self.timeline, &mut found);
+        found
+    }
 }
 
 /// The initial cluster.
@@ -175,6 +184,8 @@ pub struct ClusterPlan {
     pub programs: Vec<ProgramPlan>,
     /// The invariants to check.
     pub invariants: BTreeSet<Invariant>,
+    /// Whether the values of Secrets are in output and records.
+    pub shows_secrets: bool,
 }
 
 impl ClusterPlan {
@@ -209,6 +220,7 @@ impl ClusterPlan {
             without: BTreeSet::new(),
             programs: Vec::new(),
             invariants: Invariant::all(),
+            shows_secrets: false,
         }
     }
 
@@ -314,6 +326,17 @@ pub enum Step {
     KeepCluster(String),
     /// Repeat steps until they pass.
     Retry(Retry),
+}
+
+/// Adds the Secrets in steps, and the patches of Secrets.
+fn add_secrets<'p>(steps: &'p [PlannedStep], found: &mut Vec<&'p Value>) {
+    for planned in steps {
+        match &planned.step {
+            Step::Act(action) | Step::Try(Attempt { action, .. }) => found.extend(action.written_secret()),
+            Step::Retry(retry) => add_secrets(&retry.steps, found),
+            _ => {}
+        }
+    }
 }
 
 /// A request that the API server must reject, and the expected message.

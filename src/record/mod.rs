@@ -22,7 +22,7 @@ pub(crate) use fold::Folding;
 pub use logs::{ContainerLog, log_at};
 pub use parse::RecordError;
 pub use redact::redact;
-pub use secrets::{Secrets, redact_secret, redact_secrets};
+pub use secrets::{Secrets, redact_secret};
 pub use writer::Writer;
 
 /// The writer of objects that exist before the components start ([`WriteEvent::by`]).

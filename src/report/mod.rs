@@ -24,7 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::seeds::SeedRuns;
 use self::steps::{Outcome, StepResult, Written};
-use crate::record::{Event, Record};
+use crate::record::{Event, Record, Secrets};
 
 /// The tag of scenarios that must fail. If one passes, the suite would not notice real failures.
 pub const CANARY: &str = "canary";
@@ -102,6 +102,23 @@ impl ScenarioResult {
     #[must_use]
     pub fn of_scenario(self, record: Option<&Record>, tags: &[String], written: &[Written]) -> Self {
         Self { tags: tags.to_vec(), steps: steps::results(record, written), ..self }
+    }
+
+    /// Returns the result without the values of Secrets.
+    #[must_use]
+    pub fn without_secrets(mut self, secrets: &Secrets) -> Self {
+        let steps = self.steps.iter_mut().flat_map(|step| {
+            let why = match &mut step.outcome {
+                Outcome::Failed(why) => Some(why),
+                Outcome::Passed | Outcome::Skipped => None,
+            };
+            [Some(&mut step.text), why].into_iter().flatten()
+        });
+        let reasons = [&mut self.failure, &mut self.must_fail, &mut self.skipped].into_iter().flatten();
+        for text in steps.chain(reasons).chain([&mut self.name]) {
+            *text = secrets.hide(text);
+        }
+        self
     }
 
     /// Returns the result with failure and success swapped for a canary: it passes if one of its steps

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::backends::Backend;
 use crate::engine::{Session, SessionError};
 use crate::plan::{ClusterPlan, ProgramPlan, Snapshot, Step, Variables};
-use crate::record::Record;
+use crate::record::{Record, Secrets};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -32,6 +32,8 @@ pub(super) struct SessionResults {
     pub(super) record: Arc<Record>,
     /// Snapshot texts to write, with their files.
     pub(super) snapshots: Vec<Snapshot>,
+    /// The values of Secrets, which the record lacks.
+    pub(super) secrets: Arc<Secrets>,
 }
 
 /// The settings of a session.
@@ -45,6 +47,8 @@ pub(super) struct Settings {
     pub(super) programs: Arc<[ProgramPlan]>,
     /// The variables for programs of the cluster's plan; `None` if they may not start.
     pub(super) permitted: Option<Variables>,
+    /// Whether the values of Secrets are in output and records.
+    pub(super) shows_secrets: bool,
 }
 
 /// The handle of a session's thread; dropping it ends the session.
@@ -67,6 +71,7 @@ impl Driver {
             }
         }
         cluster.programs.extend(settings.programs.iter().cloned());
+        cluster.shows_secrets = settings.shows_secrets;
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         on_a_thread(Box::new(move || {
@@ -135,8 +140,9 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
             }
             Command::Finish(answer) => {
                 let snapshots = session.take_snapshots();
+                let secrets = Arc::clone(session.secrets());
                 let record = Arc::new(session.into_record());
-                let _ = answer.send(SessionResults { record: Arc::clone(&record), snapshots });
+                let _ = answer.send(SessionResults { record: Arc::clone(&record), snapshots, secrets });
                 // Returns an error once the driver is dropped.
                 let _ = inbox.recv();
                 return;

@@ -10,7 +10,7 @@ use windtunnel_core::panics;
 use super::driver::SessionResults;
 use super::gherkin;
 use crate::plan::Snapshot;
-use crate::record::{Event as Entry, Record};
+use crate::record::{Event as Entry, Record, Secrets};
 use crate::scenario::is_id;
 
 /// The result of one scenario.
@@ -28,6 +28,8 @@ pub struct ScenarioResult {
     pub record: Option<Arc<Record>>,
     /// Snapshot texts to write, with their files.
     pub snapshots: Vec<Snapshot>,
+    /// The values of Secrets, which the record lacks and the texts of steps may contain.
+    pub secrets: Arc<Secrets>,
     /// The failed step and the reason; `None` if the scenario passed.
     pub failure: Option<String>,
     /// Line and column of the failed step, if it ran.
@@ -84,6 +86,7 @@ pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Sce
         line: scenario.position.line,
         record: None,
         snapshots: Vec::new(),
+        secrets: Arc::default(),
         failure: None,
         failed_at: None,
         skipped: None,
@@ -109,7 +112,10 @@ pub(super) fn result(
     outcome: &ScenarioFinished,
     ended: Option<SessionResults>,
 ) -> ScenarioResult {
-    let (record, snapshots) = ended.map(|ended| (ended.record, ended.snapshots)).unzip();
+    let (record, snapshots, secrets) = match ended {
+        Some(SessionResults { record, snapshots, secrets }) => (Some(record), snapshots, secrets),
+        None => (None, Vec::new(), Arc::default()),
+    };
     let (failure, step) = match outcome {
         ScenarioFinished::StepPassed => (None, None),
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
@@ -130,7 +136,8 @@ pub(super) fn result(
     };
     ScenarioResult {
         record,
-        snapshots: snapshots.unwrap_or_default(),
+        snapshots,
+        secrets,
         failure,
         failed_at: step.map(|step| (step.position.line, step.position.col)),
         started: true,

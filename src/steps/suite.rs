@@ -39,6 +39,8 @@ pub struct RunOptions {
     pub programs: Arc<[ProgramPlan]>,
     /// The variables for programs that features name; `None` if such programs may not start.
     pub permitted: Option<Variables>,
+    /// Whether the values of Secrets are in output and records.
+    pub shows_secrets: bool,
     /// The number of scenarios that run at a time.
     pub concurrency: usize,
     /// Whether no further scenario starts after a failure.
@@ -179,8 +181,18 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions { seed, strict, programs, permitted, concurrency, fail_fast, backend, stop, begin } =
-            options;
+        let RunOptions {
+            seed,
+            strict,
+            programs,
+            permitted,
+            shows_secrets,
+            concurrency,
+            fail_fast,
+            backend,
+            stop,
+            begin,
+        } = options;
         let mut selected = self.scenario_list();
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
@@ -207,7 +219,7 @@ impl Suite {
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
                 let strict = strict || has_tag(feature, rule, scenario, STRICT);
                 let (programs, permitted) = (Arc::clone(&programs), permitted.clone());
-                world.settings = Settings { seed, strict, programs, permitted };
+                world.settings = Settings { seed, strict, programs, permitted, shows_secrets };
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()

@@ -51,7 +51,7 @@ pub(crate) struct Link {
     pub(super) stamp: Stamp,
     pub(super) lag: Lag,
     /// Values that the run must not print.
-    pub(super) secrets: Secrets,
+    pub(super) secrets: Arc<Secrets>,
     /// Pending work of the cluster's own controllers.
     pending_work: PendingWork,
     inbox: mpsc::Sender<Observation>,
@@ -75,7 +75,7 @@ impl Link {
             wire,
             stamp,
             lag: Lag::default(),
-            secrets: Secrets::default(),
+            secrets: Arc::default(),
             pending_work: PendingWork::default(),
             inbox,
             moved: watch::Sender::new(0),

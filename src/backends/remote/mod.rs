@@ -359,8 +359,8 @@ impl ClusterConnection for Remote {
         self.link.wire.lost()
     }
 
-    fn secrets(&self) -> Option<&Secrets> {
-        Some(&self.link.secrets)
+    fn secrets(&self) -> Option<Arc<Secrets>> {
+        Some(Arc::clone(&self.link.secrets))
     }
 
     fn pace(&self) -> Option<Arc<dyn Pace>> {

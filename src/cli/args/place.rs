@@ -18,6 +18,10 @@ pub(in crate::cli) struct PlaceArgs {
     /// Kind of cluster to run scenarios in.
     #[arg(long, value_enum, default_value_t = BackendKind::InProcess)]
     pub(in crate::cli) backend: BackendKind,
+    /// Show the values of Secrets in all output and records, instead of REDACTED; only in clusters that windtunnel
+    /// simulates in this process.
+    #[arg(long)]
+    pub(in crate::cli) show_secrets: bool,
     /// Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder].
     #[cfg(feature = "live")]
     #[arg(long, value_name = "FILE")]
@@ -69,6 +73,11 @@ impl PlaceArgs {
                 "--keep",
                 self.keep && !self.can_outlive_process(),
                 "requires a backend other than in-process and served",
+            ),
+            (
+                "--show-secrets",
+                self.show_secrets && self.can_outlive_process(),
+                "requires `--backend in-process` or `--backend served`: other clusters have Secrets that are not of the run",
             ),
         ];
         match flags.into_iter().find(|(_, is_misplaced, _)| *is_misplaced) {

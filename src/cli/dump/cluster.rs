@@ -4,11 +4,12 @@ use std::path::Path;
 
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
+use windtunnel_core::resources::SECRETS;
 use windtunnel_update_status::status::AlertsResponse;
 
 use crate::cli::files::records;
 use crate::cli::moment;
-use crate::record::{ContainerLog, Record};
+use crate::record::{ContainerLog, Record, Secrets};
 
 /// The state of a cluster at one moment.
 pub(in crate::cli) struct Dumped {
@@ -34,7 +35,7 @@ impl Dumped {
     /// Nothing can be read.
     pub(in crate::cli) fn read(path: &Path, at: Option<&str>) -> Result<Self, String> {
         if records::is_record(path) {
-            return Self::of_record(path, &records::read(path)?, at);
+            return Self::of_record(path, &records::read_unchanged(path)?, at);
         }
         if at.is_some() {
             return Err(format!("--at: expected a record, but {} is not one", path.display()));
@@ -48,6 +49,21 @@ impl Dumped {
             moment: None,
             logs: Vec::new(),
         })
+    }
+
+    /// Returns the values of its Secrets.
+    pub(in crate::cli) fn secrets(&self) -> Secrets {
+        let objects = self.objects.iter().map(|(_, object)| object);
+        Secrets::of_objects(objects.filter(|object| SECRETS.is_kind_of(object)).map(|object| &**object))
+    }
+
+    /// Returns the cluster without the values of its Secrets.
+    pub(in crate::cli) fn without_secrets(mut self) -> Self {
+        let secrets = self.secrets();
+        for (_, object) in &mut self.objects {
+            *object = secrets.hidden_object(object);
+        }
+        self
     }
 
     fn of_record(path: &Path, record: &Record, at: Option<&str>) -> Result<Self, String> {

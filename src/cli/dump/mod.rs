@@ -7,24 +7,40 @@ use std::fs;
 use std::path::Path;
 
 use windtunnel_core::Resource;
+use windtunnel_core::resources::SECRETS;
 
 use super::files::{self, input};
 use super::print_notice;
 use crate::dump::{Dump, Gathering, Source, Wanted, is_apple_double, select};
+use crate::record::Secrets;
 
 /// Reads the objects of `wanted` kinds from a folder with all its subfolders, from a tar archive, or from one
-/// file.
+/// file. They lack the values of the Secrets in the dump.
 ///
 /// # Errors
 /// A file cannot be read, or the dump contains no such object.
 pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
-    let Gathered { gathering, count, unread } = gather(path, Wanted::Kinds(wanted))?;
+    let secrets = SECRETS;
+    let with_secrets = [wanted, &[&secrets]].concat();
+    let Gathered { gathering, count, unread } = gather(path, Wanted::Kinds(&with_secrets))?;
     if !unread.is_empty() {
         return Err(unread.join("\n"));
     }
-    let dump = gathering.into_valid().map_err(|problems| problems.join("\n"))?;
+    let mut dump = gathering.into_valid().map_err(|problems| problems.join("\n"))?;
+    hide_secrets(&mut dump);
     let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
-    if dump.is_empty() { Err(nothing(path, &format!(" ({})", kinds.join(", ")), count)) } else { Ok(dump) }
+    let is_empty = wanted.iter().all(|resource| dump.list(resource).next().is_none());
+    if is_empty && dump.alerts.is_none() {
+        Err(nothing(path, &format!(" ({})", kinds.join(", ")), count))
+    } else {
+        Ok(dump)
+    }
+}
+
+/// Removes the values of the Secrets in a dump from all of its objects.
+pub(super) fn hide_secrets(dump: &mut Dump) {
+    let secrets = Secrets::of_objects(dump.list(&SECRETS).map(|secret| &**secret));
+    dump.change(|object| secrets.hidden_object(object), |alerts| secrets.hide(alerts));
 }
 
 /// Reads all objects of a folder with all its subfolders, of a tar archive, or of one file, plain or compressed. Also returns a

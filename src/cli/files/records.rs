@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::IgnoredAny;
 
 use crate::cli::print_notice;
-use crate::record::Record;
+use crate::record::{Record, Secrets};
 use crate::report::ScenarioResult;
 
 /// The first bytes of every record.
@@ -21,11 +21,21 @@ pub(in crate::cli) fn is_record(path: &Path) -> bool {
     read.is_ok() && start == *BEGINNING
 }
 
+/// Reads a record file for output: without the values of Secrets, which an older windtunnel or `--show-secrets` wrote.
+///
+/// # Errors
+/// As [`read_unchanged`].
+pub(in crate::cli) fn read(path: &Path) -> Result<Record, String> {
+    let mut record = read_unchanged(path)?;
+    Secrets::default().hide_in(&mut record);
+    Ok(record)
+}
+
 /// Reads a record file. Ignores an incomplete last line, with a notice.
 ///
 /// # Errors
 /// The reason why the file is not a record, with the line.
-pub(in crate::cli) fn read(path: &Path) -> Result<Record, String> {
+pub(in crate::cli) fn read_unchanged(path: &Path) -> Result<Record, String> {
     let mut bytes = super::read_bytes(path)?;
     let (complete, length) = (complete_lines(&bytes), bytes.len());
     bytes.truncate(complete);

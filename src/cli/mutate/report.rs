@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
 use crate::engine::mutation::{Baseline, Check, Mutant, MutantRun, Verdict};
+use crate::engine::secrets_of;
 use crate::plan::Plan;
+use crate::record::Secrets;
 
 /// A mutant and its run.
 pub(super) struct Tested {
@@ -36,13 +38,15 @@ pub(super) struct ScenarioReport {
     listed: Vec<String>,
     tested: Vec<Tested>,
     expectations: Vec<Expectation>,
+    /// The values of Secrets, which steps may contain.
+    secrets: Secrets,
 }
 
 impl ScenarioReport {
     fn new(plan: &Plan) -> Self {
         let (file, name) = (plan.file.clone(), plan.name.clone());
         let (listed, tested, expectations) = (Vec::new(), Vec::new(), Vec::new());
-        Self { file, name, failure: None, listed, tested, expectations }
+        Self { file, name, failure: None, listed, tested, expectations, secrets: secrets_of(plan) }
     }
 
     /// Creates the report of a scenario that fails without mutants.
@@ -99,6 +103,10 @@ impl ScenarioReport {
 
     /// Renders the report for people.
     pub(super) fn to_text(&self, only_lists: bool) -> String {
+        self.secrets.hide(&self.full_text(only_lists))
+    }
+
+    fn full_text(&self, only_lists: bool) -> String {
         let mut text = format!("{}: {}\n", self.file, self.name);
         if let Some((line, why)) = &self.failure {
             let _ = writeln!(text, "  FAILED without mutants at line {line}: {why}\n");
@@ -152,14 +160,16 @@ impl ScenarioReport {
                 "checkedWith": expectation.checked, "brokenBy": expectation.broken,
             })
         };
-        json!({
+        let mut report = json!({
             "file": self.file,
             "name": self.name,
             "failure": self.failure.as_ref().map(|(line, why)| json!({"line": line, "reason": why})),
             "listed": self.listed,
             "mutants": self.tested.iter().map(mutant).collect::<Vec<_>>(),
             "expectations": self.expectations.iter().map(expectation).collect::<Vec<_>>(),
-        })
+        });
+        self.secrets.hide_in_value(&mut report);
+        report
     }
 }
 

@@ -60,7 +60,8 @@ impl KnownCluster {
     }
 
     fn of_dump(name: String, path: &Path) -> Result<Self, String> {
-        let (dump, problems) = dump::read_all(path)?;
+        let (mut dump, problems) = dump::read_all(path)?;
+        dump::hide_secrets(&mut dump);
         for problem in problems {
             print_notice(&format!("not read: {problem}"));
         }

@@ -127,6 +127,7 @@ fn read(args: &RunArgs) -> Result<Input, String> {
     for plan in &mut plans {
         plan.strict |= args.suite.strict;
         plan.cluster.programs.extend(args.suite.program_plans());
+        plan.cluster.shows_secrets = args.suite.place.show_secrets;
     }
     let mut number = 0..;
     plans.retain(|_| number.next().is_some_and(|number| selection.has(number)));
@@ -204,7 +205,8 @@ fn run_unless_failed(
     };
     if let Some(why) = why {
         let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, seed, why);
-        return Finished::without_record(result.of_scenario(None, &plan.tags, &written(plan)));
+        let result = result.of_scenario(None, &plan.tags, &written(plan));
+        return Finished::without_record(result.without_secrets(&engine::secrets_of(plan)));
     }
     let mut finished = run_once(place, plan, args, seed, suite);
     if finished.result.failed() {
@@ -235,7 +237,10 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     let watch = Stopwatch::start();
     let outcome = match engine::run_plan_on(place.backend(), plan, seed) {
         Ok(outcome) => outcome,
-        Err(error) => return Finished::without_record(not_started(plan, &error, seed, watch)),
+        Err(error) => {
+            let result = not_started(plan, &error, seed, watch);
+            return Finished::without_record(result.without_secrets(&engine::secrets_of(plan)));
+        }
     };
     let wall = Some(watch.read());
     let result = ScenarioResult::from_record(&outcome.record, &plan.file);
@@ -256,7 +261,8 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     if args.check_restored && result.passed() {
         result.failure = restored::check(plan, seed);
     }
-    suite.finished(ScenarioResult { wall, ..result }, Arc::new(outcome.record), outcome.snapshots)
+    let result = ScenarioResult { wall, ..result }.without_secrets(&outcome.secrets);
+    suite.finished(result, Arc::new(outcome.record), outcome.snapshots)
 }
 
 /// Returns the result of a scenario whose cluster could not be installed.

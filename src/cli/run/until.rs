@@ -7,7 +7,7 @@ use crate::cli::args::{BackendKind, SuiteArgs};
 use crate::cli::terminal::paint::paint;
 use crate::cli::{Exit, print_output};
 use crate::engine::{self, Session};
-use crate::plan::Plan;
+use crate::plan::{ClusterPlan, Plan};
 use crate::report::story::Insights;
 use crate::report::{ScenarioResult, status, story, summary};
 use crate::scenario;
@@ -27,8 +27,9 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
     let until = args.interactive.until.as_deref().unwrap_or_default();
     let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
     let mut shared = None;
+    let cluster = ClusterPlan { shows_secrets: args.place.show_secrets, ..plan.cluster.clone() };
     let session =
-        Session::start_with_connection(&plan.cluster, args.first_seed(), engine::EPOCH, |minor, clock| {
+        Session::start_with_connection(&cluster, args.first_seed(), engine::EPOCH, |minor, clock| {
             #[cfg(feature = "serve")]
             let connect = if args.interactive.serve { InProcess::served } else { InProcess::new };
             #[cfg(not(feature = "serve"))]
@@ -44,7 +45,8 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
         // The timeline may end before.
         let _ = session.advance(span);
     }
-    let mut result = ScenarioResult::from_record(session.record(), &plan.file);
+    let record = session.redacted_record();
+    let mut result = ScenarioResult::from_record(&record, &plan.file);
     result.name.clone_from(&plan.name);
     // The last write is usually earlier.
     result.virtual_time = session.elapsed();
@@ -52,9 +54,9 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
     result.failed_at = failure.map(|failure| (failure.line, failure.column)).filter(|(line, _)| *line > 0);
     if !args.quiet {
         let shown = if args.verbose { Insights::AtTheEnd } else { Insights::Changed };
-        print_output(&paint(&story::render(session.record(), args.layout.width(), shown)));
+        print_output(&paint(&story::render(&record, args.layout.width(), shown)));
     }
-    print_output(&status::render_at(session.record(), session.now(), Details::None).unwrap_or_default());
+    print_output(&status::render_at(&record, session.now(), Details::None).unwrap_or_default());
     print_output(&format!("\n{}", paint(&summary::scenario(&result))));
     #[cfg(feature = "serve")]
     if let Some(shared) = shared.filter(|_| args.interactive.serve) {

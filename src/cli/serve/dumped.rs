@@ -98,8 +98,9 @@ impl Files {
 
     /// Reports what is served, and each object that is not served or was changed.
     fn report(&self, path: &Path, imported: &Imported) {
+        let secrets = self.0.secrets();
         for problem in &self.0.problems {
-            print_notice(&format!("not read: {problem}"));
+            print_notice(&secrets.hide(&format!("not read: {problem}")));
         }
         let mut groups: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
         for (number, verdict) in &imported.problems {
@@ -123,6 +124,7 @@ impl Files {
         for ((text, _), names) in groups {
             let more = names.len().saturating_sub(NAMED);
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let text = secrets.hide(&text);
             print_notice(&format!("{text} ({}{more})", names[..names.len().min(NAMED)].join(", ")));
         }
         if !imported.namespaces.is_empty() {

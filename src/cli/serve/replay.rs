@@ -15,14 +15,14 @@ use crate::cli::args::ReplayArgs;
 use crate::cli::dump::cluster::Dumped;
 use crate::cli::files::records;
 use crate::cli::{Exit, moment, print_notice};
-use crate::record::{ActiveAlerts, Event, Record};
+use crate::record::{ActiveAlerts, Event, Record, Secrets};
 
 /// Serves until a signal.
 ///
 /// # Errors
 /// The record cannot be read, or the server cannot start.
 pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
-    let record = records::read(&args.record)?;
+    let record = records::read_unchanged(&args.record)?;
     let until =
         args.until.as_deref().map(|text| moment::since_start(&record, "--until", text)).transpose()?;
     let until = until.unwrap_or_else(|| record.end());
@@ -62,6 +62,7 @@ async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &Scaled
     let (mut writes, mut reported) = (0, std::collections::BTreeSet::new());
     let later = |at: Time| at > record.header.epoch && at <= until;
     let mut alerts = ActiveAlerts::default();
+    let secrets = Secrets::of_record(record);
     for entry in &record.entries {
         alerts.apply(entry);
         if !later(entry.at) {
@@ -89,7 +90,7 @@ async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &Scaled
                 if let Err(why) = outcome
                     && reported.insert(write.key.clone())
                 {
-                    print_notice(&format!("not replayed: {}: {why}", write.key));
+                    print_notice(&secrets.hide(&format!("not replayed: {}: {why}", write.key)));
                 }
             }
             Event::Kubernetes { minor } => shared.with(|server| server.set_kubernetes_minor(*minor)),

@@ -30,13 +30,11 @@ pub(super) fn run(session: &mut Session, plan: &Plan, pace: ClockPace, state: &w
     let failure = session.run_at_pace(plan, Arc::new(pace), |session, step, outcome| {
         let elapsed = short_duration(session.elapsed());
         passed += usize::from(outcome.is_ok());
+        let text = session.secrets().hide(&step.text);
         print_notice(&match outcome {
-            Ok(()) => format!("{elapsed}  passed  {}", step.text),
+            Ok(()) => format!("{elapsed}  passed  {text}"),
             Err(why) => {
-                format!(
-                    "{elapsed}  FAILED  {}:{}:{}: {}: {why}",
-                    plan.file, step.line, step.column, step.text
-                )
+                format!("{elapsed}  FAILED  {}:{}:{}: {text}: {why}", plan.file, step.line, step.column)
             }
         });
     });

@@ -45,7 +45,7 @@ impl StartFrom {
     /// # Errors
     /// Nothing can be read, or windtunnel cannot simulate the cluster.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let dumped = Dumped::read(path, None)?;
+        let dumped = Dumped::read(path, None)?.without_secrets();
         let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
         let file_of = |resource: &Resource, name: &str| {
             let is_it = |object: &Object| resource.is_kind_of(object) && object.name() == name;
@@ -144,6 +144,7 @@ impl StartFrom {
         cluster.kubernetes_minor = described.kubernetes_minor;
         cluster.keyrings = described.keyrings;
         cluster.objects = described.objects;
+        cluster.shows_secrets = described.shows_secrets;
         let own = cluster.release.version.clone();
         let known = std::mem::take(&mut cluster.releases);
         let described = described_releases(described.releases, &known);

@@ -21,19 +21,21 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<Exit, String> {
     args.emit.as_deref().map_or(Ok(()), files::check_parent)?;
     args.svg.as_deref().map_or(Ok(()), files::check_file)?;
     let releases = Releases::read(&args.payload)?;
-    let (plan, text) = read(args, &releases)?;
+    let (plan, source) = read(args, &releases)?;
     let options = options(args, &plan)?;
     let sweep = run_sweep(&plan, args.seed, &options).map_err(|error| match error.place() {
         Some((line, column)) => format!("{}:{line}:{column}: {error}", plan.file),
         None => format!("{}: {error}", plan.file),
     })?;
     let report = Report::new(&plan, args, &options.request, &sweep);
-    print_output(&if args.json { report.to_json() } else { report.to_text() });
+    let text = if args.json { report.to_json() } else { report.to_text() };
+    print_output(&sweep.secrets.hide(&text));
     if let Some(path) = &args.svg {
-        files::write(path, &picture::svg(&plan.name, &report.asked(), &sweep.branches))?;
+        let picture = picture::svg(&plan.name, &report.asked(), &sweep.branches);
+        files::write(path, &sweep.secrets.hide(&picture))?;
     }
     if let Some(folder) = &args.emit {
-        emit::write_scenarios(&report, &text, &releases, folder)?;
+        emit::write_scenarios(&report, &source, &releases, folder)?;
     }
     Ok(if report.passes() { Exit::Passed } else { Exit::Failed })
 }

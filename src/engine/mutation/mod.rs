@@ -113,7 +113,8 @@ pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>,
     for (index, planned) in plan.timeline.iter().enumerate() {
         if let Err(error) = run_step(&mut session, planned) {
             let PlannedStep { line, column, text, .. } = planned;
-            return Ok(Err(Failure { line: *line, column: *column, step: text.clone(), error }));
+            let step = session.secrets().hide(text);
+            return Ok(Err(Failure { line: *line, column: *column, step, error }));
         }
         if is_check(&planned.step) {
             checks.push(Check { index, held_before: session.simulation.last_actions.held_before });
@@ -212,6 +213,7 @@ fn verdict(observed: &Observed, stuck: Option<String>, held: bool, broken: &[usi
 fn start(plan: &Plan, seed: u64, tampering: &Tampering) -> Result<Session, SessionError> {
     let mut session = Session::start_tampered(&plan.cluster, &plan.name, &plan.ids, seed, tampering)?;
     tampering.activate(&session.simulation.view);
+    session.learn_secrets(plan);
     if plan.strict {
         session.be_strict();
     }

@@ -10,6 +10,7 @@ use crate::engine::error::SessionError;
 use crate::engine::restarts::End;
 use crate::engine::restored::{Contents, Difference, differences, object_name};
 use crate::plan::FieldPath;
+use crate::record::Secrets;
 
 /// How a run with faults ends in another way than the run without.
 #[derive(Debug, Clone)]
@@ -30,6 +31,15 @@ impl Deviation {
     /// A difference that no step notices.
     pub(super) fn of(text: String) -> Self {
         Self { text, last_steps: Vec::new() }
+    }
+
+    /// Returns the difference without the values of Secrets. Steps that would contain one are left out.
+    pub(super) fn without_secrets(mut self, secrets: &Secrets) -> Self {
+        self.text = secrets.hide(&self.text);
+        if self.last_steps.iter().any(|step| secrets.hide(step) != *step) {
+            self.last_steps.clear();
+        }
+        self
     }
 
     /// The first difference, if there is one.

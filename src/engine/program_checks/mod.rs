@@ -91,7 +91,9 @@ pub fn check(
     let difference =
         |faults: &[PlacedFault]| match panics::catch_panic(|| trial::run(plan, seed, faults, &settings.stop))
         {
-            Ok(Ok(run)) => Deviation::find(&undisturbed.end, &run.end),
+            Ok(Ok(run)) => {
+                Deviation::find(&undisturbed.end, &run.end).map(|found| found.without_secrets(&run.secrets))
+            }
             Ok(Err(error)) => Some(error.into()),
             Err(panic) => Some(Deviation::of(format!("a component panicked: {panic}"))),
         };

@@ -1,5 +1,7 @@
 //! One run of a plan with faults, from its start.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 
 use super::placed_fault::PlacedFault;
@@ -11,7 +13,7 @@ use crate::engine::run::{Failure, run_in_session};
 use crate::engine::runtime::reads::Reads;
 use crate::engine::session::Session;
 use crate::plan::Plan;
-use crate::record::Entry;
+use crate::record::{Entry, Secrets};
 
 /// How long a cluster may settle after the last step, before its state is compared.
 pub(super) const SETTLING: SignedDuration = SignedDuration::from_mins(1);
@@ -24,6 +26,8 @@ pub(super) struct Trial {
     pub(super) entries: Vec<Entry>,
     /// The reads of programs and other clients.
     pub(super) reads: Reads,
+    /// The values of Secrets.
+    pub(super) secrets: Arc<Secrets>,
 }
 
 /// Runs a plan with faults, and lets the cluster settle. `stop` ends the run early.
@@ -46,5 +50,6 @@ pub(super) fn run(
     });
     let end = end_of(&session, failure);
     let entries = session.record().entries.get(first..).unwrap_or_default().to_vec();
-    Ok(Trial { end, entries, reads: std::mem::take(&mut session.simulation.reads) })
+    let (reads, secrets) = (std::mem::take(&mut session.simulation.reads), Arc::clone(session.secrets()));
+    Ok(Trial { end, entries, reads, secrets })
 }

@@ -9,7 +9,7 @@ use windtunnel_openshift::environment::Environment;
 use super::metrics::Exports;
 use super::processes::{Program, Running, Task, program};
 use super::simulation::Simulation;
-use crate::record::Record;
+use crate::record::{Record, Secrets};
 
 impl Simulation {
     /// A separate copy in `environment`, on the runtime of the caller, which continues `record`. `now` is the time of
@@ -31,6 +31,7 @@ impl Simulation {
         copy.view = self.view.clone();
         copy.folding = self.folding.clone();
         copy.progress = self.progress.clone();
+        copy.secrets = Arc::new(Secrets::clone(&self.secrets));
         copy.last_output.clone_from(&self.last_output);
         copy.kept_values.clone_from(&self.kept_values);
         copy.last_actions = self.last_actions.clone();

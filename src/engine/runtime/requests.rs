@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use windtunnel_controllers::schedule::{ActorId, Request};
 use windtunnel_core::clock::Clock as _;
-use windtunnel_core::{Change, ChangeKind, Identity, Object, Refusal, View, Write};
+use windtunnel_core::resources::SECRETS;
+use windtunnel_core::{Change, ChangeKind, Identity, Object, Operation, Refusal, View, Write};
 
 use super::crashes::CrashMoment;
 use super::simulation::Simulation;
@@ -78,6 +79,7 @@ impl Simulation {
         write: &Write,
     ) -> Result<Object, Refusal> {
         let at = self.now();
+        self.learn_secrets(write);
         let before = self.view.get_key(&write.key()).cloned();
         let outcome = self.connection.write(agent, who, write, at);
         let mut removals = self.read_changes();
@@ -114,6 +116,9 @@ impl Simulation {
         }
         let mut removals = Vec::new();
         for change in self.connection.changes(&self.view) {
+            if change.key.is_kind(&SECRETS) {
+                self.secrets.learn_secret(&change.object);
+            }
             self.states.track_change(&change, &self.view);
             self.view.apply(&change);
             let now = self.clock.now();
@@ -141,9 +146,14 @@ impl Simulation {
         removals
     }
 
-    /// Returns a text without the values of the cluster's Secrets.
-    pub(in crate::engine) fn redact(&self, text: &str) -> String {
-        self.connection.secrets().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
+    /// Learns the values in a write of a Secret, which the API server may reject.
+    fn learn_secrets(&self, write: &Write) {
+        if write.resource == SECRETS
+            && let Operation::Create(secret) | Operation::Update(secret) | Operation::MergePatch(secret) =
+                &write.operation
+        {
+            self.secrets.learn_secret(secret);
+        }
     }
 
     /// Records an event that is not a write.

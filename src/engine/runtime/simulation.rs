@@ -43,7 +43,7 @@ use crate::engine::output::CapturedOutput;
 use crate::engine::progress::Progress;
 use crate::engine::restored::KnownStates;
 use crate::plan::{FaultTarget, Invariant, ProgramPlan, Snapshot};
-use crate::record::{Entry, Event, Folding, Record};
+use crate::record::{Entry, Event, Folding, Record, Secrets};
 
 /// The number of entries from which a flood of writes is named after the component that made most of them.
 const LAST_WRITES: usize = 1000;
@@ -68,6 +68,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
     /// Snapshot texts that the caller writes, with their files.
     pub(in crate::engine) snapshots: Vec<Snapshot>,
+    /// The values that the run must not print.
+    pub(in crate::engine) secrets: Arc<Secrets>,
     /// The output of the last command.
     pub(in crate::engine) last_output: Option<CapturedOutput>,
     /// When time stops for good.
@@ -161,6 +163,7 @@ impl Simulation {
             alerts: alerts.subscribe(),
         }));
         let phases = Phases::new(record.header.epoch);
+        let secrets = connection.secrets().unwrap_or_default();
         let invariants = Invariants::new(Invariant::all(), record.header.epoch);
         Self {
             environment,
@@ -175,6 +178,7 @@ impl Simulation {
             reads: Reads::default(),
             alerts,
             snapshots: Vec::new(),
+            secrets,
             last_output: None,
             halt: None,
             writes_max: None,

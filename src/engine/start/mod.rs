@@ -27,7 +27,7 @@ use super::session::Session;
 use crate::backends::in_process::{ClientsBackend, InProcessBackend};
 use crate::backends::{Backend, BackendError, Capabilities, ClusterConnection, Order, Stop, programs};
 use crate::plan::{ClusterPlan, Permission, ProgramPlan};
-use crate::record::{Header, INSTALLER, Record};
+use crate::record::{Header, INSTALLER, Record, Secrets};
 
 /// The default start of a run's clock: 2024-01-15T08:00:00Z.
 pub const EPOCH: Time = Time::constant(1_705_305_600, 0);
@@ -301,6 +301,9 @@ impl Session {
         }
         let record = Record::new(options.header(epoch), Vec::new());
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
+        if plan.shows_secrets {
+            simulation.secrets = Arc::new(Secrets::shown());
+        }
         simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
         simulation.program_plans = plan.programs.clone().into();
         simulation.embedded = Embedded::new(options.embedded.to_vec());
@@ -314,8 +317,7 @@ impl Session {
         Self::install_objects(&mut simulation, plan, &installed, start)?;
         for (planned, write) in install::planned_writes(plan) {
             let write = merged_if_there(&simulation.view, write);
-            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
-            answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;
+            Self::install_object(&mut simulation, &write).map_err(|error| error.at(planned.place))?;
         }
         for (node, disk, static_pods) in install::machines(plan, &installed) {
             simulation.add_machine(&node, disk, static_pods);
@@ -349,9 +351,16 @@ impl Session {
             if write.verb() == "create" && simulation.view.get_key(&write.key()).is_some() {
                 continue;
             }
-            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
-            answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
+            Self::install_object(simulation, &write)?;
         }
         Ok(())
+    }
+
+    /// Makes a write of the installer.
+    fn install_object(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
+        let answer = simulation.write(INSTALLER, &Identity::admin(), write);
+        answer.map(drop).map_err(|refusal| {
+            SessionError::refused(write, refusal).redact_with(|text| simulation.secrets.hide(text))
+        })
     }
 }

@@ -9,6 +9,7 @@ mod moments;
 mod routine;
 mod verdict;
 
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use jiff::SignedDuration;
@@ -30,7 +31,7 @@ use super::runtime::{Observer, Simulation};
 use super::session::Session;
 use super::workers::with_workers;
 use crate::plan::{Action, Plan, Step, Target};
-use crate::record::Event;
+use crate::record::{Event, Secrets};
 
 /// The questions of a sweep.
 #[derive(Debug, Clone)]
@@ -58,6 +59,8 @@ pub struct Sweep {
     pub length: SignedDuration,
     /// The failed step of the plan, after which there are no moments.
     pub failure: Option<Failure>,
+    /// The values of Secrets, which texts about the branches may contain.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Runs the plan with a seed in process, and a branch from each of its moments.
@@ -74,11 +77,11 @@ pub fn sweep(plan: &Plan, seed: u64, options: &Options) -> Result<Sweep, Session
         session.component(component)?;
     }
     let (failure, branches) = run_with_branches(&mut session, plan, seed, options);
-    let length = session.elapsed();
+    let (length, secrets) = (session.elapsed(), Arc::clone(session.secrets()));
     let record = session.into_record();
     let in_run = record.entries.iter().filter(|entry| !record.is_set_up(entry));
     let writes = in_run.filter(|entry| matches!(entry.event, Event::Write(_))).count();
-    Ok(Sweep { branches, writes, length, failure })
+    Ok(Sweep { branches, writes, length, failure, secrets })
 }
 
 /// Runs the plan on this thread, and its branches on others. Returns the failed step, and the branches in the order of

@@ -7,9 +7,22 @@ use std::ops::Range;
 
 /// Returns the canonical form of a text.
 pub(super) fn bytes(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    visit(text, |byte, _| bytes.push(byte));
+    let mut bytes = Vec::new();
+    fill(&mut bytes, text);
     bytes
+}
+
+/// Replaces the content of `bytes` by the canonical form of a text.
+pub(super) fn fill(bytes: &mut Vec<u8>, text: &str) {
+    bytes.clear();
+    let is_special = |byte: u8| matches!(byte, b'\n' | b'\r' | b'\\' | b'%');
+    // Most texts are short words. The loop looks at all bytes, so that the compiler can vectorize it.
+    if text.bytes().fold(false, |found, byte| found | is_special(byte)) {
+        bytes.reserve(text.len());
+        visit(text, |byte, _| bytes.push(byte));
+    } else {
+        bytes.extend(text.bytes().map(standard_alphabet));
+    }
 }
 
 /// Returns the place of each byte of the canonical form in the text.

@@ -1,28 +1,25 @@
-//! Hides the values of a live cluster's Secrets in records and reports.
+//! Hides the values of a cluster's Secrets in records and reports.
 //!
 //! A printed Secret loses all its values. In other texts, values and their parts are found by their text, however it is
 //! indented, wrapped, escaped or encoded. That search leaves out short values, which could be ordinary words, and public
 //! values such as certificates.
 
 mod canonical;
+mod hidden_record;
 mod object;
 mod search;
 mod values;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+pub use self::object::redact_secret;
+use self::search::Index;
+use self::values::Parts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hashbrown::HashSet;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use windtunnel_core::Object;
-use windtunnel_core::resources::SECRETS;
-
-pub use self::object::redact_secret;
-use self::search::Index;
-use self::values::Parts;
-use super::{Event, Record, WriteEvent};
 
 const REDACTED: &str = "REDACTED";
 /// The minimum length in bytes of values that are searched in texts; shorter ones may be ordinary words and
@@ -33,18 +30,53 @@ const PUBLIC: [&str; 5] = ["ca.crt", "namespace", "service-ca.crt", "tls.crt", "
 /// The annotation with the last applied configuration of kubectl.
 pub(super) const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The values to hide.
+/// The values to hide. A copy learns separately.
 #[derive(Debug, Default)]
-pub struct Secrets(Mutex<Known>);
+pub struct Secrets {
+    known: Mutex<Arc<Known>>,
+    /// Whether the user wants to see the values.
+    are_shown: bool,
+}
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Known {
     /// Hashes of the values in Secrets, because a Secret is observed many times.
     learned: HashSet<[u8; 32]>,
     index: Index,
 }
 
+impl Clone for Secrets {
+    fn clone(&self) -> Self {
+        Self { known: Mutex::new(self.known()), are_shown: self.are_shown }
+    }
+}
+
+/// Equal if they hide the same values.
+impl PartialEq for Secrets {
+    fn eq(&self, other: &Self) -> bool {
+        self.are_shown == other.are_shown && self.known().learned == other.known().learned
+    }
+}
+
+impl Eq for Secrets {}
+
 impl Secrets {
+    /// Returns secrets that are shown: nothing is hidden.
+    pub fn shown() -> Self {
+        Self { are_shown: true, ..Self::default() }
+    }
+
+    /// Returns the values of these Secrets.
+    pub fn of_objects<'o>(found: impl IntoIterator<Item = &'o Value>) -> Self {
+        let secrets = Self::default();
+        found.into_iter().for_each(|secret| secrets.learn_secret(secret));
+        secrets
+    }
+
+    fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Learns the values in an answer of an API server: a Secret, a token, or a list of these.
     pub fn learn(&self, answer: &Value) {
         match answer["kind"].as_str() {
@@ -103,77 +135,85 @@ impl Secrets {
     }
 
     fn update(&self, text: &str, add: impl FnOnce(&mut Index, &str)) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if text.len() >= SHORTEST && known.learned.insert(Sha256::digest(text).into()) {
+        // The text in place of a value is no value.
+        if text.len() < SHORTEST || text == REDACTED {
+            return;
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let hash = Sha256::digest(text).into();
+        if !known.learned.contains(&hash) {
+            let known = Arc::make_mut(&mut known);
+            known.learned.insert(hash);
             add(&mut known.index, text);
         }
     }
 
     /// Returns a text without the values.
     pub fn hide(&self, text: &str) -> String {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.index.replace(text, REDACTED).unwrap_or_else(|| text.to_owned())
+        let hidden = if self.are_shown { None } else { self.known().index.replace(text, REDACTED) };
+        hidden.unwrap_or_else(|| text.to_owned())
     }
 
-    /// Removes the values from a record.
-    pub fn hide_in(&self, record: &mut Record) {
-        for entry in &mut record.entries {
-            match &mut entry.event {
-                Event::Write(write) => self.hide_in_write(write),
-                Event::Step { text } | Event::Fault { text } => *text = self.hide(text),
-                Event::Outcome { text, failure, .. } => {
-                    *text = self.hide(text);
-                    *failure = failure.take().map(|why| self.hide(&why));
-                }
-                Event::Command { line, stdout, stderr, .. } => {
-                    for text in [line, stdout, stderr] {
-                        *text = self.hide(text);
-                    }
-                }
-                _ => {}
-            }
-        }
-        for line in record.logs.iter_mut().flat_map(|log| &mut log.lines) {
-            line.text = self.hide(&line.text);
+    /// Removes all values from the Secrets in an answer of an API server.
+    pub fn redact_answer(&self, answer: &mut Value) {
+        if !self.are_shown {
+            redact_secrets(answer);
         }
     }
 
-    fn hide_in_write(&self, write: &mut WriteEvent) {
-        write.message = self.hide(&write.message);
-        let is_secret = write.key.is_kind(&SECRETS);
-        for object in [&mut write.before, &mut write.after].into_iter().flatten() {
-            let mut value = object.to_value();
-            if is_secret {
-                redact_secret(&mut value);
-            }
-            if self.hide_in_value(&mut value) || is_secret {
-                *object = Object::new(value);
-            }
+    /// Removes the values from the texts of a value, and from the names of its fields.
+    pub fn hide_in_value(&self, value: &mut Value) {
+        if !self.are_shown {
+            self.known().hide_in_value(value);
+        }
+    }
+}
+
+impl Known {
+    fn hide_in_text(&self, text: &mut String) {
+        if let Some(hidden) = self.index.replace(text, REDACTED) {
+            *text = hidden;
         }
     }
 
-    /// Removes the values from the texts of an object; returns whether there were any.
-    fn hide_in_value(&self, value: &mut Value) -> bool {
+    fn hide_in_value(&self, value: &mut Value) {
         match value {
-            Value::String(text) => {
-                let hidden = self.hide(text);
-                let changed = hidden != *text;
-                *text = hidden;
-                changed
-            }
-            Value::Array(items) => {
-                items.iter_mut().fold(false, |changed, item| self.hide_in_value(item) | changed)
-            }
+            Value::String(text) => self.hide_in_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in_value(item)),
             Value::Object(map) => {
-                map.values_mut().fold(false, |changed, item| self.hide_in_value(item) | changed)
+                let mut memory = Vec::new();
+                if map.keys().any(|name| self.index.is_in(name, &mut memory)) {
+                    *map = std::mem::take(map)
+                        .into_iter()
+                        .map(|(name, value)| (self.hidden_name(name), value))
+                        .collect();
+                }
+                map.values_mut().for_each(|item| self.hide_in_value(item));
             }
+            _ => {}
+        }
+    }
+
+    fn hidden_name(&self, mut name: String) -> String {
+        self.hide_in_text(&mut name);
+        name
+    }
+
+    /// Returns whether a text of a value, or the name of a field, contains one of the values. `memory` is used by the search.
+    fn is_in_value(&self, value: &Value, memory: &mut Vec<u8>) -> bool {
+        match value {
+            Value::String(text) => self.index.is_in(text, memory),
+            Value::Array(items) => items.iter().any(|item| self.is_in_value(item, memory)),
+            Value::Object(map) => map
+                .iter()
+                .any(|(name, item)| self.index.is_in(name, memory) || self.is_in_value(item, memory)),
             _ => false,
         }
     }
 }
 
 /// Removes all values from the Secrets in an answer of an API server.
-pub fn redact_secrets(answer: &mut Value) {
+pub(super) fn redact_secrets(answer: &mut Value) {
     match answer["kind"].as_str() {
         Some("Secret") => redact_secret(answer),
         Some("SecretList") => items_mut(answer).for_each(redact_secret),
@@ -325,11 +365,28 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_learns_separately_and_shown_secrets_stay() {
+        let secrets = secrets(&[("password", "correct horse")]);
+        let copy = secrets.clone();
+        copy.learn_secret(&json!({ "stringData": { "other": "battery staple" } }));
+        assert_eq!(secrets.hide("correct horse battery staple"), "REDACTED battery staple");
+        assert_eq!(copy.hide("correct horse battery staple"), "REDACTED REDACTED");
+        let shown = Secrets::shown();
+        shown.learn_secret(&json!({ "stringData": { "other": "battery staple" } }));
+        assert_eq!(shown.hide("battery staple"), "battery staple");
+    }
+
+    #[test]
+    fn the_replacement_is_no_value() {
+        let secrets = secrets(&[("password", REDACTED)]);
+        assert_eq!(secrets.hide("UkVEQUNURUQ="), "UkVEQUNURUQ=");
+    }
+
+    #[test]
     fn hides_values_that_were_copied_into_other_objects() {
         let secrets = secrets(&[("password", "correct horse")]);
-        let mut value = json!({ "spec": { "args": ["--password=correct horse"] } });
-        assert!(secrets.hide_in_value(&mut value));
-        assert_eq!(value, json!({ "spec": { "args": ["--password=REDACTED"] } }));
-        assert!(!secrets.hide_in_value(&mut value));
+        let mut value = json!({ "spec": { "args": ["--password=correct horse"], "is correct horse": 1 } });
+        secrets.hide_in_value(&mut value);
+        assert_eq!(value, json!({ "spec": { "args": ["--password=REDACTED"], "is REDACTED": 1 } }));
     }
 }

@@ -20,14 +20,15 @@ const WRAPPED_AT: usize = 76;
 const TWICE: usize = 5;
 
 /// The forms of values, by eight bytes from their middle: many values have the same start.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Index {
     forms: Vec<Form>,
     by_middle: HashMap<[u8; KEY], Vec<usize>>,
+    middles: Filter,
 }
 
 /// A way to write a value, in its canonical form.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Form {
     bytes: Box<[u8]>,
     /// The length without the limit.
@@ -72,6 +73,7 @@ impl Index {
         bytes.truncate(COMPARED);
         let form = Form { bytes: bytes.into(), length, edges };
         let Some(&key) = form.bytes.get(form.middle()..).and_then(<[u8]>::first_chunk) else { return };
+        self.middles.add(key);
         let others = self.by_middle.entry(key).or_default();
         if others.iter().all(|other| self.forms.get(*other) != Some(&form)) {
             others.push(self.forms.len());
@@ -79,18 +81,29 @@ impl Index {
         }
     }
 
+    /// Returns whether there is a value to find.
+    pub(super) fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
+    /// Returns whether a text contains a value. `canonical` is memory for its canonical form.
+    pub(super) fn is_in(&self, text: &str, canonical: &mut Vec<u8>) -> bool {
+        if self.forms.is_empty() || text.len() < KEY {
+            return false;
+        }
+        canonical::fill(canonical, text);
+        self.find(canonical).next().is_some()
+    }
+
     /// Returns a text with a replacement for all values; `None` if it contains none.
     pub(super) fn replace(&self, text: &str, replacement: &str) -> Option<String> {
-        if self.forms.is_empty() || text.len() < KEY {
+        let mut canonical = Vec::new();
+        if !self.is_in(text, &mut canonical) {
             return None;
         }
-        let canonical = canonical::bytes(text);
         let found = self.find(&canonical);
-        if found.is_empty() {
-            return None;
-        }
         let places = canonical::places(text);
-        let found = found.into_iter().map(|(form, start)| form.with_edges(start, &canonical, &places));
+        let found = found.map(|(form, start)| form.with_edges(start, &canonical, &places));
         let (mut replaced, mut end) = (String::new(), 0);
         for range in joined(found.collect()) {
             let (Some(first), Some(last)) = (places.get(range.start), places.get(range.end - 1)) else {
@@ -107,16 +120,46 @@ impl Index {
     }
 
     /// Returns the forms in a canonical text, with their places.
-    fn find(&self, text: &[u8]) -> Vec<(&Form, usize)> {
-        let mut found = Vec::new();
-        for (at, window) in text.windows(KEY).enumerate() {
-            let Some(key) = window.first_chunk::<KEY>() else { continue };
-            let forms = self.by_middle.get(key).into_iter().flatten();
-            for form in forms.filter_map(|index| self.forms.get(*index)) {
-                found.extend(form.start(text, at).map(|start| (form, start)));
-            }
-        }
-        found
+    fn find<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = (&'a Form, usize)> {
+        let middles = text.windows(KEY).enumerate().filter_map(|(at, window)| {
+            let key = window.first_chunk::<KEY>().filter(|key| self.middles.may_have(**key))?;
+            Some((at, self.by_middle.get(key)?))
+        });
+        middles.flat_map(move |(at, forms)| {
+            let forms = forms.iter().filter_map(|index| self.forms.get(*index));
+            forms.filter_map(move |form| Some((form, form.start(text, at)?)))
+        })
+    }
+}
+
+/// Tells most keys that no form has from the others, faster than a hash map: nearly all texts of a run contain no value.
+#[derive(Debug, Clone)]
+struct Filter(Box<[u64; Self::WORDS]>);
+
+impl Filter {
+    const WORDS: usize = 1 << 10;
+
+    fn add(&mut self, key: [u8; KEY]) {
+        let (word, bit) = Self::place(key);
+        self.0[word] |= bit;
+    }
+
+    fn may_have(&self, key: [u8; KEY]) -> bool {
+        let (word, bit) = Self::place(key);
+        self.0[word] & bit != 0
+    }
+
+    /// The word of a key, and its bit there.
+    fn place(key: [u8; KEY]) -> (usize, u64) {
+        // Multiplication by an odd number spreads the key over the upper bits.
+        let hash = u64::from_le_bytes(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        (usize::try_from(hash >> 6).unwrap_or_default() % Self::WORDS, 1 << (hash & 63))
+    }
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self(Box::new([0; Self::WORDS]))
     }
 }
 

@@ -113,6 +113,7 @@ pub(in crate::scenario) fn read(
         without,
         programs: Vec::new(),
         invariants: Invariant::all(),
+        shows_secrets: false,
         release: release.for_architecture(architecture),
     })
 }

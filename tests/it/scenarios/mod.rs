@@ -338,6 +338,7 @@ mod features {
             strict: false,
             programs: std::sync::Arc::default(),
             permitted: None,
+            shows_secrets: false,
             concurrency: cores,
             fail_fast: false,
             backend,
