@@ -62,6 +62,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// The parts that the user wrote.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.environment.values_mut().chain(&mut self.own_steps)
+    }
+
     /// Reads a user's scenario, with an unchanged timeline.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use super::case::Case;
 use super::oracles::{Problem, rules};
 use super::place::Place;
 use crate::oracles::ORACLES;
+use crate::record::{Secrets, redact_secret};
 
 /// A case that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,6 +82,18 @@ impl Finding {
         comments + &self.case.to_yaml(&self.name(), &self.last_steps)
     }
 
+    /// The finding for reports: without the values of the Secrets in a scenario of the user.
+    #[must_use]
+    pub fn without_secrets(&self) -> Self {
+        let mut shown = self.clone();
+        let secrets = Secrets::default();
+        shown.case.values_mut().for_each(|value| redact_secrets(value, &secrets));
+        let values = shown.case.values_mut().chain(&mut shown.last_steps);
+        values.for_each(|value| secrets.hide_in_value(value));
+        [&mut shown.cause, &mut shown.text].into_iter().for_each(|text| *text = secrets.hide(text));
+        shown
+    }
+
     /// Whether the scenario fails when it runs as any other. Some rules only the exploration checks.
     pub(super) fn fails_in_run(&self) -> bool {
         self.oracle == "rbac" || self.oracle != "same-record" && !self.is_of_record()
@@ -111,5 +124,46 @@ impl Finding {
     /// The problem of the case.
     pub(super) fn problem(&self) -> Problem {
         Problem::known(&self.oracle, &self.text, &self.cause, self.last_steps.clone())
+    }
+}
+
+/// Learns the values of the Secrets in a part of a scenario, and removes all of them from there.
+fn redact_secrets(value: &mut Value, secrets: &Secrets) {
+    let is_patch = value["object"].as_str().is_some_and(|object| object.starts_with("Secret/"));
+    let secret = match value {
+        Value::Object(_) if value["kind"] == "Secret" => Some(&mut *value),
+        _ => value.get_mut("merge").filter(|_| is_patch),
+    };
+    if let Some(secret) = secret {
+        secrets.learn_secret(secret);
+        redact_secret(secret);
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_secrets(item, secrets)),
+        Value::Object(map) => map.values_mut().for_each(|item| redact_secrets(item, secrets)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_finding_for_reports_lacks_the_secrets_of_the_user() {
+        let text = "name: s\ncluster: {version: 4.14.1}\ntimeline:\n\
+                    - apply: {kind: Secret, apiVersion: v1, metadata: {name: s}, stringData: {pin: \"7531\", a: correct horse}}\n\
+                    - patch: {object: Secret/default/s, merge: {stringData: {b: battery staple}}}\n\
+                    - apply: {kind: ConfigMap, apiVersion: v1, metadata: {name: c}, data: {c: correct horse}}\n";
+        let problem =
+            Problem::known("rbac", "it is battery staple", "cause", vec![json!({ "a": "correct horse" })]);
+        let finding = Finding::new(&Case::of_scenario(text).unwrap(), &problem);
+        let shown = finding.without_secrets().scenario();
+        for value in ["7531", "correct horse", "battery staple"] {
+            assert!(finding.scenario().contains(value) && !shown.contains(value), "{value} in {shown}");
+        }
+        assert!(shown.contains("c: \"REDACTED\"") || shown.contains("c: REDACTED"), "{shown}");
     }
 }

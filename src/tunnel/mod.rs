@@ -169,6 +169,12 @@ impl Tunnel {
         Self { seed, ..self }
     }
 
+    /// Shows the values of Secrets in the record, the timeline and the failure of a run, instead of `REDACTED`.
+    pub fn show_secrets(mut self) -> Self {
+        self.plan.cluster.shows_secrets = true;
+        self
+    }
+
     /// Runs the scenario on a thread of its own and waits for its end, which takes no longer inside of `#[tokio::test]`. A
     /// run can be repeated.
     ///

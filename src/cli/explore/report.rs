@@ -97,7 +97,7 @@ impl Summary<'_> {
                 Some(folder) => {
                     let _ = writeln!(text, "  {}", folder.join(finding.file_name()).display());
                 }
-                None => finding.scenario().lines().for_each(|line| {
+                None => finding.without_secrets().scenario().lines().for_each(|line| {
                     let _ = writeln!(text, "    {line}");
                 }),
             }
@@ -161,6 +161,7 @@ impl Summary<'_> {
 }
 
 fn finding(finding: &Finding) -> Value {
+    let finding = &finding.without_secrets();
     json!({
         "oracle": finding.oracle,
         "rule": finding.rule(),

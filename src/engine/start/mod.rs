@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
-use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, SECRETS};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Operation, View, Write};
 use windtunnel_openshift::cvo::InstalledPayload;
@@ -304,6 +304,10 @@ impl Session {
         if plan.shows_secrets {
             simulation.secrets = Arc::new(Secrets::shown());
         }
+        // The reason of an earlier object that is rejected may contain them.
+        let secrets = plan.objects.iter().map(|planned| &planned.object);
+        let secrets = secrets.filter(|object| SECRETS.is_kind_of(object));
+        secrets.for_each(|secret| simulation.secrets.learn_secret(secret));
         simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
         simulation.program_plans = plan.programs.clone().into();
         simulation.embedded = Embedded::new(options.embedded.to_vec());

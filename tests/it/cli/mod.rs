@@ -49,6 +49,7 @@ mod restored;
 mod risks;
 mod rollback_pairs;
 mod scenarios;
+mod secrets;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 #[cfg(unix)]

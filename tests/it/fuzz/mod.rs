@@ -1,5 +1,5 @@
 //! Random input for the API server, and properties that must always hold: no panic, no internal error, no
-//! slow request, bounded memory. Also random clusters for the status.
+//! slow request, bounded memory. Also random clusters for the status, and random values of Secrets.
 //!
 //! `cargo test` runs the first few seeds of each campaign. With `WINDTUNNEL_FUZZ_SECONDS=60` the campaigns
 //! continue with new seeds, for a minute together; with `WINDTUNNEL_FUZZ_SEED` they run that seed alone.
@@ -17,3 +17,4 @@ mod properties;
 mod queries;
 mod requests;
 mod schemas;
+mod secrets;

@@ -92,6 +92,7 @@ fn cut_short(summary: Summary<'_>) -> Vec<(&str, u64)> {
 }
 
 fn section(finding: &Finding) -> Section {
+    let finding = &finding.without_secrets();
     Section {
         oracle: finding.oracle.clone(),
         cause: finding.cause.split_once(": ").map_or(&*finding.cause, |(_, cause)| cause).to_owned(),
