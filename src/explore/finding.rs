@@ -90,7 +90,9 @@ impl Finding {
         shown.case.values_mut().for_each(|value| redact_secrets(value, &secrets));
         let values = shown.case.values_mut().chain(&mut shown.last_steps);
         values.for_each(|value| secrets.hide_in_value(value));
-        [&mut shown.cause, &mut shown.text].into_iter().for_each(|text| *text = secrets.hide(text));
+        for text in [&mut shown.cause, &mut shown.text] {
+            *text = secrets.hide(text);
+        }
         shown
     }
 

@@ -53,6 +53,15 @@ pub struct RunOptions {
     pub begin: Rc<dyn Fn(Place)>,
 }
 
+impl RunOptions {
+    /// The settings of each session.
+    fn settings(&self) -> Settings {
+        let Self { seed, strict, shows_secrets, .. } = *self;
+        let (programs, permitted) = (Arc::clone(&self.programs), self.permitted.clone());
+        Settings { seed, strict, programs, permitted, shows_secrets }
+    }
+}
+
 impl Suite {
     /// Parses features, given as file names and texts. Every step must be known.
     ///
@@ -181,18 +190,8 @@ impl Suite {
         options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let RunOptions {
-            seed,
-            strict,
-            programs,
-            permitted,
-            shows_secrets,
-            concurrency,
-            fail_fast,
-            backend,
-            stop,
-            begin,
-        } = options;
+        let settings = options.settings();
+        let RunOptions { concurrency, fail_fast, backend, stop, begin, .. } = options;
         let mut selected = self.scenario_list();
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);
@@ -217,9 +216,8 @@ impl Suite {
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
                 world.feature_files = feature_files;
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
-                let strict = strict || has_tag(feature, rule, scenario, STRICT);
-                let (programs, permitted) = (Arc::clone(&programs), permitted.clone());
-                world.settings = Settings { seed, strict, programs, permitted, shows_secrets };
+                world.settings = settings.clone();
+                world.settings.strict |= has_tag(feature, rule, scenario, STRICT);
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()

@@ -179,7 +179,7 @@ fn run_all(args: &RunArgs) -> Result<Exit, String> {
         in_parallel(&runs, at_a_time, |(index, plan, seed)| {
             let finished = run_unless_failed(&failed, &interrupt, &place, (plan, *seed), args, &suite);
             combined.add(*index, finished, |finished| {
-                progress.done(*index, suite.text(finished), &plan.name, finished.result.failed());
+                progress.done(*index, suite.text(finished), &finished.result.name, finished.result.failed());
             });
         })
     });

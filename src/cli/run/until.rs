@@ -52,6 +52,7 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
     result.virtual_time = session.elapsed();
     // The steps of a feature have no place here.
     result.failed_at = failure.map(|failure| (failure.line, failure.column)).filter(|(line, _)| *line > 0);
+    let result = result.without_secrets(session.secrets());
     if !args.quiet {
         let shown = if args.verbose { Insights::AtTheEnd } else { Insights::Changed };
         print_output(&paint(&story::render(&record, args.layout.width(), shown)));

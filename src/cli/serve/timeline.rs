@@ -44,10 +44,7 @@ pub(super) fn run(session: &mut Session, plan: &Plan, pace: ClockPace, state: &w
         // A signal ended it.
         None => return,
     };
-    if result == TimelineState::Passed {
-        print_notice(&format!("PASS  {}", plan.name));
-    } else {
-        print_notice(&format!("FAIL  {}", plan.name));
-    }
+    let word = if result == TimelineState::Passed { "PASS" } else { "FAIL" };
+    print_notice(&format!("{word}  {}", session.secrets().hide(&plan.name)));
     state.send_replace(result);
 }

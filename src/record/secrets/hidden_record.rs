@@ -93,7 +93,9 @@ impl Hiding<'_> {
                 std::iter::once(text).chain(failure).for_each(|text| known.hide_in_text(text));
             }
             Event::Command { line, stdout, stderr, .. } => {
-                [line, stdout, stderr].into_iter().for_each(|text| known.hide_in_text(text));
+                for text in [line, stdout, stderr] {
+                    known.hide_in_text(text);
+                }
             }
             Event::Alert(alert) => {
                 let texts = alert.labels.values_mut().chain(alert.annotations.values_mut());

@@ -264,6 +264,10 @@ fn the_help_of_run_lists_the_options() {
               
               [default: in-process]
 
+          --show-secrets
+              Show the values of Secrets in all output and records, instead of REDACTED; only in
+              clusters that windtunnel simulates in this process
+
           --kubeconfig <FILE>
               Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder]
 
@@ -477,6 +481,10 @@ fn the_help_of_test_lists_the_options() {
               - kubeconfig: Existing cluster
               
               [default: in-process]
+
+          --show-secrets
+              Show the values of Secrets in all output and records, instead of REDACTED; only in
+              clusters that windtunnel simulates in this process
 
           --kubeconfig <FILE>
               Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder]

@@ -18,7 +18,8 @@ const BESIDE: &[&str] = &["", "user:", "is ", "\n", "--password=", "\"", "%25", 
 fn value(dice: &mut Dice) -> (String, String) {
     let letters = |dice: &mut Dice| (0..8).map(|_| dice.pick(LETTERS)).collect::<String>();
     let core = letters(dice);
-    let value = format!("{}{}{core}{}{}", dice.pick(LETTERS), dice.pick(BETWEEN), dice.pick(BETWEEN), letters(dice));
+    let value =
+        format!("{}{}{core}{}{}", dice.pick(LETTERS), dice.pick(BETWEEN), dice.pick(BETWEEN), letters(dice));
     (core, value)
 }
 
@@ -31,8 +32,14 @@ fn written(dice: &mut Dice, value: &str) -> String {
         1 => URL_SAFE_NO_PAD.encode(&whole),
         2 => json!({ "a": whole }).to_string(),
         3 => json!({ "a": json!({ "b": value }).to_string() }).to_string(),
-        4 => value.bytes().map(|byte| format!("%{byte:02X}")).collect(),
-        5 => STANDARD.encode(&whole).as_bytes().chunks(20).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n"),
+        4 => value.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat(),
+        5 => STANDARD
+            .encode(&whole)
+            .as_bytes()
+            .chunks(20)
+            .map(String::from_utf8_lossy)
+            .collect::<Vec<_>>()
+            .join("\n"),
         _ => whole,
     }
 }
@@ -51,7 +58,8 @@ fn scenario(dice: &mut Dice, value: &str) -> String {
     let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata("p", String::new()), "spec": { "containers": [{
         "name": "c", "image": "quay.io/a/b:1", "args": [written(dice, value)], "env": [{ "name": "A", "value": written(dice, value) }] }] } });
     let expected = json!({ "object": "ConfigMap/default/c", "fields": { "data.a": format!("not {value}") } });
-    let mut steps: Vec<Value> = [secret, map, pod].into_iter().map(|object| json!({ "apply": object })).collect();
+    let mut steps: Vec<Value> =
+        [secret, map, pod].into_iter().map(|object| json!({ "apply": object })).collect();
     if dice.one_in(2) {
         // The run learns the value later.
         steps.swap(0, 1);
@@ -69,7 +77,8 @@ fn a_value_of_a_secret_is_in_no_output() {
         let mut dice = Dice::new("secrets", seed);
         let (core, value) = value(&mut dice);
         let text = scenario(&mut dice, &value);
-        let plan = windtunnel::scenario::parse("s.yaml", &text, &Releases::default()).map_err(|error| error.to_string())?;
+        let plan = windtunnel::scenario::parse("s.yaml", &text, &Releases::default())
+            .map_err(|error| error.to_string())?;
         let outcome = windtunnel::engine::run_plan(&plan, 1).map_err(|error| error.to_string())?;
         let failure = outcome.failure.ok_or("expected a failed step")?;
         let outputs = [
