@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use regex::Regex;
+use windtunnel_core::text::short_duration;
 
 use super::functions::{self, Kind};
 use super::lexer::{Token, tokens};
@@ -12,6 +13,8 @@ use super::{
 
 /// Maximum nesting depth of expressions.
 const DEPTH_MAX: usize = 40;
+/// The limit of durations. Longer ones do not fit into the arithmetic with times.
+const YEARS_MAX: i64 = 300;
 
 const AGGREGATIONS: &[&str] = &[
     "group",
@@ -79,7 +82,7 @@ impl Parser {
             Some(Token::Name(name)) => format!("{name:?}"),
             Some(Token::Text(text)) => format!("the string {text:?}"),
             Some(Token::Number(number)) => format!("{number}"),
-            Some(Token::Span(_)) => "a duration".to_owned(),
+            Some(Token::Span(span)) => format!("the duration {}", short_duration(*span)),
             Some(Token::Sign(sign)) => format!("{sign:?}"),
         };
         self.error(format!("expected {wanted}, found {found}"))
@@ -387,9 +390,12 @@ impl Parser {
             Some(Token::Number(number)) => SignedDuration::try_from_secs_f64(*number).ok(),
             _ => None,
         };
-        // Longer ones do not fit into the arithmetic with times.
-        let span = span.filter(|span| span.as_hours() < 24 * 365 * 300);
-        let span = span.ok_or_else(|| self.unexpected("a duration"))?;
+        let is_number = matches!(self.peek(), Some(Token::Number(_)));
+        let Some(span) = span.filter(|span| span.as_hours() < 24 * 365 * YEARS_MAX) else {
+            let is_too_long = span.is_some() || is_number;
+            let limit = if is_too_long { format!(" of less than {YEARS_MAX} years") } else { String::new() };
+            return Err(self.unexpected(&format!("a duration{limit}")));
+        };
         self.at += 1;
         Ok(span)
     }

@@ -286,7 +286,16 @@ fn reports_invalid_and_unsupported_expressions() {
         shown("up @ 1e30"),
         "error: timestamp out of bounds for @ modifier: 1000000000000000000000000000000"
     );
-    assert_eq!(shown("up[1e400]"), "error: expected a duration, found inf");
+    assert_eq!(shown("up[1e400]"), "error: expected a duration of less than 300 years, found inf");
+    assert_eq!(
+        shown("up[301y]"),
+        "error: expected a duration of less than 300 years, found the duration 2636760h"
+    );
+    assert_eq!(shown("up[x]"), "error: expected a duration, found \"x\"");
+    assert_eq!(
+        shown("up @ 5m"),
+        "error: expected a time in seconds, `start()` or `end()`, found the duration 5m"
+    );
     assert_eq!(shown("up[1h1h]"), "error: bad number or duration syntax: \"1h1h\"");
     let nameless = "error: a selector without the name of one metric is not supported: write it before \"{\"";
     assert_eq!(shown("{__name__=~'a|b'}"), nameless);
