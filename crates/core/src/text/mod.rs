@@ -1,8 +1,11 @@
-//! Small text tools: durations, hex, columns, suggestions for misspelled names, error chains.
+//! Small text tools: durations, hex, columns, suggestions for misspelled names, error chains, visible control characters.
 
 pub mod go_float;
 pub mod go_quote;
 pub mod tabwriter;
+mod visible;
+
+pub use visible::{one_line, visible};
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
@@ -105,8 +108,9 @@ pub fn truncate(text: &str, width: usize) -> String {
     start + "..."
 }
 
-/// Pads rows into columns, two spaces apart. The last cell of a row is not padded.
+/// Pads rows into columns, two spaces apart. The last cell of a row is not padded. Line breaks in cells are written as `\n`.
 pub fn columns(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter()
@@ -117,7 +121,7 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     };
     let widths: Vec<usize> = (0..count).map(width).collect();
     let mut out = String::new();
-    for row in rows {
+    for row in &rows {
         for (column, cell) in row.iter().enumerate() {
             out.push_str(cell);
             if column + 1 < row.len() {
@@ -238,5 +242,6 @@ mod tests {
         let rows =
             [vec!["a".into(), "bb".into()], vec!["aaa".into(), String::new()], vec!["c".into(), "d".into()]];
         assert_eq!(columns(&rows), "a    bb\naaa\nc    d\n");
+        assert_eq!(columns(&[vec!["a\nb".into(), "c".into()]]), "a\\nb  c\n");
     }
 }
