@@ -1,4 +1,4 @@
-//! The limits of the YAML library, in words that say what to do.
+//! The limits of the YAML library, in words that say what to do. For the size of a text, only its reader knows that.
 
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;
@@ -11,6 +11,8 @@ pub(super) struct Exceeded {
     pub(super) message: String,
     /// Whether the limit is one of the whole text, so that no place in it is to blame.
     pub(super) is_of_text: bool,
+    /// Whether the text is too large, whatever it has.
+    pub(super) is_size: bool,
 }
 
 /// Returns the innermost error.
@@ -23,12 +25,17 @@ pub(super) fn cause(error: &Error) -> &Error {
 
 /// Returns the limit that an error is about; `None` for other errors.
 pub(super) fn exceeded(error: &Error) -> Option<Exceeded> {
+    let mut is_size = false;
     let (message, is_of_text) = match cause(error) {
         Error::Budget { breach: BudgetBreach::Depth { depth }, .. } => {
             let most = depth.saturating_sub(1);
             (format!("the YAML is nested more than {most} levels deep: use fewer levels"), false)
         }
-        Error::Budget { breach, .. } => (breach_of_text(breach), true),
+        Error::Budget { breach, .. } => {
+            let size = size(breach);
+            is_size = size.is_some();
+            (size.unwrap_or_else(|| repetition(breach)), true)
+        }
         Error::AliasReplayLimitExceeded { max_total_replayed_events: most, .. } => {
             (format!("the aliases repeat more than {}: write out what they repeat", values(*most)), false)
         }
@@ -40,35 +47,42 @@ pub(super) fn exceeded(error: &Error) -> Option<Exceeded> {
         }
         _ => return None,
     };
-    Some(Exceeded { message, is_of_text })
+    Some(Exceeded { message, is_of_text, is_size })
 }
 
-/// Returns the message about a limit of the whole text. The library reports the first count above a limit.
-fn breach_of_text(breach: &BudgetBreach) -> String {
-    const SPLIT: &str = "split it into several files";
-    let most = |count: &usize| count.saturating_sub(1);
-    match breach {
-        BudgetBreach::Nodes { nodes } => format!("the YAML has more than {}: {SPLIT}", values(most(nodes))),
+/// The number of a limit. The library reports the first count above it.
+const fn most(count: usize) -> usize {
+    count.saturating_sub(1)
+}
+
+/// Returns the message about the size of the whole text; `None` for a limit of another kind.
+fn size(breach: &BudgetBreach) -> Option<String> {
+    Some(match breach {
+        BudgetBreach::Nodes { nodes } => format!("the YAML has more than {}", values(most(*nodes))),
         BudgetBreach::Events { events } => {
-            format!("the YAML has more than {} and comments: {SPLIT}", values(most(events)))
+            format!("the YAML has more than {} and comments", values(most(*events)))
         }
         BudgetBreach::Documents { documents } => {
-            format!("the YAML has more than {} documents: {SPLIT}", grouped(most(documents)))
+            format!("the YAML has more than {} documents", grouped(most(*documents)))
         }
         BudgetBreach::ScalarBytes { total_scalar_bytes: bytes } => {
-            format!(
-                "the values of the YAML have {} bytes of text, which is too much: {SPLIT}",
-                grouped(*bytes)
-            )
+            format!("the values of the YAML have {} bytes of text, which is too much", grouped(*bytes))
         }
         BudgetBreach::CommentBytes { total_comment_bytes: bytes } => {
-            format!("the comments of the YAML have {} bytes, which is too much: {SPLIT}", grouped(*bytes))
+            format!("the comments of the YAML have {} bytes, which is too much", grouped(*bytes))
         }
+        _ => return None,
+    })
+}
+
+/// Returns the message about anchors, aliases and merge keys.
+fn repetition(breach: &BudgetBreach) -> String {
+    match breach {
         BudgetBreach::Aliases { aliases } => {
-            format!("the YAML has more than {} aliases: write out what they repeat", grouped(most(aliases)))
+            format!("the YAML has more than {} aliases: write out what they repeat", grouped(most(*aliases)))
         }
         BudgetBreach::Anchors { anchors } => {
-            format!("the YAML has more than {} anchors: write out what they name", grouped(most(anchors)))
+            format!("the YAML has more than {} anchors: write out what they name", grouped(most(*anchors)))
         }
         BudgetBreach::AliasAnchorRatio { aliases, anchors } => format!(
             "the YAML has {} aliases, too many for its {} anchors: write out what they repeat",
@@ -81,10 +95,10 @@ fn breach_of_text(breach: &BudgetBreach) -> String {
         BudgetBreach::MergeKeys { merge_keys } => {
             format!(
                 "the YAML has more than {} merge keys: write out what they merge",
-                grouped(most(merge_keys))
+                grouped(most(*merge_keys))
             )
         }
-        _ => format!("the YAML is too large or too complex: {SPLIT}"),
+        _ => "the YAML is too large or too complex".to_owned(),
     }
 }
 
@@ -107,11 +121,17 @@ mod tests {
     }
 
     #[test]
+    fn only_a_text_that_is_too_large_gets_the_advice_of_its_reader() {
+        let advised = |text: &str| parse_tree(text).unwrap_err().with_advice_on_size("use less").message;
+        assert_eq!(advised(&"- a\n".repeat(250_001)), "the YAML has more than 250,000 values: use less");
+        let deep = "[".repeat(40) + &"]".repeat(40);
+        assert_eq!(advised(&deep), "the YAML is nested more than 32 levels deep: use fewer levels");
+        assert!(!advised("a: [").contains("use less"));
+    }
+
+    #[test]
     fn each_limit_is_one_error_that_says_what_to_do() {
-        check(
-            &"- a\n".repeat(250_001),
-            "1:1: the YAML has more than 250,000 values: split it into several files",
-        );
+        check(&"- a\n".repeat(250_001), "1:1: the YAML has more than 250,000 values");
         check(
             &format!("a: {}\n", "[".repeat(40) + &"]".repeat(40)),
             "1:35: the YAML is nested more than 32 levels deep: use fewer levels",
@@ -129,10 +149,7 @@ mod tests {
         let error = parse_tree(&format!("a0: &a0 [{}]\n{bomb}", "1, ".repeat(9))).unwrap_err();
         assert!(error.is_limit() && error.message.contains("more than 250,000 values"), "{error}");
         let documents = from_str_multi::<serde_json::Value>(&"--- 1\n".repeat(1025)).unwrap_err();
-        assert_eq!(
-            documents.to_string(),
-            "1:1: the YAML has more than 1,024 documents: split it into several files"
-        );
+        assert_eq!(documents.to_string(), "1:1: the YAML has more than 1,024 documents");
     }
 
     #[test]
@@ -143,7 +160,7 @@ mod tests {
             errors,
             [
                 "1:4: `: ` within a text begins a new key; quote the text: `a: \"b: c\"`",
-                "1:1: the YAML has more than 250,000 values: split it into several files"
+                "1:1: the YAML has more than 250,000 values"
             ]
         );
     }

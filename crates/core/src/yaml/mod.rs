@@ -3,6 +3,9 @@
 
 use serde::de::DeserializeOwned;
 
+#[cfg(feature = "yaml-write")]
+use crate::text::visible;
+
 mod limits;
 mod node;
 mod position;
@@ -12,6 +15,7 @@ mod write;
 pub use node::{Kind, Node};
 pub use position::position_of_text;
 pub use repair::{Repaired, explain_structure};
+pub use write::{comment, quoted, scalar};
 
 /// An error in a YAML text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,12 +28,22 @@ pub struct YamlError {
     /// The message, without the position.
     pub message: String,
     is_limit: bool,
+    is_size: bool,
 }
 
 impl YamlError {
     /// Whether the text exceeds a limit of the library. No change of a line resolves that.
     pub fn is_limit(&self) -> bool {
         self.is_limit
+    }
+
+    /// Returns the error with what helps if the text is too large, which depends on what the text is.
+    #[must_use]
+    pub fn with_advice_on_size(mut self, advice: &str) -> Self {
+        if self.is_size {
+            self.message += &format!(": {advice}");
+        }
+        self
     }
 }
 
@@ -43,9 +57,10 @@ fn options() -> serde_saphyr::Options {
 fn error(error: &serde_saphyr::Error) -> YamlError {
     let exceeded = limits::exceeded(error);
     let is_limit = exceeded.is_some();
+    let is_size = exceeded.as_ref().is_some_and(|exceeded| exceeded.is_size);
     let message = match exceeded {
-        Some(limits::Exceeded { message, is_of_text: true }) => {
-            return YamlError { line: 1, column: 1, message, is_limit };
+        Some(limits::Exceeded { message, is_of_text: true, .. }) => {
+            return YamlError { line: 1, column: 1, message, is_limit, is_size };
         }
         Some(limits::Exceeded { message, .. }) => message,
         None => message(error),
@@ -59,6 +74,7 @@ fn error(error: &serde_saphyr::Error) -> YamlError {
         column: at(serde_saphyr::Location::column),
         message,
         is_limit,
+        is_size,
     }
 }
 
@@ -144,7 +160,7 @@ pub fn parse_lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), Y
     let mut repeated = Vec::new();
     tree.repeated(&mut repeated);
     if let Some(message) = tree.wrong_key() {
-        return Err(YamlError { message, line: 0, column: 0, is_limit: false });
+        return Err(YamlError { message, line: 0, column: 0, is_limit: false, is_size: false });
     }
     Ok((tree.to_json_as_go(), repeated))
 }
@@ -249,18 +265,19 @@ fn large(text: &str) -> serde_saphyr::Options {
     settings
 }
 
-/// Serializes a value as one document that ends with a newline.
+/// Serializes a value as one document that ends with a newline. A value with characters that act on a terminal or on a CI system is
+/// written with their escapes, in JSON below its first level.
 ///
 /// # Errors
 /// The value cannot be represented in YAML, such as a map with composite keys.
 #[cfg(feature = "yaml-write")]
 pub fn to_string(value: &impl serde::Serialize) -> Result<String, YamlError> {
-    serde_saphyr::to_string(value).map_err(|e| YamlError {
-        line: 0,
-        column: 0,
-        message: e.to_string(),
-        is_limit: false,
-    })
+    let failed = |message: String| YamlError { line: 0, column: 0, message, is_limit: false, is_size: false };
+    let text = serde_saphyr::to_string(value).map_err(|error| failed(error.to_string()))?;
+    if visible(&text) == text {
+        return Ok(text);
+    }
+    Ok(write::with_escapes(&serde_json::to_value(value).map_err(|error| failed(error.to_string()))?))
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Serialization of a tree in the style of hand-written YAML: on one line if it fits.
 
+use std::borrow::Cow;
+
 use super::{Kind, Node};
+use crate::text::visible;
 
 /// The maximum length of a line that can be broken.
 const WIDTH: usize = 130;
@@ -61,7 +64,7 @@ fn flow(node: &Node) -> String {
     match &node.kind {
         Kind::Null => String::new(),
         Kind::Bool(_) | Kind::Number(_) => node.scalar().unwrap_or_default().to_owned(),
-        Kind::Text(text) => scalar(text),
+        Kind::Text(text) => scalar(text).into_owned(),
         Kind::List(items) => format!("[{}]", items.iter().map(null).collect::<Vec<_>>().join(", ")),
         Kind::Map(entries) => {
             let entry = |(key, value): &(Node, Node)| format!("{}: {}", flow(key), null(value));
@@ -70,8 +73,8 @@ fn flow(node: &Node) -> String {
     }
 }
 
-/// A string, quoted if it would otherwise be parsed as something else.
-fn scalar(text: &str) -> String {
+/// Returns a string on one line, quoted if it would otherwise be parsed as something else.
+pub fn scalar(text: &str) -> Cow<'_, str> {
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let begins = match text.chars().next() {
         // A version or a duration, not a number.
@@ -84,12 +87,39 @@ fn scalar(text: &str) -> String {
     let rest =
         text.chars().all(|c| c.is_ascii_alphanumeric() || " ./*()$_-".contains(c)) && !text.ends_with(' ');
     let plain = begins && rest && !WORDS.contains(&text.to_lowercase().as_str());
-    if plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+    if plain { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
+}
+
+/// Returns a string on one line, in quotes, with the escapes of JSON. Characters that YAML forbids and those that act on a terminal
+/// are escaped.
+pub fn quoted(text: &str) -> String {
+    visible(&serde_json::Value::from(text).to_string()).into_owned()
+}
+
+/// Returns the lines of a text as comments, each with its newline.
+pub fn comment(text: &str) -> String {
+    text.lines().fold(String::new(), |text, line| text + "# " + &visible(line) + "\n")
+}
+
+/// Returns a value as a document that has an escape for each character that acts on a terminal.
+#[cfg(feature = "yaml-write")]
+pub(super) fn with_escapes(value: &serde_json::Value) -> String {
+    let json = |value: &serde_json::Value| visible(&value.to_string()).into_owned() + "\n";
+    match value {
+        serde_json::Value::Object(fields) if !fields.is_empty() => {
+            let lines = fields.iter().map(|(key, value)| format!("{}: {}", scalar(key), json(value)));
+            lines.collect::<Vec<_>>().concat()
+        }
+        value => json(value),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::yaml::parse_tree;
+    use proptest::prelude::*;
+
+    use super::{quoted, scalar};
+    use crate::yaml::{from_str, parse_tree};
 
     /// The JSON of a document, to compare without positions and source texts.
     fn json(text: &str) -> serde_json::Value {
@@ -108,5 +138,27 @@ mod tests {
         assert_eq!(json(&written), json(&text), "\n{written}");
         assert!(written.contains("number: 1.30\n") && written.contains("- clear-update\n"), "{written}");
         assert_eq!(parse_tree(&written).unwrap().0.to_text(), written);
+    }
+
+    #[test]
+    fn quotes_escape_what_yaml_forbids() {
+        assert_eq!(quoted("\u{9b}2J\u{1b}\u{7f}\u{202e}\u{ffff}"), r#""\u009b2J\u001b\u007f\u202e\uffff""#);
+        assert_eq!(scalar("4.14.8"), "4.14.8");
+        assert_eq!(scalar("a: b"), "\"a: b\"");
+        assert_eq!(super::comment("a\nb\u{9b}\r\n"), "# a\n# b\\u009b\n");
+    }
+
+    proptest! {
+        #[test]
+        fn any_string_is_parsed_as_itself(text in r"(?s)([-:#,{}\[\]'&*! \n\r\t\x1b\x7f\x{85}\x{9b}\x{2028}\x{202e}\x{feff}\x{e0001}0.]|.){0,12}") {
+            for written in [format!("a: {}\n", scalar(&text)), format!("{{a: {}, b: 1}}\n", quoted(&text))] {
+                let parsed = json(&written);
+                prop_assert_eq!(parsed["a"].as_str(), Some(text.as_str()), "{}", written);
+            }
+            let map = serde_json::json!({ "a": &text, text.clone(): [&text] });
+            let written = crate::yaml::to_string(&map).unwrap();
+            prop_assert_eq!(from_str::<serde_json::Value>(&written).unwrap(), map, "{}", written);
+            prop_assert_eq!(crate::text::visible(&written), written.as_str());
+        }
     }
 }

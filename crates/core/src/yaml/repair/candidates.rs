@@ -45,7 +45,13 @@ impl Candidate {
 
     /// Returns the error that the change explains.
     pub(super) fn error(&self) -> YamlError {
-        YamlError { line: self.line, column: self.column, message: self.message.clone(), is_limit: false }
+        YamlError {
+            line: self.line,
+            column: self.column,
+            message: self.message.clone(),
+            is_limit: false,
+            is_size: false,
+        }
     }
 }
 
