@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windtunnel_core::rng::fnv1a;
+use windtunnel_core::yaml::comment;
 
 use super::case::Case;
 use super::oracles::{Problem, rules};
@@ -72,14 +73,14 @@ impl Finding {
     /// The scenario that fails because of the problem, with comments for its reader.
     pub fn scenario(&self) -> String {
         let text = self.text.lines().next().unwrap_or_default();
-        let place = self.place.as_ref().map_or_else(String::new, |place| format!("# Shows in {place}\n"));
+        let place = self.place.as_ref().map_or_else(String::new, |place| format!("Shows in {place}\n"));
         let comments = format!(
-            "# Broken: {text}\n# Rule: {}: {}\n{place}# Run it: {}\n",
+            "Broken: {text}\nRule: {}: {}\n{place}Run it: {}",
             self.oracle,
             self.rule(),
             self.command()
         );
-        comments + &self.case.to_yaml(&self.name(), &self.last_steps)
+        comment(&comments) + &self.case.to_yaml(&self.name(), &self.last_steps)
     }
 
     /// The finding for reports: without the values of the Secrets in a scenario of the user.

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use regex::Regex;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::text::visible;
 use windtunnel_core::{Object, View, condition};
 
 use super::ScenarioResult;
@@ -48,7 +49,7 @@ pub fn render(results: &[(&ScenarioResult, Option<&Record>)]) -> Result<String, 
     suite.add_test_cases(known.iter().map(|blame| case(blame, failures.get(blame))));
     let mut report = Report::new("windtunnel");
     report.add_test_suite(suite);
-    report.to_string()
+    Ok(visible(&report.to_string()?).into_owned())
 }
 
 fn case(blame: &str, failures: Option<&Vec<&ScenarioResult>>) -> TestCase {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use windtunnel_core::text::{clock_time, truncate};
+use windtunnel_core::text::{clock_time, truncate, visible};
 
 use super::{ScenarioResult, rerun};
 
@@ -48,7 +48,7 @@ pub fn render(command: &str, results: &[ScenarioResult], options: &[String]) -> 
     if !again.is_empty() {
         let _ = write!(text, "\nRun the failures again:\n\n```sh\n{again}\n```\n\n");
     }
-    text
+    visible(&text).into_owned()
 }
 
 /// Returns a text as the cell of a table: Markdown and HTML in it stay text.

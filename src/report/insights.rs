@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use serde_json::Value;
+use windtunnel_core::text::one_line;
 use windtunnel_core::{Key, resources, yaml};
 use windtunnel_update_status::insight::documents;
 use windtunnel_update_status::insight::published::{self, CONFIG_MAP, KEY_PREFIX, NAMESPACE};
@@ -137,10 +138,10 @@ pub fn at_the_end(record: &Record) -> String {
     let object = last(is_insights_config_map).or_else(|| last(is_update_status));
     let mut out = String::new();
     for (key, source) in object.map(|object| published_insights(object)).unwrap_or_default() {
-        out.push_str(&key);
+        out.push_str(&one_line(&key));
         if has_no_problem(source) {
             out.push_str(": ");
-            out.push_str(&summarize(source));
+            out.push_str(&one_line(&summarize(source)));
             out.push('\n');
             continue;
         }
@@ -188,10 +189,10 @@ pub fn changed(record: &Record) -> String {
         }
     }
     let line = |((_, change), keys): (&(String, String), &Vec<&str>)| match keys.as_slice() {
-        [first, _, ..] => format!("{first} and {} more: {change}\n", keys.len() - 1),
-        keys => format!("{}: {change}\n", keys.concat()),
+        [first, _, ..] => format!("{first} and {} more: {change}", keys.len() - 1),
+        keys => format!("{}: {change}", keys.concat()),
     };
-    let mut text: String = lines.iter().map(line).collect();
+    let mut text: String = lines.iter().map(line).map(|line| one_line(&line).into_owned() + "\n").collect();
     if unchanged > 0 {
         text += &format!("{unchanged} insight{} did not change\n", if unchanged == 1 { "" } else { "s" });
     }

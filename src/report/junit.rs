@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use quick_junit::{NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use windtunnel_core::text::visible;
 use windtunnel_update_status::status::Details;
 
 use super::steps::Outcome;
@@ -62,7 +63,8 @@ pub fn render(
     }
     let mut report = Report::new("windtunnel");
     report.add_test_suite(cases);
-    report.to_string()
+    // CI systems also print failures.
+    Ok(visible(&report.to_string()?).into_owned())
 }
 
 /// The unit of a test case.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use windtunnel_core::text::one_line;
+
 use super::ScenarioResult;
 
 /// Returns the command that runs a scenario again; empty if its file is unknown. `command` is the command of
@@ -38,7 +40,8 @@ pub fn failures(command: &str, results: &[ScenarioResult], options: &[String]) -
 
 fn quoted<'a>(command: &str, words: impl Iterator<Item = &'a str>) -> String {
     // Quoting only fails for a null byte, which no path contains.
-    format!("{command} {}", shlex::try_join(words).unwrap_or_default())
+    let words = shlex::try_join(words).unwrap_or_default();
+    format!("{command} {}", one_line(&words))
 }
 
 #[cfg(test)]

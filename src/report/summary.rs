@@ -3,24 +3,29 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use windtunnel_core::text::clock_time;
+use windtunnel_core::text::{clock_time, one_line};
 
 use super::ScenarioResult;
 
 /// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends
 /// with a line break.
 pub fn line(result: &ScenarioResult) -> String {
-    format!("{:<5} {}  ({})\n", word(result), result.name, facts(result, ""))
+    format!("{:<5} {}  ({})\n", word(result), one_line(&result.name), facts(result, ""))
 }
 
 /// Returns the result in a line with its file and the wall time:
 /// `PASS  name  a.yaml  (1:15:00 of cluster time, 0.8 s)`; ends with a line break.
 pub fn row(result: &ScenarioResult) -> String {
     let wall = result.wall.map(|wall| format!(", {:.1} s", wall.took.as_secs_f64())).unwrap_or_default();
-    let (word, name) = (word(result), &result.name);
+    let (word, name) = (word(result), one_line(&result.name));
     // The name of an invalid file is that of the file.
-    let place = if result.invalid { String::new() } else { format!("  {}", result.place()) };
+    let place = if result.invalid { String::new() } else { format!("  {}", one_line(&result.place())) };
     format!("{word:<5} {name}{place}  ({})\n", facts(result, &wall))
+}
+
+/// Returns the file and the name in a line.
+pub fn title(result: &ScenarioResult) -> String {
+    format!("{}: {}", one_line(&result.file), one_line(&result.name))
 }
 
 /// Returns the outcome in a word.
@@ -37,7 +42,7 @@ fn word(result: &ScenarioResult) -> &'static str {
 /// Returns the cluster time, followed by `wall`, and what else is remarkable; or why nothing ran.
 fn facts(result: &ScenarioResult, wall: &str) -> String {
     if let Some(why) = &result.skipped {
-        return why.clone();
+        return one_line(why).into_owned();
     }
     if result.invalid {
         return "the file is invalid".to_owned();
@@ -67,7 +72,7 @@ pub fn scenario(result: &ScenarioResult) -> String {
         if !result.file.is_empty() && !result.invalid {
             let place =
                 result.failed_at.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
-            lines.push(format!("      {}{place} with seed {}", result.file, result.seed));
+            lines.push(format!("      {}{place} with seed {}", one_line(&result.file), result.seed));
         }
         lines.extend(failure.lines().map(|line| format!("      {line}")));
     }
@@ -84,7 +89,7 @@ pub fn recap(results: &[ScenarioResult]) -> String {
         if result.invalid {
             format!("{} {reason}\n", word(result))
         } else {
-            format!("{} {} {}: {reason}\n", word(result), result.place(), result.name)
+            format!("{} {} {}: {reason}\n", word(result), one_line(&result.place()), one_line(&result.name))
         }
     });
     lines.collect()

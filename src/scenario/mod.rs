@@ -96,6 +96,7 @@ pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result
 fn structure_problems(mut reader: Reader<'_>, text: &str) -> Problems {
     let yaml::Repaired { errors, tree, is_complete } = yaml::explain_structure(text);
     for error in errors {
+        let error = error.with_advice_on_size("move steps into other files with `include`");
         reader.problem_at(error.line, error.column, error.message);
     }
     if let Some(tree) = tree.filter(|tree| tree.get(parameters::KEY).is_none()) {
@@ -228,6 +229,7 @@ pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, Problems> {
     let object = match yaml::parse_tree(text) {
         Ok((tree, None)) => object::parse_object(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
+            let error = error.with_advice_on_size("write a smaller object");
             reader.problem_at(error.line, error.column, error.message);
             None
         }
@@ -248,6 +250,7 @@ pub fn programs(file: &str, text: &str) -> Result<Vec<plan::ProgramPlan>, Proble
     let found = match yaml::parse_tree(text) {
         Ok((tree, None)) => programs::read(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
+            let error = error.with_advice_on_size("list fewer programs");
             reader.problem_at(error.line, error.column, error.message);
             Vec::new()
         }

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-/// One problem; prints as `file:line:column: message`.
+use windtunnel_core::text::one_line;
+
+/// One problem; prints as `file:line:column: message`, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-#[error("{file}:{line}:{column}: {message}")]
+#[error("{}:{line}:{column}: {}", one_line(file), one_line(message))]
 pub struct Problem {
     /// The path as the user typed it.
     pub file: String,

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use windtunnel_core::yaml::comment;
+
 use crate::cli::files;
 use crate::engine::program_checks::{Finding, ProgramCheck};
 use crate::plan::Plan;
@@ -44,7 +46,7 @@ fn with_faults(text: &str, lines: &[usize], finding: &Finding) -> Option<String>
         inserted.push((at, fault.yaml()));
     }
     inserted.extend(finding.last_steps.iter().map(|step| (end, step.clone())));
-    let mut written = format!("# A difference: {}\n", finding.difference.replace('\n', "\n# "));
+    let mut written = comment(&format!("A difference: {}", finding.difference));
     for (index, line) in source.iter().copied().map(Some).chain([None]).enumerate() {
         for (_, step) in inserted.iter().filter(|(at, _)| *at == index) {
             written.push_str(&format!("{indent}- {step}\n"));

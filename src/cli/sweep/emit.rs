@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use windtunnel_core::text::short_duration;
+use windtunnel_core::yaml::quoted;
 
 use super::groups::word;
 use super::report::Report;
@@ -56,11 +57,8 @@ fn scenario_of(report: &Report<'_>, source: &str, branch: &Branch, target: &str)
     while kept.last().is_some_and(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         kept.pop();
     }
-    let name = format!(
-        "name: \"{}, {} {at} after the start\"",
-        report.plan.name.replace(['"', '\\'], "'"),
-        report.asked()
-    );
+    let name = format!("{}, {} {at} after the start", report.plan.name, report.asked());
+    let name = format!("name: {}", quoted(&name));
     let named = kept.iter_mut().find(|line| line.starts_with("name:"));
     *named.ok_or_else(|| "--emit: the scenario has no line `name: ...`".to_owned())? = name;
     let indent = " ".repeat(running.column.saturating_sub(1).saturating_sub(2));

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use windtunnel_core::Key;
 use windtunnel_core::text::short_duration;
+use windtunnel_core::yaml::scalar;
 
-use super::placed_fault::scalar;
 use super::trial::SETTLING;
 use crate::engine::error::SessionError;
 use crate::engine::restarts::End;
@@ -110,9 +110,9 @@ fn expected_field(difference: &Difference) -> Option<String> {
 /// missing field is an empty text.
 fn leaf(value: &Value, field: FieldPath) -> Option<(FieldPath, String)> {
     match value {
-        Value::String(text) => Some((field, scalar(text))),
-        Value::Bool(_) | Value::Number(_) => Some((field, scalar(&value.to_string()))),
-        Value::Null => Some((field, scalar(""))),
+        Value::String(text) => Some((field, scalar(text).into_owned())),
+        Value::Bool(_) | Value::Number(_) => Some((field, scalar(&value.to_string()).into_owned())),
+        Value::Null => Some((field, scalar("").into_owned())),
         Value::Array(items) => leaf(items.first()?, field.item("0")),
         Value::Object(fields) => {
             fields.iter().next().and_then(|(name, value)| leaf(value, field.member(name)))

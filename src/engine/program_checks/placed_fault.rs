@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use windtunnel_core::requests::faults::{ProgramFault, RequestFilter, Trouble, WatchTrouble};
 use windtunnel_core::text::short_duration;
+use windtunnel_core::yaml::scalar;
 
 use crate::plan::{Action, FaultEvent, InjectedFault, Plan, PlannedStep, Step};
 
@@ -83,17 +84,6 @@ fn filter(requests: &RequestFilter) -> String {
     format!("{{{}}}", keys.join(", "))
 }
 
-/// A text as a scalar of YAML, in quotes if another type or a key could be read in it.
-pub(super) fn scalar(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-/".contains(c);
-    let begins_as_word = text.starts_with(|c: char| c.is_ascii_alphabetic());
-    let is_other_type = ["true", "false", "null", "yes", "no", "on", "off"].contains(&&*text.to_lowercase());
-    if begins_as_word && !is_other_type && text.chars().all(|c| is_plain(c) || c == '.') {
-        return text.to_owned();
-    }
-    serde_json::Value::from(text).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use windtunnel_core::requests::faults::Hits;
@@ -119,15 +109,6 @@ mod tests {
             placed.yaml(),
             "fault: {process: copier, is: crash-after-write, write: {verb: create, name: \"a: b\"}, nth: 2, \
              at-event: {kind: Pod, name: p, nth: 3}, after: 1999ms}"
-        );
-    }
-
-    #[test]
-    fn texts_that_look_like_other_types_are_quoted() {
-        assert_eq!(scalar("default/copy-of-one"), "default/copy-of-one");
-        assert_eq!(
-            (scalar("yes"), scalar("1"), scalar("")),
-            ("\"yes\"".into(), "\"1\"".into(), "\"\"".into())
         );
     }
 }

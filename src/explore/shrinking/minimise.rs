@@ -1,7 +1,8 @@
 //! A failing scenario of a user, made as small as its failure allows.
 
 use serde_json::{Value, json};
-use windtunnel_core::yaml;
+use windtunnel_core::text::one_line;
+use windtunnel_core::yaml::{self, comment};
 
 use super::candidates::Scope;
 use super::{Ran, Shrinking, run_text};
@@ -80,8 +81,8 @@ pub fn minimise(
 
 fn comments(file: &str, found: &Fault) -> String {
     let text = found.text.lines().next().unwrap_or_default();
-    let place = found.place.as_ref().map_or_else(String::new, |place| format!("# Shows in {place}\n"));
-    format!("# Fails: {text}\n{place}# Made smaller from {file}\n")
+    let place = found.place.as_ref().map_or_else(String::new, |place| format!("Shows in {place}\n"));
+    comment(&format!("Fails: {text}\n{place}Made smaller from {}", one_line(file)))
 }
 
 /// Runs a case as a scenario. Returns its failure, if it fails.

@@ -7,10 +7,11 @@ use windtunnel_controllers::faults::{ANNOTATION, MESSAGE, NONE, REASON};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{Condition, find};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::yaml::{quoted, scalar};
 use windtunnel_core::{Key, Object};
 
+use super::flow;
 use super::omissions::is_request;
-use super::{flow, quoted};
 use crate::record::{Entry, Event, Record, WriteEvent};
 
 /// An event at one moment.
@@ -74,7 +75,7 @@ impl DraftEvent {
     pub(super) fn step(&self) -> String {
         match &self.what {
             What::Update(to) if to.contains('@') => format!("update: {{image: {}}}", quoted(to)),
-            What::Update(to) => format!("update: {{to: {to}}}"),
+            What::Update(to) => format!("update: {{to: {}}}", scalar(to)),
             What::Clear => "clear-update".to_owned(),
             What::Fault(who, name, Failure { kind, reason, message }) => {
                 // Only faults of operators have a reason.
@@ -86,9 +87,10 @@ impl DraftEvent {
             }
             What::Heal(who, name) => format!("heal: {}", flow(&[(who, name)])),
             What::Paused(name, paused) => format!(
-                "apply:\n    apiVersion: {}\n    kind: {}\n    metadata: {{name: {name}}}\n    spec: {{paused: {paused}}}",
+                "apply:\n    apiVersion: {}\n    kind: {}\n    metadata: {{name: {}}}\n    spec: {{paused: {paused}}}",
                 MACHINE_CONFIG_POOLS.api_version(),
-                MACHINE_CONFIG_POOLS.kind
+                MACHINE_CONFIG_POOLS.kind,
+                scalar(name)
             ),
             What::Reported(_) => String::new(),
         }

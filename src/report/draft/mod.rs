@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
+use windtunnel_core::yaml::{quoted, scalar};
 
 use crate::record::Record;
 use events::{DraftEvent, Events, events};
@@ -45,9 +45,10 @@ pub fn draft(record: &Record) -> Result<String, String> {
     let mut text = format!(
         "# Drafted from a record: requests and failures became steps, reports of the cluster became expectations.\n\
          # Time limits are generous and causes are guesses: a failure is a fault of the object that reported it. Edit it.\n\
-         {}name: {}\ncluster:\n  version: {completed}\n",
+         {}name: {}\ncluster:\n  version: {}\n",
         omissions::render(record, &view, &omitted),
         quoted(&format!("{}, drafted", record.header.scenario)),
+        scalar(completed),
     );
     let of_role = |role: &str| {
         let label = format!("node-role.kubernetes.io/{role}");
@@ -60,7 +61,7 @@ pub fn draft(record: &Record) -> Result<String, String> {
     let feature_set =
         view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
     if !feature_set.is_empty() {
-        let _ = writeln!(text, "  feature-set: {feature_set}");
+        let _ = writeln!(text, "  feature-set: {}", scalar(feature_set));
     }
     let _ = writeln!(text, "  channel: {}", quoted(version.text("/spec/channel")));
     let releases: BTreeSet<&str> = events.iter().filter_map(|event| event.release()).collect();
@@ -68,7 +69,7 @@ pub fn draft(record: &Record) -> Result<String, String> {
     if !releases.is_empty() {
         text += "releases:\n";
         for release in releases {
-            let _ = writeln!(text, "  {release}:");
+            let _ = writeln!(text, "  {}:", scalar(release));
         }
     }
     text += "timeline:\n";
@@ -130,14 +131,9 @@ fn span(span: SignedDuration) -> String {
     }
 }
 
-/// Quotes a text so that YAML reads it as a text.
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
-}
-
 /// Formats a flow map of the non-empty texts.
 fn flow(fields: &[(&str, &str)]) -> String {
     let fields = fields.iter().filter(|(_, text)| !text.is_empty());
-    let fields: Vec<String> = fields.map(|(name, text)| format!("{name}: {}", json!(text))).collect();
+    let fields: Vec<String> = fields.map(|(name, text)| format!("{name}: {}", quoted(text))).collect();
     format!("{{{}}}", fields.join(", "))
 }

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::text::clock_time;
+use windtunnel_core::text::{clock_time, one_line};
+use windtunnel_core::yaml::comment;
 use windtunnel_core::{Object, View};
 
 use crate::record::{ADMINISTRATOR, Entry, Event, Record, WriteEvent};
@@ -35,9 +36,8 @@ pub(super) fn render(record: &Record, start: &View, requests: &[&Entry]) -> Stri
     if lines.is_empty() {
         return String::new();
     }
-    let title = "# The record has more, which this draft leaves out:";
-    let list: Vec<String> = lines.iter().map(|line| format!("# - {line}")).collect();
-    format!("{title}\n{}\n", list.join("\n"))
+    let list: String = lines.iter().map(|line| comment(&format!("- {}", one_line(line)))).collect();
+    comment("The record has more, which this draft leaves out:") + &list
 }
 
 /// Whether a write is the request of a person. A record of a live cluster does not know who deletes: there it is the

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use windtunnel_core::alert::Alert;
 use windtunnel_core::clock::Time;
-use windtunnel_core::text::{clock_time, truncate};
+use windtunnel_core::text::{clock_time, one_line, truncate};
 
 use crate::record::{Entry, Event, INSTALLER, Record, WriteEvent};
 use crate::report::steps::marked;
@@ -107,11 +107,6 @@ fn add_write(rows: &mut Rows, at: Time, write: &WriteEvent) {
     }
 }
 
-/// Returns a text with line breaks written as `\n`.
-fn one_line(text: &str) -> String {
-    text.trim_end().replace('\n', "\\n")
-}
-
 /// Formats the rows; a step spans all columns after the time.
 fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
     let widths = Widths::of(rows, width);
@@ -169,6 +164,8 @@ impl Widths {
     }
 }
 
+/// Returns a text as a part of a line, truncated to a width.
 fn limit(text: &str, width: Option<usize>) -> String {
-    width.map_or_else(|| text.to_owned(), |width| truncate(text, width))
+    let text = one_line(text);
+    width.map_or_else(|| text.to_string(), |width| truncate(&text, width))
 }

@@ -95,6 +95,7 @@ fn parse_document(reader: &mut Reader<'_>, text: &str) -> Option<Node> {
         Err(error) => (None, Some(error)),
     };
     if let Some(error) = error {
+        let error = error.with_advice_on_size("leave out the releases that the run does not need");
         reader.problem_at(error.line, error.column, error.message);
     }
     tree

@@ -29,6 +29,8 @@ pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) 
         let mut tree = match yaml::parse_tree(&text) {
             Ok((tree, None)) => tree,
             Ok((_, Some(error))) | Err(error) => {
+                let error =
+                    error.with_advice_on_size("move steps into another file, and include that as well");
                 reader.problem_at(error.line, error.column, error.message);
                 return None;
             }

@@ -74,6 +74,7 @@ fn entries_patch(text: &str) -> Result<Value, StepError> {
 
 fn parse_patch(text: &str) -> Result<Value, StepError> {
     let patch: Value = yaml::from_str(text)
+        .map_err(|error| error.with_advice_on_size("split it into patches of several steps"))
         .map_err(|error| StepError::Usage(format!("the patch is not valid YAML: {error}")))?;
     if patch.is_object() {
         return Ok(patch);

@@ -258,7 +258,7 @@ fn a_scenario_with_too_many_values_has_one_error() {
     let environment = TestEnvironment::with(&[("s.yaml", text.as_str())]);
     insta::assert_snapshot!(environment.run(&["lint", "s.yaml"]), @"
         exit 2
-        error: s.yaml:1:1: the YAML has more than 250,000 values: split it into several files
+        error: s.yaml:1:1: the YAML has more than 250,000 values: move steps into other files with `include`
         1 file: 1 error, 0 warnings
         ");
 }

@@ -5,10 +5,10 @@ mod openshift;
 
 use serde_json::Value;
 use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::text::one_line;
 use windtunnel_core::{Object, pod, resources};
 use windtunnel_update_status::insight::published;
 
-use super::one_line;
 use crate::record::WriteEvent;
 use crate::report::insights::{self, PublishedInsight};
 
@@ -34,7 +34,10 @@ pub(in crate::report) fn changes_of_write(write: &WriteEvent) -> Vec<Change> {
         return Vec::new();
     }
     if write.code >= 400 {
-        return vec![change("refusal", format!("rejected {}: {}", write.code, one_line(&write.message)))];
+        return vec![change(
+            "refusal",
+            format!("rejected {}: {}", write.code, one_line(write.message.trim_end())),
+        )];
     }
     let (before, after) = match (&write.before, &write.after) {
         // The write that follows a binding or an eviction shows its effect.
@@ -155,7 +158,7 @@ fn condition_text(condition: &Condition) -> String {
         text.push_str(&condition.reason);
     }
     if !condition.message.is_empty() {
-        text.extend([" \"", &one_line(&condition.message), "\""]);
+        text.extend([" \"", &one_line(condition.message.trim_end()), "\""]);
     }
     text
 }
