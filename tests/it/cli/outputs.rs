@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Command;
 
 use super::environment::TestEnvironment;
-use super::places::{SmallDisk, create_shared_folder, link_of_another_user};
+use super::places::{SmallDisk, create_shared_folder, give_away, link_of_another_user};
 use super::scenarios::{CALM, WRONG};
 use crate::skipped::skipped;
 
@@ -128,6 +128,16 @@ fn nothing_is_written_through_links_of_another_user() {
         let why = rejection(&environment, command, "shared/to-folder");
         assert!(why.contains(&format!("shared/to-folder {expected}")), "{command:?}: {why}");
     }
+    // The owner of a folder that everybody can write may have created a link in it.
+    fs::create_dir(environment.work().join("theirs")).unwrap();
+    let theirs = environment.work().join("theirs");
+    link_of_another_user(&environment.work().join("victim"), &theirs.join("link"));
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(give_away(&theirs));
+    let why = rejection(&environment, FILES[1], "theirs/link");
+    assert!(why.contains(&format!("theirs/link {expected}")), "{why}");
+    fs::remove_file(theirs.join("link")).unwrap();
+    fs::remove_dir(theirs).unwrap();
     // A name that can be guessed, in a folder that everybody can write.
     let emitted = environment.run(&["sweep", "update.yaml", "--rollback-at", "500ms", "--emit", "own"]);
     assert_eq!(emitted.code, Some(0), "{emitted}");

@@ -36,9 +36,11 @@ impl Existing {
 impl Existing {
     /// Returns whether another user may have created it, to get the content that is meant for this path.
     pub(super) fn is_of_other_user(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
         let folder = fs::metadata(folder_of(path));
+        let is_others = |folder: &Metadata| is_of_other_user(&self.0, folder) && self.0.uid() != folder.uid();
         // Only an administrator can mount a file.
-        folder.is_ok_and(|folder| is_of_other_user(&self.0, &folder)) && !is_mount(path)
+        folder.is_ok_and(|folder| is_others(&folder)) && !is_mount(path)
     }
 
     /// Returns whether the system accepts another file at its name, if new files can be created beside it.

@@ -1,8 +1,11 @@
 //! Links that another user may have created in a world-writable folder.
 
+use crate::cli::output::Shown as _;
 #[cfg(unix)]
 use std::fs::{self, Metadata};
 use std::io;
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// Rejects a path with a link that another user created in a world-writable folder.
@@ -21,10 +24,10 @@ fn check_link(path: &Path) -> io::Result<()> {
             return Ok(());
         };
         let folder = folder_of(&at);
-        if is_of_other_user(&link, &fs::metadata(folder)?) {
+        if is_suspicious(&link, &fs::metadata(folder)?) {
             let why = format!(
                 "{} is another user's link in a world-writable folder; choose a path in another folder",
-                at.display()
+                at.shown()
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
@@ -44,11 +47,18 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns whether something in a world-writable folder belongs to neither this user nor the owner of the folder.
+/// Returns whether a link in a world-writable folder belongs to neither this user nor root. The system follows a link of the
+/// folder's owner (`protected_symlinks`), which is no reason to trust that user.
+#[cfg(unix)]
+fn is_suspicious(link: &Metadata, folder: &Metadata) -> bool {
+    const ROOT: u32 = 0;
+    is_of_other_user(link, folder) && link.uid() != ROOT
+}
+
+/// Returns whether something in a world-writable folder belongs to another user.
 #[cfg(unix)]
 pub(super) fn is_of_other_user(found: &Metadata, folder: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
     const WORLD_WRITABLE: u32 = 0o002;
     let own_user = rustix::process::geteuid().as_raw();
-    folder.mode() & WORLD_WRITABLE != 0 && found.uid() != folder.uid() && found.uid() != own_user
+    folder.mode() & WORLD_WRITABLE != 0 && found.uid() != own_user
 }
