@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
-use windtunnel_core::text::{clock_time, counted, did_you_mean};
+use windtunnel_core::text::{clock_time, counted, did_you_mean, one_line};
 
 use super::args::{CheckFormat, CheckRecordsArgs, jobs_or_cores};
 use super::files::{self, records};
 use super::parallel::in_parallel;
 use super::{Exit, print_output};
+use crate::cli::output::Shown as _;
 use crate::oracles::{self, Breach, Ending, ORACLES, judge};
 use crate::record::Record;
 
@@ -65,7 +66,8 @@ impl Checked {
     fn text(&self, breach: &Breach) -> String {
         let Breach { rule, object, how, .. } = breach;
         let at = clock_time(breach.at.duration_since(self.record.header.epoch));
-        format!("{}:{}: {at} {object} {how} [{rule}]\n", self.path.display(), self.line(breach))
+        let text = format!("{}:{}: {at} {object} {how} [{rule}]", self.path.shown(), self.line(breach));
+        one_line(&text).into_owned() + "\n"
     }
 
     fn json(&self) -> Value {

@@ -8,8 +8,7 @@ use windtunnel_core::text::counted;
 use super::args::{LintArgs, LintFormat};
 use super::files::FoundFiles;
 use super::payload::Releases;
-use super::terminal::paint::paint;
-use super::{Exit, files, print_output};
+use super::{Exit, files, print_output, print_painted};
 use crate::scenario::lint::sarif;
 use crate::scenario::{self, Problem, lint};
 
@@ -62,7 +61,7 @@ impl Findings {
 fn print_findings(errors: &[Problem], warnings: &[Problem], files: usize) {
     let lines = errors.iter().map(|problem| format!("error: {problem}\n"));
     let lines = lines.chain(warnings.iter().map(|problem| format!("warning: {problem}\n")));
-    print_output(&paint(&lines.collect::<String>()));
+    print_painted(&lines.collect::<String>());
     print_output(&format!(
         "{}: {}, {}\n",
         counted(files, "file"),

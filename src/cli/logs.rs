@@ -2,11 +2,12 @@
 
 use windtunnel_core::clock::Time;
 use windtunnel_core::log::LogLine;
-use windtunnel_core::text::{clock_time, columns, did_you_mean};
+use windtunnel_core::text::{clock_time, columns, did_you_mean, one_line};
 
 use super::args::LogsArgs;
 use super::files::records;
 use super::{Exit, moment, print_notice, print_output};
+use crate::cli::output::Shown as _;
 use crate::record::{ContainerLog, Record};
 
 /// Prints the lines of the pods that the arguments select, or a list of all pods with lines.
@@ -16,7 +17,7 @@ use crate::record::{ContainerLog, Record};
 pub(super) fn logs(args: &LogsArgs) -> Result<Exit, String> {
     let record = records::read(&args.record)?;
     if record.logs.is_empty() {
-        let path = args.record.display();
+        let path = args.record.shown();
         return Err(format!(
             "{path}: the record has no logs: it is of a live cluster, or an older windtunnel wrote it"
         ));
@@ -113,12 +114,12 @@ fn render(lines: &[(&ContainerLog, &LogLine)], timestamps: bool) -> String {
     let mut text = String::new();
     for (log, line) in lines {
         if !is_one {
-            text += &format!("[pod/{}/{}] ", log.pod, log.container);
+            text += &format!("[pod/{}/{}] ", one_line(&log.pod), one_line(&log.container));
         }
         if timestamps {
             text += &format!("{:.9} ", line.at);
         }
-        text += &line.text;
+        text += &one_line(&line.text);
         text.push('\n');
     }
     text

@@ -60,14 +60,14 @@ mod test;
 #[cfg(feature = "gherkin")]
 mod twins;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
+use windtunnel_core::text::visible;
 
 use self::args::{Args, Command};
 pub use self::dump::read_all as read_dump;
-use self::output::print_output;
+use self::output::{print_complaint, print_errors, print_notice, print_output, print_painted};
 pub use self::payload::Releases;
 use crate::report::ScenarioResult;
 
@@ -132,7 +132,10 @@ pub fn main() -> ExitCode {
 
 /// Runs the command that the arguments name.
 fn run_command() -> ExitCode {
-    let args = Args::parse();
+    let args = match parsed_arguments() {
+        Ok(args) => args,
+        Err(exit) => return exit.into(),
+    };
     files::input::set_unpack_limit(args.unpack_limit);
     let allowed = args.allow_folder.iter().try_for_each(|folder| files::allowed::allow(folder));
     match allowed.and_then(|()| command_exit(args.command)) {
@@ -142,6 +145,19 @@ fn run_command() -> ExitCode {
             Exit::Usage.into()
         }
     }
+}
+
+/// Returns the arguments. Prints help and errors as clap does, unless an argument has characters that act on a terminal: it may be
+/// the name of a file of unknown origin.
+fn parsed_arguments() -> Result<Args, Exit> {
+    Args::try_parse().map_err(|error| {
+        let text = error.to_string();
+        if visible(&text) == text {
+            error.exit();
+        }
+        print_complaint(&text);
+        Exit::Usage
+    })
 }
 
 fn command_exit(command: Command) -> Result<Exit, String> {
@@ -201,19 +217,6 @@ fn completions(shell: clap_complete::Shell) -> Exit {
 #[cfg(feature = "live")]
 fn print_client_output(output: &windtunnel_openshift::oc::CommandOutput) -> Exit {
     print_output(&output.stdout);
-    let _ = std::io::stderr().write_all(output.stderr.as_bytes());
+    print_complaint(&output.stderr);
     if output.code == 0 { Exit::Passed } else { Exit::Failed }
-}
-
-/// Prints a notice to standard error.
-fn print_notice(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// Prints errors, one per line.
-fn print_errors(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    for line in text.lines() {
-        let _ = writeln!(stderr, "error: {line}");
-    }
 }

@@ -9,6 +9,7 @@ use windtunnel_update_status::status::AlertsResponse;
 use super::args::MustGatherArgs;
 use super::files::{self, records};
 use super::{Exit, moment, print_output};
+use crate::cli::output::Shown as _;
 use crate::dump::{Source, alerts_file, log_file, object_files};
 use crate::record::{Record, log_at, redact};
 
@@ -19,7 +20,7 @@ use crate::record::{Record, log_at, redact};
 pub(super) fn must_gather(args: &MustGatherArgs) -> Result<Exit, String> {
     let record = records::read(&args.record)?;
     let at = moment::of_record(&record, args.at.as_deref())?;
-    let folder = args.output.display();
+    let folder = args.output.shown();
     if args.output.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(format!("{folder}: expected an empty or missing folder, found files"));
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::args::NewArgs;
 use super::templates::TEMPLATES;
 use super::{Exit, files, print_output};
+use crate::cli::output::Shown as _;
 
 pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     let Some(path) = &args.path else {
@@ -17,14 +18,14 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     };
     let (template, text) = chosen(path, args.from_template.as_deref())?;
     if path.exists() {
-        return Err(format!("{}: the file already exists", path.display()));
+        return Err(format!("{}: the file already exists", path.shown()));
     }
     files::create_folder(path.parent().unwrap_or(Path::new("")))?;
     files::write(path, &text.replace("NAME", &name_of(path)))?;
     let command = if path.extension() == Some(OsStr::new("feature")) { "test" } else { "run" };
     print_output(&format!(
         "{}: written from template `{template}`\nrun it: windtunnel {command} {0}\n",
-        path.display()
+        path.shown()
     ));
     Ok(Exit::Passed)
 }
@@ -40,9 +41,9 @@ fn chosen(path: &Path, name: Option<&str>) -> Result<(&'static str, &'static str
     match found {
         Some((name, _, extension, text)) if fits(extension) => Ok((name, text)),
         Some((name, _, extension, _)) => {
-            Err(format!("{}: template `{name}` is for files named *.{extension}", path.display()))
+            Err(format!("{}: template `{name}` is for files named *.{extension}", path.shown()))
         }
-        None => Err(format!("{}: expected a file named *.yaml or *.feature", path.display())),
+        None => Err(format!("{}: expected a file named *.yaml or *.feature", path.shown())),
     }
 }
 

@@ -12,6 +12,7 @@ use windtunnel_openshift::release::{Release, UnknownRelease};
 
 use super::files::{self, snapshots};
 use super::print_notice;
+use crate::cli::output::Shown as _;
 use crate::plan::Snapshot;
 use crate::scenario;
 
@@ -111,7 +112,7 @@ fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
     if payload.version != *version {
         return Err(vec![format!(
             "{}: expected the payload of {version}, found {} in its {METADATA}",
-            folder.display(),
+            folder.shown(),
             payload.version
         )]);
     }
@@ -131,7 +132,7 @@ fn parse_payload(folder: &Path, image: &str) -> Result<Payload, Vec<String>> {
     let with_folder = |problem: String| {
         let problem_of_folder = problem.starts_with("expected ");
         let between = if problem_of_folder { ": " } else { "/" };
-        format!("{}{between}{problem}", folder.display())
+        format!("{}{between}{problem}", folder.shown())
     };
     let payload = Payload::parse(payload_files(folder)?, image);
     payload.map_err(|problems| problems.into_iter().map(with_folder).collect::<Vec<_>>())
@@ -146,7 +147,7 @@ fn payload_files(folder: &Path) -> Result<Vec<File>, Vec<String>> {
         let entries = match fs::read_dir(&place) {
             Ok(entries) => entries,
             Err(_) if !below.is_empty() => continue,
-            Err(error) => return Err(vec![format!("{}: {error}", folder.display())]),
+            Err(error) => return Err(vec![format!("{}: {error}", folder.shown())]),
         };
         for entry in entries.filter_map(Result::ok) {
             let name = entry.file_name().to_string_lossy().into_owned();

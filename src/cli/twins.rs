@@ -6,6 +6,7 @@ use std::path::Path;
 use super::args::TwinsArgs;
 use super::payload::Releases;
 use super::{Exit, files, print_output};
+use crate::cli::output::Shown as _;
 use crate::scenario::upgrade_split;
 use crate::steps::upgrade_split as feature_split;
 
@@ -21,7 +22,7 @@ pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
     };
     for (name, text) in scenarios {
         files::write_into(out, &name, &text)?;
-        print_output(&format!("{}\n", out.join(name).display()));
+        print_output(&format!("{}\n", out.join(name).shown()));
     }
     Ok(Exit::Passed)
 }

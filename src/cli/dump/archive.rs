@@ -5,9 +5,11 @@ use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use windtunnel_core::text::one_line;
 
 use crate::cli::files;
 use crate::cli::files::input::{self, Allowance};
+use crate::cli::output::Shown as _;
 use crate::dump::{Gathering, Parsed, Source, Wanted};
 
 /// Returns whether a file is an archive, by its name.
@@ -49,7 +51,7 @@ pub(super) fn read(
     wanted: Wanted<'_>,
     gathering: &mut Gathering<'_>,
 ) -> Result<(usize, Vec<String>), String> {
-    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    let failed = |error: io::Error| format!("{}: {error}", path.shown());
     let mut names = Vec::new();
     each(path, |name, _, _| {
         names.push(name);
@@ -63,13 +65,13 @@ pub(super) fn read(
         if selected.binary_search(&name).is_err() {
             return Ok(());
         }
-        let full_name = format!("{}:{name}", path.display());
+        let full_name = format!("{}:{}", path.shown(), one_line(&name));
         let text = if is_compressed(Path::new(&name)) {
             allowance.keep(MultiGzDecoder::new(file), 0).map_err(|error| format!("{full_name}: {error}"))
         } else {
             Ok(allowance
                 .keep(file, size)
-                .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?)
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", one_line(&name))))?)
         };
         match text.and_then(|bytes| files::text(&full_name, bytes)) {
             Ok(text) => match gathering.parse(Source { path: full_name, text }) {

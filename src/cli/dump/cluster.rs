@@ -9,6 +9,7 @@ use windtunnel_update_status::status::AlertsResponse;
 
 use crate::cli::files::records;
 use crate::cli::moment;
+use crate::cli::output::Shown as _;
 use crate::record::{ContainerLog, Record, Secrets};
 
 /// The state of a cluster at one moment.
@@ -38,7 +39,7 @@ impl Dumped {
             return Self::of_record(path, &records::read_unchanged(path)?, at);
         }
         if at.is_some() {
-            return Err(format!("--at: expected a record, but {} is not one", path.display()));
+            return Err(format!("--at: expected a record, but {} is not one", path.shown()));
         }
         let (dump, problems) = super::read_all(path)?;
         let objects = dump.objects().map(|(place, object)| (place.to_owned(), object.clone()));
@@ -73,7 +74,7 @@ impl Dumped {
     /// Returns the cluster of a record at a moment.
     pub(in crate::cli) fn at(path: &Path, record: &Record, at: Time) -> Self {
         let view = record.view_at(at);
-        let objects = view.objects().map(|(_, object)| (path.display().to_string(), object.clone()));
+        let objects = view.objects().map(|(_, object)| (path.shown(), object.clone()));
         let AlertsResponse::Answer(alerts) = AlertsResponse::from_active(record.alerts_at(at)) else {
             unreachable!("alerts of a record are an answer")
         };

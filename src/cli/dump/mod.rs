@@ -8,9 +8,11 @@ use std::path::Path;
 
 use windtunnel_core::Resource;
 use windtunnel_core::resources::SECRETS;
+use windtunnel_core::text::one_line;
 
 use super::files::{self, input};
 use super::print_notice;
+use crate::cli::output::Shown as _;
 use crate::dump::{Dump, Gathering, Source, Wanted, is_apple_double, select};
 use crate::record::Secrets;
 
@@ -61,7 +63,7 @@ pub fn read_all(path: &Path) -> Result<(Dump, Vec<String>), String> {
 }
 
 fn nothing(path: &Path, which: &str, count: usize) -> String {
-    let path = path.display();
+    let path = path.shown();
     format!("{path}: expected objects of a cluster{which}, found none in {count} YAML and JSON files")
 }
 
@@ -130,7 +132,8 @@ fn leads_nowhere(folder: &Path, path: &Path) -> bool {
 fn note_skipped(path: &Path, which: &str, names: &[String]) {
     let Some(first) = names.first() else { return };
     let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
-    print_notice(&format!("{}: skipped {which}: {first}{more}", path.display()));
+    let first = one_line(first);
+    print_notice(&format!("{}: skipped {which}: {first}{more}", path.shown()));
 }
 
 /// Adds a file.
@@ -138,7 +141,7 @@ fn note_skipped(path: &Path, which: &str, names: &[String]) {
 /// # Errors
 /// The files are too large, and the flag that permits them.
 fn add(gathering: &mut Gathering<'_>, path: &Path, text: String) -> Result<(), String> {
-    let source = Source { path: path.display().to_string(), text };
+    let source = Source { path: path.shown(), text };
     let parsed = gathering.parse(source).map_err(|limit| input::with_advice(&limit))?;
     gathering.add(parsed);
     Ok(())
@@ -147,7 +150,7 @@ fn add(gathering: &mut Gathering<'_>, path: &Path, text: String) -> Result<(), S
 /// Finds files, by their paths below the root. Does not follow links to folders, which may form cycles.
 fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), String> {
     let folder = root.join(below);
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.shown());
     for entry in fs::read_dir(&folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         // Files of a dump have names in UTF-8.
@@ -165,10 +168,10 @@ fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), String>
 /// Returns the text of a plain or compressed file.
 fn text(path: &Path) -> Result<String, String> {
     if archive::is_compressed(path) {
-        let name = path.display().to_string();
+        let name = path.shown();
         let bytes = archive::decompress(path).map_err(|error| format!("{name}: {error}"))?;
         return files::text(&name, bytes);
     }
-    input::check_size(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    input::check_size(path).map_err(|error| format!("{}: {error}", path.shown()))?;
     files::read(path)
 }

@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus};
 
 use super::{assets, perturbed};
 use crate::cli::args::EnvtestArgs;
+use crate::cli::output::Shown as _;
 use crate::cli::{Exit, files, print_errors};
 
 /// The exit code of shells for a command that does not exist.
@@ -57,7 +58,7 @@ fn exit(status: ExitStatus) -> Exit {
 
 /// Explains why a command did not start, with the exit code of shells.
 fn not_started(program: &OsStr, error: &io::Error) -> Exit {
-    let name = program.display();
+    let name = Path::new(program).shown();
     let (why, code) = match error.kind() {
         io::ErrorKind::NotFound if Path::new(program).components().count() > 1 => {
             (format!("{name}: there is no such file; check the path of the command after `--`"), NOT_FOUND)

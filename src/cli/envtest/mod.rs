@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use super::args::EnvtestArgs;
 use super::{Exit, print_errors, print_output};
+use crate::cli::output::Shown as _;
 
 /// Runs the command with the programs in a temporary folder, or fills the given folder.
 ///
@@ -29,12 +30,12 @@ pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
 /// Fills a folder that stays.
 fn fill(folder: &Path, args: &EnvtestArgs) -> Result<Exit, String> {
     let notice = match assets::fill(folder, args)? {
-        Some(path) => format!("kubectl is {}", path.display()),
+        Some(path) => format!("kubectl is {}", path.shown()),
         None => "found no kubectl on the PATH: the one in the folder is a placeholder".to_owned(),
     };
     perturbed::fill(folder, &args.faults)?;
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    print_output(&format!("KUBEBUILDER_ASSETS={}\n{notice}\n", folder.display()));
+    print_output(&format!("KUBEBUILDER_ASSETS={}\n{notice}\n", folder.shown()));
     Ok(Exit::Passed)
 }
 

@@ -8,6 +8,7 @@ use windtunnel_core::requests::faults::Perturbation;
 
 use crate::cli::args::{EnvtestArgs, FaultArgs};
 use crate::cli::faults::log::FaultLog;
+use crate::cli::output::Shown as _;
 use crate::cli::{files, print_notice};
 
 /// The file next to the programs with the random faults.
@@ -43,7 +44,7 @@ pub(super) fn begin(called: &Path, shared: &Shared) -> Result<Option<FaultLog>, 
         return Ok(None);
     }
     let text = files::read(&file)?;
-    let perturbation = text.trim().parse().map_err(|why| format!("{}:1:1: {why}", file.display()))?;
+    let perturbation = text.trim().parse().map_err(|why| format!("{}:1:1: {why}", file.shown()))?;
     let log = called.with_file_name(LOGS).join(format!("{}.log", std::process::id()));
     FaultLog::begin(shared, perturbation, Some(&log)).map(Some)
 }
@@ -56,7 +57,7 @@ pub(super) fn report(folder: &Path, args: &EnvtestArgs, perturbation: &Perturbat
         print_notice(&format!("warning: {why}"));
         None
     });
-    print_notice(&text(&lines, args, perturbation, failed, log.as_deref()));
+    text(&lines, args, perturbation, failed, log.as_deref()).lines().for_each(print_notice);
 }
 
 /// Writes the log of all faults to the file of the user, or for a failure to a new one. Returns its path.
@@ -88,7 +89,7 @@ fn new_log(seed: u64) -> Result<PathBuf, String> {
     let created = tempfile::Builder::new().prefix(&prefix).suffix(".log").tempfile();
     let kept = created.and_then(|file| file.keep().map_err(|error| error.error));
     let (_, path) = kept.map_err(|error| {
-        format!("{}: cannot create the log of faults: {error}", std::env::temp_dir().display())
+        format!("{}: cannot create the log of faults: {error}", std::env::temp_dir().shown())
     })?;
     Ok(path)
 }
@@ -115,7 +116,7 @@ fn text(
     let list = last.iter().fold(String::new(), |list, line| list + "  " + line + "\n");
     let command: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" "));
-    let all = log.map(|log| format!("all faults: {}\n", log.display())).unwrap_or_default();
+    let all = log.map(|log| format!("all faults: {}\n", log.shown())).unwrap_or_default();
     format!(
         "windtunnel: the command failed with seed {seed} and {faults}{shown}\n{list}\
          {all}repeat: windtunnel envtest --perturb {perturbation} -- {command}"

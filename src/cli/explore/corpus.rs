@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::curve::Curve;
 use crate::cli::args::Shard;
 use crate::cli::files;
+use crate::cli::output::Shown as _;
 use crate::explore::Exploration;
 
 /// The format of the files. It changes when an older windtunnel could not read a newer file, or the other way round.
@@ -119,7 +120,7 @@ pub(super) fn read_all(folder: &Path) -> Result<Vec<State>, String> {
     if files.is_empty() {
         return Err(format!(
             "{}: expected the folder of `windtunnel explore --corpus`, and it has no state.json",
-            folder.display()
+            folder.shown()
         ));
     }
     files.iter().map(|path| read(path)).collect()
@@ -138,7 +139,7 @@ pub(super) fn state_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<State, String> {
-    let failed = |why: String| format!("{}: {why}", path.display());
+    let failed = |why: String| format!("{}: {why}", path.shown());
     let foreign = |why: String| {
         failed(format!(
             "this is no state of an exploration: {why}; give --corpus another folder, or remove this file"

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use windtunnel_core::text::counted;
+use windtunnel_core::text::{counted, one_line, visible};
 
 use super::report;
 use crate::cli::print_notice;
@@ -116,7 +116,7 @@ impl Lines {
 
     fn show(&self, texts: [&str; 3]) {
         for (line, text) in self.lines.iter().zip(texts) {
-            line.set_message(text.to_owned());
+            line.set_message(visible(&one_line(text)).into_owned());
             line.tick();
         }
     }

@@ -3,6 +3,7 @@
 use super::GRACE;
 use crate::cli::args::MinimiseArgs;
 use crate::cli::files::{self, FoundFiles};
+use crate::cli::output::Shown as _;
 use crate::cli::payload::Releases;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::{Exit, print_notice, print_output};
@@ -56,6 +57,6 @@ fn read(args: &MinimiseArgs, releases: &Releases) -> Result<(String, String), St
             scenario::parse_all(&file, &text, releases).map_err(|problems| problems.to_string())?;
             Ok((file, text))
         }
-        _ => Err(format!("{}: expected one scenario, not a folder", args.scenario.display())),
+        _ => Err(format!("{}: expected one scenario, not a folder", args.scenario.shown())),
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use windtunnel_core::text::counted;
 
 use super::corpus::State;
+use crate::cli::output::Shown as _;
 use crate::explore::{Exploration, Finding, NeverSeen, rules};
 
 /// The seconds of a year.
@@ -95,7 +96,7 @@ impl Summary<'_> {
             let _ = writeln!(text, "{}\n  {}", finding.cause, history(finding));
             match emit {
                 Some(folder) => {
-                    let _ = writeln!(text, "  {}", folder.join(finding.file_name()).display());
+                    let _ = writeln!(text, "  {}", folder.join(finding.file_name()).shown());
                 }
                 None => finding.without_secrets().scenario().lines().for_each(|line| {
                     let _ = writeln!(text, "    {line}");

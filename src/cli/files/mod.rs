@@ -17,6 +17,7 @@ use windtunnel_openshift::payload::{METADATA, RELEASE};
 
 #[cfg(feature = "watch")]
 pub(super) use self::read_files::was_read;
+use crate::cli::output::Shown as _;
 use crate::scenario::Problem;
 #[cfg(feature = "gherkin")]
 use crate::steps::FeatureFiles;
@@ -57,7 +58,7 @@ pub(super) fn find_all(paths: &[PathBuf], extension: &str) -> Result<Vec<PathBuf
     for path in paths {
         let files = find(path, extension)?;
         if files.is_empty() {
-            return Err(format!("{}: expected files named *.{extension} here, found none", path.display()));
+            return Err(format!("{}: expected files named *.{extension} here, found none", path.shown()));
         }
         found.extend(files);
     }
@@ -94,7 +95,7 @@ fn read_found(
             Ok(found) => found,
         };
         if found.is_empty() {
-            errors.push(format!("{}: expected files named {expected} here, found none", path.display()));
+            errors.push(format!("{}: expected files named {expected} here, found none", path.shown()));
         }
         for file in found {
             if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
@@ -130,7 +131,7 @@ fn read_source(path: &Path) -> Result<Source, Problem> {
 /// # Errors
 /// The path with the reason; for invalid UTF-8, the position of the first invalid byte.
 pub(super) fn read(path: &Path) -> Result<String, String> {
-    text(&path.display().to_string(), read_bytes(path)?)
+    text(&path.shown(), read_bytes(path)?)
 }
 
 /// Reads a file.
@@ -139,7 +140,7 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
 /// The path with the reason.
 fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     if path.is_dir() {
-        return Err(format!("{}: expected a file, found a folder", path.display()));
+        return Err(format!("{}: expected a file, found a folder", path.shown()));
     }
     #[cfg(feature = "watch")]
     read_files::remember(path);
@@ -149,7 +150,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
 /// Returns the error for an unreadable path; for a missing one, with the nearest existing name.
 fn unreadable(path: &Path, error: &io::Error) -> String {
     let hint = if error.kind() == io::ErrorKind::NotFound { nearest_path(path) } else { String::new() };
-    format!("{}: {error}{hint}", path.display())
+    format!("{}: {error}{hint}", path.shown())
 }
 
 /// Returns `; did you mean ...?` with the first missing part of a path replaced by the nearest name in its
@@ -168,7 +169,7 @@ pub(super) fn nearest_path(path: &Path) -> String {
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let name = missing.file_name().unwrap_or_default().to_string_lossy();
     let found = nearest(&name, names.iter().map(String::as_str)).map(|found| folder.join(found));
-    found.map(|found| format!("; did you mean `{}`?", found.display())).unwrap_or_default()
+    found.map(|found| format!("; did you mean `{}`?", found.shown())).unwrap_or_default()
 }
 
 /// Decodes UTF-8.
@@ -238,7 +239,7 @@ fn find_below(folder: &Path, path: &Path, extension: &str) -> Result<Vec<PathBuf
         fs::metadata(path).map_err(failed)?;
         let other = RUN_BY.iter().find(|(kind, _)| *kind != extension && has_extension(path, kind));
         if let Some((_, command)) = other {
-            return Err(format!("{}: run this file with `windtunnel {command}`", path.display()));
+            return Err(format!("{}: run this file with `windtunnel {command}`", path.shown()));
         }
         return Ok(vec![path.to_owned()]);
     }
@@ -340,7 +341,7 @@ pub(super) fn create_folder(folder: &Path) -> Result<(), String> {
     }
     check_folder_above(folder)?;
     target::create_folder(folder)
-        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
+        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.shown()))
 }
 
 /// Creates a folder and those above it, in place of a program that does so.
@@ -350,11 +351,11 @@ pub(super) fn create_folder(folder: &Path) -> Result<(), String> {
 #[cfg(feature = "serve")]
 pub(super) fn create_folders(folder: &Path) -> Result<(), String> {
     target::create_folders(folder)
-        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))
+        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.shown()))
 }
 
 fn check_folder_above(folder: &Path) -> Result<(), String> {
-    let failed = |why| Err(format!("{}: cannot create the folder: {why}", folder.display()));
+    let failed = |why| Err(format!("{}: cannot create the folder: {why}", folder.shown()));
     missing_parent(folder).map_or(Ok(()), failed)
 }
 
@@ -363,13 +364,13 @@ fn check_folder_above(folder: &Path) -> Result<(), String> {
 /// # Errors
 /// The path with the reason.
 pub(super) fn check_parent(path: &Path) -> Result<(), String> {
-    missing_parent(path).map_or(Ok(()), |why| Err(format!("{}: cannot be written: {why}", path.display())))
+    missing_parent(path).map_or(Ok(()), |why| Err(format!("{}: cannot be written: {why}", path.shown())))
 }
 
 /// Returns that the folder of a path is missing.
 fn missing_parent(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())?;
-    let folder_text = folder.display();
+    let folder_text = folder.shown();
     Some(if folder.exists() {
         format!("{folder_text} is no folder")
     } else {
@@ -383,7 +384,7 @@ fn missing_parent(path: &Path) -> Option<String> {
 /// The folder with the reason.
 pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
     let failed = |error: &io::Error| {
-        format!("{}: nothing can be written into this folder: {error}; choose another one", folder.display())
+        format!("{}: nothing can be written into this folder: {error}; choose another one", folder.shown())
     };
     check_folder_above(folder)?;
     target::create_folder(folder).map_err(|error| failed(&error))?;
@@ -471,9 +472,9 @@ pub(super) fn install(program: &Path, path: &Path, copy: bool) -> Result<(), Str
 /// The path with the reason.
 #[cfg(feature = "serve")]
 pub(super) fn check_links(path: &Path) -> Result<(), String> {
-    target::check_links(path).map_err(|error| format!("{}: {error}", path.display()))
+    target::check_links(path).map_err(|error| format!("{}: {error}", path.shown()))
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: cannot be written: {error}", path.display())
+    format!("{}: cannot be written: {error}", path.shown())
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
+use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
 use crate::record::{Record, Secrets};
 use crate::report::ScenarioResult;
@@ -39,15 +40,15 @@ pub(in crate::cli) fn read_unchanged(path: &Path) -> Result<Record, String> {
     let mut bytes = super::read_bytes(path)?;
     let (complete, length) = (complete_lines(&bytes), bytes.len());
     bytes.truncate(complete);
-    let text = super::text(&path.display().to_string(), bytes)?;
+    let text = super::text(&path.shown(), bytes)?;
     if complete < length {
         print_notice(&format!(
             "{}:{}: ignored the last line, which is incomplete: the recording was interrupted",
-            path.display(),
+            path.shown(),
             text.lines().count() + 1
         ));
     }
-    let at = |line| format!("{}:{line}", path.display());
+    let at = |line| format!("{}:{line}", path.shown());
     Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
 }
 

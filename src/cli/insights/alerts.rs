@@ -18,6 +18,7 @@ use super::monitor::Monitor;
 use crate::cli::args::insights::InsightsArgs;
 use crate::cli::files::input;
 use crate::cli::live::thanos;
+use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
 
 /// The polling interval, which equals the interval of rule evaluations in Prometheus.
@@ -63,7 +64,7 @@ pub(super) async fn stream(
 
 /// Reads the certificates in a file, as those of a kubeconfig are read.
 async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
-    input::check(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    input::check(path).map_err(|error| format!("{}: {error}", path.shown()))?;
     let kubeconfig = json!({
         "clusters": [{"name": "", "cluster": {"server": "https://prometheus", "certificate-authority": path}}],
         "users": [{"name": "", "user": {}}],
@@ -72,7 +73,7 @@ async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
     });
     let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig).map_err(|error| error.to_string())?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    let config = config.map_err(|error| format!("{}: {}", path.display(), error_chain(&error)))?;
+    let config = config.map_err(|error| format!("{}: {}", path.shown(), error_chain(&error)))?;
     Ok(config.root_cert.unwrap_or_default())
 }
 

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use windtunnel_apiserver::https::ServerCertificate;
 
 use crate::cli::files;
+use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
 
 /// How often the files are read again.
@@ -61,6 +62,6 @@ impl CertificateFiles {
 fn load(chain: &Path, key: &Path) -> Result<ServerCertificate, String> {
     let read = ServerCertificate { chain_pem: files::read(chain)?, key_pem: files::read(key)? };
     let checked = read.acceptor();
-    checked.map_err(|error| format!("{} and {}: {error}", chain.display(), key.display()))?;
+    checked.map_err(|error| format!("{} and {}: {error}", chain.shown(), key.shown()))?;
     Ok(read)
 }

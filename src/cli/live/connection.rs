@@ -18,6 +18,7 @@ use windtunnel_openshift::oc::CommandOutput;
 use super::client_error;
 use crate::cli::consent::shown;
 use crate::cli::files::input;
+use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
 
 /// The name of kubeconfig entries that come from flags alone.
@@ -228,7 +229,7 @@ impl Connection {
 fn check(path: &Path) -> Result<(), CommandOutput> {
     match input::check(path) {
         Err(error) if error.kind() == ErrorKind::InvalidInput && path != Path::new("/dev/null") => {
-            Err(client_error(&format!("{}: {error}", path.display())))
+            Err(client_error(&format!("{}: {error}", path.shown())))
         }
         _ => Ok(()),
     }
@@ -246,7 +247,7 @@ fn default_paths() -> Result<Vec<PathBuf>, CommandOutput> {
     }
     let (present, missing): (Vec<_>, Vec<_>) = named.into_iter().partition(|path| !is_missing(path));
     if present.is_empty() {
-        let missing: Vec<String> = missing.iter().map(|path| path.display().to_string()).collect();
+        let missing: Vec<String> = missing.iter().map(|path| path.shown()).collect();
         let problem = format!(
             "KUBECONFIG: expected a kubeconfig, found no file at {}; set it to an existing file",
             missing.join(", ")

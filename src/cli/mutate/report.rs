@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use windtunnel_core::text::counted;
+use windtunnel_core::text::{counted, one_line};
 
 use crate::engine::mutation::{Baseline, Check, Mutant, MutantRun, Verdict};
 use crate::engine::secrets_of;
@@ -107,7 +107,7 @@ impl ScenarioReport {
     }
 
     fn full_text(&self, only_lists: bool) -> String {
-        let mut text = format!("{}: {}\n", self.file, self.name);
+        let mut text = format!("{}: {}\n", one_line(&self.file), one_line(&self.name));
         if let Some((line, why)) = &self.failure {
             let _ = writeln!(text, "  FAILED without mutants at line {line}: {why}\n");
             return text;

@@ -1,5 +1,7 @@
 //! The report as text.
 
+use windtunnel_core::text::one_line;
+
 use super::{RefusedRequest, Report, Rule, User};
 
 /// Returns the report: a paragraph for each user.
@@ -21,14 +23,14 @@ fn user(user: &User) -> String {
     let mut role = None;
     for rule in &user.rules {
         if role != Some((&rule.binding, &rule.role)) {
-            text += &format!("  {} by {}\n", rule.role, rule.binding);
+            text += &line(&format!("  {} by {}", rule.role, rule.binding));
             role = Some((&rule.binding, &rule.role));
         }
         text += &rule_lines(rule);
     }
     for request in &user.refused {
         let times = request.refused.map_or(String::new(), |count| format!(" {}", times(count)));
-        text += &format!("  refused{times}: {}\n", refused_text(request));
+        text += &line(&format!("  refused{times}: {}", refused_text(request)));
     }
     if user.refused_more > 0 {
         text += &format!("  refused: {} others, which the record does not list\n", user.refused_more);
@@ -36,11 +38,16 @@ fn user(user: &User) -> String {
     text
 }
 
+/// A line of the report: no name begins another one.
+fn line(text: &str) -> String {
+    one_line(text).into_owned() + "\n"
+}
+
 /// The first line of a user, with the numbers of its requests if they are known.
 fn heading(user: &User) -> String {
-    let Some(count) = user.requests else { return format!("{}\n", user.name) };
+    let Some(count) = user.requests else { return line(&user.name) };
     let refused: u64 = user.refused.iter().filter_map(|request| request.refused).sum();
-    format!("{}: {}, {refused} refused\n", user.name, requests(count))
+    line(&format!("{}: {}, {refused} refused", user.name, requests(count)))
 }
 
 fn rule_lines(rule: &Rule) -> String {
@@ -52,9 +59,9 @@ fn rule_lines(rule: &Rule) -> String {
     };
     let unused = match &rule.unused[..] {
         [] => String::new(),
-        unused => format!("      unused: {}\n", unused.join(", ")),
+        unused => line(&format!("      unused: {}", unused.join(", "))),
     };
-    format!("    rule {number}, {used}\n{unused}")
+    line(&format!("    rule {number}, {used}")) + &unused
 }
 
 fn refused_text(request: &RefusedRequest) -> String {

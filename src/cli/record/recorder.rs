@@ -13,6 +13,7 @@ use windtunnel_core::{Key, Object, Resource};
 use super::line_file::LineFile;
 use super::watching::WatchUpdate;
 use crate::cli::args::RecordArgs;
+use crate::cli::output::Shown as _;
 use crate::cli::{Exit, files, print_notice, print_output};
 use crate::record::{Entry, Event, Header, INSTALLER, WriteEvent, Writer};
 
@@ -177,13 +178,13 @@ impl<'a> Recorder<'a> {
         if let Some(writer) = &mut self.writer {
             writer.flush().map_err(|error| write_error(self.path, &error))?;
         }
-        print_output(&format!("recorded: {} changes in {}\n", self.changes, self.path.display()));
+        print_output(&format!("recorded: {} changes in {}\n", self.changes, self.path.shown()));
         Ok(Exit::Passed)
     }
 }
 
 fn write_error(path: &Path, error: &io::Error) -> String {
-    format!("{}: cannot be written: {error}", path.display())
+    format!("{}: cannot be written: {error}", path.shown())
 }
 
 fn name(kind: &Resource) -> String {

@@ -8,8 +8,8 @@ use std::path::Path;
 use super::args::{ReportArgs, jobs_or_cores};
 use super::files::{self, records};
 use super::parallel::in_parallel;
-use super::terminal::paint::paint;
-use super::{Exit, print_output};
+use super::{Exit, print_output, print_painted};
+use crate::cli::output::Shown as _;
 use crate::report::html::Details;
 use crate::report::story::Insights;
 use crate::report::{ScenarioResult, draft, story, summary};
@@ -20,7 +20,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let reported = in_parallel(&paths, jobs_or_cores(None), |path| reported(path, args, paths.len() == 1));
     let reported = reported.into_iter().collect::<Result<Vec<_>, String>>()?;
     for (_, _, text) in &reported {
-        print_output(&paint(text));
+        print_painted(text);
     }
     let results = reported.iter().map(|(result, details, _)| (result, details.as_ref()));
     html::write(args.html.as_deref(), "windtunnel report", results, &[])?;
@@ -47,7 +47,7 @@ fn reported(
 }
 
 pub(super) fn scenario_from(path: &Path, output: Option<&Path>) -> Result<Exit, String> {
-    let text = draft::draft(&records::read(path)?).map_err(|why| format!("{}: {why}", path.display()))?;
+    let text = draft::draft(&records::read(path)?).map_err(|why| format!("{}: {why}", path.shown()))?;
     match output {
         Some(output) => files::write(output, &text)?,
         None => print_output(&text),

@@ -12,6 +12,7 @@ use windtunnel_openshift::monitoring::{Cluster, Exposure, History};
 use windtunnel_openshift::promql::Sample;
 
 use crate::cli::files::{self, records};
+use crate::cli::output::Shown as _;
 use crate::cli::payload::Releases;
 use crate::cli::{dump, moment, print_notice, start_from};
 use crate::engine::Session;
@@ -38,7 +39,7 @@ impl KnownCluster {
     /// # Errors
     /// The input cannot be read, or the scenario's cluster cannot be installed.
     pub(super) fn read(path: &Path, at: Option<&str>, ranged: &BTreeSet<String>) -> Result<Self, String> {
-        let name = path.display().to_string();
+        let name = path.shown();
         if records::is_record(path) {
             let record = records::read(path)?;
             let at = moment::of_record(&record, at)?;

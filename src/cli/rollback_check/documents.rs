@@ -7,6 +7,7 @@ use serde_json::Value;
 use windtunnel_core::yaml;
 
 use crate::cli::files;
+use crate::cli::output::Shown as _;
 
 /// The greatest size of a file, in bytes. The API server accepts objects of 1.5 MB.
 const SIZE_MAX: u64 = 32 << 20;
@@ -51,7 +52,7 @@ pub(super) fn read_documents(path: &Path) -> Result<Vec<Document>, String> {
     if !found.iter().any(Document::is_definition) {
         return Err(format!(
             "{}: expected CustomResourceDefinitions here, found none in {} (*.yaml, *.yml or *.json)",
-            path.display(),
+            path.shown(),
             windtunnel_core::text::counted(files.len(), "file")
         ));
     }
@@ -60,7 +61,7 @@ pub(super) fn read_documents(path: &Path) -> Result<Vec<Document>, String> {
 
 /// Finds files with manifests, at a path in the folder that the user named.
 fn find(folder: &Path, path: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let failed = |error: std::io::Error| format!("{}: {error}", path.shown());
     if !path.is_dir() {
         found.push(path.to_owned());
         return Ok(());
@@ -80,7 +81,7 @@ fn find(folder: &Path, path: &Path, found: &mut Vec<PathBuf>) -> Result<(), Stri
 }
 
 fn read_file(path: &Path) -> Result<Vec<Document>, String> {
-    let file = path.display().to_string();
+    let file = path.shown();
     let size = fs::metadata(path).map_err(|error| format!("{file}: {error}"))?.len();
     if size > SIZE_MAX {
         let (megabytes, most) = (size >> 20, SIZE_MAX >> 20);

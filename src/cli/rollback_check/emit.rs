@@ -9,6 +9,7 @@ use windtunnel_rollback::trap::Harm;
 use windtunnel_rollback::{Report, output};
 
 use super::side::Side;
+use crate::cli::output::Shown as _;
 use crate::cli::{files, print_notice};
 
 /// The version of a cluster with this Kubernetes minor, so that its own definitions suit its API server. Without one, the
@@ -49,6 +50,6 @@ pub(super) fn scenarios(
     for line in &missing {
         print_notice(line);
     }
-    print_notice(&format!("{}: {} written", folder.display(), counted(written, "scenario")));
+    print_notice(&format!("{}: {} written", folder.shown(), counted(written, "scenario")));
     Ok(())
 }

@@ -17,6 +17,7 @@ use super::args::{Judges, ReportFormat, RollbackCheckArgs, jobs_or_cores};
 use super::dump::cluster::Dumped;
 use super::parallel::in_parallel;
 use super::{Exit, files, print_errors, print_output};
+use crate::cli::output::Shown as _;
 
 /// Prints the traps of a rollback.
 ///
@@ -145,7 +146,7 @@ fn problems_of(report: &Report, newer: &Side, older: &Side) -> Vec<String> {
 /// The fingerprints in a baseline.
 fn known_traps(path: &Path) -> Result<BTreeSet<String>, String> {
     let text = files::read(path)?;
-    let name = path.display();
+    let name = path.shown();
     let document: Value = serde_json::from_str(&text).map_err(|error| {
         format!("{name}:{}:{}: expected the output of `--format json`: {error}", error.line(), error.column())
     })?;

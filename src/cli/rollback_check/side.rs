@@ -14,6 +14,7 @@ use windtunnel_rollback::release::{Definition, Release};
 
 use super::documents::{Document, read_documents};
 use crate::cli::files::allowed;
+use crate::cli::output::Shown as _;
 use crate::cli::parallel::in_parallel;
 use crate::cli::payload::payload_of;
 
@@ -34,7 +35,7 @@ impl Side {
     /// # Errors
     /// All errors in the files, each with its place.
     pub(super) fn read(flag: &str, path: &Path, feature_set: &str) -> Result<Self, String> {
-        let name = path.display().to_string();
+        let name = path.shown();
         let mut places = BTreeMap::new();
         let release = if path.join(METADATA).is_file() || path.join("release-manifests").is_dir() {
             of_payload(path, feature_set)?
@@ -72,7 +73,7 @@ impl Side {
 /// # Errors
 /// A release cannot be read, or there are fewer than two.
 pub(super) fn series(folder: &Path, feature_set: &str, jobs: usize) -> Result<Vec<Side>, String> {
-    let failed = |error: std::io::Error| format!("--series: {}: {error}", folder.display());
+    let failed = |error: std::io::Error| format!("--series: {}: {error}", folder.shown());
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     let named = paths.filter_map(|path| Some((version_of(&path.file_name()?.to_string_lossy())?, path)));
@@ -83,7 +84,7 @@ pub(super) fn series(folder: &Path, feature_set: &str, jobs: usize) -> Result<Ve
     if releases.len() < 2 {
         return Err(format!(
             "--series: {}: expected at least two folders named by versions, such as 4.13 and 4.14, found {}",
-            folder.display(),
+            folder.shown(),
             releases.len()
         ));
     }
@@ -136,7 +137,7 @@ fn missing(flag: &str, path: &Path) -> String {
     let nearest = crate::cli::files::nearest_path(path);
     format!(
         "{flag}: {}: expected a version such as 4.14.1, the folder of a payload, or a folder or file with CustomResourceDefinitions, found nothing there{nearest}",
-        path.display()
+        path.shown()
     )
 }
 
@@ -171,13 +172,13 @@ fn of_payload(path: &Path, feature_set: &str) -> Result<Release, String> {
             found.add_manifest(Value::clone(&manifest.object));
             continue;
         }
-        let failed = |error| format!("{}/{}: {error}", path.display(), manifest.file);
+        let failed = |error| format!("{}/{}: {error}", path.shown(), manifest.file);
         found.add_object(&manifest.object).map_err(failed)?;
     }
     if found.definitions().next().is_none() {
         return Err(format!(
             "{}: expected CustomResourceDefinitions in this payload, found none for this feature set",
-            path.display()
+            path.shown()
         ));
     }
     Ok(found)

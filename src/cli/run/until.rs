@@ -4,8 +4,7 @@ use windtunnel_update_status::status::Details;
 
 use crate::backends::in_process::InProcess;
 use crate::cli::args::{BackendKind, SuiteArgs};
-use crate::cli::terminal::paint::paint;
-use crate::cli::{Exit, print_output};
+use crate::cli::{Exit, print_output, print_painted};
 use crate::engine::{self, Session};
 use crate::plan::{ClusterPlan, Plan};
 use crate::report::story::Insights;
@@ -55,10 +54,10 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
     let result = result.without_secrets(session.secrets());
     if !args.quiet {
         let shown = if args.verbose { Insights::AtTheEnd } else { Insights::Changed };
-        print_output(&paint(&story::render(&record, args.layout.width(), shown)));
+        print_painted(&story::render(&record, args.layout.width(), shown));
     }
     print_output(&status::render_at(&record, session.now(), Details::None).unwrap_or_default());
-    print_output(&format!("\n{}", paint(&summary::scenario(&result))));
+    print_painted(&format!("\n{}", summary::scenario(&result)));
     #[cfg(feature = "serve")]
     if let Some(shared) = shared.filter(|_| args.interactive.serve) {
         let kubeconfig = &args.interactive.serve_kubeconfig;

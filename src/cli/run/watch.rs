@@ -8,6 +8,7 @@ use std::time::Duration;
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
 use crate::cli::args::SuiteArgs;
+use crate::cli::output::Shown as _;
 use crate::cli::report::outputs;
 use crate::cli::{files, print_notice};
 
@@ -46,7 +47,7 @@ pub(in crate::cli) fn watch(
         // Editors replace files, which only a watch of the folder detects.
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let failed = |error| format!("--watch: {}: {error}", folder.display());
+        let failed = |error| format!("--watch: {}: {error}", folder.shown());
         watcher.watch(folder, RecursiveMode::Recursive).map_err(failed)?;
     }
     loop {
@@ -55,7 +56,8 @@ pub(in crate::cli) fn watch(
         let Ok(changed) = changes.recv() else { return Ok(()) };
         while changes.recv_timeout(SETTLES_AFTER).is_ok() {}
         let name = changed.file_name().unwrap_or_default().to_string_lossy();
-        print_notice(&format!("\n{name} changed"));
+        print_notice("");
+        print_notice(&format!("{name} changed"));
     }
 }
 

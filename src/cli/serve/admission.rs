@@ -7,6 +7,7 @@ use serde_json::Value;
 use windtunnel_apiserver::AdmissionPlugins;
 use windtunnel_core::yaml;
 
+use crate::cli::output::Shown as _;
 use crate::cli::{files, print_notice};
 
 /// The file of `--admission-control-config-file` (`apiserver.config.k8s.io/v1`).
@@ -53,9 +54,9 @@ pub(in crate::cli) fn plugins(
 }
 
 fn configure(plugins: &mut AdmissionPlugins, file: &Path) -> Result<(), String> {
-    let at = |path: &Path, error: &str| format!("{}: {error}", path.display());
+    let at = |path: &Path, error: &str| format!("{}: {error}", path.shown());
     let read = |path: &Path| -> Result<Value, String> {
-        yaml::from_str(&files::read(path)?).map_err(|error| format!("{}:{error}", path.display()))
+        yaml::from_str(&files::read(path)?).map_err(|error| format!("{}:{error}", path.shown()))
     };
     let document = read(file)?;
     // The oldest form of the file is the configuration of one plug-in.
@@ -99,7 +100,7 @@ mod tests {
         let selectors = "podNodeSelectorPluginConfig: { n: a=b }\n";
         std::fs::write(folder.path().join("selectors.yaml"), selectors).unwrap();
         let outcome = plugins(("PodNodeSelector", ""), Some(&file), 36, "it");
-        outcome.map_err(|error| error.replace(&format!("{}/", folder.path().display()), ""))
+        outcome.map_err(|error| error.replace(&format!("{}/", folder.path().shown()), ""))
     }
 
     const HEAD: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n";

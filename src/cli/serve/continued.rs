@@ -10,6 +10,7 @@ use windtunnel_controllers::service_accounts::RootCaPublisher;
 
 use super::clock::{self, ClockEndpoint, ClusterClock};
 use super::{Signal, kinds, route, runtime};
+use crate::cli::output::Shown as _;
 use crate::cli::{files, print_output};
 use crate::engine::Session;
 
@@ -42,7 +43,7 @@ pub(in crate::cli) fn serve_session(
     print_output(&format!(
         "serving {} with {time}; kubectl --kubeconfig {}\n",
         serving.url(),
-        kubeconfig.display()
+        kubeconfig.shown()
     ));
     session.continue_after_halt();
     session.add(Box::new(RootCaPublisher::new(serving.authority().certificate_pem())));

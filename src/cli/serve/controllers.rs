@@ -35,6 +35,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::rng::Streams;
 
 use crate::cli::args::controllers::{Controller, Selected};
+use crate::cli::output::Shown as _;
 use crate::cli::{files, print_errors};
 
 /// The pause before controllers restart after a failure.
@@ -130,7 +131,7 @@ pub(super) fn selected_actors(
 pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Selected>, String> {
     let text = files::read(path)?;
     let named = text.lines().enumerate().map(|(number, line)| {
-        Selected::parse(line).map_err(|why| format!("{}:{}:1: {why}", path.display(), number + 1))
+        Selected::parse(line).map_err(|why| format!("{}:{}:1: {why}", path.shown(), number + 1))
     });
     named.collect()
 }

@@ -22,6 +22,7 @@ use windtunnel_openshift::release::Release;
 use super::{kinds, route};
 use crate::cli::args::ServeArgs;
 use crate::cli::dump::cluster::Dumped;
+use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
 use crate::dump::Facts;
 use crate::plan::KUBERNETES_MINORS;
@@ -134,7 +135,7 @@ impl Files {
             "serving {} of {} objects of {}",
             imported.stored,
             self.0.objects.len(),
-            path.display()
+            path.shown()
         ));
     }
 
@@ -153,7 +154,7 @@ fn located(name: &str, file: &str, dump: &Path) -> String {
     if file == dump {
         return name.to_owned();
     }
-    format!("{name} in {}", file.strip_prefix(dump).unwrap_or(file).display())
+    format!("{name} in {}", file.strip_prefix(dump).unwrap_or(file).shown())
 }
 
 /// The logs of a record up to a moment.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use windtunnel_core::yaml;
 
 use crate::cli::files;
+use crate::cli::output::Shown as _;
 
 /// The lists of a kubeconfig, whose entries are identified by `name`.
 const LISTS: [&str; 3] = ["clusters", "users", "contexts"];
@@ -20,12 +21,12 @@ pub(super) fn merged(path: &Path, ours: &str) -> Result<String, String> {
     }
     let read = |text: &str| {
         yaml::from_str::<Value>(text)
-            .map_err(|error| format!("{}:{}:{}: {}", path.display(), error.line, error.column, error.message))
+            .map_err(|error| format!("{}:{}:{}: {}", path.shown(), error.line, error.column, error.message))
     };
     let mut theirs = match read(&files::read(path)?)? {
         Value::Null => Map::new(),
         Value::Object(map) => map,
-        _ => return Err(format!("{}:1:1: expected a kubeconfig (a map)", path.display())),
+        _ => return Err(format!("{}:1:1: expected a kubeconfig (a map)", path.shown())),
     };
     let Value::Object(mut ours) = read(ours)? else { return Ok(ours.to_owned()) };
     for list in LISTS {
@@ -34,7 +35,7 @@ pub(super) fn merged(path: &Path, ours: &str) -> Result<String, String> {
             *entry = json!([]);
         }
         let Some(entries) = entry.as_array_mut() else {
-            return Err(format!("{}: expected `{list}` to be a list", path.display()));
+            return Err(format!("{}: expected `{list}` to be a list", path.shown()));
         };
         for new in ours.remove(list).as_ref().and_then(Value::as_array).into_iter().flatten() {
             entries.retain(|old| old["name"] != new["name"]);
@@ -42,7 +43,7 @@ pub(super) fn merged(path: &Path, ours: &str) -> Result<String, String> {
         }
     }
     theirs.extend(ours);
-    yaml::to_string(&theirs).map_err(|error| format!("{}: {}", path.display(), error.message))
+    yaml::to_string(&theirs).map_err(|error| format!("{}: {}", path.shown(), error.message))
 }
 
 #[cfg(test)]
@@ -56,8 +57,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config");
         std::fs::write(&path, theirs).unwrap();
-        let text =
-            merged(&path, OURS).map_err(|error| error.replace(&path.display().to_string(), "config"))?;
+        let text = merged(&path, OURS).map_err(|error| error.replace(&path.shown(), "config"))?;
         Ok(yaml::from_str(&text).unwrap())
     }
 

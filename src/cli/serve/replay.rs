@@ -14,6 +14,7 @@ use super::{StartedServer, serve_until_signal};
 use crate::cli::args::ReplayArgs;
 use crate::cli::dump::cluster::Dumped;
 use crate::cli::files::records;
+use crate::cli::output::Shown as _;
 use crate::cli::{Exit, moment, print_notice};
 use crate::record::{ActiveAlerts, Event, Record, Secrets};
 
@@ -102,5 +103,5 @@ async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &Scaled
             _ => {}
         }
     }
-    crate::cli::print_output(&format!("replayed {writes} writes of {}\n", path.display()));
+    crate::cli::print_output(&format!("replayed {writes} writes of {}\n", path.shown()));
 }

@@ -16,6 +16,7 @@ use windtunnel_openshift::release::Release;
 
 use super::dump::cluster::Dumped;
 use super::print_notice;
+use crate::cli::output::Shown as _;
 use crate::dump::Facts;
 use crate::plan::{
     Action, ClusterPlan, NodePlan, PLATFORMS, Past, Plan, PlannedStep, Platform, ReleasePlan, Step, Target,
@@ -52,7 +53,7 @@ impl StartFrom {
             dumped.objects.iter().find(|(_, object)| is_it(object)).map(|(file, _)| file.clone())
         };
         let mut start = Self::from_objects(&objects).map_err(|why| {
-            let file = file_of(&CLUSTER_VERSIONS, "version").unwrap_or_else(|| path.display().to_string());
+            let file = file_of(&CLUSTER_VERSIONS, "version").unwrap_or_else(|| path.shown());
             format!("--start-from: {file}: {why}")
         })?;
         start.cluster.past.file = file_of(&CLUSTER_VERSIONS, "version");

@@ -15,6 +15,7 @@ use windtunnel_update_status::status::{self, AlertsResponse, Inputs, KINDS, Mome
 
 use super::files::records;
 use super::{Exit, dump, moment, print_errors, print_notice, print_output};
+use crate::cli::output::Shown as _;
 use crate::report::status as recorded;
 
 /// The reason why no status is printed.
@@ -121,7 +122,7 @@ fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
     let at = moment::of_record(&record, args.at.as_deref())?;
     let inputs = recorded::inputs(&record, at).ok_or_else(|| {
         let time = clock_time(at.duration_since(record.header.epoch));
-        format!("{}: there is no ClusterVersion at {time}", path.display())
+        format!("{}: there is no ClusterVersion at {time}", path.shown())
     })?;
     Ok(status::render(&inputs, Moment::at(at), args.details.into())?)
 }
@@ -131,7 +132,7 @@ fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result
     let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
     inputs.alerts = match &dump.alerts {
         Some(body) => AlertsResponse::parse(body.as_bytes()),
-        None => AlertsResponse::Unfetched(format!("no alerts in {}", path.display())),
+        None => AlertsResponse::Unfetched(format!("no alerts in {}", path.shown())),
     };
     let at = match as_of {
         Some(at) => Moment::at(at),

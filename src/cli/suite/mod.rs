@@ -15,8 +15,7 @@ use super::args::{Format, SuiteArgs};
 use super::files::{records, snapshots};
 use super::report::outputs::{self, Reported};
 use super::terminal::interrupt::Interrupt;
-use super::terminal::paint::paint;
-use super::{Exit, print_errors, print_notice, print_output};
+use super::{Exit, print_errors, print_notice, print_output, print_painted};
 use crate::plan::Snapshot;
 use crate::record::Record;
 use crate::report::html::Details;
@@ -145,7 +144,7 @@ impl<'a> Suite<'a> {
         }
         let mut text = String::new();
         if self.detail == Detail::Timeline {
-            text += &format!("{}: {}\n\n{}", result.file, result.name, finished.story);
+            text += &format!("{}\n\n{}", summary::title(result), finished.story);
         }
         text += &summary::scenario(result);
         if !finished.hash.is_empty() {
@@ -159,7 +158,7 @@ impl<'a> Suite<'a> {
     #[cfg(feature = "gherkin")]
     pub(super) fn print_all(&self, finished: &[Finished]) {
         for one in finished {
-            print_output(&paint(&self.text(one)));
+            print_painted(&self.text(one));
         }
     }
 
@@ -201,8 +200,8 @@ impl<'a> Suite<'a> {
     fn print_end(&self, finished: &[Finished], wall: Duration) {
         let results: Vec<ScenarioResult> = finished.iter().map(|finished| finished.result.clone()).collect();
         if results.len() > 1 || self.detail == Detail::Line {
-            print_output(&paint(&self.failures(finished)));
-            print_output(&paint(&summary::recap(&results)));
+            print_painted(&self.failures(finished));
+            print_painted(&summary::recap(&results));
             let again = rerun::failures(self.command, &results, &self.options);
             if !again.is_empty() {
                 print_output(&format!("\nRun the failures again:\n  {again}\n"));
@@ -211,7 +210,7 @@ impl<'a> Suite<'a> {
                 print_output("\n");
             }
         }
-        print_output(&paint(&summary::run(&results, wall)));
+        print_painted(&summary::run(&results, wall));
     }
 
     /// Returns the failures, the first ones with their timelines.
@@ -224,7 +223,7 @@ impl<'a> Suite<'a> {
         let mut text = "\nFailures:\n\n".to_owned();
         for (index, Finished { result, story, .. }) in failures.iter().enumerate() {
             if self.detail == Detail::Line && index < TIMELINES_MAX && !story.is_empty() {
-                text += &format!("{}: {}\n\n{story}\n", result.file, result.name);
+                text += &format!("{}\n\n{story}\n", summary::title(result));
             }
             text += &summary::scenario(result);
             text += "\n";

@@ -13,6 +13,7 @@ use super::args::{SweepArgs, jobs_or_cores};
 use super::files::{self, FoundFiles};
 use super::payload::Releases;
 use super::{Exit, print_output};
+use crate::cli::output::Shown as _;
 use crate::engine::sweep::{Options, Request, sweep as run_sweep};
 use crate::plan::Plan;
 use crate::scenario;
@@ -50,7 +51,7 @@ fn read(args: &SweepArgs, releases: &Releases) -> Result<(Plan, String), String>
         return Err(problem.to_string());
     }
     let [(file, text)] = sources.as_slice() else {
-        return Err(format!("{}: sweep takes one scenario, not a folder", args.scenario.display()));
+        return Err(format!("{}: sweep takes one scenario, not a folder", args.scenario.shown()));
     };
     let mut plans = scenario::parse_all(file, text, releases).map_err(|problems| problems.to_string())?;
     match (plans.len(), plans.pop()) {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::text::{columns, counted, truncate};
+use windtunnel_core::text::{columns, counted, one_line, truncate};
 
 use super::groups::{Group, word};
 use super::picture;
@@ -56,7 +56,7 @@ impl<'a> Report<'a> {
         let Sweep { branches, writes, length, .. } = self.sweep;
         let mut text = format!(
             "{}: {} in {} of cluster time, {} {}\n",
-            self.plan.file,
+            one_line(&self.plan.file),
             counted(*writes, "write"),
             time(*length),
             counted(branches.len(), "moment"),
@@ -66,7 +66,9 @@ impl<'a> Report<'a> {
             let _ = writeln!(
                 text,
                 "the scenario fails at line {}, so there are no later moments: {}: {}",
-                failure.line, failure.step, failure.error
+                failure.line,
+                failure.step,
+                failure.error.to_string().replace('\n', "\n  ")
             );
         }
         if branches.is_empty() {

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::paint::paint;
-use crate::cli::print_output;
+use windtunnel_core::text::{one_line, visible};
+
+use crate::cli::print_painted;
 
 /// The progress of a run. Threads share it.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl Progress {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.failed += usize::from(failed);
         waiting.texts.insert(index, text);
-        self.bar.print(&paint(&waiting.take_ready()));
+        self.bar.print(&waiting.take_ready());
         self.bar.advance(name, waiting.failed);
     }
 
@@ -54,7 +55,7 @@ impl Progress {
     pub(in crate::cli) fn end(&self) {
         self.bar.end();
         let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        waiting.texts.values().for_each(|text| print_output(&paint(text)));
+        waiting.texts.values().for_each(|text| print_painted(text));
     }
 }
 
@@ -76,13 +77,13 @@ impl Bar {
     /// Prints above the bar.
     fn print(&self, text: &str) {
         if !text.is_empty() {
-            self.0.suspend(|| print_output(text));
+            self.0.suspend(|| print_painted(text));
         }
     }
 
     fn advance(&self, name: &str, failed: usize) {
         let failed = if failed == 0 { String::new() } else { format!("{failed} failed, ") };
-        self.0.set_message(format!("{failed}last: {name}"));
+        self.0.set_message(format!("{failed}last: {}", visible(&one_line(name))));
         self.0.inc(1);
     }
 
@@ -103,7 +104,7 @@ impl Bar {
     }
 
     fn print(&self, text: &str) {
-        print_output(text);
+        print_painted(text);
     }
 
     fn advance(&self, _: &str, _: usize) {}

@@ -15,6 +15,7 @@ mod explore;
 mod features;
 mod held_before;
 mod help;
+mod hostile_text;
 mod html;
 mod input;
 #[cfg(all(feature = "live", feature = "serve"))]

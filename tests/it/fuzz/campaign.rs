@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestR
 const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
 const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
 /// All campaigns, which share the time.
-const CAMPAIGNS: [&str; 21] = [
+const CAMPAIGNS: [&str; 22] = [
     "requests::unusual_requests_cause_no_panic_or_internal_error",
     "schemas::accepted_objects_read_back_and_update_unchanged",
     "schemas::reapplying_an_object_of_a_random_schema_changes_nothing",
@@ -36,6 +36,7 @@ const CAMPAIGNS: [&str; 21] = [
     "clusters::every_cluster_has_insights",
     "paths::no_path_leads_out_of_the_allowed_folders",
     "secrets::a_value_of_a_secret_is_in_no_output",
+    "texts::records_with_hostile_texts_have_harmless_reports_and_drafts",
 ];
 /// The most processor time of a case. A longer one means that some cost grows too fast.
 const SLOW: Duration = Duration::from_secs(60);

@@ -18,3 +18,4 @@ mod queries;
 mod requests;
 mod schemas;
 mod secrets;
+mod texts;
