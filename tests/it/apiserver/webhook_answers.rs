@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use windtunnel_apiserver::https::Webhooks;
 use windtunnel_apiserver::{ApiServer, Method, Request};
 use windtunnel_core::Identity;
@@ -42,14 +43,28 @@ fn hook(answer: Answer) -> Hook {
                 let Ok(mut stream) = acceptor.accept(stream).await else { continue };
                 let (head, review) = read(&mut stream).await;
                 let path = head.split(' ').nth(1).unwrap_or_default().split('?').next().unwrap_or_default();
-                let answer = answer(path, &review);
+                let (path, answer) = (path.to_owned(), answer(path, &review));
                 seen.lock().unwrap().push(head);
                 let _ = stream.write_all(answer.as_bytes()).await;
-                let _ = stream.shutdown().await;
+                end(stream, &path).await;
             }
         });
     });
     Hook { address, bundle, requests }
+}
+
+/// Ends a connection: with the last message of TLS, without it, or within another one.
+async fn end(mut stream: TlsStream<TcpStream>, path: &str) {
+    let _ = stream.flush().await;
+    if path.starts_with("/silent") {
+        return;
+    }
+    if path.starts_with("/cut") {
+        let (mut stream, _) = stream.into_inner();
+        let _ = stream.write_all(&[23, 3, 3, 0, 99, 1, 2]).await;
+        return;
+    }
+    let _ = stream.shutdown().await;
 }
 
 /// Reads a request: its head, and its review.
@@ -304,6 +319,25 @@ fn broken_connections_have_the_messages_of_go() {
     let short = self::hook(|_, _| "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc".to_owned());
     let message = "unexpected error when reading response body. Please retry. Original error: unexpected EOF";
     assert_eq!(short.message_at("/"), message);
+}
+
+/// A body that ends with the connection may end without the last message of TLS, as with many servers in Python, but not within
+/// another message: then something is lost.
+#[test]
+fn a_connection_may_end_without_the_last_message_of_tls() {
+    let hook = hook(|path, review| {
+        let body = allowed(review).to_string();
+        if path.ends_with("-length") {
+            return response(200, "application/json", &body);
+        }
+        format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{body}")
+    });
+    let cut = "unexpected error when reading response body. Please retry. Original error: unexpected EOF";
+    for (path, message) in [("/silent", ""), ("/silent-length", ""), ("/cut", cut), ("/cut-length", "")] {
+        assert_eq!(hook.message_at(path), message, "{path}");
+    }
+    let silent = self::hook(|_, _| String::new());
+    assert_eq!(silent.message_at("/silent"), "Post \"https://HOOK/silent?timeout=5s\": EOF");
 }
 
 #[test]

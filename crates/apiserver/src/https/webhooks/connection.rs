@@ -169,7 +169,7 @@ async fn secured(stream: TcpStream, log: &Log, target: &HookTarget, host: &str) 
         Ok(Ok(stream)) => Ok(stream),
         Ok(Err(error)) => {
             let message = log.failure().unwrap_or_else(|| log.message(&error, "read"));
-            Err(failure::of_handshake(message, &error, &log.received()))
+            Err(failure::of_handshake(message, &error, &log.received(), log.ends_within_frame()))
         }
         Err(_) => Err("net/http: TLS handshake timeout".to_owned()),
     }

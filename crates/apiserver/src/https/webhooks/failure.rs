@@ -16,13 +16,14 @@ pub(super) fn of_io(error: &io::Error, operation: &str, ends: &str) -> String {
     let why = match error.kind() {
         ErrorKind::ConnectionReset => "connection reset by peer",
         ErrorKind::BrokenPipe => "broken pipe",
+        ErrorKind::UnexpectedEof => return "unexpected EOF".to_owned(),
         _ => return error.to_string(),
     };
     format!("{operation} tcp {ends}: {operation}: {why}")
 }
 
-/// The message for a failed handshake. `received` are the bytes of the server.
-pub(super) fn of_handshake(message: String, error: &io::Error, received: &[u8]) -> String {
+/// The message for a failed handshake. `received` are the bytes of the server, which may end within a record of TLS.
+pub(super) fn of_handshake(message: String, error: &io::Error, received: &[u8], is_cut: bool) -> String {
     if received.starts_with(b"HTTP/") {
         return "http: server gave HTTP response to HTTPS client".to_owned();
     }
@@ -31,20 +32,10 @@ pub(super) fn of_handshake(message: String, error: &io::Error, received: &[u8]) 
         return "tls: first record does not look like a TLS handshake".to_owned();
     }
     match error.kind() {
-        ErrorKind::UnexpectedEof if ends_within_record(received) => "unexpected EOF".to_owned(),
+        ErrorKind::UnexpectedEof if is_cut => "unexpected EOF".to_owned(),
         ErrorKind::UnexpectedEof => "EOF".to_owned(),
         _ => message,
     }
-}
-
-/// Whether the last record of TLS is incomplete.
-fn ends_within_record(mut received: &[u8]) -> bool {
-    while let Some((head, rest)) = received.split_at_checked(5) {
-        let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
-        let Some((_, next)) = rest.split_at_checked(length) else { return true };
-        received = next;
-    }
-    !received.is_empty()
 }
 
 fn of_tls(error: &Error) -> String {
@@ -152,11 +143,5 @@ mod tests {
             assert_eq!(head_error(head).as_deref(), expected, "{head}");
         }
         assert_eq!(of_head(b"").as_deref(), Some("EOF"));
-    }
-
-    #[test]
-    fn a_record_of_tls_may_be_incomplete() {
-        assert!(!ends_within_record(&[22, 3, 3, 0, 2, 1, 1]));
-        assert!(ends_within_record(&[22, 3, 3, 0, 2, 1]) && ends_within_record(b"abc"));
     }
 }
